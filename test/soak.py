@@ -364,8 +364,8 @@ def soak(domain, robots, seconds, every, most_slope, folder, viewers=4, callers=
         joined = node.log.count("joined the ROS graph again")
         if revisions.again > robots * joined:
             faults.add("revisions that were announced again", f"{revisions.again}, with {robots} robots and {joined} new sessions")
-        if "a defect of urdf_usd" in node.log:
-            faults.add("defects in the log", next(line for line in node.log.splitlines() if "a defect of urdf_usd" in line))
+        if "bug in urdf_usd" in node.log:
+            faults.add("defects in the log", next(line for line in node.log.splitlines() if "bug in urdf_usd" in line))
     finally:
         stop.set()
         ended.set()

@@ -1,9 +1,8 @@
-//! Builds the 3D viewer with npm, for the program to carry. Without npm, or without a network to
-//! get its packages from, the program is built all the same, and serves a plain page that says how
-//! to get the viewer.
+//! Builds the 3D viewer with npm, to be embedded in the program.
 //!
-//! `URDF_USD_VIEWER=off` builds without; `URDF_USD_VIEWER=DIR` takes a viewer that is built
-//! already.
+//! If npm is missing or can't download the viewer's packages, the program is still built; it then
+//! serves a plain page that says how to get the viewer. `URDF_USD_VIEWER=off` builds without the
+//! viewer, `URDF_USD_VIEWER=DIR` embeds one that is already built.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a build that fails may panic
 
@@ -13,8 +12,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What is in the viewer's folder and no source of it.
-const LEFT_OUT: [&str; 8] = [
+/// Entries of the viewer's folder that are not build inputs.
+const EXCLUDED: [&str; 8] = [
     "node_modules",
     "dist",
     "lib",
@@ -24,8 +23,8 @@ const LEFT_OUT: [&str; 8] = [
     "README.md",
     "vitest.config.ts",
 ];
-/// The oldest Node that its build works with.
-const NODE: u32 = 20;
+/// Minimum major version of Node.js for the build.
+const MIN_NODE_VERSION: u32 = 20;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -37,21 +36,21 @@ fn main() {
     let dist = out.join("dist");
     let made = match env::var_os("URDF_USD_VIEWER") {
         Some(choice) if choice == "off" => Ok(None),
-        Some(built) if !built.is_empty() => take(Path::new(&built)).map(Some),
+        Some(built) if !built.is_empty() => use_prebuilt(Path::new(&built)).map(Some),
         _ => build(&sources, &out).map(Some),
     };
     let made = made.unwrap_or_else(|reason| {
         println!(
-            "cargo:warning=built without the 3D viewer: {reason}. Then `touch crates/serve/build.rs` and build again; URDF_USD_VIEWER=off does \
-             without it silently"
+            "cargo:warning=built without the 3D viewer: {reason}. Then run `touch crates/serve/build.rs` and build again, or set \
+             URDF_USD_VIEWER=off to build without it"
         );
         None
     });
-    put(made.as_deref(), &dist).unwrap_or_else(|error| panic!("{}: {error}", dist.display()));
+    embed(made.as_deref(), &dist).unwrap_or_else(|error| panic!("{}: {error}", dist.display()));
 }
 
-/// Puts the files of a built viewer, or none, where the program takes them from.
-fn put(made: Option<&Path>, dist: &Path) -> io::Result<()> {
+/// Copies a built viewer to the folder that the program embeds, or leaves that empty.
+fn embed(made: Option<&Path>, dist: &Path) -> io::Result<()> {
     if dist.exists() {
         fs::remove_dir_all(dist)?;
     }
@@ -59,25 +58,25 @@ fn put(made: Option<&Path>, dist: &Path) -> io::Result<()> {
     made.map_or(Ok(()), |made| copy(made, dist))
 }
 
-/// A viewer that was built elsewhere.
-fn take(built: &Path) -> Result<PathBuf, String> {
+/// Returns a viewer that was built elsewhere.
+fn use_prebuilt(built: &Path) -> Result<PathBuf, String> {
     println!("cargo:rerun-if-changed={}", built.display());
     if built.join("index.html").is_file() {
         Ok(built.to_owned())
     } else {
         Err(format!(
-            "URDF_USD_VIEWER names {}, which has no index.html; give the folder of a built viewer",
+            "URDF_USD_VIEWER names {}, which has no index.html; set it to the folder of a built viewer",
             built.display()
         ))
     }
 }
 
-/// Builds the viewer in `out`, away from its sources; where it is then.
+/// Builds the viewer in `out`, outside its source folder, and returns the result's folder.
 fn build(sources: &Path, out: &Path) -> Result<PathBuf, String> {
     let lock = sources.join("package-lock.json");
     if !lock.is_file() {
         return Err(format!(
-            "{} is not there; get the whole source",
+            "{} not found; use the complete source",
             lock.display()
         ));
     }
@@ -88,7 +87,7 @@ fn build(sources: &Path, out: &Path) -> Result<PathBuf, String> {
         println!("cargo:rerun-if-changed={}", source.display());
     }
     let npm = npm()?;
-    renew(&sources, &work).map_err(|error| at(&work, error))?;
+    sync_sources(&sources, &work).map_err(|error| at(&work, error))?;
     install(npm, &lock, &work)?;
     if result.exists() {
         fs::remove_dir_all(&result).map_err(|error| at(&result, error))?;
@@ -103,16 +102,16 @@ fn build(sources: &Path, out: &Path) -> Result<PathBuf, String> {
     if result.join("index.html").is_file() {
         Ok(result)
     } else {
-        Err("its build made no index.html".to_owned())
+        Err("the viewer's build produced no index.html".to_owned())
     }
 }
 
-/// The files and folders that the viewer is built from.
+/// Lists the files and folders that the viewer is built from.
 fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut sources = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if !LEFT_OUT.iter().any(|name| entry.file_name() == *name) {
+        if !EXCLUDED.iter().any(|name| entry.file_name() == *name) {
             sources.push(entry.path());
         }
     }
@@ -120,8 +119,8 @@ fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(sources)
 }
 
-/// The sources as they are now, beside the packages that are there already.
-fn renew(sources: &[PathBuf], work: &Path) -> io::Result<()> {
+/// Replaces the sources in `work`, but keeps its installed packages.
+fn sync_sources(sources: &[PathBuf], work: &Path) -> io::Result<()> {
     fs::create_dir_all(work)?;
     for entry in fs::read_dir(work)? {
         let entry = entry?;
@@ -139,7 +138,7 @@ fn renew(sources: &[PathBuf], work: &Path) -> io::Result<()> {
         .try_for_each(|source| copy(source, &work.join(source.file_name().unwrap_or_default())))
 }
 
-/// Copies a file, or a folder with all that is in it.
+/// Copies a file or a folder recursively.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_dir() {
         return fs::copy(from, to).map(drop);
@@ -151,9 +150,10 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     })
 }
 
-/// The program npm, if Node is new enough.
+/// Returns the command for npm, if Node.js is new enough.
 fn npm() -> Result<&'static str, String> {
-    let install = format!("install Node.js {NODE} or newer with npm (https://nodejs.org)");
+    let install =
+        format!("install Node.js {MIN_NODE_VERSION} or newer with npm (https://nodejs.org)");
     let version = |program: &str| {
         let output = Command::new(program)
             .arg("--version")
@@ -171,7 +171,7 @@ fn npm() -> Result<&'static str, String> {
         .split('.')
         .next()
         .and_then(|major| major.parse::<u32>().ok());
-    if major.is_none_or(|major| major < NODE) {
+    if major.is_none_or(|major| major < MIN_NODE_VERSION) {
         return Err(format!("node {node} is too old: {install}"));
     }
     version("npm")
@@ -179,10 +179,10 @@ fn npm() -> Result<&'static str, String> {
         .ok_or_else(|| format!("npm was not found: {install}"))
 }
 
-/// Gets the packages that the lock names, unless they are there.
+/// Installs the packages of the lock file, unless they are complete.
 fn install(npm: &str, lock: &Path, work: &Path) -> Result<(), String> {
     let wanted = fs::read(lock).map_err(|error| format!("{}: {error}", lock.display()))?;
-    // Written last, so that it stands for packages that are all there.
+    // Written last, so its presence proves that the installation is complete.
     let complete = work.join("node_modules/.complete");
     if fs::read(&complete).is_ok_and(|there| there == wanted) {
         return Ok(());
@@ -199,7 +199,7 @@ fn install(npm: &str, lock: &Path, work: &Path) -> Result<(), String> {
     fs::write(&complete, wanted).map_err(|error| format!("{}: {error}", complete.display()))
 }
 
-/// Runs npm; what it says is told only if it fails.
+/// Runs npm; prints its output only on failure.
 fn run(npm: &mut Command, what: &str, folder: &Path) -> Result<(), String> {
     let output = npm
         .current_dir(folder)
@@ -210,15 +210,15 @@ fn run(npm: &mut Command, what: &str, folder: &Path) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    // Of what npm says, not the warnings and where in npm itself it happened.
-    let is_worth =
+    let output_text = [output.stdout, output.stderr].concat();
+    let output_text = String::from_utf8_lossy(&output_text);
+    // Skip npm's warnings and stack traces.
+    let is_relevant =
         |line: &&str| !line.is_empty() && !line.starts_with("npm warn") && !line.contains(" at ");
-    let lines: Vec<&str> = said
+    let lines: Vec<&str> = output_text
         .lines()
         .map(str::trim)
-        .filter(is_worth)
+        .filter(is_relevant)
         .take(6)
         .collect();
     Err(format!(

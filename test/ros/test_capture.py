@@ -220,7 +220,7 @@ def measured(entry):
 
 
 def test_what_the_asset_declares_and_nobody_offers_is_told(start, domain):
-    """The asset has joint_states; nobody publishes them. Then somebody does, with another type."""
+    """The asset has joint_states; no node publishes them. Then one does, with another type."""
     with Peer(domain) as peer:
         description = peer.publisher("/robot_description", String, latched=True, depth=1)
         description.write(String(data=chain()))
@@ -234,10 +234,10 @@ def test_what_the_asset_declares_and_nobody_offers_is_told(start, domain):
 
             return statuses.wait(look, PATIENCE)
 
-        assert told(WARN, "nobody publishes /joint_states")
-        node.logged("declares the publisher joint_states, but nobody publishes")
+        assert told(WARN, "no node publishes /joint_states")
+        node.logged("declares the publisher joint_states, but no node publishes")
         wrong = peer.publisher("/joint_states", String)
-        assert told(ERROR, "/joint_states has the type std_msgs/msg/String") or wrong
+        assert told(ERROR, "/joint_states has type std_msgs/msg/String") or wrong
 
 
 def test_every_robot_has_its_own(start, domain):

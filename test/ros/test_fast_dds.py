@@ -78,7 +78,7 @@ def test_requests_are_refused_aloud(start, domain):
     with FastDds(domain, "call", "/urdf_usd/get_parameters") as peer:
         status = peer.hears(lambda line: "level" in line)
         assert status["level"] == 1 and status["name"] == "urdf_usd: services" and "Fast DDS" in status["message"], status
-        warned = node.logged("/fast_dds_peer calls /urdf_usd/get_parameters and gets no answer: .*rmw_cyclonedds_cpp")
+        warned = node.logged("/fast_dds_peer calls /urdf_usd/get_parameters but gets no answer: .*rmw_cyclonedds_cpp")
         assert warned and not any("answered" in line for line in peer.heard)
     # And nothing is said of it any more once it has left.
     with FastDds(domain, "describe", "after", "200"):

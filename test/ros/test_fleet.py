@@ -148,7 +148,7 @@ def test_robots_leave_and_come_back(start, peer, domain, tmp_path):
         first.close()
         own.close()
         gone = status(diagnostics, "urdf_usd: conversion of r1/arm", GONE)
-        assert gone.message.startswith("gone: ") and "revision 1 stays" in gone.message
+        assert gone.message.startswith("gone: ") and "revision 1 is kept" in gone.message
         status(diagnostics, "urdf_usd: conversion of own", GONE)
         status(diagnostics, "urdf_usd: conversion of r2/stays", OK)
         assert {key: robot["presence"] for key, robot in robots(port).items()} == {
@@ -247,7 +247,7 @@ def test_a_file_and_its_changes(start, peer, tmp_path):
     heard.wait(lambda asset: asset.revision == 3 and asset.meshes == 0, PATIENCE)
     path.write_text("<robot")
     broken = status(diagnostics, "urdf_usd: conversion of arm", ERROR)
-    assert "revision 3 stays" in broken.message and "my.urdf" in broken.message
+    assert "revision 3 is kept" in broken.message and "my.urdf" in broken.message
 
 
 def test_calls_are_held_to_what_may_be_read_and_written(start, peer, domain, tmp_path):

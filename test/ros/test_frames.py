@@ -231,7 +231,7 @@ def test_every_verdict_is_provoked_and_healed(peer, play, node):
     assert answer.all_ok and {f.frame_id for f in answer.frames} == {"base", "upper", "hand", "finger", "tool", "camera"}
     # Its joint states are what it is held against.
     ros_peer.until(
-        lambda: all("joint state of the same moment" in f.detail for f in checker.answer().frames if f.frame_id in ("upper", "hand", "finger")),
+        lambda: all("by the joint state of the same stamp" in f.detail for f in checker.answer().frames if f.frame_id in ("upper", "hand", "finger")),
         PATIENCE,
         "frames compared with joint states",
     )
@@ -316,7 +316,7 @@ def test_a_prefix_from_the_start_is_said_and_a_second_publisher_is(peer, play, n
     shifted = lambda name, honest: [(None, moved(honest, x=0.3))] if name == "hand" else []  # noqa: E731
     second = Player(peer, tmp_path, ARM, rate=37, bend=shifted, bend_joints=lambda state: JointState(header=state.header))
     try:
-        answer = checker.until({"hand": "off"}, ("two publishers take turns", "hand"), level=2)
+        answer = checker.until({"hand": "off"}, ("two publishers alternate", "hand"), level=2)
         assert not answer.all_ok
     finally:
         second.stop()
@@ -391,7 +391,7 @@ def test_an_honest_robot_of_100_frames_at_100_hz_gets_no_false_verdict(peer, pla
         assert not bad, bad
         assert answer.all_ok and len(answer.frames) == 100
         looks += 1
-        compared += sum("joint state of the same moment" in f.detail for f in answer.frames)
+        compared += sum("by the joint state of the same stamp" in f.detail for f in answer.frames)
         for array in checker.diagnostics.take():
             for status in array.status:
                 assert ": frames of " not in status.name or status.level == 0, status.message

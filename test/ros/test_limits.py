@@ -66,7 +66,7 @@ def test_hostile_calls_never_end_the_node_and_honest_ones_between_are_answered(s
         # A description that is set aside leaves the last good asset, until it changes.
         with held(node, "good"):
             good.write(String(data=box("good", 2)))
-            node.logged(r"revision 1 stays")
+            node.logged(r"revision 1 is kept")
         assert "convert-timed-out" in node.log
         good.write(String(data=box("good", 3)))
         assert assets.wait(lambda a: a.robot == "good" and a.revision == 2, PATIENCE)

@@ -109,8 +109,8 @@ def test_a_target_is_reached_or_said_to_be_out_of_reach(client, truth):
         ({"tip": "tool", "base": "nothing"}, "nothing"),
         ({"tip": "base"}, "no joint moves"),
         ({"tip": "tool", "robot": "rover"}, "rover"),
-        ({"tip": "tool", "target": Pose(orientation=Quaternion(w=0.0))}, "no length"),
-        ({"tip": "tool", "seed": JointState(name=["turn"])}, "1 joints are named and 0 positions"),
+        ({"tip": "tool", "target": Pose(orientation=Quaternion(w=0.0))}, "non-zero length"),
+        ({"tip": "tool", "seed": JointState(name=["turn"])}, "got 1 joint names and 0 positions"),
     ):
         answer = client("solve_ik", SolveIk, **request)
         assert not answer.success and words in answer.message, answer.message

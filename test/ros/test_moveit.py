@@ -83,7 +83,7 @@ def test_what_can_t_be_answered_has_moveit_s_code(peer_of_moveit):
     for code, words, asked in (
         (-18, "ik_link_name", {"group_name": "arm"}),
         (-18, "tol", {"ik_link_name": "tol"}),
-        (-18, "1 links are named and 0 poses", {"ik_link_names": ["tool"]}),
+        (-18, "got 1 link names and 0 poses", {"ik_link_names": ["tool"]}),
         (-18, "no joint moves", {"ik_link_name": "base"}),
         (-16, "constraints", {"ik_link_name": "tool", "constraints": held}),
         (-17, "trun", {"ik_link_name": "tool", "robot_state": RobotState(joint_state=JointState(name=["trun"], position=[0.0]))}),

@@ -201,7 +201,7 @@ def test_a_bad_description_keeps_the_last_good_asset(start, peer, assets, diagno
     assert found.name == "urdf_usd: conversion of arm" and found.hardware_id == "arm"
     place = re.search(r"<text>:(\d+):(\d+): error\[", found.message)
     assert place and place.group(1) in ("2", "3"), found.message
-    assert "revision 1 stays" in found.message and values(found)["revision"] == "1"
+    assert "revision 1 is kept" in found.message and values(found)["revision"] == "1"
     node.logged(r"\[ERROR\].*<text>:\d+:\d+: error\[")
     verified(first)
     publisher.write(String(data=box("arm", 2)))
@@ -752,7 +752,7 @@ def test_demo_goes_on_until_interrupted(tmp_path, domain):
     with log.open("wb") as stream:
         demo = subprocess.Popen(command, stdout=stream, stderr=stream, env=os.environ | {"ROS_DOMAIN_ID": str(domain)})
     try:
-        ros_peer.until(lambda: re.search(r"(\d+) of \1 are as the asset says", log.read_text()), PATIENCE, "the verdict")
+        ros_peer.until(lambda: re.search(r"(\d+) of \1 match the asset", log.read_text()), PATIENCE, "the verdict")
         assert demo.poll() is None
         demo.send_signal(signal.SIGINT)
         assert demo.wait(PATIENCE) == 0
@@ -767,7 +767,7 @@ def test_demo_once(tmp_path, domain):
     assert "sample_rover" in done.stdout and "http://127.0.0.1:" in done.stdout
     entry = tmp_path / "demo" / "sample_rover" / "sample_rover.usda"
     assert str(entry) in done.stdout and entry.is_file()
-    verdict = re.search(r"(\d+) of (\d+) are as the asset says", done.stdout)
+    verdict = re.search(r"(\d+) of (\d+) match the asset", done.stdout)
     assert verdict and verdict.group(1) == verdict.group(2), done.stdout + done.stderr
 
 

@@ -399,7 +399,7 @@ def test_a_variant_that_there_is_not_is_told_with_those_that_there_are(viewed, v
     robot, seen = viewed
     drawing = f"{seen.url}variants/{robot.asset_name}"
     for query, status, what in [
-        ("visual_representation=mesh_tiny", 404, "mesh_tiny"), ("look=red", 404, "look"), ("", 400, "Name a variant"),
+        ("visual_representation=mesh_tiny", 404, "mesh_tiny"), ("look=red", 404, "look"), ("", 400, "Pass a variant"),
         ("visual_representation=mesh_low&visual_representation=mesh_high", 400, "twice"),
     ]:  # fmt: skip
         answer = request(f"{drawing}?{query}")

@@ -94,8 +94,8 @@ async fn run(
     };
     let server = bind(options)
         .await?
-        .letting_write(options.allow_writing)
-        .drawing_with(workers, memory);
+        .allow_writing(options.allow_writing)
+        .render_with(workers, memory);
     let (url, site) = (server.url(), Arc::new(Site::default()));
     say(&format!(
         "{}: {}; Ctrl-C ends it",
@@ -163,7 +163,7 @@ async fn follow(
         }
         match events.recv().await {
             Some(Event::Changed(_)) => {}
-            Some(Event::Trouble(diagnostic)) => {
+            Some(Event::Failed(diagnostic)) => {
                 say(&diagnostic.to_string());
                 continue;
             }
@@ -205,13 +205,13 @@ fn tell(site: &Site, before: &RobotView, now: &RobotView) {
         ..
     } = now;
     if now.revision != before.revision {
-        site.tell(
+        site.publish(
             "revision",
             &serde_json::json!({ "robot": name, "key": key, "revision": revision }),
         );
     }
     let event = serde_json::json!({ "robot": name, "key": key, "revision": revision, "state": state, "message": message });
-    site.tell("diagnostics", &event);
+    site.publish("diagnostics", &event);
     say(&format!("{name}: {message}"));
 }
 

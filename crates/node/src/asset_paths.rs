@@ -1,10 +1,10 @@
-//! Which folder below the output directory each robot's asset gets: `NAME` for the node's own,
-//! `NAMESPACE/NAME` for the others.
+//! Assigns each robot's asset a folder below the output directory: `NAME` for the node's own
+//! robots, `NAMESPACE/NAME` for all others.
 //!
-//! No asset lies inside another: where a namespace is called like a robot whose asset is there, the
-//! folder of the namespace is `NAMESPACE.ns`, and where a robot is called like a folder of assets,
-//! its asset is in `NAME.robot/NAME`. What lay there before the node started counts too, so that
-//! the answers stay the same from one start to the next.
+//! No asset is inside another. If a namespace has the name of an asset, its folder becomes
+//! `NAMESPACE.ns`; if a robot has the name of a folder that holds assets, its asset goes to
+//! `NAME.robot/NAME`. Assets from earlier runs count too, so that the answers are stable across
+//! restarts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -13,31 +13,33 @@ use std::path::Path;
 use super::description_source::RobotNamespace;
 use urdf_usd_convert as convert;
 
-/// How deep below the output directory assets are looked for.
-const DEEPEST: usize = 16;
-/// How many folders are looked at.
-const MOST_FOLDERS: usize = 100_000;
+/// Maximum depth below the output directory at which assets are looked for.
+const MAX_DEPTH: usize = 16;
+/// Maximum number of folders that a scan visits.
+const MAX_FOLDERS: usize = 100_000;
 
-/// How many answers are remembered at least before those that nobody needs are forgotten.
-const MOST_GIVEN: usize = 1000;
+/// Minimum number of new assignments between two prunings.
+const PRUNE_INTERVAL: usize = 1000;
 
-/// The places of all assets. A place is a path below the output directory with forward slashes: the
-/// robot's key.
+/// The places of all assets.
+///
+/// A place is a path below the output directory with forward slashes; it is also the robot's key.
 #[derive(Debug, Default)]
 pub(super) struct AssetPaths {
-    /// What is taken; whether an asset was written there, or it is only meant to be.
+    /// Occupied places; `true` once an asset was written there, `false` while the place is only
+    /// assigned.
     assets: BTreeMap<String, bool>,
-    given: HashMap<(RobotNamespace, String), String>,
-    /// The places in `given`, and for whom.
-    taken: HashMap<String, (RobotNamespace, String)>,
-    /// How many answers there were when they were cleared up.
-    kept: usize,
-    /// How many assets were written.
+    assigned: HashMap<(RobotNamespace, String), String>,
+    /// The inverse of `assigned`: the owner of each assigned place.
+    owners: HashMap<String, (RobotNamespace, String)>,
+    /// The number of assignments left by the last pruning.
+    pruned_to: usize,
+    /// The number of `true` values in `assets`.
     written: usize,
 }
 
 impl AssetPaths {
-    /// The places that are taken in a directory. Looks at the file system.
+    /// Scans a directory for assets that exist already. Blocks on the file system.
     pub(super) fn scan(output_dir: &Path) -> Self {
         let assets: BTreeMap<String, bool> = scan(output_dir)
             .into_iter()
@@ -50,8 +52,8 @@ impl AssetPaths {
         }
     }
 
-    /// Notes an asset that was written at a place of its own.
-    pub(super) fn note(&mut self, key: &str) {
+    /// Records that an asset was written at a place, which need not have been assigned.
+    pub(super) fn record_written(&mut self, key: &str) {
         match self.assets.get_mut(key) {
             Some(true) => return,
             Some(is_written) => *is_written = true,
@@ -60,22 +62,22 @@ impl AssetPaths {
         self.written += 1;
     }
 
-    /// Whether an asset was written at a place.
+    /// Returns whether an asset was written at a place.
     pub(super) fn is_written(&self, key: &str) -> bool {
         self.assets.get(key) == Some(&true)
     }
 
-    /// How many assets were written.
+    /// Returns the number of written assets.
     pub(super) fn written(&self) -> usize {
         self.written
     }
 
-    /// Takes over which assets there are really: people may have removed some.
-    pub(super) fn look_again(&mut self, there: &BTreeSet<String>) {
-        let taken = &self.taken;
+    /// Replaces what is known of written assets by the result of a new scan: users may delete some.
+    pub(super) fn update_written(&mut self, there: &BTreeSet<String>) {
+        let owners = &self.owners;
         self.assets.retain(|key, is_written| {
             *is_written = there.contains(key);
-            *is_written || taken.contains_key(key)
+            *is_written || owners.contains_key(key)
         });
         self.written = self
             .assets
@@ -84,51 +86,52 @@ impl AssetPaths {
             .count();
     }
 
-    /// Whether so much is remembered that [`AssetPaths::keep`] should be called.
-    pub(super) fn are_many(&self) -> bool {
-        self.given.len() > 2 * self.kept + MOST_GIVEN
+    /// Returns whether enough places were assigned since the last pruning to call
+    /// [`AssetPaths::prune`].
+    pub(super) fn needs_pruning(&self) -> bool {
+        self.assigned.len() > 2 * self.pruned_to + PRUNE_INTERVAL
     }
 
-    /// Forgets the places that were given to robots that nobody speaks of any more: names without
-    /// end must not fill the memory. Where an asset was written stays taken.
-    pub(super) fn keep(&mut self, is_needed: impl Fn(&str) -> bool) {
-        self.given.retain(|_, key| is_needed(key));
-        self.taken = self
-            .given
+    /// Drops assignments that are no longer needed, so that an endless stream of names cannot
+    /// exhaust memory. Places with a written asset stay occupied.
+    pub(super) fn prune(&mut self, is_needed: impl Fn(&str) -> bool) {
+        self.assigned.retain(|_, key| is_needed(key));
+        self.owners = self
+            .assigned
             .iter()
             .map(|(wanted, key)| (key.clone(), wanted.clone()))
             .collect();
-        self.kept = self.given.len();
-        let taken = &self.taken;
+        self.pruned_to = self.assigned.len();
+        let owners = &self.owners;
         self.assets
-            .retain(|key, is_written| *is_written || taken.contains_key(key));
+            .retain(|key, is_written| *is_written || owners.contains_key(key));
     }
 
-    /// Forgets the place that was given to one robot. Where an asset was written stays taken.
+    /// Drops the assignment of one robot. A place with a written asset stays occupied.
     pub(super) fn release(&mut self, key: &str) {
-        if let Some(wanted) = self.taken.remove(key) {
-            self.given.remove(&wanted);
+        if let Some(wanted) = self.owners.remove(key) {
+            self.assigned.remove(&wanted);
         }
         if !self.is_written(key) {
             self.assets.remove(key);
         }
     }
 
-    /// How many places were given, and how many of them have no asset.
+    /// Returns the numbers of assignments, of owners, and of occupied places without an asset.
     #[cfg(test)]
     pub(super) fn sizes(&self) -> [usize; 3] {
         [
-            self.given.len(),
-            self.taken.len(),
+            self.assigned.len(),
+            self.owners.len(),
             self.assets.len() - self.written,
         ]
     }
 
-    /// The place of the robot of this name in its namespace: the same whenever it is asked for.
-    pub(super) fn of(&mut self, robot_namespace: &RobotNamespace, robot: &str) -> String {
+    /// Returns the place of a robot, the same on every call until it is released.
+    pub(super) fn assign(&mut self, robot_namespace: &RobotNamespace, robot: &str) -> String {
         let name = convert::file_name(robot);
         let wanted = (robot_namespace.clone(), name);
-        if let Some(key) = self.given.get(&wanted) {
+        if let Some(key) = self.assigned.get(&wanted) {
             return key.clone();
         }
         let mut parent = String::new();
@@ -137,28 +140,28 @@ impl AssetPaths {
             .into_iter()
             .flat_map(|namespace| namespace.split('/'))
         {
-            parent = free(&parent, segment, ".ns", |key| {
+            parent = unique_path(&parent, segment, ".ns", |key| {
                 !self.assets.contains_key(key)
             });
         }
         let mut key = below(&parent, &wanted.1);
-        if self.taken.contains_key(&key) {
-            // The root namespace, which is not the node's own, has no folder that would keep them
-            // apart.
-            parent = free(&parent, "root.ns", "+", |key| {
+        if self.owners.contains_key(&key) {
+            // The root namespace, if it is not the node's own, has no folder of its own: its robots
+            // would collide with the node's.
+            parent = unique_path(&parent, "root.ns", "+", |key| {
                 !self.assets.contains_key(key)
             });
             key = below(&parent, &wanted.1);
         }
         if self.holds_assets(&key) {
-            parent = free(&parent, &format!("{}.robot", wanted.1), "+", |key| {
+            parent = unique_path(&parent, &format!("{}.robot", wanted.1), "+", |key| {
                 !self.assets.contains_key(key)
             });
             key = below(&parent, &wanted.1);
         }
         self.assets.entry(key.clone()).or_default();
-        self.taken.insert(key.clone(), wanted.clone());
-        self.given.insert(wanted, key.clone());
+        self.owners.insert(key.clone(), wanted.clone());
+        self.assigned.insert(wanted, key.clone());
         key
     }
 
@@ -171,7 +174,7 @@ impl AssetPaths {
     }
 }
 
-/// The places of the assets in a directory. Looks at the file system.
+/// Returns the places of the assets in a directory. Blocks on the file system.
 pub(super) fn scan(output_dir: &Path) -> BTreeSet<String> {
     let mut assets = BTreeSet::new();
     let mut open = vec![(output_dir.to_owned(), String::new(), 0)];
@@ -186,9 +189,10 @@ pub(super) fn scan(output_dir: &Path) -> BTreeSet<String> {
             }
             seen += 1;
             let key = below(&key, &name);
+            // No asset is inside another, so its folder is not searched.
             if entry.path().join(convert::REPORT).exists() {
                 assets.insert(key);
-            } else if depth < DEEPEST && seen < MOST_FOLDERS {
+            } else if depth < MAX_DEPTH && seen < MAX_FOLDERS {
                 open.push((entry.path(), key, depth + 1));
             }
         }
@@ -204,8 +208,8 @@ fn below(parent: &str, name: &str) -> String {
     }
 }
 
-/// `name` below `parent`, with as many endings as it takes to be free.
-fn free(parent: &str, name: &str, ending: &str, is_free: impl Fn(&str) -> bool) -> String {
+/// Returns `name` below `parent`, with `ending` appended until the path is free.
+fn unique_path(parent: &str, name: &str, ending: &str, is_free: impl Fn(&str) -> bool) -> String {
     let mut key = below(parent, name);
     while !is_free(&key) {
         key.push_str(ending);
@@ -213,7 +217,7 @@ fn free(parent: &str, name: &str, ending: &str, is_free: impl Fn(&str) -> bool) 
     key
 }
 
-/// The folder that a place lies in, and its last part.
+/// Returns the folder of a place.
 pub(super) fn parent(key: &str) -> &str {
     key.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
@@ -229,37 +233,43 @@ mod tests {
     #[test]
     fn equal_names_in_different_namespaces_do_not_meet() {
         let mut asset_paths = AssetPaths::default();
-        assert_eq!(asset_paths.of(&RobotNamespace::Own, "arm"), "arm");
-        assert_eq!(asset_paths.of(&namespace("/r1"), "arm"), "r1/arm");
-        assert_eq!(asset_paths.of(&namespace("/r2"), "arm"), "r2/arm");
+        assert_eq!(asset_paths.assign(&RobotNamespace::Own, "arm"), "arm");
+        assert_eq!(asset_paths.assign(&namespace("/r1"), "arm"), "r1/arm");
+        assert_eq!(asset_paths.assign(&namespace("/r2"), "arm"), "r2/arm");
         assert_eq!(
-            asset_paths.of(&namespace("/fleet/a"), "../arm"),
+            asset_paths.assign(&namespace("/fleet/a"), "../arm"),
             "fleet/a/_arm"
         );
-        assert_eq!(asset_paths.of(&namespace("/r1"), "arm"), "r1/arm");
+        assert_eq!(asset_paths.assign(&namespace("/r1"), "arm"), "r1/arm");
         assert_eq!((parent("r1/arm"), parent("arm")), ("r1", ""));
     }
 
     #[test]
     fn no_asset_lies_in_another() {
         let mut asset_paths = AssetPaths::default();
-        assert_eq!(asset_paths.of(&RobotNamespace::Own, "arm"), "arm");
-        assert_eq!(asset_paths.of(&namespace("/arm"), "arm"), "arm.ns/arm");
-        assert_eq!(asset_paths.of(&namespace("/r1"), "arm"), "r1/arm");
-        assert_eq!(asset_paths.of(&RobotNamespace::Own, "r1"), "r1.robot/r1");
+        assert_eq!(asset_paths.assign(&RobotNamespace::Own, "arm"), "arm");
+        assert_eq!(asset_paths.assign(&namespace("/arm"), "arm"), "arm.ns/arm");
+        assert_eq!(asset_paths.assign(&namespace("/r1"), "arm"), "r1/arm");
         assert_eq!(
-            asset_paths.of(&namespace("/r1/arm"), "dog"),
+            asset_paths.assign(&RobotNamespace::Own, "r1"),
+            "r1.robot/r1"
+        );
+        assert_eq!(
+            asset_paths.assign(&namespace("/r1/arm"), "dog"),
             "r1/arm.ns/dog"
         );
-        // The root is not the node's own when that is in a namespace.
-        assert_eq!(asset_paths.of(&namespace("/"), "rover"), "rover");
-        assert_eq!(asset_paths.of(&namespace("/"), "arm"), "root.ns/arm");
-        asset_paths.note("sub/dog");
-        assert_eq!(asset_paths.of(&RobotNamespace::Own, "sub"), "sub.robot/sub");
+        // The root namespace differs from the node's own if the node is in a namespace.
+        assert_eq!(asset_paths.assign(&namespace("/"), "rover"), "rover");
+        assert_eq!(asset_paths.assign(&namespace("/"), "arm"), "root.ns/arm");
+        asset_paths.record_written("sub/dog");
+        assert_eq!(
+            asset_paths.assign(&RobotNamespace::Own, "sub"),
+            "sub.robot/sub"
+        );
     }
 
     #[test]
-    fn what_lay_there_before_counts() {
+    fn existing_assets_count() {
         let folder = tempfile::tempdir().unwrap();
         for path in ["arm", "r1/arm", ".arm.staging"] {
             fs::create_dir_all(folder.path().join(path)).unwrap();
@@ -270,52 +280,55 @@ mod tests {
             asset_paths.assets,
             ["arm", "r1/arm"].map(|key| (key.to_owned(), true)).into()
         );
-        assert_eq!(asset_paths.of(&namespace("/arm"), "arm"), "arm.ns/arm");
-        assert_eq!(asset_paths.of(&RobotNamespace::Own, "r1"), "r1.robot/r1");
+        assert_eq!(asset_paths.assign(&namespace("/arm"), "arm"), "arm.ns/arm");
+        assert_eq!(
+            asset_paths.assign(&RobotNamespace::Own, "r1"),
+            "r1.robot/r1"
+        );
         assert_eq!(
             (
-                asset_paths.of(&RobotNamespace::Own, "arm"),
-                asset_paths.of(&namespace("/r1"), "arm")
+                asset_paths.assign(&RobotNamespace::Own, "arm"),
+                asset_paths.assign(&namespace("/r1"), "arm")
             ),
             ("arm".into(), "r1/arm".into())
         );
     }
 
     #[test]
-    fn names_without_end_are_forgotten_and_what_was_written_is_not() {
+    fn unneeded_names_are_pruned_and_written_ones_are_kept() {
         let mut asset_paths = AssetPaths::default();
         for n in 0..20_000 {
-            let key = asset_paths.of(&namespace("/r1"), &format!("x{n}"));
+            let key = asset_paths.assign(&namespace("/r1"), &format!("x{n}"));
             if n % 1000 == 0 {
-                asset_paths.note(&key);
+                asset_paths.record_written(&key);
             }
-            if asset_paths.are_many() {
-                asset_paths.keep(|key| key == "r1/x7");
+            if asset_paths.needs_pruning() {
+                asset_paths.prune(|key| key == "r1/x7");
             }
         }
         assert!(
-            asset_paths.given.len() < 2 * MOST_GIVEN
-                && asset_paths.taken.len() == asset_paths.given.len()
+            asset_paths.assigned.len() < 2 * PRUNE_INTERVAL
+                && asset_paths.owners.len() == asset_paths.assigned.len()
         );
         assert!(
-            asset_paths.assets.len() < 2 * MOST_GIVEN + 20,
+            asset_paths.assets.len() < 2 * PRUNE_INTERVAL + 20,
             "{}",
             asset_paths.assets.len()
         );
         assert_eq!(
             (
                 asset_paths.written(),
-                asset_paths.of(&namespace("/r1"), "x0")
+                asset_paths.assign(&namespace("/r1"), "x0")
             ),
             (20, "r1/x0".to_owned())
         );
         assert!(
             asset_paths
-                .given
+                .assigned
                 .contains_key(&(namespace("/r1"), "x7".to_owned()))
         );
-        // One whose folder was removed makes room.
-        asset_paths.look_again(&["r1/x0".to_owned()].into());
+        // A removed folder makes room for a new asset.
+        asset_paths.update_written(&["r1/x0".to_owned()].into());
         assert!(
             asset_paths.written() == 1
                 && asset_paths.is_written("r1/x0")

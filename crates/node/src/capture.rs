@@ -1,22 +1,22 @@
-//! Which interfaces a running robot has, told from the ROS graph and from what was heard on its
-//! topics (REP-158 §2.2 to §2.6, §2.9).
+//! Derives the interfaces of a running robot from the ROS graph and from messages on its topics
+//! (REP-158 §2.2 to §2.6, §2.9).
 //!
-//! What belongs to a robot is in its namespace; in the root it is everything that is in no other
-//! robot's. Left out is what is no robot's:
-//! - what every node has or what serves ROS itself, by type: parameters, `/rosout`, type
+//! An interface belongs to the robot whose namespace it is in; the robot in the root namespace owns
+//! whatever is in no other robot's. Excluded are:
+//! - by type, the interfaces of every node and of ROS itself: parameters, `/rosout`, type
 //!   descriptions, lifecycles, composition, bonds, statistics, diagnostics, `/clock`, and TF, which
-//!   every asset has by its frames (§2.7);
+//!   every asset declares by its frames (§2.7);
 //! - `simulation_interfaces` (§2.9);
-//! - hidden names (with a segment that begins with `_`), but for actions, which are told from their
-//!   parts in `NAME/_action/…`;
-//! - the ends of this node and of tools: RViz, rqt, ros2 on the command line, rosbag2, Foxglove.
+//! - hidden names (with a segment that begins with `_`), except for actions, which are recognised
+//!   by their services `NAME/_action/…`;
+//! - endpoints of this node and of tools: RViz, rqt, the ros2 command line, rosbag2, Foxglove.
 //!
-//! A topic at which the robot speaks is authored once, as a publisher, although others of its nodes
-//! listen. A topic that somebody commands by (velocities, trajectories, joysticks) is a
-//! subscription, although an operator publishes it. Clients are authored where nobody of the robot
-//! serves.
+//! A topic that the robot publishes is authored once, as a publisher, even if other nodes of the
+//! robot subscribe to it. A command topic (velocities, trajectories, joysticks) is authored as a
+//! subscription, even if an operator publishes it. A client is authored only if no node of the
+//! robot serves the service.
 //!
-//! This module must not know of USD. [`listen`] listens; all else is plain data.
+//! This module does not depend on USD. Only [`listen`] does I/O; all else works on plain data.
 
 mod compare;
 mod listen;
@@ -30,11 +30,10 @@ use urdf_usd_robot::{Captured, Interface, InterfaceKind, Qos};
 use urdf_usd_ros::graph::{EndQos, Graph, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 use urdf_usd_ros::{Durability, Reliability, names};
 
-/// The rate in Hz of a publisher that was not measured: it spoke once or never. REP-158 wants one
-/// of every publisher.
-const NO_RATE: f64 = 1.0;
-/// The packages whose messages and services are no robot's.
-const INFRASTRUCTURE: [&str; 12] = [
+/// Rate in Hz of a publisher that could not be measured: REP-158 requires one of every publisher.
+const DEFAULT_RATE: f64 = 1.0;
+/// Packages whose messages and services belong to ROS itself, not to a robot.
+const INFRASTRUCTURE_PACKAGES: [&str; 12] = [
     "rcl_interfaces",
     "type_description_interfaces",
     "service_msgs",
@@ -48,8 +47,8 @@ const INFRASTRUCTURE: [&str; 12] = [
     "simulation_interfaces",
     "urdf_usd",
 ];
-/// The beginnings of the names of nodes that are tools, whatever their namespace.
-const TOOLS: [&str; 7] = [
+/// Prefixes of the names of nodes that are tools, in any namespace.
+const TOOL_PREFIXES: [&str; 7] = [
     "rviz",
     "rqt",
     "_ros2cli",
@@ -58,8 +57,8 @@ const TOOLS: [&str; 7] = [
     "launch_ros_",
     "transform_listener_impl_",
 ];
-/// What robots are commanded by.
-const COMMANDS: [&str; 12] = [
+/// Types of messages that command a robot.
+const COMMAND_TYPES: [&str; 12] = [
     "geometry_msgs/msg/Twist",
     "geometry_msgs/msg/TwistStamped",
     "ackermann_msgs/msg/AckermannDrive",
@@ -73,62 +72,62 @@ const COMMANDS: [&str; 12] = [
     "sensor_msgs/msg/Joy",
     "sensor_msgs/msg/JoyFeedback",
 ];
-/// What is about the whole robot, whatever its header says.
-const OF_THE_WHOLE: [&str; 2] = ["sensor_msgs/msg/JointState", "nav_msgs/msg/Odometry"];
+/// Types that describe the whole robot: the frame in their header is not the interface's frame.
+const WHOLE_ROBOT_TYPES: [&str; 2] = ["sensor_msgs/msg/JointState", "nav_msgs/msg/Odometry"];
 
-/// What every robot publishes: who listens to it is no part of what it offers.
-const OF_EVERY_ROBOT: [&str; 2] = ["joint_states", "robot_description"];
+/// Topics that every robot publishes: a subscription to one is not an interface of the robot.
+const UNIVERSAL_TOPICS: [&str; 2] = ["joint_states", "robot_description"];
 
-/// What was heard on a topic.
+/// Measurements of a topic.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Heard {
-    /// Hz, rounded; `None` if it was not heard often enough.
+pub(super) struct Measurement {
+    /// Hz, rounded; `None` if too few messages were received.
     pub rate: Option<f64>,
-    /// The frame in the headers, if there was one and always the same.
+    /// The frame in the headers, if all messages have the same.
     pub frame: Option<String>,
 }
 
-/// The graph, and what was heard on topics.
+/// A snapshot of the graph, with measurements of its topics.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Seen {
-    /// Sorted by names, so that looking for one robot among many costs what that robot has.
+pub(super) struct Snapshot {
+    /// Sorted by name: looking up one robot costs only its own endpoints, however many robots run.
     graph: Graph,
-    heard: BTreeMap<String, Heard>,
+    heard: BTreeMap<String, Measurement>,
 }
 
-impl Seen {
-    pub(super) fn new(mut graph: Graph, heard: BTreeMap<String, Heard>) -> Self {
-        // Clients tell it sorted; it costs little to make sure.
+impl Snapshot {
+    pub(super) fn new(mut graph: Graph, heard: BTreeMap<String, Measurement>) -> Self {
+        // Clients report the graph sorted; sorting it again costs little.
         graph.topics.sort_by(|a, b| a.topic.cmp(&b.topic));
         graph.services.sort_by(|a, b| a.service.cmp(&b.service));
         Self { graph, heard }
     }
 
-    /// Whether nothing was seen yet.
+    /// Returns whether the graph is empty: nothing was received yet.
     pub(super) fn is_empty(&self) -> bool {
         self.graph == Graph::default()
     }
 
-    /// The ends of topics whose names begin with `start`.
+    /// Returns the topic endpoints whose names begin with `start`.
     fn topics(&self, start: &str) -> &[TopicEnd] {
-        beginning(&self.graph.topics, start, |end| &end.topic)
+        with_prefix(&self.graph.topics, start, |end| &end.topic)
     }
 
-    /// The ends of services whose names begin with `start`.
+    /// Returns the service endpoints whose names begin with `start`.
     fn services(&self, start: &str) -> &[ServiceEnd] {
-        beginning(&self.graph.services, start, |end| &end.service)
+        with_prefix(&self.graph.services, start, |end| &end.service)
     }
 }
 
-/// Of what is sorted by names, what has a name that begins with `start`.
-fn beginning<'a, T>(sorted: &'a [T], start: &str, name: impl Fn(&T) -> &str) -> &'a [T] {
+/// Returns the slice of `sorted` whose names begin with `start`.
+fn with_prefix<'a, T>(sorted: &'a [T], start: &str, name: impl Fn(&T) -> &str) -> &'a [T] {
     let (_, rest) = sorted.split_at(sorted.partition_point(|one| name(one) < start));
     rest.split_at(rest.partition_point(|one| name(one).starts_with(start)))
         .0
 }
 
-/// Whose interfaces are asked for.
-pub(super) struct Who<'a> {
+/// The robot whose interfaces are requested.
+pub(super) struct Scope<'a> {
     /// The robot's namespace, absolute: `/`, `/r1`.
     pub namespace: &'a str,
     /// The namespaces of all robots.
@@ -137,12 +136,12 @@ pub(super) struct Who<'a> {
     pub node: &'a str,
 }
 
-impl Who<'_> {
-    /// The name relative to the robot's namespace; `None` if it belongs to another, or is hidden.
+impl Scope<'_> {
+    /// Returns the name relative to the robot's namespace; `None` if it belongs to another robot.
     fn relative<'n>(&self, name: &'n str) -> Option<&'n str> {
         let relative = below(name, self.namespace)?;
-        // Namespaces between this one and the name, so that it costs the same whatever the number
-        // of robots.
+        // Look up the namespaces between this one and the name, not all robots: the cost does not
+        // depend on their number.
         let start = name.len() - relative.len();
         let mut ends = relative
             .match_indices('/')
@@ -151,13 +150,13 @@ impl Who<'_> {
         (!is_anothers && !relative.is_empty()).then_some(relative)
     }
 
-    /// Whether a node at an end counts: not this one, and no tool.
+    /// Returns whether endpoints of a node count: it is neither this node nor a tool.
     fn counts(&self, node: Option<&str>) -> bool {
         node.is_none_or(|node| node != self.node && !is_tool(node))
     }
 }
 
-/// The name below a namespace.
+/// Returns the name relative to a namespace.
 fn below<'n>(name: &'n str, namespace: &str) -> Option<&'n str> {
     name.strip_prefix(namespace.trim_end_matches('/'))?
         .strip_prefix('/')
@@ -165,7 +164,7 @@ fn below<'n>(name: &'n str, namespace: &str) -> Option<&'n str> {
 
 fn is_tool(node: &str) -> bool {
     let name = node.rsplit('/').next().unwrap_or(node);
-    TOOLS.iter().any(|tool| name.starts_with(tool))
+    TOOL_PREFIXES.iter().any(|tool| name.starts_with(tool))
 }
 
 fn is_hidden(name: &str) -> bool {
@@ -176,31 +175,32 @@ fn is_infrastructure(type_name: &str) -> bool {
     type_name
         .split('/')
         .next()
-        .is_some_and(|package| INFRASTRUCTURE.contains(&package))
+        .is_some_and(|package| INFRASTRUCTURE_PACKAGES.contains(&package))
 }
 
-/// Whether a topic is worth listening to: it may be a robot's, and its messages may say something.
-fn is_listened_to(end: &TopicEnd, node: &str) -> bool {
+/// Returns whether to subscribe to a topic: it may be a robot's, and its messages carry
+/// information.
+fn is_measurable(end: &TopicEnd, node: &str) -> bool {
     let others = BTreeSet::new();
-    let who = Who {
+    let scope = Scope {
         namespace: "/",
         others: &others,
         node,
     };
     end.role == TopicRole::Publisher
-        && who.counts(end.node.as_deref())
+        && scope.counts(end.node.as_deref())
         && !is_hidden(&end.topic)
         && !is_infrastructure(&end.type_name)
         && names::check_namespace(&end.topic).is_ok()
 }
 
-/// The interfaces of a robot, sorted by name.
-pub(super) fn interfaces(seen: &Seen, who: &Who<'_>) -> Vec<Captured> {
+/// Returns the interfaces of a robot, sorted by name.
+pub(super) fn interfaces(seen: &Snapshot, scope: &Scope<'_>) -> Vec<Captured> {
     let mut found: BTreeMap<(&str, u8), Captured> = BTreeMap::new();
     let mut ends: BTreeMap<&str, Vec<&TopicEnd>> = BTreeMap::new();
-    let inside = format!("{}/", who.namespace.trim_end_matches('/'));
+    let inside = format!("{}/", scope.namespace.trim_end_matches('/'));
     for end in seen.topics(&inside) {
-        if who.counts(end.node.as_deref())
+        if scope.counts(end.node.as_deref())
             && !is_infrastructure(&end.type_name)
             && !is_hidden(&end.topic)
         {
@@ -208,23 +208,23 @@ pub(super) fn interfaces(seen: &Seen, who: &Who<'_>) -> Vec<Captured> {
         }
     }
     for (topic, ends) in ends {
-        let Some(name) = who.relative(topic) else {
+        let Some(name) = scope.relative(topic) else {
             continue;
         };
-        if let Some(captured) = of_topic(name, &ends, seen.heard.get(topic)) {
+        if let Some(captured) = topic_interface(name, &ends, seen.heard.get(topic)) {
             found.insert((name, 0), captured);
         }
     }
     let mut services: BTreeMap<&str, Vec<&ServiceEnd>> = BTreeMap::new();
     for end in seen.services(&inside) {
-        if who.counts(end.node.as_deref()) && !is_infrastructure(&end.type_name) {
+        if scope.counts(end.node.as_deref()) && !is_infrastructure(&end.type_name) {
             services.entry(&end.service).or_default().push(end);
         }
     }
     for (service, ends) in services {
         let is_served = |end: &&&ServiceEnd| end.role == ServiceRole::Server;
         let end = ends.iter().find(is_served).or(ends.first());
-        let (Some(name), Some(end)) = (who.relative(service), end) else {
+        let (Some(name), Some(end)) = (scope.relative(service), end) else {
             continue;
         };
         let is_server = end.role == ServiceRole::Server;
@@ -247,12 +247,12 @@ pub(super) fn interfaces(seen: &Seen, who: &Who<'_>) -> Vec<Captured> {
                 InterfaceKind::ServiceClient,
             ),
         };
-        found.insert((name, order), whole(name, type_name, kind));
+        found.insert((name, order), unmeasured(name, type_name, kind));
     }
     found.into_values().collect()
 }
 
-/// The name and type of the action that a service belongs to, by the one that its goals go to.
+/// Returns the name and type of the action whose goal service this is.
 fn action<'n>(service: &'n str, type_name: &'n str) -> Option<(&'n str, &'n str)> {
     let name = service
         .strip_suffix("/_action/send_goal")
@@ -260,7 +260,7 @@ fn action<'n>(service: &'n str, type_name: &'n str) -> Option<(&'n str, &'n str)
     Some((name, type_name.strip_suffix("_SendGoal")?))
 }
 
-fn whole(name: &str, type_name: &str, kind: InterfaceKind) -> Captured {
+fn unmeasured(name: &str, type_name: &str, kind: InterfaceKind) -> Captured {
     let interface = Interface {
         name: name.to_owned(),
         type_name: type_name.to_owned(),
@@ -274,15 +274,20 @@ fn whole(name: &str, type_name: &str, kind: InterfaceKind) -> Captured {
     }
 }
 
-fn of_topic(name: &str, ends: &[&TopicEnd], heard: Option<&Heard>) -> Option<Captured> {
+fn topic_interface(
+    name: &str,
+    ends: &[&TopicEnd],
+    heard: Option<&Measurement>,
+) -> Option<Captured> {
     let with = |role: TopicRole| ends.iter().copied().filter(move |end| end.role == role);
-    // Ends that disagree can't speak to each other: the first by name stands for the topic.
+    // Endpoints of different types can't communicate: the first type by name represents the topic.
     let type_of = |role| with(role).map(|end| end.type_name.as_str()).min();
     let (published, wanted) = (
         type_of(TopicRole::Publisher),
         type_of(TopicRole::Subscriber),
     );
-    let is_command = |type_name: &&str| COMMANDS.contains(type_name);
+    // If the robot subscribes to a command topic, its publisher is an operator, not the robot.
+    let is_command = |type_name: &&str| COMMAND_TYPES.contains(type_name);
     Some(
         match (
             published.filter(|_| !wanted.is_some_and(|wanted| is_command(&wanted))),
@@ -291,20 +296,20 @@ fn of_topic(name: &str, ends: &[&TopicEnd], heard: Option<&Heard>) -> Option<Cap
             (Some(type_name), _) => {
                 let rate = heard.and_then(|heard| heard.rate);
                 let kind = InterfaceKind::Publisher {
-                    rate: rate.unwrap_or(NO_RATE),
+                    rate: rate.unwrap_or(DEFAULT_RATE),
                     qos: qos(with(TopicRole::Publisher)),
                 };
                 let frame = heard
                     .and_then(|heard| heard.frame.clone())
-                    .filter(|_| !OF_THE_WHOLE.contains(&type_name));
+                    .filter(|_| !WHOLE_ROBOT_TYPES.contains(&type_name));
                 Captured {
                     is_measured: rate.is_some(),
                     frame,
-                    ..whole(name, type_name, kind)
+                    ..unmeasured(name, type_name, kind)
                 }
             }
-            (None, Some(_)) if OF_EVERY_ROBOT.contains(&name) => return None,
-            (None, Some(type_name)) => whole(
+            (None, Some(_)) if UNIVERSAL_TOPICS.contains(&name) => return None,
+            (None, Some(type_name)) => unmeasured(
                 name,
                 type_name,
                 InterfaceKind::Subscription {
@@ -316,7 +321,7 @@ fn of_topic(name: &str, ends: &[&TopicEnd], heard: Option<&Heard>) -> Option<Cap
     )
 }
 
-/// What all of several ends offer.
+/// Returns the QoS that all endpoints offer.
 fn qos<'e>(ends: impl Iterator<Item = &'e TopicEnd>) -> Qos {
     let known: Vec<EndQos> = ends.filter_map(|end| end.qos).collect();
     if known.is_empty() {

@@ -1,5 +1,5 @@
-//! One look at a running robot: listens for some seconds, and says how an asset's frames stand. It
-//! writes and publishes nothing.
+//! A single check of a running robot: subscribes for some seconds and compares TF with an asset's
+//! frames. It writes and publishes nothing.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -14,22 +14,22 @@ use urdf_usd_tf_check::{
     Expected, FrameCheck, FrameStatus, Limits, Live, Sources, Topic, Topics, check_frames,
 };
 
-/// How many messages may wait to be read.
+/// Queue depth of the subscriptions.
 const DEPTH: usize = 1000;
-/// In how many other namespaces is listened.
-const MOST_OTHERS: usize = 32;
-/// How often it is looked whether enough was heard.
+/// Maximum number of other namespaces to subscribe in.
+const MAX_OTHER_NAMESPACES: usize = 32;
+/// Period of evaluating the verdicts.
 const PERIOD: Duration = Duration::from_millis(100);
-/// For how long verdicts must stay as they are once every frame was heard: as long as it takes to
-/// see two publishers take turns.
-const SETTLED: Duration = Duration::from_millis(3500);
+/// Time for which verdicts must stay the same after every frame was received: long enough to notice
+/// two publishers that alternate.
+const SETTLE_TIME: Duration = Duration::from_millis(3500);
 
-/// What came of it.
+/// The result of [`check`].
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What was found.
+    /// The findings.
     pub check: FrameCheck,
-    /// Where the robot was heard, or would have been.
+    /// The topics on which the robot was found, or was expected.
     pub topics: Topics,
 }
 
@@ -42,7 +42,7 @@ struct Subscriptions {
 }
 
 impl Subscriptions {
-    /// `namespace` without a slash at its end.
+    /// Subscribes to the topics of `namespace`, which has no trailing slash.
     fn open(
         node: &impl Node,
         namespace: &str,
@@ -68,7 +68,7 @@ impl Subscriptions {
         })
     }
 
-    /// Takes in what has come.
+    /// Processes all queued messages.
     fn receive(&mut self) {
         let now = Instant::now();
         while let Some(sample) = self.joints.try_next() {
@@ -84,7 +84,7 @@ impl Subscriptions {
         }
     }
 
-    /// Whether nothing at all was heard.
+    /// Returns whether no transform was received.
     fn is_silent(&self) -> bool {
         self.live.tree().is_empty()
     }
@@ -96,7 +96,7 @@ impl Subscriptions {
     }
 }
 
-/// The namespaces, without a slash at the end, in which somebody publishes static transforms.
+/// Returns the namespaces with publishers of static transforms, without a trailing slash.
 fn namespaces(node: &impl Node) -> BTreeSet<String> {
     let is_tf = |end: &TopicEnd| {
         end.role == TopicRole::Publisher && end.type_name == "tf2_msgs/msg/TFMessage"
@@ -108,13 +108,13 @@ fn namespaces(node: &impl Node) -> BTreeSet<String> {
         .collect()
 }
 
-/// Listens until every frame was heard and the verdicts stay as they are, or for `patience`. The
-/// robot is listened to in the namespace that its asset declares and in the root namespace: there
-/// it counts if it is not heard in its own. Other namespaces are listened to as well, to say where
-/// it is if it is there.
+/// Subscribes until every frame was received and the verdicts have settled, at most for `patience`.
+///
+/// A robot that is not found in the namespace that its asset declares is looked for in the root
+/// namespace. Other namespaces are subscribed to only to tell where else the robot is.
 ///
 /// # Errors
-/// If the transport refuses, or a name is invalid.
+/// Fails if the transport refuses a subscription or a name is invalid.
 pub async fn check<N: Node>(
     node: &N,
     expected: &Expected,
@@ -147,7 +147,7 @@ pub async fn check<N: Node>(
         if changes.has_changed().unwrap_or(false) {
             changes.mark_unchanged();
             for other in namespaces(node) {
-                if others.len() < MOST_OTHERS && known.insert(other.clone()) {
+                if others.len() < MAX_OTHER_NAMESPACES && known.insert(other.clone()) {
                     others.push(Subscriptions::open(node, &other, None)?);
                 }
             }
@@ -178,12 +178,13 @@ pub async fn check<N: Node>(
             .iter()
             .map(|finding| finding.verdict)
             .collect();
+        // Missing and stale frames may still arrive.
         let is_open = verdicts
             .iter()
             .any(|verdict| matches!(verdict, FrameStatus::Missing | FrameStatus::Stale));
         settled = settled.filter(|(_, before)| !is_open && *before == verdicts);
         let since = settled.get_or_insert((now, verdicts)).0;
-        if (!is_open && now.duration_since(since) >= SETTLED) || start.elapsed() >= patience {
+        if (!is_open && now.duration_since(since) >= SETTLE_TIME) || start.elapsed() >= patience {
             return Ok(Outcome {
                 check: checked,
                 topics: live.topics().clone(),
@@ -233,11 +234,11 @@ mod tests {
         checked_of(asks, says, patience, ["base", "tool"]).await
     }
 
-    /// Of a robot that calls its frames so.
+    /// As [`checked`], for a robot with these frame names.
     async fn checked_of(asks: &str, says: &str, patience: u64, [base, tool]: [&str; 2]) -> Outcome {
         let node = Fake::default();
         let tf_static = node.advertise::<TFMessage>(says, Qos::latched(1)).unwrap();
-        // Again and again, since without a network nothing is latched.
+        // Publish repeatedly: the fake has no latched topics.
         let say = async {
             loop {
                 tf_static
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_heard_is_waited_for_and_missing() {
+    async fn unheard_frames_are_awaited_and_missing() {
         let start = Instant::now();
         let outcome = checked("/r1", "/r2/tf_static", 500).await;
         assert!(

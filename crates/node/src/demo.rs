@@ -1,7 +1,7 @@
-//! `urdf_usd demo`: the node and, opposite it on the loopback interface, a player of a sample robot
-//! that moves.
+//! `urdf_usd demo`: the node and, on the loopback interface, a player that simulates a moving
+//! robot.
 //!
-//! The two hear each other only over DDS, as the node hears any robot.
+//! The two communicate only over DDS, as the node does with any robot.
 
 mod player;
 mod sample;
@@ -24,21 +24,20 @@ use urdf_usd_ros::embedded::{self, Network};
 use urdf_usd_serve::{RobotView, Site};
 use urdf_usd_worker::Program;
 
-/// The domain of the demo unless `ROS_DOMAIN_ID` names one: none that a robot nearby is likely to
-/// use.
+/// DDS domain of the demo unless `ROS_DOMAIN_ID` is set; unlikely to be used by a robot nearby.
 const DOMAIN: u16 = 87;
-/// How long the first revision may take.
+/// Time limit for the first revision.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long `--once` waits for a verdict on the frames after that.
+/// Time limit for a verdict on the frames after the first revision, with `--once`.
 const FRAMES_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the demo is told.
+/// Command-line options of the demo.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// End after the first revision
+    /// Exit after the first revision
     #[arg(long)]
     once: bool,
-    /// Where the asset goes
+    /// Output directory
     #[arg(
         short = 'o',
         long = "output",
@@ -48,10 +47,10 @@ pub struct Options {
     output: PathBuf,
 }
 
-/// Runs the demo until it is interrupted, or until the first revision. `program` is started as the
-/// node's workers.
+/// Runs the demo until it is interrupted, or, with `--once`, until the first revision. The node's
+/// workers are processes of `program`.
 pub fn main(options: Options, program: Option<&Program>) -> ExitCode {
-    // What goes well is told below, in fewer words than in the log of a node.
+    // The demo prints its own, shorter progress messages.
     logging::start_in_terminal(NAME, "warn");
     let result = runtime().and_then(|runtime| {
         let result = runtime.block_on(run(&options, program));
@@ -89,7 +88,7 @@ async fn run(options: &Options, program: Option<&Program>) -> Result<(), Diagnos
         .packages
         .push((sample.package.to_owned(), sample.folder.clone()));
     parameters.conversion.srdf = Some(sample.srdf.clone());
-    // A demo has no use for one port rather than another.
+    // The demo works on any port: take a free one if the default is in use.
     if let Some(address) = parameters
         .http()
         .filter(|address| TcpListener::bind(*address).is_err())
@@ -110,7 +109,7 @@ async fn run(options: &Options, program: Option<&Program>) -> Result<(), Diagnos
     .map_err(|d| {
         let is_output = d.code == codes::OUTPUT_DIR.id;
         if is_output {
-            d.help("give another directory: urdf_usd demo -o DIR")
+            d.help("pass another directory: urdf_usd demo -o DIR")
         } else {
             d
         }
@@ -125,7 +124,7 @@ async fn run(options: &Options, program: Option<&Program>) -> Result<(), Diagnos
     say(&format!(
         "Ctrl-C ends the demo.\n\n\
          A sample robot moves on ROS domain {} (this machine only): {}\n\
-         The node hears it, converts it, and follows its files: change a mesh there and see a new revision.",
+         The node converts it and watches its files: change a mesh there and see a new revision.",
         network.domain,
         sample.urdf.display()
     ));
@@ -140,7 +139,7 @@ async fn run(options: &Options, program: Option<&Program>) -> Result<(), Diagnos
     result
 }
 
-/// Loopback only, in a domain of its own.
+/// Returns the network of the demo: the loopback interface, in a domain of its own.
 fn network() -> Result<Network, Diagnostic> {
     let mut network = Network::loopback_from_env()?;
     if std::env::var_os("ROS_DOMAIN_ID").is_none_or(|domain| domain.is_empty()) {
@@ -149,7 +148,7 @@ fn network() -> Result<Network, Diagnostic> {
     Ok(network)
 }
 
-/// Shows what happens, until it is done.
+/// Prints progress until the demo is done.
 async fn tell(
     site: &Site,
     mut events: tokio::sync::broadcast::Receiver<urdf_usd_serve::Event>,
@@ -164,7 +163,7 @@ async fn tell(
             {
                 return robot;
             }
-            // A missed event is as good as one: the robots are looked at anew.
+            // The robots are looked up again, so a lagged receiver loses nothing.
             let _ = events.recv().await;
         }
     };
@@ -173,7 +172,7 @@ async fn tell(
             "no asset was written within {} s",
             PATIENCE.as_secs()
         ))
-        .help("the log above tells why; is UDP on the loopback interface allowed here?")
+        .help("see the log above; check that UDP is allowed on the loopback interface")
     })?;
     show_asset(&robot);
     let mut shown = None;
@@ -190,7 +189,7 @@ async fn tell(
             {
                 shown = Some(frames.ok);
                 say(&format!(
-                    "Its frames against live TF: {} of {} are as the asset says",
+                    "Its frames in live TF: {} of {} match the asset",
                     frames.ok, frames.total
                 ));
                 for finding in &frames.findings {
@@ -208,7 +207,7 @@ async fn tell(
             .is_some_and(|frames| frames.ok == frames.total);
         if once && (settled || tokio::time::Instant::now() >= deadline) {
             if shown.is_none() {
-                say("Its frames were not seen on TF yet");
+                say("No frames received from TF yet");
             }
             return Ok(());
         }
@@ -251,7 +250,7 @@ fn show_asset(robot: &RobotView) {
     say(&text);
 }
 
-/// A later revision, in a line.
+/// Prints a later revision, on one line.
 fn show_change(before: &RobotView, now: &RobotView) {
     let Some(revision) = now.revision else { return };
     let is_new = |file: &&urdf_usd_convert::FileInfo| !before.files.contains(file);
@@ -269,7 +268,7 @@ fn show_change(before: &RobotView, now: &RobotView) {
     ));
 }
 
-/// What the conversion found, to be added to a line.
+/// Returns a summary of the conversion's findings, to append to a line.
 fn found(robot: &RobotView) -> String {
     match status(&robot.diagnostics) {
         found if found.is_empty() => String::new(),
@@ -277,20 +276,20 @@ fn found(robot: &RobotView) -> String {
     }
 }
 
-/// Whoever closed the output does not want to read it.
+/// Ignores a closed output: no one reads it.
 fn say(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
-/// The sample robot, as unpacked.
+/// The unpacked sample robot.
 pub(super) struct Sample {
-    /// The name of its ROS package.
+    /// Name of its ROS package.
     pub package: &'static str,
-    /// The folder of its package.
+    /// Folder of its package.
     pub folder: PathBuf,
-    /// Its URDF.
+    /// Path of its URDF.
     pub urdf: PathBuf,
-    /// Its SRDF.
+    /// Path of its SRDF.
     pub srdf: PathBuf,
 }

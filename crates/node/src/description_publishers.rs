@@ -1,7 +1,7 @@
-//! Who describes which robot, and whether they are still there.
+//! Tracks which publisher describes which robot, and which publishers have left.
 //!
-//! A publisher counts as gone once the graph has shown it and shows it no more, or has not shown it
-//! for long. It knows no transport.
+//! A publisher has left once the graph has shown it and no longer does, or has not shown it for
+//! [`PATIENCE`]. This module does not depend on a transport.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -9,42 +9,44 @@ use std::time::{Duration, Instant};
 
 use urdf_usd_ros::PublisherId;
 
-/// How long a publisher that was heard may be missing in the graph before it ever was there:
-/// discovery may lag behind.
+/// Grace period for a publisher whose messages arrive but which is not in the graph: discovery may
+/// lag behind the first message.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 struct DescriptionPublisher {
     topic: Arc<str>,
-    /// The robot that it described last: the keys under which it was expected and found.
+    /// The robot that it described last: the key before its conversion, and the one after.
     keys: BTreeSet<String>,
-    /// Whether the graph has shown it.
+    /// Whether the graph has ever shown it.
     is_seen: bool,
     heard: Instant,
 }
 
-/// The publishers of descriptions that were heard.
+/// The publishers whose descriptions were received.
 #[derive(Debug, Default)]
 pub(super) struct DescriptionPublishers {
     publishers: HashMap<PublisherId, DescriptionPublisher>,
-    /// How many describe each robot, speak on each topic, and were not seen yet: one more
-    /// description costs the same however many were heard before.
+    /// Counts per robot, per topic, and of publishers that the graph has not shown yet. They keep
+    /// the cost of one more description independent of the number of publishers.
     by_key: HashMap<String, usize>,
     by_topic: HashMap<Arc<str>, usize>,
     unseen: usize,
 }
 
 impl DescriptionPublishers {
-    /// A publisher described a robot. It has described another one before if this is true, and
-    /// describes that no more: who comes later hears only of this one.
+    /// Records that a publisher described a robot.
+    ///
+    /// Returns whether it described another robot before. A latched publisher keeps only its last
+    /// message, so it no longer describes that one to late subscribers.
     pub(super) fn record(
         &mut self,
-        who: PublisherId,
+        id: PublisherId,
         topic: &Arc<str>,
         key: &str,
         now: Instant,
     ) -> bool {
-        let publisher = self.publishers.entry(who).or_insert_with(|| {
+        let publisher = self.publishers.entry(id).or_insert_with(|| {
             *self.by_topic.entry(topic.clone()).or_default() += 1;
             self.unseen += 1;
             DescriptionPublisher {
@@ -62,14 +64,14 @@ impl DescriptionPublishers {
         *self.by_key.entry(key.to_owned()).or_default() += 1;
         before
             .iter()
-            .for_each(|key| one_less(&mut self.by_key, key));
+            .for_each(|key| decrement(&mut self.by_key, key));
         !before.is_empty()
     }
 
-    /// What a publisher described as `expected` turned out to be the robot with this key. It may
-    /// describe another one by now.
-    pub(super) fn meant(&mut self, who: PublisherId, expected: &str, key: &str) {
-        if let Some(publisher) = self.publishers.get_mut(&who)
+    /// Records that the description under the key `expected` became the robot with this key, unless
+    /// the publisher describes another robot by now.
+    pub(super) fn record_key(&mut self, id: PublisherId, expected: &str, key: &str) {
+        if let Some(publisher) = self.publishers.get_mut(&id)
             && publisher.keys.contains(expected)
             && !publisher.keys.contains(key)
         {
@@ -78,20 +80,22 @@ impl DescriptionPublishers {
         }
     }
 
-    /// Forgets those that are gone. `publishers`: who publishes a topic, `None` for publishers that
-    /// can't be told apart.
-    pub(super) fn look<'a>(
+    /// Forgets publishers that have left. `publishers` returns those of a topic in the graph, with
+    /// `None` for each that has no identity.
+    pub(super) fn update<'a>(
         &mut self,
         publishers: impl Fn(&str) -> &'a [Option<PublisherId>],
         now: Instant,
     ) {
-        let mut there: HashMap<Arc<str>, HashSet<Option<PublisherId>>> = HashMap::new();
+        let mut present: HashMap<Arc<str>, HashSet<Option<PublisherId>>> = HashMap::new();
         for topic in self.by_topic.keys() {
-            there.insert(topic.clone(), publishers(topic).iter().copied().collect());
+            present.insert(topic.clone(), publishers(topic).iter().copied().collect());
         }
-        self.forget_if(|who, publisher| {
-            let there = there.get(&publisher.topic);
-            if there.is_some_and(|there| there.contains(&Some(*who)) || there.contains(&None)) {
+        self.forget_if(|id, publisher| {
+            let present = present.get(&publisher.topic);
+            if present
+                .is_some_and(|present| present.contains(&Some(*id)) || present.contains(&None))
+            {
                 publisher.is_seen = true;
                 return false;
             }
@@ -99,7 +103,7 @@ impl DescriptionPublishers {
         });
     }
 
-    /// Forgets those of a topic.
+    /// Forgets all publishers of a topic.
     pub(super) fn forget(&mut self, topic: &str) {
         if self.by_topic.contains_key(topic) {
             self.forget_if(|_, publisher| *publisher.topic == *topic);
@@ -116,11 +120,11 @@ impl DescriptionPublishers {
             by_topic,
             unseen,
         } = self;
-        publishers.retain(|who, publisher| {
-            let is_gone = is_gone(who, publisher);
+        publishers.retain(|id, publisher| {
+            let is_gone = is_gone(id, publisher);
             if is_gone {
-                publisher.keys.iter().for_each(|key| one_less(by_key, key));
-                one_less(by_topic, &publisher.topic);
+                publisher.keys.iter().for_each(|key| decrement(by_key, key));
+                decrement(by_topic, &publisher.topic);
             }
             !is_gone
         });
@@ -130,22 +134,22 @@ impl DescriptionPublishers {
             .count();
     }
 
-    /// The keys of the robots that somebody describes.
+    /// Returns the keys of the robots with a publisher.
     pub(super) fn keys(&self) -> BTreeSet<&str> {
         self.by_key.keys().map(String::as_str).collect()
     }
 
-    /// Whether anybody who is there was heard on a topic.
+    /// Returns whether a present publisher of a topic was received from.
     pub(super) fn is_heard(&self, topic: &str) -> bool {
         self.by_topic.contains_key(topic)
     }
 
-    /// How many describe a robot.
+    /// Returns the number of publishers that describe a robot.
     pub(super) fn count(&self, key: &str) -> usize {
         self.by_key.get(key).copied().unwrap_or_default()
     }
 
-    /// How many there are, and how many robots and topics they speak of.
+    /// Returns the numbers of publishers, robots and topics.
     #[cfg(test)]
     pub(super) fn sizes(&self) -> [usize; 3] {
         [
@@ -155,13 +159,13 @@ impl DescriptionPublishers {
         ]
     }
 
-    /// Whether some may yet turn out to be gone.
+    /// Returns whether some publishers have not appeared in the graph yet.
     pub(super) fn is_waiting(&self) -> bool {
         self.unseen > 0
     }
 }
 
-fn one_less<K: std::borrow::Borrow<Q> + std::hash::Hash + Eq, Q: std::hash::Hash + Eq + ?Sized>(
+fn decrement<K: std::borrow::Borrow<Q> + std::hash::Hash + Eq, Q: std::hash::Hash + Eq + ?Sized>(
     counts: &mut HashMap<K, usize>,
     key: &Q,
 ) {
@@ -180,7 +184,7 @@ mod tests {
     const WHO: [PublisherId; 2] = [PublisherId([1; 16]), PublisherId([2; 16])];
 
     #[test]
-    fn who_was_there_and_is_not_is_gone() {
+    fn a_publisher_that_leaves_the_graph_is_gone() {
         let (mut publishers, topic, now) = (
             DescriptionPublishers::default(),
             Arc::from("/a"),
@@ -189,29 +193,29 @@ mod tests {
         publishers.record(WHO[0], &topic, "arm", now);
         publishers.record(WHO[1], &topic, "arm", now);
         // Discovery lags behind.
-        publishers.look(|_| &[], now);
+        publishers.update(|_| &[], now);
         assert!(publishers.count("arm") == 2 && publishers.is_waiting());
-        publishers.look(|_| &[Some(WHO[0]), Some(WHO[1])], now);
+        publishers.update(|_| &[Some(WHO[0]), Some(WHO[1])], now);
         assert!(!publishers.is_waiting());
-        publishers.look(|_| &[Some(WHO[1])], now);
+        publishers.update(|_| &[Some(WHO[1])], now);
         assert_eq!(
             (publishers.count("arm"), publishers.keys()),
             (1, ["arm"].into())
         );
-        publishers.look(|_| &[], now);
+        publishers.update(|_| &[], now);
         assert!(publishers.keys().is_empty());
     }
 
     #[test]
-    fn who_describes_another_robot_describes_the_first_no_more() {
+    fn a_publisher_describes_only_its_latest_robot() {
         let (mut publishers, topic, now) = (
             DescriptionPublishers::default(),
             Arc::from("/a"),
             Instant::now(),
         );
         assert!(!publishers.record(WHO[0], &topic, "my", now));
-        // Its asset is called otherwise, and so is what is heard next.
-        publishers.meant(WHO[0], "my", "arm");
+        // Its asset has another name; the next messages arrive under either.
+        publishers.record_key(WHO[0], "my", "arm");
         assert!(
             !publishers.record(WHO[0], &topic, "my", now)
                 && !publishers.record(WHO[0], &topic, "arm", now)
@@ -223,27 +227,27 @@ mod tests {
             (publishers.keys(), publishers.count("arm")),
             (["arm", "dog"].into(), 1)
         );
-        // The last conversion of what it was called before comes to its end.
-        publishers.meant(WHO[0], "my", "arm");
+        // The last conversion under the previous name completes.
+        publishers.record_key(WHO[0], "my", "arm");
         assert_eq!(publishers.count("arm"), 1);
     }
 
     #[test]
-    fn who_never_shows_up_is_gone_in_the_end_and_who_cannot_be_told_apart_stays() {
+    fn publishers_missing_from_the_graph_expire_unless_anonymous() {
         let (mut publishers, now) = (DescriptionPublishers::default(), Instant::now());
         publishers.record(WHO[0], &"/a".into(), "arm", now);
         publishers.record(WHO[1], &"/b".into(), "dog", now);
         let graph = |topic: &str| if topic == "/b" { &[None][..] } else { &[] };
-        publishers.look(graph, now + PATIENCE / 2);
+        publishers.update(graph, now + PATIENCE / 2);
         assert_eq!(publishers.keys(), ["arm", "dog"].into());
-        publishers.look(graph, now + PATIENCE);
+        publishers.update(graph, now + PATIENCE);
         assert_eq!(publishers.keys(), ["dog"].into());
         publishers.forget("/b");
         assert!(publishers.keys().is_empty());
     }
 
     #[test]
-    fn who_comes_and_goes_without_end_leaves_nothing() {
+    fn departed_publishers_leave_no_state() {
         let (mut publishers, now) = (DescriptionPublishers::default(), Instant::now());
         for n in 0..10_000_u32 {
             let mut id = [0; 16];
@@ -251,10 +255,10 @@ mod tests {
             let topic = format!("/r{n}/robot_description").into();
             publishers.record(PublisherId(id), &topic, &format!("r{n}"), now);
             publishers.record(PublisherId(id), &topic, &format!("s{n}"), now);
-            publishers.meant(PublisherId(id), &format!("s{n}"), &format!("t{n}"));
+            publishers.record_key(PublisherId(id), &format!("s{n}"), &format!("t{n}"));
             publishers.forget(&topic);
         }
-        publishers.look(|_| &[], now);
+        publishers.update(|_| &[], now);
         let DescriptionPublishers {
             publishers,
             by_key,

@@ -1,5 +1,6 @@
-//! Where descriptions come from, and which robots belong together by it. Names only: no transport,
-//! no files.
+//! Origins of descriptions, and the namespaces that robots belong to.
+//!
+//! Names only: no transport, no files.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,30 +8,28 @@ use std::sync::Arc;
 
 use urdf_usd_ros::names;
 
-/// The topic and the parameter that hold a description.
+/// Name of the topic and of the parameter that hold a description.
 pub(super) const DESCRIPTION: &str = "robot_description";
 
-/// Which robots belong together: those of the node itself, or those of a namespace that was
-/// discovered.
+/// The namespace that a robot belongs to: the node's own, or a discovered one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum RobotNamespace {
-    /// The node's own: from its own topic, its file, or a call.
+    /// The node's own: described by its own topic, its file, or a service call.
     Own,
-    /// A namespace, absolute: `/` or `/r1`.
+    /// An absolute namespace: `/` or `/r1`.
     Named(Arc<str>),
 }
 
 impl RobotNamespace {
-    /// The namespace of what is described on a topic: none of its own if the topic is no
-    /// `…/robot_description`.
-    pub(super) fn of_topic(topic: &str) -> Option<Self> {
+    /// Returns the namespace of a topic `…/robot_description`; `None` for any other name.
+    pub(super) fn from_topic(topic: &str) -> Option<Self> {
         let namespace = topic.strip_suffix(DESCRIPTION)?.strip_suffix('/')?;
         Some(Self::Named(
             if namespace.is_empty() { "/" } else { namespace }.into(),
         ))
     }
 
-    /// The namespace, if it is not the node's own and not the root.
+    /// Returns the namespace without its leading slash, unless it is the node's own or the root.
     pub(super) fn namespace(&self) -> Option<&str> {
         match self {
             Self::Own => None,
@@ -40,7 +39,7 @@ impl RobotNamespace {
         }
     }
 
-    /// The absolute name of a topic in a namespace; `None` for the node's own.
+    /// Returns the absolute name of a topic in the namespace; `None` for the node's own.
     pub(super) fn topic(&self, name: &str) -> Option<String> {
         match self {
             Self::Own => None,
@@ -49,16 +48,16 @@ impl RobotNamespace {
     }
 }
 
-/// Where a robot's description comes from.
+/// The origin of a robot's description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// It was heard on a topic.
+    /// A topic.
     Topic(Arc<str>),
-    /// It was read from a parameter of the node of this name.
+    /// A parameter of the node of this name.
     Parameter(Arc<str>),
-    /// It is the file that the parameter `asset_file` or `urdf_file` names.
+    /// The file of the parameter `asset_file` or `urdf_file`.
     File(PathBuf),
-    /// A call of `convert` gave it.
+    /// A call of the service `convert`.
     Call,
 }
 
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_topics_namespace_is_what_stands_before_its_last_part() {
+    fn a_topics_namespace_precedes_its_last_segment() {
         for (topic, namespace, below) in [
             ("/robot_description", Some("/"), None),
             ("/r1/robot_description", Some("/r1"), Some("r1")),
@@ -97,7 +96,7 @@ mod tests {
             ("/robot_description/info", None, None),
             ("robot_description", None, None),
         ] {
-            let robot_namespace = RobotNamespace::of_topic(topic);
+            let robot_namespace = RobotNamespace::from_topic(topic);
             assert_eq!(
                 robot_namespace,
                 namespace.map(|namespace| RobotNamespace::Named(namespace.into())),
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_anything() {
+    fn a_star_matches_anything() {
         for (pattern, text, is_match) in [
             ("*", "/a", true),
             ("", "/a", false),

@@ -1,5 +1,6 @@
-//! How the file descriptors that the process may have are shared out. No ROS client takes any per
-//! robot.
+//! Shares of the process's file descriptors.
+//!
+//! No ROS client uses descriptors per robot.
 
 /// Returns how many of `limit` descriptors the HTTP server's connections may take.
 pub(super) fn for_http(limit: usize) -> usize {

@@ -1,9 +1,8 @@
-//! The node's one task: what is heard, asked, changed and due meets here, and all state of the node
-//! is here.
+//! The node's main task: owns all state, and reacts to messages, calls, file events and timers.
 //!
-//! Nothing in it blocks: conversions and whatever looks at the file system run on worker threads
-//! and come back as results. What is done for one message or one robot costs the same with one
-//! robot and with two hundred.
+//! Nothing in it blocks: conversions and file system access run on worker threads, which send back
+//! results. The cost of a message, or of work for one robot, does not depend on the number of
+//! robots.
 
 mod capture;
 mod descriptions;
@@ -57,47 +56,48 @@ use urdf_usd_tf_check::{Expected, Limits};
 use urdf_usd_usd_read::InterfaceSummary;
 use urdf_usd_worker::{Limits as WorkLimits, Workers};
 
-/// How many calls of `convert` may wait.
-const MOST_CALLS: usize = 128;
-/// How many bytes of descriptions may wait to be converted before no more are taken in.
-const MOST_WAITING: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
-/// How many findings of one kind are logged for one conversion; the report has all.
-const MOST_LOGGED: usize = 3;
-/// How long changes of the graph, and of what is watched, are gathered before they are looked at.
-const GATHER: Duration = Duration::from_millis(50);
-/// How often to look after what nobody tells: publishers that never showed up, nodes that did not
-/// answer.
-const ATTEND: Duration = Duration::from_secs(1);
+/// Maximum number of waiting calls of `convert`.
+const MAX_WAITING_CALLS: usize = 128;
+/// Maximum bytes of descriptions that wait for conversion; beyond it none are taken from the
+/// queues.
+const MAX_WAITING_BYTES: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
+/// Maximum number of findings of one kind logged for one conversion; the report lists all.
+const MAX_LOGGED: usize = 3;
+/// Minimum time between two scans of the graph, and between two updates of the file watch.
+const DEBOUNCE: Duration = Duration::from_millis(50);
+/// Poll interval for state without change notification: publishers that never appear, nodes that do
+/// not answer.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A piece of work.
+/// A unit of work for the schedule.
 enum Order {
-    /// A source to convert, if anything changed.
+    /// Convert a source, if anything changed.
     Source(Work),
-    /// A robot's newest source to convert again, if anything changed. Which one that is shows when
-    /// its turn comes: another may be under way now.
-    Again,
-    /// A call of `convert`, with the last description heard when it came, and the folder for a text
-    /// of its own.
+    /// Convert a robot's latest source again, if anything changed. The source is looked up only
+    /// when the order is due, since a newer one may be in progress now.
+    Reconvert,
+    /// A call of `convert`, with the latest description at the time of the call, and the folder for
+    /// a text in the call itself.
     Call {
         request: ConvertRequest,
         caller: Caller<interfaces::Convert>,
-        heard: Option<request::Heard>,
+        heard: Option<request::LastDescription>,
         folder: String,
     },
 }
 
 impl Order {
-    /// How many bytes of descriptions it holds.
+    /// Returns the bytes of descriptions that it holds.
     fn weight(&self) -> usize {
         match self {
             Self::Source(Work { job, .. }) => jobs::text_bytes(job),
-            Self::Again => 0,
+            Self::Reconvert => 0,
             Self::Call { request, .. } => request.urdf.len() + request.xrdf.len(),
         }
     }
 }
 
-/// A source to convert, and whose it is.
+/// A source to convert, with its origin.
 #[derive(Clone)]
 struct Work {
     job: Arc<Job>,
@@ -106,7 +106,7 @@ struct Work {
     heard_from: Option<PublisherId>,
 }
 
-/// What became of an order.
+/// The result of an order.
 enum Outcome {
     Unchanged,
     Refused,
@@ -118,45 +118,46 @@ enum Outcome {
     },
 }
 
-/// What a worker brings back.
+/// The result of work on a thread or of a call to another node.
 enum Done {
-    /// An order, under the key that it was scheduled under.
+    /// The result of an order, with the key that it was scheduled under.
     Order {
         key: String,
         number: u64,
         outcome: Outcome,
     },
-    /// The assets that are in the output directory.
+    /// The keys of the assets in the output directory.
     Assets(BTreeSet<String>),
-    /// The frames of a revision.
+    /// The frames that a revision declares.
     Frames {
         key: String,
         report: Arc<Report>,
         frames: Result<Expected, String>,
     },
-    /// The interfaces of a revision.
+    /// The interfaces that a revision declares.
     Interfaces {
         key: String,
         revision: u64,
         declared: Result<Arc<[InterfaceSummary]>, String>,
     },
-    /// The URDF of a revision.
+    /// The URDF text of a revision.
     Description {
         path: PathBuf,
         text: Result<String, String>,
     },
-    /// A node was given the description as its parameter.
+    /// Another node's answer to setting its parameter to the description.
     Given {
         node: Arc<str>,
         text: Arc<str>,
         taken: Result<(), String>,
     },
-    /// A call about how a robot stands was answered. The robot, if it was read for that.
-    Posable {
+    /// The robot that was read to answer a motion call, or was known already; `None` if that
+    /// failed.
+    MotionModel {
         key: String,
-        posable: Option<Arc<robots::Posable>>,
+        motion_model: Option<Arc<robots::MotionModel>>,
     },
-    /// What a node told of its parameter.
+    /// Another node's answer to reading its parameter.
     Parameter {
         node: Arc<str>,
         robot_namespace: RobotNamespace,
@@ -164,71 +165,70 @@ enum Done {
     },
 }
 
-/// The node.
+/// The node's state and everything it listens to.
 pub(super) struct Engine<N> {
     node: Arc<N>,
     parameters: Parameters,
     convert: Arc<Convert>,
-    /// Worker pool that reads assets back.
+    /// Workers that read assets back.
     workers: Arc<Workers>,
     site: Arc<Site>,
     subscriptions: NamespaceSubscriptions<N>,
     asset_paths: AssetPaths,
     schedule: Schedule<Order>,
-    /// Assets to be read back, one at a time: it may take longer than to write them.
+    /// Assets to read back, one at a time: reading may take longer than writing.
     reading: Schedule<Arc<Report>>,
     running: Running,
     calls: usize,
-    /// The robots by key, each with all that is kept for it.
+    /// The robots with all their state, by key.
     robots: BTreeMap<String, Robot>,
-    /// Robots whose frames are to be held against TF, one after the other.
+    /// Robots whose frames are to be compared with TF, checked one after the other.
     to_check: VecDeque<String>,
     newest: Option<String>,
-    heard: Option<request::Heard>,
-    /// Calls that wait for frames to be read.
+    heard: Option<request::LastDescription>,
+    /// Calls that wait until frames were read back.
     waiting_checks: Vec<Request<interfaces::CheckFrames>>,
     descriptions: Descriptions,
     publishers: DescriptionPublishers,
-    /// Nodes whose parameter may be asked for.
+    /// Nodes whose parameter may be read.
     nodes: Nodes,
     file: Option<SourceFile>,
-    /// The description that the node itself publishes.
+    /// The description that this node publishes.
     published: Published,
-    /// The interfaces of running robots.
+    /// The observed interfaces of running robots.
     capture: Capture,
     convert_calls: Requests<interfaces::Convert>,
     check_calls: Requests<interfaces::CheckFrames>,
     motion_calls: MotionCalls,
-    /// Stands for the topic until the first robot takes it. Each robot has one, which keeps its
-    /// last message, so that late subscribers get the last of every robot.
+    /// Publisher of the topic until the first robot takes it over. Each robot has its own
+    /// publisher, whose latched message gives late subscribers the last asset of every robot.
     first_announcer: Option<Publisher<Asset>>,
     diagnostics: Publisher<DiagnosticArray>,
     period: Interval,
-    attend: Interval,
+    poll: Interval,
     changes: Changes,
     graph_changes: watch::Receiver<()>,
     /// Nodes whose requests the ROS client can't answer, each with the service it calls.
     unreachable_clients: BTreeSet<(String, String)>,
-    /// When was looked which assets there are.
-    counted_assets: Option<Instant>,
-    /// What ended that the node can't do without.
+    /// Time of the last scan for assets.
+    last_asset_scan: Option<Instant>,
+    /// Reports the end of parts that the node can't work without.
     ended: UnboundedReceiver<Diagnostic>,
-    /// When to look at the graph.
-    graph_due: Gathered,
-    /// Whether a robot was looked for in other namespaces.
+    /// Schedules the next scan of the graph.
+    graph_due: Debounced,
+    /// Whether a robot was looked for in other namespaces at the last poll.
     was_any_lost: bool,
     watch: Option<Watch>,
-    /// When to tell the watch which files are used.
-    watch_due: Gathered,
+    /// Schedules the next update of the watched files.
+    watch_due: Debounced,
     events: UnboundedReceiver<Event>,
 }
 
 impl<N: Node> Engine<N> {
-    /// Opens the node's topics and services. `places`: where assets lie in the output directory.
-    /// Call it in a tokio runtime.
+    /// Opens the node's topics and services. Must be called in a tokio runtime.
     ///
     /// # Errors
-    /// If the transport refuses, or a remapped name is invalid.
+    /// Fails if the transport refuses, or a remapped name is invalid.
     pub(super) fn start(
         node: Arc<N>,
         parameters: Parameters,
@@ -244,7 +244,7 @@ impl<N: Node> Engine<N> {
                 Diagnostic::new(
                     &codes::SYSTEM,
                     Place::default(),
-                    format!("no thread for watching files: {error}"),
+                    format!("cannot start the thread that watches files: {error}"),
                 )
             };
             Some(Watch::start(sender).map_err(failed)?)
@@ -273,7 +273,7 @@ impl<N: Node> Engine<N> {
             first_announcer: Some(node.advertise("~/asset", Qos::latched(1))?),
             diagnostics: node.advertise("/diagnostics", Qos::reliable(10))?,
             period: period(parameters.diagnostics_period),
-            attend: period(ATTEND),
+            poll: period(POLL_INTERVAL),
             schedule: Schedule::new(parameters.settle_time, parameters.workers, Order::weight),
             reading: Schedule::new(Duration::ZERO, 1, |_| 0),
             running: Running::default(),
@@ -285,9 +285,9 @@ impl<N: Node> Engine<N> {
             waiting_checks: Vec::new(),
             graph_changes: node.graph_changes(),
             unreachable_clients: BTreeSet::new(),
-            counted_assets: None,
+            last_asset_scan: None,
             ended,
-            graph_due: Gathered::default(),
+            graph_due: Debounced::default(),
             was_any_lost: false,
             node,
             parameters,
@@ -296,7 +296,7 @@ impl<N: Node> Engine<N> {
             workers,
             site,
             watch,
-            watch_due: Gathered::default(),
+            watch_due: Debounced::default(),
             events,
         };
         engine.take_file();
@@ -305,8 +305,8 @@ impl<N: Node> Engine<N> {
         Ok(engine)
     }
 
-    /// Works until something ends that it can't do without, the node's part in the ROS graph first
-    /// of all. Returns what.
+    /// Runs until a part that the node can't work without ends, first of all its part in the ROS
+    /// graph; returns which one as a diagnostic.
     pub(super) async fn run(mut self) -> Diagnostic {
         let source = match self
             .parameters
@@ -323,7 +323,7 @@ impl<N: Node> Engine<N> {
         let left = || parts::ended("the node's part in the ROS graph");
         loop {
             self.start_due();
-            // Reading is always due at once, so it needs no waking.
+            // Reading is always due at once, so it needs no timer.
             let next = [
                 self.schedule.next_due(),
                 self.graph_due.due,
@@ -333,8 +333,9 @@ impl<N: Node> Engine<N> {
             .flatten()
             .min();
             let due = next.map(|due| tokio::time::sleep_until(due.into()));
-            // What waits is in the transport's queues, which are bounded.
-            let has_room = self.schedule.weight() < MOST_WAITING;
+            // Back-pressure: descriptions wait in the transport's queues, which are bounded.
+            let has_room = self.schedule.weight() < MAX_WAITING_BYTES;
+            // The branches are polled in random order, so that none can starve the others.
             tokio::select! {
                 heard = self.descriptions.next(), if has_room => match heard {
                     Some(described) => self.hear(described),
@@ -352,11 +353,11 @@ impl<N: Node> Engine<N> {
                     Some(call) => self.take_motion_call(call),
                     None => return left(),
                 },
-                Some(back) = self.running.tasks.join_next() => if let Err(ended) = self.take_back(back) {
+                Some(back) = self.running.tasks.join_next() => if let Err(ended) = self.finish_task(back) {
                     return ended;
                 },
                 event = self.events.recv(), if self.watch.is_some() => match event {
-                    Some(event) => self.note(event),
+                    Some(event) => self.handle_file_event(event),
                     None => return parts::ended("watching files"),
                 },
                 change = self.changes.next() => match change {
@@ -373,9 +374,9 @@ impl<N: Node> Engine<N> {
                 },
                 Some(ended) = self.ended.recv() => return ended,
                 _ = self.period.tick() => self.begin_checks(),
-                // One robot at a time, so that nothing else waits for two hundred.
+                // Check one robot per turn, so that messages and calls don't wait for all of them.
                 () = tokio::task::yield_now(), if !self.to_check.is_empty() => self.check_next(),
-                _ = self.attend.tick() => if let Err(ended) = self.attend() {
+                _ = self.poll.tick() => if let Err(ended) = self.poll() {
                     return ended;
                 },
                 Some(()) = OptionFuture::from(due) => {}
@@ -383,11 +384,11 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Puts all work that is due on worker threads, and does what was gathered.
+    /// Starts all work that is due.
     fn start_due(&mut self) {
         let now = Instant::now();
         if self.graph_due.take(now) {
-            self.look_at_graph();
+            self.scan_graph();
         }
         if self.watch_due.take(now) {
             self.watch_used();
@@ -396,7 +397,7 @@ impl<N: Node> Engine<N> {
             let convert = self.convert.clone();
             match order {
                 Order::Source(work) => self.begin_source(key, work),
-                Order::Again => match self.robots.get(&key).map(Robot::work) {
+                Order::Reconvert => match self.robots.get(&key).map(Robot::work) {
                     Some(work) => self.begin_source(key, work),
                     None => self.schedule.finished(&key),
                 },
@@ -434,6 +435,7 @@ impl<N: Node> Engine<N> {
                 }
             }
         }
+        // Reading back has a schedule of its own, so that it takes no turn from conversions.
         while let Some((key, report)) = self.reading.next(now) {
             let task = Task::Frames {
                 key: key.clone(),
@@ -451,7 +453,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Begins to convert a source, unless nothing changed since it was converted last.
+    /// Starts to convert a source, unless nothing has changed since its last conversion.
     fn begin_source(
         &mut self,
         key: String,
@@ -462,6 +464,7 @@ impl<N: Node> Engine<N> {
             heard_from,
         }: Work,
     ) {
+        // Added only now, so that an order that waited gets the latest snapshot.
         let job = self.with_captured(job, &robot_namespace, &origin);
         let (last, convert) = (
             self.robots
@@ -503,7 +506,7 @@ impl<N: Node> Engine<N> {
         });
     }
 
-    /// A worker is done.
+    /// Takes the result of work on a thread.
     fn finish(&mut self, done: Done) {
         match done {
             Done::Order {
@@ -525,27 +528,27 @@ impl<N: Node> Engine<N> {
                 declared,
             } => self.take_interfaces(key, revision, declared),
             Done::Description { path, text } => self.publish_description(&path, text),
-            Done::Given { node, text, taken } => self.note_given(node, &text, taken),
+            Done::Given { node, text, taken } => self.finish_set_parameter(node, &text, taken),
             Done::Parameter {
                 node,
                 robot_namespace,
                 value,
             } => self.take_parameter(node, robot_namespace, value),
-            Done::Posable { key, posable } => self.keep_posable(&key, posable),
-            Done::Assets(there) => self.asset_paths.look_again(&there),
+            Done::MotionModel { key, motion_model } => self.cache_motion_model(&key, motion_model),
+            Done::Assets(there) => self.asset_paths.update_written(&there),
         }
     }
 
-    /// A call of `convert` came.
+    /// Schedules a call of `convert`, or refuses it.
     fn queue_call(&mut self, call: Request<interfaces::Convert>) {
-        if self.calls >= MOST_CALLS || self.schedule.weight() >= MOST_WAITING {
+        if self.calls >= MAX_WAITING_CALLS || self.schedule.weight() >= MAX_WAITING_BYTES {
             let message = format!("{} calls are waiting already", self.calls);
             let diagnostic = Diagnostic::new(&codes::REQUEST, Place::default(), message)
                 .help("call again later");
-            tell(call.responder.send(request::refusal(&diagnostic)));
+            log_unsent(call.responder.send(request::refusal(&diagnostic)));
             return;
         }
-        // Conversions of one robot follow each other in the order in which they were asked for.
+        // Calls under the same key are converted in their order of arrival.
         let asked = &call.request;
         let name = match (&asked.urdf, &asked.uri) {
             (urdf, _) if !urdf.trim().is_empty() => robot_name(urdf)
@@ -557,15 +560,17 @@ impl<N: Node> Engine<N> {
                 .map_or_else(|| "robot".to_owned(), |heard| heard.key.clone()),
         };
         let key = match asked.output_dir.trim() {
-            // As the node's own robot of that name, which may have to make way for a folder of
-            // others.
-            "" if !asked.urdf.trim().is_empty() => self.asset_paths.of(&RobotNamespace::Own, &name),
+            // The same key as for the node's own robot of that name, which may differ from the name
+            // if a folder has it.
+            "" if !asked.urdf.trim().is_empty() => {
+                self.asset_paths.assign(&RobotNamespace::Own, &name)
+            }
             "" => name,
             folder => format!("{folder}/{}", name.rsplit('/').next().unwrap_or_default()),
         };
         if asked.output_dir.trim().is_empty()
             && !asked.urdf.trim().is_empty()
-            && self.has_no_place(&key)
+            && self.is_full_for(&key)
         {
             let message = format!(
                 "the output directory holds {} assets already",
@@ -573,9 +578,9 @@ impl<N: Node> Engine<N> {
             );
             let diagnostic = Diagnostic::new(&codes::TOO_MANY_ASSETS, Place::default(), message)
                 .help(
-                    "remove folders of robots that are no more, or raise the parameter max_assets",
+                    "remove the folders of robots that no longer exist, or raise the parameter max_assets",
                 );
-            tell(call.responder.send(request::refusal(&diagnostic)));
+            log_unsent(call.responder.send(request::refusal(&diagnostic)));
             return;
         }
         self.calls += 1;
@@ -593,13 +598,13 @@ impl<N: Node> Engine<N> {
         );
     }
 
-    /// A parameter was changed: it holds from the next conversion, check or message on.
+    /// Applies a changed parameter: it takes effect from the next conversion, check or message on.
     fn change(&mut self, change: &Change) {
         tracing::debug!("{} is now {}", change.name, change.value);
         let before = self.parameters.clone();
         if let Err(why) = self.parameters.apply(change) {
             tracing::error!(
-                "the parameter {} can't be {}: {why}",
+                "the parameter {} cannot be set to {}: {why}",
                 change.name,
                 change.value
             );
@@ -637,7 +642,7 @@ impl<N: Node> Engine<N> {
         self.schedule_graph_scan();
     }
 
-    /// Limits for reading an asset back; the same as for converting it.
+    /// Returns the limits for reading an asset back; they equal those of a conversion.
     fn work_limits(&self) -> WorkLimits {
         let convert::Options {
             time_limit: time,
@@ -662,10 +667,10 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Something happened to files.
-    fn note(&mut self, event: Event) {
+    /// Handles an event of the file watch.
+    fn handle_file_event(&mut self, event: Event) {
         match event {
-            Event::Trouble(diagnostic) => tracing::warn!("{diagnostic}"),
+            Event::Failed(diagnostic) => tracing::warn!("{diagnostic}"),
             Event::Changed(paths) => {
                 let paths: BTreeSet<PathBuf> = paths.into_iter().collect();
                 let uses = |used: &[PathBuf]| used.iter().any(|path| paths.contains(path));
@@ -676,7 +681,8 @@ impl<N: Node> Engine<N> {
                     .map(|(key, _)| key.clone())
                     .collect();
                 for key in keys {
-                    // One that never said what it used may have used this.
+                    // A conversion that was stopped reported no inputs, so this file may be one of
+                    // them.
                     if let Some(robot) = self
                         .robots
                         .get_mut(&key)
@@ -693,14 +699,15 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Converts a robot's newest source again, if anything changed.
+    /// Schedules the conversion of a robot's latest source, which ends early if nothing changed.
     fn convert_again(&mut self, key: &str) {
         if self.robots.contains_key(key) {
-            self.schedule.ensure(key, || Order::Again, Instant::now());
+            self.schedule
+                .ensure(key, || Order::Reconvert, Instant::now());
         }
     }
 
-    /// Has the files that assets were made from watched.
+    /// Schedules an update of the watched files.
     fn watch_soon(&mut self) {
         self.watch_due.soon(Instant::now());
     }
@@ -719,13 +726,16 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Looks at the graph.
+    /// Schedules a scan of the graph.
     fn schedule_graph_scan(&mut self) {
         self.graph_due.soon(Instant::now());
     }
 
-    /// Looks after what nobody tells. `Err`: why the node has to end.
-    fn attend(&mut self) -> Result<(), Diagnostic> {
+    /// Polls state without change notification.
+    ///
+    /// # Errors
+    /// The node has to end.
+    fn poll(&mut self) -> Result<(), Diagnostic> {
         let is_any_lost = self.is_any_lost();
         let is_news = std::mem::replace(&mut self.was_any_lost, is_any_lost) != is_any_lost;
         if is_news
@@ -737,26 +747,29 @@ impl<N: Node> Engine<N> {
             self.schedule_graph_scan();
         }
         self.try_starved_again();
-        self.give_up()
+        self.abandon_overdue()
     }
 }
 
-/// When to do something that many events ask for: at once, but not again within [`GATHER`].
+/// A debounced task: runs at once when requested, but not again within [`DEBOUNCE`].
+///
+/// The first request after a quiet time has no delay; requests in a burst are merged into one run
+/// at the end of the interval.
 #[derive(Default)]
-struct Gathered {
+struct Debounced {
     due: Option<Instant>,
     last: Option<Instant>,
 }
 
-impl Gathered {
-    /// An event asks for it.
+impl Debounced {
+    /// Requests a run.
     fn soon(&mut self, now: Instant) {
         let last = self.last;
         self.due
-            .get_or_insert_with(|| last.map_or(now, |last| now.max(last + GATHER)));
+            .get_or_insert_with(|| last.map_or(now, |last| now.max(last + DEBOUNCE)));
     }
 
-    /// Whether it is to be done now, and then not soon again.
+    /// Returns whether a run is due, and if so starts a new interval.
     fn take(&mut self, now: Instant) -> bool {
         let is_due = self.due.is_some_and(|due| due <= now);
         if is_due {
@@ -767,7 +780,7 @@ impl Gathered {
 }
 
 impl Robot {
-    /// Its newest source, to be converted again.
+    /// Returns its latest source, to convert it again.
     fn work(&self) -> Work {
         let Self {
             job,
@@ -785,11 +798,11 @@ impl Robot {
     }
 }
 
-/// Converts for a caller and answers.
+/// Converts for a caller and sends the response.
 fn answer(
     request: ConvertRequest,
     caller: &Caller<interfaces::Convert>,
-    heard: Option<request::Heard>,
+    heard: Option<request::LastDescription>,
     folder: &str,
     parameters: &Parameters,
     topic: &str,
@@ -804,7 +817,7 @@ fn answer(
         }
     };
     drop(request);
-    // A call asks for a conversion, so there is no last one to compare with.
+    // A call always converts: there is no earlier fingerprint to compare with.
     let Some(attempt) = attempt(job, None, &**convert) else {
         return Outcome::Refused;
     };
@@ -813,7 +826,7 @@ fn answer(
         Err(failure) => {
             tracing::warn!(
                 "a call of convert failed: {}",
-                request::first(&failure.diagnostics)
+                request::first_error(&failure.diagnostics)
             );
             request::answer(Err(failure))
         }
@@ -827,7 +840,7 @@ fn answer(
     }
 }
 
-/// Where an asset is below the output directory: its key.
+/// Returns the key of an asset: its path below the output directory.
 fn asset_key(output_dir: &Path, directory: &Path) -> String {
     let below = directory.strip_prefix(output_dir).unwrap_or(directory);
     below
@@ -837,14 +850,14 @@ fn asset_key(output_dir: &Path, directory: &Path) -> String {
         .join("/")
 }
 
-/// The namespace that the node's own robots are heard in, unless it is the root: where they are
-/// described, else what their assets are told to declare.
+/// Returns the namespace in which the node's own robots publish, unless it is the root: that of
+/// the description topic, else the one that their assets declare.
 fn own_namespace<N: Node>(
     node: &N,
     descriptions: &Descriptions,
     parameters: &Parameters,
 ) -> Option<Arc<str>> {
-    let described: Arc<str> = match RobotNamespace::of_topic(descriptions.topic()) {
+    let described: Arc<str> = match RobotNamespace::from_topic(descriptions.topic()) {
         Some(RobotNamespace::Named(namespace)) => namespace,
         _ => node.namespace().into(),
     };
@@ -872,19 +885,19 @@ fn period(length: Duration) -> Interval {
     period
 }
 
-/// What can't be sent is lost because the node is ending.
-fn tell(sent: Result<(), Diagnostic>) {
+/// Logs a message that could not be sent: the node is shutting down.
+fn log_unsent(sent: Result<(), Diagnostic>) {
     if let Err(error) = sent {
         tracing::debug!("{error}");
     }
 }
 
-/// Logs findings, the worst first: of each kind a few, of each cause one, since a missing package
-/// makes one per mesh.
+/// Logs findings, the worst first: a few of each code, and only one of each cause, since one
+/// missing package yields a finding per mesh.
 fn log(diagnostics: &[Diagnostic]) {
     for group in groups(diagnostics.iter().filter(|d| d.severity > Severity::Info)) {
         let most = if group.first.cause.is_empty() {
-            MOST_LOGGED
+            MAX_LOGGED
         } else {
             1
         };
@@ -904,7 +917,7 @@ fn log(diagnostics: &[Diagnostic]) {
                 format!(" ({})", group.first.cause)
             };
             tracing::warn!(
-                "and {} more of {}{cause}: the report has all",
+                "{} more of {}{cause}: the report lists all",
                 group.count() - most,
                 group.code()
             );

@@ -1,5 +1,5 @@
-//! A ROS node without a network, for tests: what is published is heard in this process, and
-//! services are called directly.
+//! An in-process ROS node for tests: messages are delivered within the process, and services are
+//! called directly.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use urdf_usd_ros::{
 
 type Ends = HashMap<String, Vec<Box<dyn Any + Send>>>;
 
-/// The node.
+/// A node without a network.
 pub struct Fake {
     state: NodeState,
     readers: Arc<Mutex<Ends>>,
@@ -40,7 +40,7 @@ impl Default for Fake {
 }
 
 impl Fake {
-    /// A node with remaps.
+    /// Creates a node with remaps.
     pub fn remapped(remaps: &[(&str, &str)]) -> Self {
         let remaps = remaps
             .iter()
@@ -57,12 +57,12 @@ impl Fake {
         }
     }
 
-    /// Publishes as the publisher `who`.
+    /// Publishes a message as the publisher `who`.
     pub fn say<M: Message>(&self, topic: &str, message: &M, who: u8) {
         deliver(&self.readers, topic, message, PublisherId([who; 16]));
     }
 
-    /// Listens to a topic.
+    /// Subscribes to a topic.
     pub fn listen<M: Message>(&self, topic: &str) -> queue::Receiver<Sample<M>> {
         self.add_reader(topic, 1000)
     }
@@ -74,12 +74,12 @@ impl Fake {
     ) -> queue::Receiver<Sample<T>> {
         let (sender, receiver) = queue::keep_last::<Sample<T>>(depth);
         let mut readers = self.readers.lock().unwrap();
-        let of_topic = readers.entry(topic.to_owned()).or_default();
-        of_topic.push(Box::new(sender));
+        let queues = readers.entry(topic.to_owned()).or_default();
+        queues.push(Box::new(sender));
         receiver
     }
 
-    /// How many listen to a topic.
+    /// Returns the number of open subscriptions to a topic.
     pub fn listeners(&self, topic: &str) -> usize {
         let mut readers = self.readers.lock().unwrap();
         let listeners = readers.entry(topic.to_owned()).or_default();
@@ -87,8 +87,8 @@ impl Fake {
         listeners.len()
     }
 
-    /// Whether anybody listens to a topic for messages of this type: who looks at any message does
-    /// not.
+    /// Returns whether a topic has an open subscription with this message type; [`Node::observe`]
+    /// does not count.
     pub fn is_heard<M: Message>(&self, topic: &str) -> bool {
         let readers = self.readers.lock().unwrap();
         let mut listeners = readers.get(topic).into_iter().flatten();
@@ -99,12 +99,12 @@ impl Fake {
         })
     }
 
-    /// Ends all subscriptions of a topic, as a client does whose part for it has died.
+    /// Closes all subscriptions to a topic, as a client does whose part for it has failed.
     pub fn lose(&self, topic: &str) {
         self.readers.lock().unwrap().remove(topic);
     }
 
-    /// Changes a parameter.
+    /// Sets a parameter.
     pub fn set(&self, name: &str, value: Value) {
         for changes in &*self.changes.lock().unwrap() {
             changes.push(Change {
@@ -114,30 +114,30 @@ impl Fake {
         }
     }
 
-    /// Publishes a message of any type.
+    /// Publishes a message to the observers of a topic.
     pub fn say_something(&self, topic: &str, observed: &Observed, who: u8) {
         deliver(&self.readers, topic, observed, PublisherId([who; 16]));
     }
 
-    /// Changes the graph.
+    /// Replaces the graph.
     pub fn set_graph(&self, graph: Graph) {
         *self.graph.lock().unwrap() = graph;
         self.graph_changes.send_replace(());
     }
 
-    /// Answers calls of a service as another node would.
+    /// Serves a service, as another node would.
     pub fn answer<S: Service>(&self, service: &str) -> Requests<S> {
         self.serve(service).expect("a name")
     }
 
-    /// Calls a service.
+    /// Calls a service and waits for the response.
     pub async fn ask<S: Service>(&self, service: &str, request: S::Request) -> S::Response {
         self.start_call::<S>(service, request)
             .await
             .expect("an answer")
     }
 
-    /// Calls a service and does not wait.
+    /// Calls a service without waiting.
     pub fn start_call<S: Service>(
         &self,
         service: &str,
@@ -161,7 +161,7 @@ impl Fake {
     }
 }
 
-/// Puts a message into the queues of all who listen to a topic for messages of its type.
+/// Puts a message into the queues of all readers of a topic with its type.
 fn deliver<T: Clone + 'static>(
     readers: &Mutex<Ends>,
     topic: &str,
@@ -179,7 +179,7 @@ fn deliver<T: Clone + 'static>(
     }
 }
 
-/// Whether the other end of a queue was dropped.
+/// Returns whether the receiver of a queue was dropped.
 fn is_closed(reader: &(dyn Any + Send)) -> bool {
     fn of<M: 'static>(reader: &(dyn Any + Send)) -> Option<bool> {
         reader
@@ -287,8 +287,7 @@ impl Node for Fake {
     }
 }
 
-/// The default parameters, but writing to `output_dir`, settling at once and looking at frames
-/// often.
+/// Returns the default parameters with `output_dir`, and with short periods so that tests are fast.
 pub fn parameters(output_dir: &Path) -> Parameters {
     let mut parameters = Parameters::declare(&Fake::default()).expect("the defaults are valid");
     output_dir.clone_into(&mut parameters.output_dir);

@@ -1,4 +1,4 @@
-//! Whether a conversion would have the same outcome as the last one, told without converting.
+//! Detects without converting whether a conversion would have the same outcome as the last one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,8 +7,7 @@ use std::time::SystemTime;
 use urdf_usd_convert::Job;
 use urdf_usd_resolve::States;
 
-/// What a conversion was made from: the job, and the state of every file that it read or looked
-/// for.
+/// The inputs of a conversion: the job, and the state of every file that it read or looked for.
 #[derive(Clone, Debug)]
 pub(super) struct Fingerprint {
     job: Arc<Job>,
@@ -17,8 +16,8 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Takes the state of `used` after a conversion that began at `started`. `written`: a file that
-    /// the conversion left.
+    /// Records the state of the files `used` by a conversion that began at `started`. `written` is
+    /// a file of its result.
     pub(super) fn take(
         job: Arc<Job>,
         used: &[PathBuf],
@@ -32,8 +31,9 @@ impl Fingerprint {
         }
     }
 
-    /// Of a conversion that never said what it used: it holds for its job.
-    pub(super) fn of_job(job: Arc<Job>) -> Self {
+    /// Creates the fingerprint of a conversion that reported no inputs: it depends on the job
+    /// alone.
+    pub(super) fn for_job(job: Arc<Job>) -> Self {
         Self {
             job,
             files: States::take(&[], SystemTime::UNIX_EPOCH),
@@ -41,8 +41,8 @@ impl Fingerprint {
         }
     }
 
-    /// Whether `job` is the same and nothing that it depends on changed since. Looks at the file
-    /// system.
+    /// Returns whether `job` is the same and none of its inputs has changed since. Blocks on the
+    /// file system.
     pub(super) fn holds(&self, job: &Job) -> bool {
         *self.job == *job
             && self.written.as_ref().is_none_or(|path| path.exists())
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_during_the_conversion_is_looked_at_again() {
+    fn a_file_changed_during_the_conversion_invalidates_the_fingerprint() {
         let folder = tempfile::tempdir().unwrap();
         let mesh = folder.path().join("a.stl");
         let started = SystemTime::now() - Duration::from_secs(1);

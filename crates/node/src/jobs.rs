@@ -1,5 +1,4 @@
-//! One conversion on a worker thread: skip it if nothing changed, convert; and reading an asset
-//! back.
+//! Work for threads: a conversion, skipped if nothing changed, and reading an asset back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -16,14 +15,14 @@ use urdf_usd_tf_check::Expected;
 use urdf_usd_urdf::xacro;
 use urdf_usd_worker::{Limits, Workers};
 
-/// How a job becomes an asset: [`convert::convert`], or what a test puts in its place.
+/// Converts a job to an asset: [`convert::convert`], or a substitute in tests.
 pub(super) type Convert = dyn Fn(&Job) -> Result<Report, Failure> + Send + Sync;
 
-/// The ending of an asset's URDF.
+/// Extension of an asset's URDF.
 pub(super) const DESCRIPTION_ENDING: &str = "urdf";
 
-/// What the file that the node converts is as a source.
-pub(super) fn file(path: &Path, parameters: &Parameters) -> Source {
+/// Returns the source for the file that the node converts.
+pub(super) fn file_source(path: &Path, parameters: &Parameters) -> Source {
     if parameters.asset_file.is_some() {
         return Source::File(path.to_owned());
     }
@@ -35,7 +34,7 @@ pub(super) fn file(path: &Path, parameters: &Parameters) -> Source {
     }
 }
 
-/// The job for a source of a namespace under the node's parameters. `folder`: below the output
+/// Returns the job for a source under the node's parameters. `folder` is relative to the output
 /// directory.
 pub(super) fn job(
     parameters: &Parameters,
@@ -49,7 +48,7 @@ pub(super) fn job(
             .namespace
             .clone()
             .or_else(|| parameters.node_namespace.clone()),
-        // Each robot has to have a namespace of its own (REP-158 §2.1.1).
+        // Each robot needs a namespace of its own (REP-158 §2.1.1).
         RobotNamespace::Named(_) => robot_namespace.namespace().map(str::to_owned),
     };
     let mut options = convert::Options {
@@ -57,7 +56,7 @@ pub(super) fn job(
         ..parameters.conversion.clone()
     };
     if parameters.publish_description && source.is_file() {
-        // Whoever hears it has to find the meshes.
+        // Subscribers to the description must be able to find the meshes.
         options.formats.insert(convert::OutputFormat::Urdf);
         options.urdf.file_uris = true;
     }
@@ -70,7 +69,7 @@ pub(super) fn job(
     }
 }
 
-/// How many bytes the texts of a job have.
+/// Returns the bytes of the texts in a job.
 pub(super) fn text_bytes(job: &Job) -> usize {
     let source = match &job.source {
         Source::Text { text, .. } => text.len(),
@@ -80,7 +79,7 @@ pub(super) fn text_bytes(job: &Job) -> usize {
     source + job.xrdf.as_ref().map_or(0, |text| text.len())
 }
 
-/// A conversion that was tried.
+/// A finished conversion.
 pub(super) struct Attempt {
     pub job: Arc<Job>,
     pub result: Result<Arc<Report>, Failure>,
@@ -88,7 +87,8 @@ pub(super) struct Attempt {
     pub took: Duration,
 }
 
-/// Converts, unless `last` says that nothing changed: then `None`.
+/// Converts, unless nothing changed since the conversion with the fingerprint `last`: then returns
+/// `None`.
 pub(super) fn attempt(
     job: Arc<Job>,
     last: Option<&Fingerprint>,
@@ -98,7 +98,7 @@ pub(super) fn attempt(
         return None;
     }
     let (started, clock) = (SystemTime::now(), Instant::now());
-    // A defect costs this conversion, not the node.
+    // Isolate a bug to this conversion.
     let result =
         catch_unwind(AssertUnwindSafe(|| convert(&job).map(Arc::new))).unwrap_or_else(|panic| {
             Err(Failure {
@@ -119,7 +119,7 @@ pub(super) fn attempt(
     })
 }
 
-/// That work ended in a panic.
+/// Returns the diagnostic for work that panicked.
 pub(super) fn defect(panic: &str) -> Diagnostic {
     Diagnostic::new(
         &codes::DEFECT,
@@ -135,7 +135,7 @@ pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_default()
 }
 
-/// Reads the frames that an asset declares back from its entry, which is what people will open.
+/// Reads the frames that an asset declares back from its entry file, which is what users open.
 pub(super) fn read_frames(
     entry: &Path,
     workers: &Workers,

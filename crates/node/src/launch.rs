@@ -1,4 +1,4 @@
-//! From a command line to a running node, and to its end.
+//! The node's life: start from a command line, run, shut down.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -25,27 +25,29 @@ use urdf_usd_ros::{self as ros, Args, Changes, Node};
 use urdf_usd_serve::{Server, Site};
 use urdf_usd_worker::{Program, Workers};
 
-/// The node's name unless it is remapped.
+/// Default name of the node.
 pub(crate) const NAME: &str = "urdf_usd";
-/// How long threads that still convert are waited for: what they leave is whole at any instant.
+/// Time to wait for running conversions at shutdown. Killing one is safe: files are replaced
+/// atomically.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How long the end may take at most, whatever hangs.
-const LAST: Duration = Duration::from_secs(10);
+/// Maximum duration of a shutdown, whatever hangs.
+const MAX_SHUTDOWN: Duration = Duration::from_secs(10);
 
 const HELP: &str = "\
-The ROS 2 node of urdf_usd: hears robot descriptions and keeps their OpenUSD and glTF assets current.
+The ROS 2 node of urdf_usd: converts robot descriptions to OpenUSD and glTF assets and keeps them up to date.
 
 Usage: bridge [--ros-args [-r FROM:=TO] [-p NAME:=VALUE] [--params-file FILE] [--log-level LEVEL] ...]
 
-Its topics and services are in the README, its parameters in docs/parameters.md and config/bridge.yaml.
+Topics and services are listed in the README, parameters in docs/parameters.md and config/bridge.yaml.
 ";
 
-/// Runs the node with `arguments` (without the program's name) until it is interrupted. `program`
-/// is the calling program, started again as workers; without it, conversions run in the node's own
-/// process, which exits if too many of them hang.
+/// Runs the node with `arguments` (without the program's name) until it is interrupted.
 ///
-/// 0: interrupted. 1: it could not start, or something ended that it can't do without. 2: the
-/// arguments, the parameters or the environment were wrong.
+/// `program` is started as worker processes; without it, conversions run in the node's own process,
+/// which exits if too many of them hang.
+///
+/// Returns 0 if it was interrupted; 1 if it could not start or a part that it can't work without
+/// has ended; 2 if the arguments, the parameters or the environment are invalid.
 pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>) -> ExitCode {
     match run(arguments, program) {
         Ok(()) => ExitCode::SUCCESS,
@@ -67,51 +69,49 @@ fn run(
     let wrong = |argument: &str, why: &str| {
         let message = format!("{argument}: {why}");
         Diagnostic::new(&codes::ARGUMENT, Place::default(), message)
-            .help("write ROS arguments after --ros-args; --help tells more")
+            .help("put ROS arguments after --ros-args; see --help")
     };
     let texts: Result<Vec<String>, OsString> =
         arguments.into_iter().map(OsString::into_string).collect();
-    let texts =
-        texts.map_err(|argument| wrong(&argument.to_string_lossy(), "this is not UTF-8"))?;
+    let texts = texts.map_err(|argument| wrong(&argument.to_string_lossy(), "not valid UTF-8"))?;
     let (args, rest) = Args::parse(texts)?;
     match rest.first().map(String::as_str) {
         Some("-h" | "--help") => {
             let _ = write!(std::io::stdout(), "{HELP}");
             return Ok(());
         }
-        Some(other) => return Err(wrong(other, "the node has no such argument")),
+        Some(other) => return Err(wrong(other, "unknown argument")),
         None => {}
     }
     logging::start(&args.names(NAME)?.node.fully_qualified(), &args);
-    // Where a defect is caught, and what for, is told by whoever catches it; where it was, only
-    // here.
+    // The code that catches a panic reports what it was for; only this hook knows its location.
     std::panic::set_hook(Box::new(|panic| {
-        tracing::error!("a defect of urdf_usd: {panic}")
+        tracing::error!("bug in urdf_usd: {panic}")
     }));
     let limit = raise_file_limit();
     let runtime = runtime()?;
     let result = catch_unwind(AssertUnwindSafe(|| {
-        runtime.block_on(live(args, limit, program))
+        runtime.block_on(run_node(args, limit, program))
     }))
     .unwrap_or_else(|panic| Err(parts::defect("the node", &*panic)));
-    // Whatever still runs is not waited for: what it leaves is whole at any instant.
-    end_in_time();
+    // Don't wait for running conversions: files are replaced atomically.
+    exit_after_timeout();
     runtime.shutdown_timeout(PATIENCE);
     result
 }
 
-/// Sees to it that the process ends, whatever hangs.
-fn end_in_time() {
-    // Without a thread for it the end takes as long as it takes.
+/// Starts a thread that ends the process if the shutdown takes too long.
+fn exit_after_timeout() {
+    // Without this thread the shutdown is merely unbounded.
     let _ = std::thread::Builder::new()
         .name("end".to_owned())
         .spawn(|| {
-            std::thread::sleep(LAST);
+            std::thread::sleep(MAX_SHUTDOWN);
             std::process::exit(1);
         });
 }
 
-async fn live(args: Args, limit: usize, program: Option<&Program>) -> Result<(), Diagnostic> {
+async fn run_node(args: Args, limit: usize, program: Option<&Program>) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let node = Arc::new(ros::start(NAME, &args)?);
     if args.rosout_logs != Some(false) {
@@ -140,13 +140,13 @@ async fn live(args: Args, limit: usize, program: Option<&Program>) -> Result<(),
             Ok(())
         }
     };
-    end_in_time();
+    exit_after_timeout();
     logging::send_to(None);
     node.shutdown();
     result
 }
 
-/// A node that has everything it needs.
+/// A node that has started and holds all its resources.
 pub(crate) struct Ready<N> {
     engine: Engine<N>,
     server: Option<Server>,
@@ -155,7 +155,7 @@ pub(crate) struct Ready<N> {
     _output: OutputDir,
 }
 
-/// Calls conversions off that still run when the node ends.
+/// A guard that cancels running conversions when the node ends.
 struct Cancelled(Arc<AtomicBool>);
 
 impl Drop for Cancelled {
@@ -165,11 +165,11 @@ impl Drop for Cancelled {
 }
 
 impl<N: Node> Ready<N> {
-    /// Takes the output directory and the HTTP port, and opens topics and services. `limit`: how
-    /// many files the process may have open; `program` is started as its workers.
+    /// Claims the output directory and the HTTP port, and opens topics and services. `limit` is the
+    /// number of files that the process may open; `program` is started as worker processes.
     ///
     /// # Errors
-    /// What could not be had.
+    /// Returns the first resource that could not be acquired.
     pub(crate) async fn new(
         node: Arc<N>,
         mut parameters: Parameters,
@@ -188,9 +188,9 @@ impl<N: Node> Ready<N> {
             Some(address) => {
                 let server = Server::bind(address)
                     .await?
-                    .at_most(connections)
-                    .letting_write(parameters.http_allow_writing);
-                Some(server.drawing_with(workers.clone(), parameters.conversion.memory_limit))
+                    .max_connections(connections)
+                    .allow_writing(parameters.http_allow_writing);
+                Some(server.render_with(workers.clone(), parameters.conversion.memory_limit))
             }
             None => None,
         };
@@ -216,13 +216,13 @@ impl<N: Node> Ready<N> {
         })
     }
 
-    /// The URL of the page, if there is one.
+    /// Returns the URL of the viewer page, if HTTP is on.
     pub(crate) fn url(&self) -> Option<String> {
         self.server.as_ref().map(Server::url)
     }
 
-    /// Works until something ends that the node can't do without, or the future is dropped. Returns
-    /// what.
+    /// Runs until a part that the node can't work without ends, and returns which one. Dropping the
+    /// future stops the node.
     pub(crate) async fn run(self) -> Diagnostic {
         let Self {
             engine,

@@ -1,10 +1,10 @@
-//! The node: hears descriptions, converts them, announces and serves what was written, and holds
-//! its frames against TF.
+//! The ROS node: converts descriptions, announces and serves the assets, and compares their frames
+//! with TF.
 //!
-//! It is written against [`urdf_usd_ros::Node`] alone. What it decides is in small modules without
-//! a network: [`schedule`] (what comes next), [`fingerprint`] (whether anything changed),
-//! [`request`] (what a call may ask); [`engine`] connects them. It must not know what is in an
-//! asset's files.
+//! It is written against [`urdf_usd_ros::Node`] alone. Decisions are in small modules without I/O:
+//! [`schedule`] (which job is next), [`fingerprint`] (whether inputs changed), [`request`] (what a
+//! call may ask for); [`engine`] connects them. It does not depend on the content of an asset's
+//! files.
 
 mod asset_paths;
 mod capture;

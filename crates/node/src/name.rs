@@ -1,7 +1,7 @@
-//! The name of a robot, from a description that may be broken.
+//! Extracts the name of a robot from a description that may be malformed.
 
-/// The `name` of the robot element, found without parsing the rest: so that a description that
-/// can't be read is still told to be of the robot that it is of.
+/// Returns the `name` of the `robot` element without parsing the rest, so that the failure of a
+/// malformed description is reported for the right robot.
 pub(super) fn robot_name(text: &str) -> Option<String> {
     let mut rest = text;
     loop {
@@ -21,7 +21,7 @@ pub(super) fn robot_name(text: &str) -> Option<String> {
     }
 }
 
-/// The value of an attribute in what follows an element's name.
+/// Returns the value of an attribute; `tag` is the text after an element's name.
 fn attribute(mut tag: &str, wanted: &str) -> Option<String> {
     loop {
         tag = tag.trim_start();

@@ -1,9 +1,9 @@
-//! What is heard of running robots, namespace by namespace: transforms and joint states.
+//! Subscriptions to the transforms and joint states of running robots, per namespace.
 //!
-//! The node's own scope is always open: `/tf`, `/tf_static`, its `joint_states`. A namespace's is
-//! open while a robot of it is there, and listens only to topics that somebody publishes: of two
-//! hundred robots that all publish to `/tf` nothing is heard twice. Every transform is taken in
-//! once, whatever the number of robots.
+//! The node's own scope is always open: `/tf`, `/tf_static`, its `joint_states`. The scope of
+//! another namespace is open while one of its robots is present, and subscribes only to topics that
+//! have publishers and that the own scope does not cover. Hence every transform is processed once,
+//! however many robots publish to `/tf`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -23,24 +23,23 @@ use urdf_usd_ros::{Node, PublisherId, Qos, Subscription};
 use urdf_usd_serve::Site;
 use urdf_usd_tf_check::{self as tf_check, Live, Sources, Topic, Topics};
 
-/// How many transforms may wait to be read.
-const TRANSFORMS: usize = 1000;
-/// How many joint states may wait to be read: several publishers may each tell a part of the
-/// joints.
-const JOINT_STATES: usize = 100;
-/// After how long without joint states a robot counts as not moving by them any more.
-const SILENCE: Duration = Duration::from_secs(2);
-/// How many namespaces are listened to at once.
-const MOST_NAMESPACES: usize = 1000;
-/// How many other subscriptions a robot's frames are looked for in.
-const MOST_ELSEWHERE: usize = 4;
+/// Queue depth of transforms.
+const TRANSFORM_QUEUE_DEPTH: usize = 1000;
+/// Queue depth of joint states: several publishers may each send a part of the joints.
+const JOINT_STATE_QUEUE_DEPTH: usize = 100;
+/// Time after the last joint states for which a robot counts as moved by them.
+const JOINT_STATE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum number of namespaces with subscriptions.
+const MAX_NAMESPACES: usize = 1000;
+/// Maximum number of other scopes in which a robot's frames are looked for.
+const MAX_ELSEWHERE: usize = 4;
 
 type Shared = Arc<Mutex<Live>>;
 
-/// Whose joint states are heard.
+/// The keys of the robots that joint states are shown for.
 type Keys = Arc<RwLock<BTreeSet<String>>>;
 
-/// What is heard in one namespace.
+/// The scope of one namespace.
 struct NamespaceSubscription {
     live: Shared,
     keys: Keys,
@@ -49,36 +48,37 @@ struct NamespaceSubscription {
     tasks: JoinSet<()>,
 }
 
-/// All that is heard.
+/// All scopes.
 pub(super) struct NamespaceSubscriptions<N> {
     node: Arc<N>,
     site: Arc<Site>,
     parts: Parts,
     own: NamespaceSubscription,
-    /// The namespace that the node's own robots are described in, if it is not the root.
+    /// The namespace in which the node's own robots are described, unless it is the root.
     own_namespace: Option<Arc<str>>,
     others: BTreeMap<String, NamespaceSubscription>,
-    /// Which scope the robots in namespaces are heard in, for the page.
+    /// The scope of each robot in another namespace, for the viewer.
     by_robot: Arc<RwLock<HashMap<String, Shared>>>,
-    complained: bool,
+    has_warned: bool,
 }
 
 impl<N: Node> NamespaceSubscriptions<N> {
-    /// Opens the node's own scope. `own_namespace`: where its own robots are described, if not in
-    /// the root. Call it in a tokio runtime.
+    /// Opens the node's own scope. `own_namespace` is where its own robots are described, unless in
+    /// the root. Must be called in a tokio runtime.
     ///
     /// # Errors
-    /// If the transport refuses, or a remapped name is invalid.
+    /// Fails if the transport refuses, or a remapped name is invalid.
     pub(super) fn start(
         node: Arc<N>,
         site: Arc<Site>,
         own_namespace: Option<Arc<str>>,
         parts: Parts,
     ) -> Result<Self, Diagnostic> {
-        let moving = node.subscribe::<TFMessage>("/tf", Qos::best_effort(TRANSFORMS))?;
-        let fixed = node.subscribe::<TFMessage>("/tf_static", Qos::latched(TRANSFORMS))?;
-        let joints =
-            node.subscribe::<JointState>("joint_states", Qos::best_effort(JOINT_STATES))?;
+        let moving = node.subscribe::<TFMessage>("/tf", Qos::best_effort(TRANSFORM_QUEUE_DEPTH))?;
+        let fixed =
+            node.subscribe::<TFMessage>("/tf_static", Qos::latched(TRANSFORM_QUEUE_DEPTH))?;
+        let joints = node
+            .subscribe::<JointState>("joint_states", Qos::best_effort(JOINT_STATE_QUEUE_DEPTH))?;
         let topics = Topics {
             moving: moving.topic().to_owned(),
             fixed: fixed.topic().to_owned(),
@@ -89,7 +89,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
         own.follow(fixed, Topic::Static, &parts);
         own.follow_joints(joints, &site, None, &parts);
         let by_robot: Arc<RwLock<HashMap<String, Shared>>> = Arc::default();
-        site.follow_transforms({
+        site.set_transforms_source({
             let (own, by_robot) = (own.live.clone(), by_robot.clone());
             move |key| {
                 let scope = by_robot
@@ -111,17 +111,18 @@ impl<N: Node> NamespaceSubscriptions<N> {
             own_namespace,
             others: BTreeMap::new(),
             by_robot,
-            complained: false,
+            has_warned: false,
         })
     }
 
-    /// Opens and closes subscriptions: `wanted` are the namespaces of robots that are there, each
-    /// with the keys of its robots; `offered` are the topics that somebody publishes.
+    /// Opens and closes scopes. `wanted` has the namespaces of present robots with their keys;
+    /// `offered` the topics with publishers.
     pub(super) fn set(
         &mut self,
         wanted: &BTreeMap<Arc<str>, BTreeSet<String>>,
         offered: &BTreeSet<&str>,
     ) {
+        // Dropping a scope aborts its tasks and so closes its subscriptions.
         self.others
             .retain(|namespace, _| wanted.contains_key(&**namespace));
         let mut by_robot = HashMap::new();
@@ -134,10 +135,10 @@ impl<N: Node> NamespaceSubscriptions<N> {
                 joints: topic("joint_states"),
             };
             if !self.others.contains_key(&**namespace) {
-                if self.others.len() >= MOST_NAMESPACES {
-                    if !std::mem::replace(&mut self.complained, true) {
+                if self.others.len() >= MAX_NAMESPACES {
+                    if !std::mem::replace(&mut self.has_warned, true) {
                         tracing::warn!(
-                            "transforms and joint states of no more than {MOST_NAMESPACES} namespaces are heard"
+                            "more than {MAX_NAMESPACES} namespaces: transforms and joint states of the others are ignored"
                         );
                     }
                     continue;
@@ -167,9 +168,9 @@ impl<N: Node> NamespaceSubscriptions<N> {
             .unwrap_or_else(PoisonError::into_inner) = by_robot;
     }
 
-    /// Notes who publishes each topic: what a publisher said once and for all does not count once
-    /// it has left. `None` stands for publishers that can't be told apart.
-    pub(super) fn note_publishers<'a>(
+    /// Updates the publishers of static transforms: a latched transform is dropped once its
+    /// publisher has left. `None` stands for publishers without an identity.
+    pub(super) fn update_publishers<'a>(
         &self,
         publishers: impl Fn(&str) -> &'a [Option<PublisherId>],
         now: Instant,
@@ -185,21 +186,21 @@ impl<N: Node> NamespaceSubscriptions<N> {
         }
     }
 
-    /// Whether publishers are to be noted again: one was heard that had left, or that is not known
-    /// to be there.
+    /// Returns whether publishers are to be updated again: a transform came from one that had left
+    /// or has not appeared in the graph yet.
     pub(super) fn are_waiting(&self) -> bool {
         std::iter::once(&self.own)
             .chain(self.others.values())
             .any(|scope| lock(&scope.live).is_waiting())
     }
 
-    /// Changes where the node's own robots are heard, from the next [`NamespaceSubscriptions::set`]
-    /// on.
+    /// Changes the namespace of the node's own robots, from the next
+    /// [`NamespaceSubscriptions::set`] on.
     pub(super) fn set_own_namespace(&mut self, namespace: Option<Arc<str>>) {
         self.own_namespace = namespace;
     }
 
-    /// The namespace that a namespace's robots are heard in, if it is not the root.
+    /// Returns the absolute namespace in which robots publish, unless it is the root.
     pub(super) fn namespace<'a>(
         &'a self,
         robot_namespace: &'a RobotNamespace,
@@ -210,15 +211,14 @@ impl<N: Node> NamespaceSubscriptions<N> {
         }
     }
 
-    /// What is heard of the robots of a namespace: transforms on the namespace's topics, or where
-    /// those have nothing on the node's own.
-    pub(super) fn with<R>(
+    /// Calls `look` with the sources of a robot: its namespace's scope, or the node's own if that
+    /// has no transforms.
+    pub(super) fn with_sources<R>(
         &self,
         robot_namespace: &RobotNamespace,
         look: impl FnOnce(&Sources<'_>) -> R,
     ) -> R {
-        // In one order everywhere, so that nobody waits for each other: the own scope first, then
-        // the others by name.
+        // Lock in a fixed order to avoid deadlocks: the own scope first, then the others by name.
         let own = lock(&self.own.live);
         let Some(scope) = self
             .namespace(robot_namespace)
@@ -227,7 +227,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
             let others: Vec<MutexGuard<'_, Live>> = self
                 .others
                 .values()
-                .take(MOST_ELSEWHERE)
+                .take(MAX_ELSEWHERE)
                 .map(|scope| lock(&scope.live))
                 .collect();
             let elsewhere: Vec<&Live> = others.iter().map(|live| &**live).collect();
@@ -238,7 +238,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
             });
         };
         let live = lock(&scope.live);
-        // One that tells no joint states in its namespace may tell them where everybody does.
+        // A robot without joint states in its namespace may publish them in the shared topic.
         let joints = if live.joints_heard().is_some() {
             &live
         } else {
@@ -259,7 +259,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
         }
     }
 
-    /// The names of the topics that a namespace's transforms are heard on.
+    /// Returns the names of the topics on which transforms are expected.
     pub(super) fn topics(&self, robot_namespace: &RobotNamespace) -> String {
         let Topics { moving, fixed, .. } = &self.own.topics;
         match self
@@ -286,11 +286,11 @@ impl NamespaceSubscription {
         }
     }
 
-    /// Those of its topics that somebody publishes, and that neither it nor the node's own scope
-    /// hears.
+    /// Returns its topics that have publishers but no subscription, neither here nor in the own
+    /// scope.
     fn new_topics(&self, node: &impl Node, offered: &BTreeSet<&str>, own: &Topics) -> Vec<Kind> {
-        // The node's remaps are meant for its own names: where one leads elsewhere is heard under
-        // that name.
+        // Remaps are meant for the node's own names: a topic that one renames is received under its
+        // actual name only.
         let is_itself = |topic: &String| {
             node.resolve_topic(topic)
                 .is_ok_and(|resolved| resolved == *topic)
@@ -301,18 +301,18 @@ impl NamespaceSubscription {
                 && offered.contains(&**topic)
                 && is_itself(topic)
         };
-        let of = |kind: &Kind| match kind {
+        let is_new_kind = |kind: &Kind| match kind {
             Kind::Moving => is_new(&self.topics.moving, &own.moving),
             Kind::Static => is_new(&self.topics.fixed, &own.fixed),
             Kind::Joints => is_new(&self.topics.joints, &own.joints),
         };
         [Kind::Moving, Kind::Static, Kind::Joints]
             .into_iter()
-            .filter(of)
+            .filter(is_new_kind)
             .collect()
     }
 
-    /// Listens to more of its topics.
+    /// Subscribes to more of its topics.
     fn open(
         &mut self,
         node: &impl Node,
@@ -329,7 +329,7 @@ impl NamespaceSubscription {
             let topic = match kind {
                 Kind::Moving => {
                     self.follow(
-                        node.subscribe(&moving, Qos::best_effort(TRANSFORMS))?,
+                        node.subscribe(&moving, Qos::best_effort(TRANSFORM_QUEUE_DEPTH))?,
                         Topic::Moving,
                         parts,
                     );
@@ -337,19 +337,20 @@ impl NamespaceSubscription {
                 }
                 Kind::Static => {
                     self.follow(
-                        node.subscribe(&fixed, Qos::latched(TRANSFORMS))?,
+                        node.subscribe(&fixed, Qos::latched(TRANSFORM_QUEUE_DEPTH))?,
                         Topic::Static,
                         parts,
                     );
                     &fixed
                 }
                 Kind::Joints => {
-                    let topic = node.subscribe(&joints, Qos::best_effort(JOINT_STATES))?;
+                    let topic =
+                        node.subscribe(&joints, Qos::best_effort(JOINT_STATE_QUEUE_DEPTH))?;
                     self.follow_joints(topic, site, Some(self.keys.clone()), parts);
                     &joints
                 }
             };
-            // One that can't be opened is tried again with the next look.
+            // A topic that failed to open is tried again at the next scan.
             self.open.insert(topic.clone());
         }
         Ok(())
@@ -379,7 +380,7 @@ impl NamespaceSubscription {
     }
 }
 
-/// A topic of a scope.
+/// One of the topics of a scope.
 #[derive(Clone, Copy)]
 enum Kind {
     Moving,
@@ -388,35 +389,35 @@ enum Kind {
 }
 
 fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
-    // What is heard is whole at every step.
+    // Each update leaves the state consistent, so a poisoned lock is safe to use.
     live.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes transforms in as they come.
+/// Processes transforms until the subscription ends.
 async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, live: Shared) {
-    let mut complained = false;
+    let mut has_warned = false;
     while let Some(sample) = transforms.next().await {
         let now = Instant::now();
         let mut live = lock(&live);
         tf_messages::add_transforms(&mut live, topic, &sample, now);
-        if live.tree().is_full() && !std::mem::replace(&mut complained, true) {
+        if live.tree().is_full() && !std::mem::replace(&mut has_warned, true) {
             tracing::warn!(
-                "{}: so many frames are heard that no more are taken in",
+                "{}: too many frames; further ones are ignored",
                 transforms.topic()
             );
         }
     }
 }
 
-/// Shows joint states as they come, and that they do not come any more: of the robots with these
-/// keys, or of all that have them.
+/// Passes joint states on to the viewer, and reports when they cease: for the robots with these
+/// keys, or for all robots that have the joints.
 async fn follow_joints(
     mut states: Subscription<JointState>,
     live: Shared,
     site: Arc<Site>,
     keys: Option<Keys>,
 ) {
-    // Until when positions count as live; `None` while there are none.
+    // When the positions become stale; `None` without any.
     let mut until = None;
     let keys = || match &keys {
         None => vec![None],
@@ -435,20 +436,20 @@ async fn follow_joints(
                 let Some(next) = next else { return };
                 tf_messages::add_joint_positions(&mut lock(&live), &next, Instant::now());
                 let JointState { header, name, position, .. } = next.message;
-                // A publisher of velocities alone gives no positions; of arrays of different
-                // lengths the common part counts.
+                // A publisher of velocities only sends no positions; if the arrays differ in
+                // length, the common part counts.
                 let positions = || name.iter().map(String::as_str).zip(position.iter().copied());
                 let mut any = false;
                 for key in keys() {
-                    any |= site.hear_joints(key.as_deref(), header.stamp.seconds(), positions());
+                    any |= site.update_joints(key.as_deref(), header.stamp.seconds(), positions());
                 }
                 if any {
-                    until = Some(tokio::time::Instant::now() + SILENCE);
+                    until = Some(tokio::time::Instant::now() + JOINT_STATE_TIMEOUT);
                 }
             }
             Some(()) = silence => {
                 until = None;
-                keys().iter().for_each(|key| site.end_joints(key.as_deref()));
+                keys().iter().for_each(|key| site.stop_joints(key.as_deref()));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The output directory: made if need be, and held by one node at a time.
+//! Exclusive use of the output directory by one node.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// The file whose lock says that a node writes here.
+/// Name of the lock file.
 const LOCK: &str = ".urdf_usd.lock";
 
-/// An output directory that is ours until this is dropped or the process ends, however it ends.
+/// An output directory that is locked until this is dropped or the process ends.
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,
@@ -18,18 +18,19 @@ pub struct OutputDir {
 }
 
 impl OutputDir {
-    /// Makes the directory `path` if need be and takes it for the node called `owner`.
+    /// Creates the directory `path` if necessary and locks it for the node named `owner`.
     ///
     /// # Errors
-    /// [`codes::OUTPUT_DIR`]: it can't be made, can't be written to, or another node has it.
+    /// Returns [`codes::OUTPUT_DIR`] if it can't be created, can't be written to, or another node
+    /// holds it.
     pub fn claim(path: &Path, owner: &str) -> Result<Self, Diagnostic> {
         let fault = |what: String| {
             Diagnostic::new(&codes::OUTPUT_DIR, Place::file(path), what)
-                .help("give a directory that this user may write to, with the parameter output_dir")
+                .help("set the parameter output_dir to a directory that this user may write to")
         };
         fs::create_dir_all(path).map_err(|error| {
             fault(format!(
-                "the output directory {} cannot be made: {error}",
+                "the output directory {} cannot be created: {error}",
                 path.display()
             ))
         })?;
@@ -40,8 +41,8 @@ impl OutputDir {
             ))
         })?;
         let lock = path.join(LOCK);
-        // The file stays when the node ends: were it removed, two nodes could hold locks on two
-        // files of one name.
+        // Keep the file when the node ends: if it were removed, two nodes could lock two files of
+        // the same name.
         let mut file = File::options()
             .create(true)
             .truncate(false)
@@ -64,14 +65,14 @@ impl OutputDir {
                 )));
             }
         }
-        // Only for the message that another node shows; nothing depends on it.
+        // Informative only: another node shows it in its error message.
         let _ = file
             .set_len(0)
             .and_then(|()| writeln!(file, "{owner}, process {}", std::process::id()));
         Ok(Self { path, _lock: file })
     }
 
-    /// The directory, absolute and without symbolic links.
+    /// Returns the directory's absolute path, without symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -92,11 +93,11 @@ fn taken(path: &Path, file: &mut File) -> Diagnostic {
         &codes::OUTPUT_DIR,
         Place::file(path),
         format!(
-            "another node{by} writes to the output directory {}",
+            "another node{by} uses the output directory {}",
             path.display()
         ),
     )
-    .help("stop that node, or give this one a directory of its own: --ros-args -p output_dir:=DIR")
+    .help("stop that node, or give this one another directory: --ros-args -p output_dir:=DIR")
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
-//! The node's parameters: the options of a conversion and the node's own, declared from their
-//! tables.
+//! The node's parameters: those of a conversion and those of the node, declared from tables.
 //!
-//! [`NODE`] is the table of those that only the node has; [`options::TABLE`] that of a conversion.
-//! Everything that names a parameter is made from the two: the declarations with their descriptors,
-//! `config/bridge.yaml`, `config/parameters.json` (which the launch file makes its arguments from)
-//! and `docs/parameters.md`.
+//! [`NODE`] is the table of the node's own parameters, [`options::TABLE`] that of a conversion.
+//! Everything that names a parameter is generated from the two: the declarations with their
+//! descriptors, `config/bridge.yaml`, `config/parameters.json` (from which the launch file makes
+//! its arguments) and `docs/parameters.md`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -18,15 +17,15 @@ use urdf_usd_ros::{Declaration, Node, Value};
 use urdf_usd_urdf::xacro;
 use {urdf_usd_resolve as resolve, urdf_usd_store as store};
 
-/// The parameters that only the node has. The groups (`frames.…`, `http.…`) stand last. Units are
-/// those of REP-103.
+/// The parameters that only the node has. Groups (`frames.…`, `http.…`) come last; units follow
+/// REP-103.
 static NODE: &[Opt<Parameters>] = &[
     Opt::new(
         "output_dir",
         Kind::Folder,
         "DIR",
         field!(Parameters.output_dir),
-        "Where assets are written: each robot gets a folder of its name in it, those of other namespaces NAMESPACE/NAME.",
+        "Directory that assets are written to: each robot gets a folder NAME, or NAMESPACE/NAME in another namespace.",
     )
     .at_start(),
     Opt::new(
@@ -34,20 +33,20 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Switch,
         "",
         field!(Parameters.restrict_calls),
-        "Whether calls of convert may only name URDFs in packages and allowed_roots, and only write to output_dir and below. Without it \
-         everybody who can call the node may have its user's files read and overwritten.",
+        "Restrict calls of convert to URDFs in packages and allowed_roots, and to writing below output_dir. If false, \
+         anyone who can call the node can have its user's files read and overwritten.",
     ),
     Opt::new(
         "discover",
         Kind::Switch,
         "",
         field!(Parameters.discover),
-        "Whether every topic NAMESPACE/robot_description that appears is followed beside the node's own: each robot with its own asset, \
+        "Follow every topic NAMESPACE/robot_description besides the node's own: each robot gets its own asset \
          in output_dir/NAMESPACE/NAME.",
     ),
     Opt::new(
         "description_from",
-        Kind::Text("the name of a node, in which * stands for anything, as in /*robot_state_publisher; or empty"),
+        Kind::Text("the name of a node, in which * matches any characters, as in /*robot_state_publisher; or empty"),
         "NODE",
         Access {
             set: |parameters: &mut Parameters, value| {
@@ -56,7 +55,7 @@ static NODE: &[Opt<Parameters>] = &[
             },
             get: |parameters: &Parameters| parameters.description_from.write(),
         },
-        "Which node's parameter robot_description is read once where nothing is heard on the topic; with /*, any node's while nobody at all \
+        "The node whose parameter robot_description is read once if the topic has no publisher; with /*, any node, while no node \
          publishes a description. Empty: none.",
     ),
     Opt::new(
@@ -64,20 +63,20 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::File,
         "FILE",
         field!(Parameters.asset_file),
-        "An OpenUSD file, or a glTF file with EXT_robot_kinematics, that is converted at start, and whenever it or a file that it uses changes \
-         (watch_files). It comes before urdf_file. Empty: none.",
+        "An OpenUSD file, or a glTF file with EXT_robot_kinematics, that is converted at start and whenever it or a file that it uses changes \
+         (watch_files). Takes precedence over urdf_file. Empty: none.",
     ),
     Opt::new(
         "publish_description",
         Kind::Switch,
         "",
         field!(Parameters.publish_description),
-        "Publish what asset_file (or urdf_file) holds as a URDF on the topic robot_description, latched, with meshes in files that the asset's \
-         folder holds, or in the package that urdf_package names.",
+        "Publish the robot of asset_file (or urdf_file) as a URDF on the topic robot_description, latched. Its meshes are files in the asset's \
+         folder, or in the package urdf_package.",
     ),
     Opt::new(
         "description_to",
-        Kind::Text("the name of a node, in which * stands for anything, as in /*robot_state_publisher; or empty"),
+        Kind::Text("the name of a node, in which * matches any characters, as in /*robot_state_publisher; or empty"),
         "NODE",
         Access {
             set: |parameters: &mut Parameters, value| {
@@ -86,15 +85,15 @@ static NODE: &[Opt<Parameters>] = &[
             },
             get: |parameters: &Parameters| parameters.description_to.write(),
         },
-        "With publish_description: which nodes' parameter robot_description is set to the same URDF, since robot_state_publisher hears of none \
-         by a topic. Empty: none.",
+        "With publish_description: the nodes whose parameter robot_description is set to the same URDF, since robot_state_publisher does not \
+         subscribe to the topic. Empty: none.",
     ),
     Opt::new(
         "urdf_file",
         Kind::File,
         "FILE",
         field!(Parameters.urdf_file),
-        "A URDF or xacro file that is converted at start, and whenever it or a file that it uses changes (watch_files). Empty: none.",
+        "A URDF or xacro file that is converted at start and whenever it or a file that it uses changes (watch_files). Empty: none.",
     ),
     Opt::new(
         "xacro_args",
@@ -107,23 +106,23 @@ static NODE: &[Opt<Parameters>] = &[
             },
             get: |parameters: &Parameters| option::Value::List(parameters.xacro_args.iter().map(ToString::to_string).collect()),
         },
-        "The arguments that the xacro file urdf_file is expanded with.",
+        "Arguments for the xacro file urdf_file.",
     ),
     Opt::new(
         "capture_interfaces",
         Kind::Switch,
         "",
         field!(Parameters.capture_interfaces),
-        "Whether to look at the running robot, write the topics, services and actions that it really has into its asset, and report those \
-         of the asset that nobody offers. Every topic of the robot is listened to for some seconds.",
+        "Observe the running robot, write its actual topics, services and actions into its asset, and report those \
+         of the asset that no node offers. Subscribes to every topic of the robot for some seconds.",
     ),
     Opt::new(
         "moveit_services",
         Kind::Switch,
         "",
         field!(Parameters.moveit_services),
-        "Whether compute_ik and compute_fk of MoveIt are served (moveit_msgs/srv/GetPositionIK, GetPositionFK), for the robot converted last. \
-         Not beside a move_group in the same namespace, which serves both. A node built on rclrs serves neither.",
+        "Serve MoveIt's compute_ik and compute_fk (moveit_msgs/srv/GetPositionIK, GetPositionFK) for the robot converted last. \
+         Do not use it next to a move_group in the same namespace, which serves both. Not available in a node built on rclrs.",
     )
     .at_start(),
     Opt::new(
@@ -131,15 +130,15 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Number { from: 0.0, to: 60.0 },
         "SECONDS",
         field!(Parameters.settle_time),
-        "How long a description that follows another within this time waits for a newer one, in s: a lone change is converted at once, \
-         of a burst the first and the last.",
+        "Debounce time of descriptions, in s. A single change is converted at once; \
+         of a burst within this time, the first and the last are converted.",
     ),
     Opt::new(
         "max_description_bytes",
         Kind::Integer { from: 1024, to: 64 << 20 },
         "BYTES",
         field!(Parameters.max_description_bytes),
-        "The largest description that is converted. Larger ones are reported and left.",
+        "Maximum size of a description. Larger ones are reported and not converted.",
     )
     .at_start(),
     Opt::new(
@@ -147,8 +146,8 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Integer { from: 1, to: 1_000_000 },
         "COUNT",
         field!(Parameters.max_assets),
-        "How many assets output_dir may hold, those of earlier runs included: robots of further names are reported and left, so that nobody \
-         who makes up names fills the disk.",
+        "Maximum number of assets in output_dir, including those of earlier runs. Further robots are reported and not converted, so that \
+         invented names cannot fill the disk.",
     )
     .at_start(),
     Opt::new(
@@ -164,7 +163,7 @@ static NODE: &[Opt<Parameters>] = &[
             },
             get: |parameters: &Parameters| parameters.workers.write(),
         },
-        "How many robots are converted at the same time, each by a process of its own. 0: as many as there are processors.",
+        "Maximum number of robots converted in parallel, each in its own process. 0: the number of processors.",
     )
     .at_start(),
     Opt::new(
@@ -172,7 +171,7 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Integer { from: 0, to: 1 << 20 },
         "MIB",
         field!(Parameters.cache_mb),
-        "How many MiB of meshes that were loaded, simplified and hulled are kept in memory for the next conversion, by all workers together. \
+        "Size of the in-memory cache of loaded and simplified meshes and hulls, in MiB, of all workers together. \
          0: none.",
     )
     .at_start(),
@@ -181,7 +180,7 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Switch,
         "",
         field!(Parameters.watch_files),
-        "Whether a changed mesh, texture or URDF file leads to a new revision of the assets that used it.",
+        "Watch meshes, textures and URDF files, and write a new revision of the assets that use a changed one.",
     )
     .at_start(),
     Opt::new(
@@ -189,35 +188,35 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Number { from: 0.05, to: 3600.0 },
         "SECONDS",
         field!(Parameters.diagnostics_period),
-        "How often the state is published on /diagnostics even if nothing changes, in s.",
+        "Period of publishing the state on /diagnostics, in s. Changes are published at once.",
     ),
     Opt::new(
         "frames.position_tolerance",
         Kind::Number { from: 0.0, to: 1000.0 },
         "METRES",
         field!(Parameters.position_tolerance),
-        "How far a frame may be from where the asset says before its verdict is off, in m.",
+        "Maximum distance of a frame from its pose in the asset, in m; beyond it the verdict is off.",
     ),
     Opt::new(
         "frames.angle_tolerance",
         Kind::Number { from: 0.0, to: 3.15 },
         "RADIANS",
         field!(Parameters.angle_tolerance),
-        "How far a frame may be turned from what the asset says before its verdict is off, in rad.",
+        "Maximum rotation of a frame from its pose in the asset, in rad; beyond it the verdict is off.",
     ),
     Opt::new(
         "frames.timeout",
         Kind::Number { from: 0.01, to: 3600.0 },
         "SECONDS",
         field!(Parameters.frame_timeout),
-        "How long ago a frame on /tf may have been heard before its verdict is stale, in s.",
+        "Maximum age of a frame on /tf, in s; beyond it the verdict is stale.",
     ),
     Opt::new(
         "frames.ignore",
         Kind::Texts(""),
         "PATTERN",
         field!(Parameters.ignored_frames),
-        "Frames that are not looked at, as patterns: * stands for any characters, ? for one. Such as what perception hangs on the robot.",
+        "Patterns of frames to ignore, such as those that perception adds to the robot: * matches any characters, ? matches one.",
     ),
     Opt::new(
         "http.address",
@@ -230,7 +229,7 @@ static NODE: &[Opt<Parameters>] = &[
             },
             get: |parameters: &Parameters| option::Value::Text(parameters.http_address.to_string()),
         },
-        "Where assets and the viewer are served. Anything but 127.0.0.1 lets others on the network read the assets.",
+        "Address that assets and the viewer are served at. With any other than 127.0.0.1, others on the network can read the assets.",
     )
     .at_start(),
     Opt::new(
@@ -238,7 +237,7 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Integer { from: 0, to: 65535 },
         "PORT",
         field!(Parameters.http_port),
-        "The TCP port for that. 0: nothing is served.",
+        "TCP port of the HTTP server. 0: no server.",
     )
     .at_start(),
     Opt::new(
@@ -246,8 +245,8 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Switch,
         "",
         field!(Parameters.http_allow_writing),
-        "Whether whoever reaches http.address may store and delete named poses with the viewer, also from other machines. At an address \
-         of this machine alone, such as 127.0.0.1, everybody may.",
+        "Allow viewers on other machines to store and delete named poses. At an address \
+         of this machine alone, such as 127.0.0.1, every viewer may.",
     )
     .at_start(),
 ];
@@ -256,7 +255,7 @@ fn node_pattern(text: &str) -> Result<(), String> {
     if text.is_empty() {
         return Ok(());
     }
-    // Whatever a star stands for, the rest has to be a name.
+    // Replace each star by a letter: the result must be a valid name.
     let name = text.replace('*', "a");
     let absolute = if name.starts_with('/') {
         name
@@ -264,17 +263,17 @@ fn node_pattern(text: &str) -> Result<(), String> {
         format!("/{name}")
     };
     urdf_usd_ros::names::check_namespace(&absolute)
-        .map_err(|_| "no node can have such a name".to_owned())
+        .map_err(|_| "this is not a valid node name".to_owned())
 }
 
-/// A row of one of the two tables.
+/// A row of either table.
 #[derive(Clone, Copy)]
 enum Row {
     Conversion(&'static Opt<convert::Options>),
     Node(&'static Opt<Parameters>),
 }
 
-/// All parameters, those in groups last.
+/// Returns all parameters, those in groups last.
 fn rows() -> Vec<Row> {
     let mut rows: Vec<Row> = NODE
         .iter()
@@ -301,7 +300,7 @@ impl Row {
     }
 
     fn set(self, parameters: &mut Parameters, value: &Value) -> Result<(), String> {
-        let value = self.about().kind.absolute(&of_ros(value)?)?;
+        let value = self.about().kind.absolute(&from_ros(value)?)?;
         match self {
             Self::Conversion(option) => option.set(&mut parameters.conversion, &value),
             Self::Node(option) => option.set(parameters, &value),
@@ -329,7 +328,7 @@ impl Row {
     }
 }
 
-fn of_ros(value: &Value) -> Result<option::Value, String> {
+fn from_ros(value: &Value) -> Result<option::Value, String> {
     Ok(match value {
         Value::Bool(value) => option::Value::Bool(*value),
         Value::Integer(value) => option::Value::Integer(*value),
@@ -350,70 +349,70 @@ fn to_ros(value: option::Value) -> Value {
     }
 }
 
-/// The values of all parameters, checked and in the types that the node works with. Paths are
-/// absolute, but for the default of [`output_dir`](Self::output_dir), which becomes so when it is
-/// declared.
+/// The values of all parameters, checked and converted to the node's types.
+///
+/// Paths are absolute, except for the default of [`output_dir`](Self::output_dir), which is
+/// expanded when it is declared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
-    /// How robots are converted unless a call says otherwise.
+    /// Options of conversions; a call may override some.
     pub conversion: convert::Options,
-    /// Where assets go.
+    /// Directory that assets are written to.
     pub output_dir: PathBuf,
-    /// Whether calls are held to packages, allowed roots and the output directory.
+    /// Whether calls are restricted to packages, allowed roots and the output directory.
     pub restrict_calls: bool,
-    /// The node's own namespace without its first slash; `None` in the root namespace. No
+    /// The node's own namespace without its first slash; `None` in the root namespace. Not a
     /// parameter.
     pub node_namespace: Option<String>,
-    /// Whether all topics of descriptions are followed.
+    /// Whether description topics in all namespaces are followed.
     pub discover: bool,
-    /// Which nodes' parameter is read where no topic is heard, if any.
+    /// Pattern of the nodes whose parameter is read if no topic has a publisher.
     pub description_from: Option<String>,
-    /// The OpenUSD or glTF file to convert, if one is given.
+    /// The OpenUSD or glTF file to convert.
     pub asset_file: Option<PathBuf>,
-    /// Whether what a file holds is published as a URDF.
+    /// Whether the robot of the file is published as a URDF.
     pub publish_description: bool,
-    /// Which nodes' parameter is set to that URDF, if any.
+    /// Pattern of the nodes whose parameter is set to that URDF.
     pub description_to: Option<String>,
-    /// The URDF or xacro file to convert, if one is given and no asset.
+    /// The URDF or xacro file to convert, if there is no `asset_file`.
     pub urdf_file: Option<PathBuf>,
-    /// What it is expanded with.
+    /// Arguments for expanding `urdf_file`.
     pub xacro_args: Vec<xacro::Argument>,
-    /// Whether the interfaces of running robots are taken into their assets.
+    /// Whether the interfaces of running robots are written into their assets.
     pub capture_interfaces: bool,
-    /// Whether MoveIt's services of kinematics are served.
+    /// Whether MoveIt's kinematics services are served.
     pub moveit_services: bool,
-    /// How long a description of a burst waits for a newer one.
+    /// Debounce time of descriptions.
     pub settle_time: Duration,
-    /// The largest description that is converted, in bytes.
+    /// Maximum size of a description, in bytes.
     pub max_description_bytes: usize,
-    /// How many assets the output directory may hold.
+    /// Maximum number of assets in the output directory.
     pub max_assets: usize,
-    /// How many robots are converted at the same time; 0 only as a default that was not declared
-    /// yet.
+    /// Maximum number of parallel conversions; 0 only as a default that was not declared yet.
     pub workers: usize,
-    /// MiB of meshes that are kept in memory.
+    /// Size of the in-memory mesh cache, in MiB.
     pub cache_mb: u64,
-    /// Whether used files are watched.
+    /// Whether input files are watched.
     pub watch_files: bool,
-    /// How often `/diagnostics` is published even if nothing changes.
+    /// Period of `/diagnostics`.
     pub diagnostics_period: Duration,
-    /// How far a frame may be from where the asset says, in metres.
+    /// Maximum position error of a frame, in metres.
     pub position_tolerance: f64,
-    /// How far a frame may be turned from what the asset says, in radians.
+    /// Maximum angular error of a frame, in radians.
     pub angle_tolerance: f64,
-    /// How long ago a moving frame may have been heard.
+    /// Maximum age of a moving frame.
     pub frame_timeout: Duration,
-    /// Patterns of frames that are not looked at.
+    /// Patterns of frames to ignore.
     pub ignored_frames: Vec<String>,
-    /// Where to serve HTTP.
+    /// Address of the HTTP server.
     pub http_address: IpAddr,
-    /// At which port; 0: nowhere.
+    /// Port of the HTTP server; 0 for none.
     pub http_port: u16,
-    /// Whether poses may be stored there from other machines, too.
+    /// Whether viewers on other machines may store poses.
     pub http_allow_writing: bool,
 }
 
-/// The defaults of all parameters.
+/// The default values of all parameters.
 impl Default for Parameters {
     fn default() -> Self {
         Self {
@@ -469,11 +468,11 @@ impl Parameters {
         parameters.declared(|declaration| node.declare(declaration))
     }
 
-    /// The same with the values that `declare` gives.
+    /// Returns the parameters with the values that `declare` returns.
     ///
     /// # Errors
-    /// The first of `declare`, or [`urdf_usd_ros::codes::PARAMETER_VALUE`] for a value that does
-    /// not fit.
+    /// Returns the first error of `declare`, or [`urdf_usd_ros::codes::PARAMETER_VALUE`] for a
+    /// value that does not fit.
     pub fn declared(
         mut self,
         mut declare: impl FnMut(Declaration) -> Result<Value, Diagnostic>,
@@ -482,7 +481,7 @@ impl Parameters {
         for row in rows() {
             let value = declare(row.declaration())?;
             row.set(&mut self, &value).map_err(|why| {
-                let message = format!("parameter `{}` can't be {value}: {why}", row.about().name);
+                let message = format!("parameter `{}` cannot be {value}: {why}", row.about().name);
                 Diagnostic::new(
                     &urdf_usd_ros::codes::PARAMETER_VALUE,
                     urdf_usd_diagnostic::Place::default(),
@@ -494,11 +493,10 @@ impl Parameters {
         Ok(self)
     }
 
-    /// Takes over a change. Other parameters than these are left to whoever declared them.
+    /// Applies a change. Parameters that others declared are ignored.
     ///
     /// # Errors
-    /// Why the value can't be taken over, which those who declared the parameter here have refused
-    /// before.
+    /// Returns why the value is invalid, which the declaration has normally rejected before.
     pub fn apply(&mut self, change: &Change) -> Result<(), String> {
         let row = rows()
             .into_iter()
@@ -506,12 +504,12 @@ impl Parameters {
         row.map_or(Ok(()), |row| row.set(self, &change.value))
     }
 
-    /// The file that the node itself converts, if it is given one.
+    /// Returns the file that the node converts, if one is set.
     pub fn file(&self) -> Option<&PathBuf> {
         self.asset_file.as_ref().or(self.urdf_file.as_ref())
     }
 
-    /// Where to serve HTTP; `None`: nowhere.
+    /// Returns the address of the HTTP server; `None` for no server.
     pub fn http(&self) -> Option<SocketAddr> {
         (self.http_port != 0).then(|| (self.http_address, self.http_port).into())
     }
@@ -529,7 +527,7 @@ mod tests {
     use urdf_usd_ros::parameter::Store;
     use urdf_usd_usd_write::{Base, Bodies, Overlay};
 
-    /// A value for every parameter, none its default.
+    /// A value for every parameter, each different from its default.
     const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, simready: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
          bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, density: 1200.0, masses_file: /m.yaml, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
@@ -540,7 +538,7 @@ mod tests {
          frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
          http.address: '::1', http.port: 80, http.allow_writing: true";
 
-    /// A store as a node has one, filled from a parameter text.
+    /// A parameter store like a node's, filled from YAML text.
     fn store(text: &str) -> Store {
         let text = format!("/**:\n  ros__parameters: {{{text}}}\n");
         let read = urdf_usd_ros::overrides::read_str(&text, "f.yaml").expect("valid");
@@ -557,7 +555,7 @@ mod tests {
         let rows = rows();
         let mut seen = std::collections::BTreeSet::new();
         for name in rows.iter().map(|row| row.about().name) {
-            assert!(seen.insert(name), "{name} is there twice");
+            assert!(seen.insert(name), "duplicate {name}");
         }
         let flags = options::TABLE.iter().flat_map(|option| {
             let about = &option.about;
@@ -568,12 +566,11 @@ mod tests {
         });
         let mut seen = std::collections::BTreeSet::new();
         for flag in flags {
-            assert!(seen.insert(flag.clone()), "--{flag} is there twice");
+            assert!(seen.insert(flag.clone()), "duplicate --{flag}");
         }
     }
 
-    /// What a running node answers is what its table says: name, type, range, rule, and whether it
-    /// may change.
+    /// The declaration matches the table: name, type, range, rule, and whether it may change.
     #[test]
     fn every_parameter_is_described() {
         for row in rows() {
@@ -604,9 +601,9 @@ mod tests {
         }
     }
 
-    /// Every value that is read is the one that is written.
+    /// Every value that is read equals the one that is written.
     #[test]
-    fn what_is_set_is_what_is_there() {
+    fn values_round_trip() {
         let mut parameters = parameters(CHANGED).expect("valid");
         for row in rows() {
             let value = to_ros(row.get(&parameters));
@@ -719,7 +716,7 @@ mod tests {
             changed.conversion.formats,
             Formats::parse(&["usd"]).expect("valid")
         );
-        // What another has declared.
+        // A parameter of another declaration.
         assert_eq!(changed.apply(&change("use_sim_time", "usd")), Ok(()));
         let before = changed.clone();
         assert!(
@@ -754,7 +751,7 @@ mod tests {
             ("asset_namespace: 'a b'", "namespace"),
             ("asset_namespace: a/b-c", "namespace"),
             ("asset_namespace: //a", "namespace"),
-            ("description_from: 'a b'", "no node can have such a name"),
+            ("description_from: 'a b'", "not a valid node name"),
             ("xacro_args: [a]", "xacro_args"),
             ("settle_time: -1.0", "0.0 … 60.0"),
             ("settle_time: 1", "write 1.0"),

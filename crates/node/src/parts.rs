@@ -1,9 +1,9 @@
-//! The parts of the node that run beside its engine, and whose end would leave a node that is there
-//! and deaf.
+//! Supervision of the node's background parts.
 //!
-//! Each is watched: when one ends that nobody told to, by a defect or because what it listened to
-//! is gone, that is told, and the node ends in good order, so that it can be started again. It must
-//! not know what the parts do.
+//! A node whose subscription task has died would look alive but hear nothing. Hence every part is
+//! watched: if one ends without being stopped, because of a bug or because its source is gone, the
+//! node is report and exits cleanly, so that a supervisor can restart it. This module does not
+//! depend on what the parts do.
 
 use std::panic::AssertUnwindSafe;
 
@@ -14,42 +14,43 @@ use super::codes;
 use super::jobs::panic_text;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// Where parts tell that they ended.
+/// The reporting side of the supervision; cloned for each part.
 #[derive(Clone, Debug)]
 pub(super) struct Parts(UnboundedSender<Diagnostic>);
 
 impl Parts {
-    /// And where it is heard.
+    /// Returns the reporting side and the receiver of reports.
     pub(super) fn new() -> (Self, UnboundedReceiver<Diagnostic>) {
         let (sender, ended) = unbounded_channel();
         (Self(sender), ended)
     }
 
-    /// Runs a part. That it ended is told, unless it was dropped before.
+    /// Runs a part and reports its end, unless the future is dropped first.
     pub(super) async fn run(self, name: String, part: impl Future<Output = ()>) {
         let ended = match AssertUnwindSafe(part).catch_unwind().await {
             Ok(()) => ended(&name),
             Err(panic) => defect(&name, &*panic),
         };
-        // Nobody listens any more when the node ends.
+        // The receiver is gone only when the node is shutting down.
         let _ = self.0.send(ended);
     }
 }
 
-/// That a part ended.
+/// Returns the diagnostic for a part that ended.
 pub(super) fn ended(name: &str) -> Diagnostic {
     Diagnostic::new(&codes::ENDED, Place::default(), format!("{name} has ended"))
-        .help("start the node again; respawn:=true in the launch file does so by itself")
+        .help("restart the node, or pass respawn:=true to the launch file")
 }
 
-/// That a part ended by a defect.
+/// Returns the diagnostic for a part that panicked.
 pub(super) fn defect(name: &str, panic: &(dyn std::any::Any + Send)) -> Diagnostic {
     let message = format!(
-        "{name} has ended by a defect of urdf_usd: {}",
+        "{name} has ended because of a bug in urdf_usd: {}",
         panic_text(panic)
     );
-    Diagnostic::new(&codes::ENDED, Place::default(), message)
-        .help("report it with the log; start the node again, as respawn:=true in the launch file does by itself")
+    Diagnostic::new(&codes::ENDED, Place::default(), message).help(
+        "please report it with the log; restart the node, or pass respawn:=true to the launch file",
+    )
 }
 
 #[cfg(test)]
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_end_of_a_part_is_told_but_not_that_it_was_stopped() {
+    async fn ended_parts_are_reported_and_stopped_ones_are_not() {
         let (parts, mut ended) = Parts::new();
         let stopped = tokio::spawn(
             parts
@@ -69,13 +70,13 @@ mod tests {
             ended
                 .recv()
                 .await
-                .is_some_and(|told| told.message == "listening to /tf has ended")
+                .is_some_and(|report| report.message == "listening to /tf has ended")
         );
         tokio::spawn(parts.run("counting".to_owned(), async { panic!("seven") }));
-        let told = ended.recv().await.expect("told");
+        let report = ended.recv().await.expect("report");
         assert!(
-            told.message.ends_with("a defect of urdf_usd: seven") && told.code == "bridge-ended",
-            "{told}"
+            report.message.ends_with("a bug in urdf_usd: seven") && report.code == "bridge-ended",
+            "{report}"
         );
         stopped.abort();
         assert!(ended.recv().await.is_none());

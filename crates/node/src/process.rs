@@ -1,7 +1,7 @@
-//! The process that a program runs in: its runtime, signals, limit of open files, log lines and
-//! exit code. The node, the viewer and `check --live` set these up once, when they start.
+//! Process-wide set-up: runtime, signals, limit of open files, logging and exit code. The node, the
+//! viewer and `check --live` do it once, at start.
 //!
-//! It must not know the node, robots or HTTP.
+//! This module does not depend on the node, robots or HTTP.
 
 pub(crate) mod logging;
 pub mod signals;
@@ -17,14 +17,14 @@ use urdf_usd_ros as ros;
 
 use crate::codes::SYSTEM;
 
-/// The exit code where the command line, the parameters or the environment were wrong.
+/// Exit code for an invalid command line, parameter or environment.
 pub(crate) const USAGE: u8 = 2;
-/// No process needs to have more files open; some hard limits are without end.
-const ENOUGH: u64 = 1 << 20;
+/// Upper bound of the raised limit; some hard limits are unlimited.
+const MAX_OPEN_FILES: u64 = 1 << 20;
 
-/// Shows why the process ends, and tells the exit code.
+/// Prints why the process ends and returns its exit code.
 pub fn fail(diagnostic: &Diagnostic) -> ExitCode {
-    // A path that the message names is not told twice.
+    // Don't print a path twice.
     let is_told = |file: &std::path::Path| {
         diagnostic.place.line == 0 && diagnostic.message.contains(&*file.to_string_lossy())
     };
@@ -38,7 +38,7 @@ pub fn fail(diagnostic: &Diagnostic) -> ExitCode {
         "error: {}",
         escape_controls_in_list(&message)
     );
-    // Examples of parameter files have lines.
+    // Help may have several lines, as examples of parameter files do.
     for (number, line) in diagnostic.help.lines().enumerate() {
         let begin = if number == 0 { "  help: " } else { "" };
         let _ = writeln!(std::io::stderr(), "{begin}{}", escape_controls(line));
@@ -58,10 +58,10 @@ pub fn fail(diagnostic: &Diagnostic) -> ExitCode {
     }
 }
 
-/// The threads of the process.
+/// Starts the asynchronous runtime of the process.
 ///
 /// # Errors
-/// If the system gives none.
+/// Fails if the system provides no threads.
 pub fn runtime() -> Result<Runtime, Diagnostic> {
     let builder = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -72,15 +72,15 @@ pub fn runtime() -> Result<Runtime, Diagnostic> {
         Diagnostic::new(
             &SYSTEM,
             Place::default(),
-            format!("the system gives no threads: {error}"),
+            format!("cannot start threads: {error}"),
         )
     })
 }
 
-/// Raises the soft limit of open files as far as the hard one allows, and tells it as it is then.
+/// Raises the soft limit of open files as far as the hard limit allows, and returns the new limit.
 pub(crate) fn raise_file_limit() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = maximum.unwrap_or(ENOUGH).min(ENOUGH);
+    let wanted = maximum.unwrap_or(MAX_OPEN_FILES).min(MAX_OPEN_FILES);
     let now = match current {
         Some(current) if current < wanted => {
             let raised = setrlimit(
@@ -90,10 +90,10 @@ pub(crate) fn raise_file_limit() -> usize {
                     maximum,
                 },
             );
-            // Where the system refuses, it stays as it was.
+            // If the system refuses, the old limit still applies.
             if raised.is_ok() { wanted } else { current }
         }
-        current => current.unwrap_or(ENOUGH),
+        current => current.unwrap_or(MAX_OPEN_FILES),
     };
     usize::try_from(now).unwrap_or(usize::MAX)
 }

@@ -1,6 +1,6 @@
-//! A call of `convert`: what it asks for, held against what is allowed, and the answer.
+//! Calls of the service `convert`: validation of the request, and the response.
 //!
-//! It looks at the file system, so it runs on a worker thread.
+//! It accesses the file system, so it runs on a worker thread.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -16,31 +16,32 @@ use urdf_usd_messages::{ConvertRequest, ConvertResponse};
 use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_urdf::xacro;
 
-fn refuse(message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+fn rejection(message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
     Diagnostic::new(&codes::REQUEST, Place::default(), message).help(help)
 }
 
-/// The last description that was heard.
+/// The last description that was received.
 #[derive(Clone, Debug)]
-pub(super) struct Heard {
-    /// How it is converted.
+pub(super) struct LastDescription {
+    /// Its job.
     pub job: Arc<Job>,
-    /// Whose it is.
+    /// The namespace of its robot.
     pub robot_namespace: RobotNamespace,
     /// The key of its asset.
     pub key: String,
 }
 
-/// The job that a call asks for. `heard`: the last description; `folder`: where below the output
-/// directory a text of the call's own is converted to unless it says; `topic`: where descriptions
-/// are heard.
+/// Returns the job that a call asks for.
+///
+/// `heard` is the last description, `folder` the default place, below the output directory, for a
+/// text in the call itself, and `topic` the description topic for messages.
 ///
 /// # Errors
-/// What is wrong with the call, and the remedy.
+/// Returns what is wrong with the call, and the remedy.
 pub(super) fn job(
     request: &ConvertRequest,
     parameters: &Parameters,
-    heard: Option<&Heard>,
+    heard: Option<&LastDescription>,
     folder: &str,
     topic: &str,
 ) -> Result<Arc<Job>, Diagnostic> {
@@ -48,7 +49,7 @@ pub(super) fn job(
     let formats = if request.formats.is_empty() {
         parameters.conversion.formats.clone()
     } else {
-        Formats::parse(&request.formats).map_err(|message| refuse(message, ""))?
+        Formats::parse(&request.formats).map_err(|message| rejection(message, ""))?
     };
     let (mut robot_namespace, mut below) = (&RobotNamespace::Own, "");
     let asks_for_file = request.urdf.trim().is_empty() && !request.uri.trim().is_empty();
@@ -57,9 +58,9 @@ pub(super) fn job(
         request.uri.trim().is_empty(),
     ) {
         (false, false) => {
-            return Err(refuse(
-                "both urdf and uri are given",
-                "give one of them, or neither for the last description heard",
+            return Err(rejection(
+                "both urdf and uri are set",
+                "set one of them, or neither for the last description received",
             ));
         }
         (false, true) => {
@@ -71,10 +72,10 @@ pub(super) fn job(
         }
         (true, false) => Source::File(file(request.uri.trim(), parameters)?),
         (true, true) => {
-            let help = "start its publisher (robot_state_publisher), or give urdf or uri";
+            let help = "start its publisher (robot_state_publisher), or set urdf or uri";
             let heard = heard.ok_or_else(|| {
-                refuse(
-                    format!("no robot description was heard on {topic} yet"),
+                rejection(
+                    format!("no robot description was received on {topic} yet"),
                     help,
                 )
             })?;
@@ -84,13 +85,13 @@ pub(super) fn job(
     };
     let mut job = jobs::job(parameters, source, robot_namespace, below);
     job.options.formats = formats;
-    // It was found to be where it may be read; what takes its place until then must be too.
+    // The path was checked above; a file that replaces it before the conversion must pass too.
     if let (true, Source::File(path)) = (asks_for_file, &job.source) {
         job.options.resolve.exact_inputs.push(path.clone());
     }
     match request.xrdf.trim() {
         "" => {}
-        // A path has one line, an XRDF several.
+        // A path has one line, an XRDF text several.
         text if text.contains(['\n', '\r']) => job.xrdf = Some(request.xrdf.as_str().into()),
         uri => {
             let refused = |error: Diagnostic| Diagnostic {
@@ -108,34 +109,36 @@ pub(super) fn job(
     }))
 }
 
-/// The file that a URI means, if it may be read.
+/// Resolves a URI to a file that the call may read.
 fn file(uri: &str, parameters: &Parameters) -> Result<PathBuf, Diagnostic> {
     let mut options = parameters.conversion.resolve.clone();
-    // Expanding xacro runs what is written in it, so that it has to be in a place that is trusted.
+    // xacro files can run code, so they must always be in an allowed place.
     if !parameters.restrict_calls && !xacro::is_xacro(Path::new(uri)) {
-        // The file itself may be anywhere. What it refers to is held to the same roots as always.
+        // Only the file itself may be anywhere; what it refers to is still restricted to the roots.
         options.allowed_roots.push("/".into());
     }
     let files = Files::new(Arc::new(Resolver::new(options)));
     let path = files.open(uri, None).map(|file| file.path).map_err(|error| {
-        let parameters = "the parameters packages, package_paths and allowed_roots say what may be read, and restrict_calls whether \
-                          calls are held to that";
+        let parameters = "the parameters packages, package_paths and allowed_roots set what may be read; restrict_calls \
+                          applies them to calls";
         let help = format!("{}; {parameters}", error.help);
         error.at(Place::default()).help(help)
     })?;
-    // A link or an encoded name may hide what it is.
+    // A symbolic link or an encoded name may hide the extension.
     let real = path.canonicalize().unwrap_or_else(|_| path.clone());
     if !xacro::is_xacro(Path::new(uri)) && (xacro::is_xacro(&path) || xacro::is_xacro(&real)) {
-        return Err(refuse(
+        return Err(rejection(
             format!("{uri:?} is a xacro file by another name"),
-            "name it by its own path",
+            "pass its own path",
         ));
     }
     Ok(path)
 }
 
-/// The directory asked for, if one is; a relative one lies below the node's own. If calls are
-/// restricted: only if it is that or below it and hides nothing.
+/// Returns the requested directory; a relative one is below the node's own.
+///
+/// If calls are restricted, it must be the node's own directory or below it, and no component may
+/// be hidden.
 fn output_dir(asked: &str, parameters: &Parameters) -> Result<Option<PathBuf>, Diagnostic> {
     let (asked, own) = (asked.trim(), parameters.output_dir.as_path());
     if asked.is_empty() {
@@ -149,9 +152,9 @@ fn output_dir(asked: &str, parameters: &Parameters) -> Result<Option<PathBuf>, D
             "output_dir {asked:?} is not below the node's own, {}",
             own.display()
         );
-        refuse(
+        rejection(
             message,
-            "give a folder below it, as in output_dir: \"robots\"; the parameters output_dir and restrict_calls say so",
+            "pass a folder below it, such as output_dir: \"robots\"; the parameters output_dir and restrict_calls require it",
         )
     };
     let mut path = PathBuf::new();
@@ -162,13 +165,13 @@ fn output_dir(asked: &str, parameters: &Parameters) -> Result<Option<PathBuf>, D
             part => path.push(part),
         }
     }
-    // As far as it exists it must really be there, not behind a link.
-    let standing = path
+    // The existing part must really be below the directory, not behind a symbolic link.
+    let existing = path
         .ancestors()
         .find(|folder| folder.symlink_metadata().is_ok())
         .unwrap_or(&path);
-    let real = standing.canonicalize().map_err(|_| outside())?;
-    let rest = path.strip_prefix(standing).unwrap_or(Path::new(""));
+    let real = existing.canonicalize().map_err(|_| outside())?;
+    let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
     let path = if rest.as_os_str().is_empty() {
         real
     } else {
@@ -179,7 +182,7 @@ fn output_dir(asked: &str, parameters: &Parameters) -> Result<Option<PathBuf>, D
         .components()
         .any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
     {
-        return Err(refuse(
+        return Err(rejection(
             format!("output_dir {asked:?} is hidden"),
             "choose names that do not begin with a dot",
         ));
@@ -189,15 +192,18 @@ fn output_dir(asked: &str, parameters: &Parameters) -> Result<Option<PathBuf>, D
         .take_while(|folder| *folder != own)
         .find(|folder| folder.join(convert::REPORT).exists());
     if let Some(asset) = asset {
-        return Err(refuse(
-            format!("output_dir {asked:?} lies in the asset {}", asset.display()),
-            "choose a folder beside it",
+        return Err(rejection(
+            format!(
+                "output_dir {asked:?} is inside the asset {}",
+                asset.display()
+            ),
+            "choose another folder",
         ));
     }
     Ok(Some(path))
 }
 
-/// The answer about a conversion.
+/// Returns the response for a conversion.
 pub(super) fn answer(outcome: Result<&Report, &Failure>) -> ConvertResponse {
     match outcome {
         Ok(report) => ConvertResponse {
@@ -217,13 +223,13 @@ pub(super) fn answer(outcome: Result<&Report, &Failure>) -> ConvertResponse {
             report: serde_json::to_string_pretty(report).unwrap_or_default(),
         },
         Err(failure) => ConvertResponse {
-            message: first(&failure.diagnostics),
+            message: first_error(&failure.diagnostics),
             ..ConvertResponse::default()
         },
     }
 }
 
-/// The answer to a call that is refused.
+/// Returns the response for a refused call.
 pub(super) fn refusal(diagnostic: &Diagnostic) -> ConvertResponse {
     ConvertResponse {
         message: diagnostic.to_sentence(),
@@ -231,8 +237,8 @@ pub(super) fn refusal(diagnostic: &Diagnostic) -> ConvertResponse {
     }
 }
 
-/// The first error with its place, and how many more there are.
-pub(super) fn first(diagnostics: &[Diagnostic]) -> String {
+/// Returns the first error with its place, and the number of further errors.
+pub(super) fn first_error(diagnostics: &[Diagnostic]) -> String {
     let errors = diagnostics
         .iter()
         .filter(|d| d.severity == Severity::Error)
@@ -250,7 +256,7 @@ pub(super) fn first(diagnostics: &[Diagnostic]) -> String {
     }
 }
 
-/// What was written, in a sentence.
+/// Summarises a report in a sentence.
 pub(super) fn summary(report: &Report) -> String {
     let done = if report.changed {
         "wrote revision"
@@ -272,7 +278,7 @@ pub(super) fn summary(report: &Report) -> String {
     )
 }
 
-/// `; 1 error, 2 warnings`, or nothing.
+/// Returns `; 1 error, 2 warnings`, or an empty string.
 fn findings(errors: usize, warnings: usize) -> String {
     let many = |count: usize, what: &str| match count {
         0 => None,
@@ -290,9 +296,9 @@ fn findings(errors: usize, warnings: usize) -> String {
     }
 }
 
-/// A length for people: `134 kB`.
+/// Formats a file size, as in `134 kB`.
 pub(crate) fn size(bytes: u64) -> String {
-    #[allow(clippy::cast_precision_loss)] // for people
+    #[allow(clippy::cast_precision_loss)] // approximate
     let bytes = bytes as f64;
     match bytes {
         b if b < 1e3 => format!("{b:.0} B"),
@@ -393,7 +399,7 @@ mod tests {
         };
         let robot_namespace = RobotNamespace::Named("/r1".into());
         let heard_job = Arc::new(jobs::job(&bed.parameters, text, &robot_namespace, "r1"));
-        let heard = Heard {
+        let heard = LastDescription {
             job: heard_job.clone(),
             robot_namespace,
             key: "r1/heard".into(),
@@ -453,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_is_refused_by_name() {
+    fn forbidden_requests_are_refused_with_the_reason() {
         let bed = bed();
         let above = bed.own.parent().unwrap().to_owned();
         fs::create_dir_all(bed.own.join("arm")).unwrap();
@@ -467,7 +473,7 @@ mod tests {
         for (request, part) in [
             (
                 ConvertRequest::default(),
-                "no robot description was heard on /robot_description yet",
+                "no robot description was received on /robot_description yet",
             ),
             (
                 ConvertRequest {
@@ -520,8 +526,8 @@ mod tests {
             (dir("a/../../b"), "is not below"),
             (dir("link/x"), "is not below"),
             (dir(".git"), "hidden"),
-            (dir("arm"), "lies in the asset"),
-            (dir("arm/sub"), "lies in the asset"),
+            (dir("arm"), "inside the asset"),
+            (dir("arm/sub"), "inside the asset"),
         ] {
             let message = ask(&bed, &request).expect_err(part);
             assert!(message.contains(part), "{message}");
@@ -561,7 +567,8 @@ mod tests {
             let message = uri(hidden.clone()).expect_err(&hidden);
             assert!(message.contains("by another name"), "{hidden}: {message}");
         }
-        // By its own name it is held to the allowed roots even if calls are not restricted.
+        // Under its own name, a xacro file must be in the allowed roots even if calls are
+        // unrestricted.
         uri(format!("{above}/arm.xacro")).expect_err("outside");
         uri(format!("{robots}/arm.xacro")).unwrap();
         uri(format!("file://{robots}/arm.urdf.xacro")).unwrap();
@@ -614,7 +621,7 @@ mod tests {
             at(Severity::Error, 9),
             at(Severity::Error, 3),
         ];
-        let text = first(&found);
+        let text = first_error(&found);
         assert!(
             text.starts_with("<text>:3:5: error") && text.ends_with("and 1 more error"),
             "{text}"

@@ -1,5 +1,5 @@
-//! What the node knows of each robot, and how that reads: as a diagnostic status, as a message, as
-//! a view for the page.
+//! The node's state of each robot, and its presentation as a diagnostic status, a message and a
+//! view for the page.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,59 +24,60 @@ use urdf_usd_serve::{
 use urdf_usd_tf_check::{self as tf, Expected, Finding, FrameCheck, FrameStatus, Topic, Tree};
 use urdf_usd_usd_read::{AssetFrame, InterfaceSummary};
 
-/// The ending of the USD entry layer.
+/// Extension of the USD entry layer.
 pub(super) const ENTRY: &str = "usda";
-/// How many robots are named where there may be many.
-pub(super) const MOST_NAMED: usize = 20;
+/// Maximum number of names in a list of robots.
+pub(super) const MAX_NAMED: usize = 20;
 
-/// All that the node knows of a robot, and keeps for it: who drops this forgets the robot.
+/// All state of a robot; dropping this forgets the robot.
 pub(super) struct Robot {
-    /// The name of the robot.
+    /// Name of the robot.
     pub name: String,
-    /// Which robots it belongs to.
+    /// Namespace of the robot.
     pub robot_namespace: RobotNamespace,
-    /// Where its description comes from.
+    /// Origin of its description.
     pub origin: Origin,
-    /// Since when nobody describes it any more, if so.
+    /// Time since when no one describes it, if so.
     pub gone: Option<Time>,
-    /// The newest source that was tried.
+    /// The source of the latest attempt.
     pub job: Arc<Job>,
-    /// Counts the attempts of the node; this robot's newest.
+    /// Number of the latest attempt, counted over all robots.
     pub attempt: u64,
-    /// What the newest attempt was made from.
+    /// The inputs of the latest attempt.
     pub fingerprint: Option<Fingerprint>,
-    /// Whether the newest attempt wrote an asset, and what it found.
+    /// Whether the latest attempt succeeded; the findings if it failed.
     pub outcome: Result<(), Vec<Diagnostic>>,
-    /// When the newest attempt ended.
+    /// End of the latest attempt.
     pub time: Time,
-    /// How long it took.
+    /// Duration of the latest attempt.
     pub took: Duration,
-    /// Who published the newest attempt's source, if it was published.
+    /// Publisher of the latest attempt's source, if it was published.
     pub heard_from: Option<PublisherId>,
-    /// Every file that the newest attempt used.
+    /// Every file that the latest attempt used.
     pub used: Vec<PathBuf>,
     /// The last asset that was written.
     pub asset: Option<Written>,
-    /// How its frames stood in TF when they were last looked at.
+    /// The latest comparison of its frames with TF.
     pub frame_check: Option<FrameCheck>,
-    /// Announces its asset, and keeps the announcement for late subscribers.
+    /// Publisher of its asset; latched, for late subscribers.
     pub announcer: Option<Publisher<Asset>>,
-    /// What a revision of its asset declares …
+    /// The interfaces that a revision of its asset declares.
     pub declared: Option<(u64, Arc<[InterfaceSummary]>)>,
-    /// … and where the running robot differs from it.
+    /// Differences between those and the running robot.
     pub differing: Option<Vec<Differing>>,
-    /// What was told of several sources that describe it differently.
+    /// Conflicting descriptions that were warned of.
     pub contested: BTreeSet<String>,
-    /// As its asset has it, if calls were about how it stands.
-    pub posable: Option<Arc<Posable>>,
-    /// If its conversion lacked descriptors: how often in a row, and when to try again.
+    /// Its model for motion calls, once there was one.
+    pub motion_model: Option<Arc<MotionModel>>,
+    /// The number of conversions in a row that ran out of descriptors, and the time of the next
+    /// try.
     pub starved: Option<(u32, Instant)>,
 }
 
-/// A robot as its asset has it, ready to be posed.
+/// A robot read from its asset, with its kinematics.
 #[derive(Debug)]
-pub(super) struct Posable {
-    /// Of which revision it was read.
+pub(super) struct MotionModel {
+    /// The revision that it was read from.
     pub revision: u64,
     /// The robot.
     pub robot: urdf_usd_robot::Robot,
@@ -84,28 +85,28 @@ pub(super) struct Posable {
     pub mechanism: urdf_usd_kinematics::Mechanism,
 }
 
-/// An asset as it was written.
+/// A written asset.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
-    /// The report.
+    /// The report of its conversion.
     pub report: Arc<Report>,
     /// The frames it declares.
     pub frames: Frames,
 }
 
-/// The frames of an asset, read back from it.
+/// The frames of an asset, as read back from it.
 #[derive(Clone, Debug)]
 pub(super) enum Frames {
-    /// It has no USD that could declare any.
+    /// The asset has no USD that could declare any.
     None,
-    /// They are being read. Those of the revision before, if they were read.
+    /// Being read; holds the frames of the previous revision, if there are any.
     Pending(Option<Arc<Expected>>),
-    /// Read; or why not.
+    /// The frames, or why they can't be read.
     Read(Result<Arc<Expected>, String>),
 }
 
 impl Robot {
-    /// A robot of which nothing was tried yet.
+    /// Creates a robot without any attempt.
     pub(super) fn new(
         name: String,
         job: Arc<Job>,
@@ -132,12 +133,12 @@ impl Robot {
             declared: None,
             differing: None,
             contested: BTreeSet::new(),
-            posable: None,
+            motion_model: None,
             starved: None,
         }
     }
 
-    /// What the newest attempt found.
+    /// Returns the findings of the latest attempt.
     pub(super) fn diagnostics(&self) -> &[Diagnostic] {
         match (&self.outcome, &self.asset) {
             (Err(diagnostics), _) => diagnostics,
@@ -153,7 +154,7 @@ impl Robot {
             .count()
     }
 
-    /// How the newest attempt went.
+    /// Returns the state after the latest attempt.
     pub(super) fn state(&self) -> RobotState {
         if self.outcome.is_err() || self.count(Severity::Error) > 0 {
             RobotState::Error
@@ -164,12 +165,12 @@ impl Robot {
         }
     }
 
-    /// Whether somebody says that it runs: it is described, and not only in a call.
+    /// Returns whether the robot is supposed to run: it is described, and not only by a call.
     pub(super) fn runs(&self) -> bool {
         self.gone.is_none() && self.origin != Origin::Call
     }
 
-    /// Whether somebody describes it.
+    /// Returns whether the robot is still described.
     pub(super) fn presence(&self) -> Presence {
         if self.gone.is_some() {
             Presence::Gone
@@ -178,33 +179,33 @@ impl Robot {
         }
     }
 
-    /// Why it counts as gone.
+    /// Explains why the robot counts as gone.
     pub(super) fn why_gone(&self) -> String {
         let stays = self.asset.as_ref().map_or(String::new(), |asset| {
-            format!("; revision {} stays", asset.report.revision)
+            format!("; revision {} is kept", asset.report.revision)
         });
         match &self.origin {
             Origin::Topic(topic) => {
-                format!("its description is not published on {topic} any more{stays}")
+                format!("its description is no longer published on {topic}{stays}")
             }
             Origin::Parameter(node) => {
-                format!("{node}, whose parameter it was read from, has left{stays}")
+                format!("{node}, which had it as a parameter, has shut down{stays}")
             }
-            origin => format!("it is not converted from {origin} any more{stays}"),
+            origin => format!("it is no longer converted from {origin}{stays}"),
         }
     }
 
-    /// How it stands, in a sentence: what was written, or the first error with its place.
+    /// Summarises the robot's state in a sentence: the revision, or the first error with its place.
     pub(super) fn message(&self) -> String {
         if self.gone.is_some() {
             return format!("gone: {}", self.why_gone());
         }
         match (&self.outcome, &self.asset) {
-            (Err(diagnostics), None) => request::first(diagnostics),
+            (Err(diagnostics), None) => request::first_error(diagnostics),
             (Err(diagnostics), Some(asset)) => {
                 format!(
-                    "{} (revision {} stays)",
-                    request::first(diagnostics),
+                    "{} (revision {} is kept)",
+                    request::first_error(diagnostics),
                     asset.report.revision
                 )
             }
@@ -226,7 +227,7 @@ impl Robot {
         }
     }
 
-    /// How the conversion stands, for `/diagnostics`.
+    /// Returns the conversion's status for `/diagnostics`.
     pub(super) fn conversion_status(&self, node: &str, key: &str) -> DiagnosticStatus {
         let mut values = vec![pair("robot", &self.name)];
         if let Some(Written { report, .. }) = &self.asset {
@@ -261,8 +262,8 @@ impl Robot {
         }
     }
 
-    /// Whether an attempt ended without saying what it used: then only its description, and what
-    /// was used before, can tell that it is worth another one.
+    /// Returns whether the latest attempt ended without reporting its inputs. Then only a new
+    /// description, or a change of earlier inputs, justifies another one.
     pub(super) fn is_set_aside(&self) -> bool {
         let silent = [
             codes::TIME_LIMIT.id,
@@ -277,8 +278,8 @@ impl Robot {
             .is_err_and(|diagnostics| diagnostics.iter().any(is_ours))
     }
 
-    /// What the page shows. `own`: the node's namespace; `output_dir`: where it lies on this
-    /// machine is nobody else's business.
+    /// Returns the view for the page. `own` is the node's namespace; the path `output_dir` is
+    /// replaced, so that the page does not reveal it.
     pub(super) fn view(
         &self,
         key: &str,
@@ -296,7 +297,7 @@ impl Robot {
             },
             presence: self.presence(),
             state: self.state(),
-            message: without(output_dir, self.message()),
+            message: redact(output_dir, self.message()),
             revision: report.map(|report| report.revision),
             time: self.time.seconds(),
             directory: report.map(|report| report.directory.clone()),
@@ -313,8 +314,8 @@ impl Robot {
     }
 }
 
-/// A text without the path of the output directory.
-pub(super) fn without(output_dir: &Path, text: String) -> String {
+/// Replaces the path of the output directory in a text.
+pub(super) fn redact(output_dir: &Path, text: String) -> String {
     match output_dir
         .to_str()
         .filter(|folder| folder.len() > 1 && text.contains(folder))
@@ -326,8 +327,8 @@ pub(super) fn without(output_dir: &Path, text: String) -> String {
 
 fn finding(diagnostic: &Diagnostic, output_dir: &Path) -> Diagnostic {
     let mut finding = diagnostic.clone();
-    finding.message = without(output_dir, finding.message);
-    finding.help = without(output_dir, finding.help);
+    finding.message = redact(output_dir, finding.message);
+    finding.help = redact(output_dir, finding.help);
     if let Some(below) = finding
         .place
         .file
@@ -339,7 +340,7 @@ fn finding(diagnostic: &Diagnostic, output_dir: &Path) -> Diagnostic {
     finding
 }
 
-/// The message that announces a revision.
+/// Returns the message that announces a revision.
 pub(super) fn announcement(report: &Report, stamp: Time) -> Asset {
     let count = |severity| u32::try_from(report.count(severity)).unwrap_or(u32::MAX);
     let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -394,7 +395,7 @@ fn source(job: &Job) -> String {
     }
 }
 
-/// About how many bytes a status has on the wire.
+/// Returns the approximate size of a status on the wire, in bytes.
 pub(super) fn size(status: &DiagnosticStatus) -> usize {
     let values: usize = status
         .values
@@ -411,8 +412,8 @@ pub(super) fn pair(key: &str, value: impl ToString) -> KeyValue {
     }
 }
 
-/// The status of something of which nothing was heard yet.
-pub(super) fn unheard(node: &str, what: &str, message: String) -> DiagnosticStatus {
+/// Returns the status of something that was not received yet.
+pub(super) fn silent_status(node: &str, what: &str, message: String) -> DiagnosticStatus {
     DiagnosticStatus {
         level: DiagnosticStatus::STALE,
         name: format!("{node}: {what}"),
@@ -422,7 +423,7 @@ pub(super) fn unheard(node: &str, what: &str, message: String) -> DiagnosticStat
     }
 }
 
-/// The status of frames that can't be read back.
+/// Returns the status of frames that can't be read back.
 pub(super) fn unreadable_frames(
     node: &str,
     key: &str,
@@ -438,7 +439,7 @@ pub(super) fn unreadable_frames(
     }
 }
 
-/// How the frames stand, for `/diagnostics`.
+/// Returns the frames' status for `/diagnostics`.
 pub(super) fn frames_status(
     node: &str,
     key: &str,
@@ -461,7 +462,7 @@ pub(super) fn frames_status(
         .map(|cause| format!("; {cause}"))
         .collect();
     let message = match worst {
-        None => format!("all {all} frames are as the asset says{cause}"),
+        None => format!("all {all} frames match the asset{cause}"),
         Some(worst) => {
             let count = format!("{} of {all} frames differ from the asset", wrong.len());
             format!(
@@ -483,7 +484,7 @@ pub(super) fn frames_status(
             .iter()
             .map(|cause| pair(&format!("cause {}", cause.kind.as_str()), cause)),
     );
-    // Enough to see what is the matter; ~/check_frames tells all.
+    // A sample; `~/check_frames` returns all.
     values.extend(
         wrong
             .iter()
@@ -502,7 +503,7 @@ pub(super) fn frames_status(
 fn level(verdict: FrameStatus) -> u8 {
     match verdict {
         FrameStatus::Ok | FrameStatus::Extra => DiagnosticStatus::OK,
-        // The robot may not be running, or not yet.
+        // The robot may not be running yet.
         FrameStatus::Missing | FrameStatus::Stale => DiagnosticStatus::WARN,
         FrameStatus::WrongParent | FrameStatus::WrongTopic | FrameStatus::Off => {
             DiagnosticStatus::ERROR
@@ -510,7 +511,7 @@ fn level(verdict: FrameStatus) -> u8 {
     }
 }
 
-/// The verdicts for the page.
+/// Returns the verdicts for the page.
 pub(super) fn frames_view(FrameCheck { findings, causes }: &FrameCheck) -> FramesView {
     let wrong = findings
         .iter()
@@ -529,7 +530,7 @@ pub(super) fn frames_view(FrameCheck { findings, causes }: &FrameCheck) -> Frame
     }
 }
 
-/// All frames of an asset with what was found about each, in the same order, if anything was.
+/// Returns all frames of an asset in order, with their verdicts if there was a check.
 pub(super) fn all_frames(
     frames: &[AssetFrame],
     findings: Option<&[Finding]>,
@@ -553,7 +554,7 @@ pub(super) fn all_frames(
     frames.iter().enumerate().map(view).collect()
 }
 
-/// The live TF tree, by name; a frame on both topics twice.
+/// Returns the live TF tree sorted by name; a frame on both topics is listed twice.
 pub(super) fn transforms(tree: &Tree, now: Instant) -> Vec<TransformView> {
     let view = |(frame, topic, edge): (&str, Topic, &tf::Edge)| TransformView {
         frame: frame.to_owned(),
@@ -574,7 +575,7 @@ mod tests {
     use urdf_usd_usd_read::{AssetFrames, FrameKind};
 
     #[test]
-    fn every_frame_is_told_with_its_verdict_or_without_one() {
+    fn every_frame_is_listed_with_or_without_a_verdict() {
         let frame = |id: &str, parent: Option<&str>| AssetFrame {
             id: id.to_owned(),
             display_name: None,

@@ -1,29 +1,29 @@
-//! Which work comes next: one item per key at a time, the newest of what may replace each other, a
-//! limit for all together.
+//! Decides which work is next: one item per key at a time, the newest of replaceable items, and a
+//! limit on parallel work.
 //!
-//! It knows nothing of robots; time comes from the caller.
+//! It does not depend on robots, and the caller passes the time, so it is deterministic.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-/// How many settling times a stream of replacements can put an item off.
-const PATIENCE: u32 = 10;
+/// Maximum number of settle times that a stream of replacements can delay an item.
+const MAX_SETTLES: u32 = 10;
 
-/// Work that waits, and the keys that are being worked on.
+/// Waiting items, and the keys in progress.
 pub(super) struct Schedule<T> {
     settle: Duration,
     limit: usize,
-    /// How much memory an item takes …
+    /// Returns the memory of an item, in bytes.
     weigh: fn(&T) -> usize,
-    /// … and all that wait together.
+    /// Total memory of the waiting items.
     weight: usize,
     waiting: VecDeque<Waiting<T>>,
     busy: HashSet<String>,
-    /// When something replaceable came last, by key: of those that would make what comes now a
-    /// burst, and some older ones.
+    /// The time of the latest replaceable item per key: those recent enough to start a burst, and
+    /// some older ones until the next pruning.
     last: HashMap<String, Instant>,
-    /// How many of `last` there were when it was cleared up.
-    kept: usize,
+    /// The size of `last` after its last pruning.
+    pruned_to: usize,
 }
 
 struct Waiting<T> {
@@ -35,8 +35,8 @@ struct Waiting<T> {
 }
 
 impl<T> Schedule<T> {
-    /// `settle`: how long a replaceable item of a burst waits for its replacement; `limit`: how
-    /// many items may be worked on at once. `weigh`: how much memory an item takes.
+    /// Creates a schedule. `settle` is the debounce time of replaceable items, `limit` the number
+    /// of parallel items; `weigh` returns the memory of an item.
     pub(super) fn new(settle: Duration, limit: usize, weigh: fn(&T) -> usize) -> Self {
         let (waiting, busy, last) = (VecDeque::new(), HashSet::new(), HashMap::new());
         Self {
@@ -47,21 +47,21 @@ impl<T> Schedule<T> {
             waiting,
             busy,
             last,
-            kept: 0,
+            pruned_to: 0,
         }
     }
 
-    /// How much memory all take that wait.
+    /// Returns the total memory of the waiting items.
     pub(super) fn weight(&self) -> usize {
         self.weight
     }
 
-    /// Changes how long items settle from now on.
+    /// Changes the debounce time of future items.
     pub(super) fn set_settle(&mut self, settle: Duration) {
         self.settle = settle;
     }
 
-    /// Adds an item that nothing replaces.
+    /// Adds an item that is never replaced.
     pub(super) fn push(&mut self, key: String, item: T, now: Instant) {
         self.weight += (self.weigh)(&item);
         self.waiting.push_back(Waiting {
@@ -73,8 +73,12 @@ impl<T> Schedule<T> {
         });
     }
 
-    /// Adds an item that replaces what waits under its key. If it comes shortly after another it
-    /// has to settle; one that comes alone is due at once. Returns what it replaced.
+    /// Adds an item that replaces one waiting under the same key, which is returned.
+    ///
+    /// Debouncing has a leading and a trailing edge: an isolated item is due at once, since a delay
+    /// would only add latency. An item that follows another within the settle time waits until none
+    /// has come for that time, so that a burst costs two conversions. The delay is limited by
+    /// [`MAX_SETTLES`], so that an endless stream is still served.
     pub(super) fn replace(&mut self, key: String, item: T, now: Instant) -> Option<T> {
         let due = if self.is_burst(&key, now) {
             now + self.settle
@@ -87,6 +91,8 @@ impl<T> Schedule<T> {
             .iter_mut()
             .find(|w| w.replaceable && w.key == key)
         {
+            // The new item keeps the old one's place in the queue, so that replacing does not cost
+            // a turn.
             waiting.due = due.min(waiting.latest);
             let before = std::mem::replace(&mut waiting.item, item);
             self.weight -= (self.weigh)(&before);
@@ -97,26 +103,26 @@ impl<T> Schedule<T> {
             item,
             replaceable: true,
             due,
-            latest: now + self.settle * PATIENCE,
+            latest: now + self.settle * MAX_SETTLES,
         });
         None
     }
 
-    /// Whether an item that comes now follows another closely. Notes that it came.
+    /// Returns whether an item follows another within the settle time, and records its arrival.
     fn is_burst(&mut self, key: &str, now: Instant) -> bool {
         let settle = self.settle;
         let is_recent = |last: &Instant| now.saturating_duration_since(*last) < settle;
-        // Cleared up when it has doubled, so that each item costs the same whatever their number.
-        if self.last.len() > 2 * self.kept + 16 {
+        // Prune when the size has doubled: amortised O(1) per item.
+        if self.last.len() > 2 * self.pruned_to + 16 {
             self.last.retain(|_, last| is_recent(last));
-            self.kept = self.last.len();
+            self.pruned_to = self.last.len();
         }
         self.last
             .insert(key.to_owned(), now)
             .is_some_and(|last| is_recent(&last))
     }
 
-    /// Adds a replaceable item that is due at once, unless one waits under its key already.
+    /// Adds a replaceable item that is due at once, unless one already waits under its key.
     pub(super) fn ensure(&mut self, key: &str, item: impl FnOnce() -> T, now: Instant) {
         if !self.waiting.iter().any(|w| w.replaceable && w.key == key) {
             let item = item();
@@ -131,12 +137,14 @@ impl<T> Schedule<T> {
         }
     }
 
-    /// The next item to work on, if one is due: the first whose key is free. Its key is busy until
-    /// [`Schedule::finished`].
+    /// Takes the first due item whose key is free. The key is busy until [`Schedule::finished`].
+    ///
+    /// O(n) in the waiting items, which are at most a few per robot.
     pub(super) fn next(&mut self, now: Instant) -> Option<(String, T)> {
         if self.busy.len() >= self.limit {
             return None;
         }
+        // First come, first served: a robot that changes often cannot starve others.
         let index = self
             .waiting
             .iter()
@@ -152,7 +160,7 @@ impl<T> Schedule<T> {
         self.busy.remove(key);
     }
 
-    /// When [`Schedule::next`] will have something, if nothing finishes or comes before.
+    /// Returns when [`Schedule::next`] will have an item, if nothing is added or finished before.
     pub(super) fn next_due(&self) -> Option<Instant> {
         if self.busy.len() >= self.limit {
             return None;
@@ -164,7 +172,7 @@ impl<T> Schedule<T> {
             .min()
     }
 
-    /// Whether nothing waits and nothing is being worked on.
+    /// Returns whether nothing waits or is in progress.
     #[cfg(test)]
     fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.busy.is_empty()
@@ -182,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_alone_is_due_at_once_and_a_burst_becomes_its_newest() {
+    fn isolated_items_are_due_at_once_and_bursts_are_debounced() {
         let start = Instant::now();
         let mut schedule = Schedule::new(SETTLE, 2, |_| 3);
         assert_eq!(schedule.replace("arm".into(), 1, start), None);
@@ -195,7 +203,7 @@ mod tests {
         assert_eq!(schedule.next(at(start, 190)), Some(("arm".into(), 3)));
         schedule.finished("arm");
         assert!(schedule.is_idle());
-        // A change after a while is alone again, and another robot's burst is none of this one's.
+        // After a pause a change is isolated again, and another robot's burst does not count.
         schedule.replace("arm".into(), 4, at(start, 195));
         schedule.replace("dog".into(), 5, at(start, 200));
         assert_eq!(schedule.next(at(start, 200)), Some(("arm".into(), 4)));
@@ -207,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_without_end_are_forgotten() {
+    fn old_keys_are_pruned() {
         let start = Instant::now();
         let mut schedule = Schedule::new(SETTLE, 1, |_| 3);
         for n in 0..10_000 {
@@ -229,13 +237,13 @@ mod tests {
                 schedule.finished("arm");
             }
         }
-        // Ten settling times after the first that had to wait.
+        // Ten settle times after the first item that had to wait.
         assert_eq!(schedule.next(at(start, 1049)), None);
         assert_eq!(schedule.next(at(start, 1050)), Some(("arm".into(), 19)));
     }
 
     #[test]
-    fn while_one_runs_the_newer_waits_and_others_go_on() {
+    fn a_busy_key_waits_and_others_proceed() {
         let start = Instant::now();
         let mut schedule = Schedule::new(Duration::ZERO, 2, |_| 3);
         schedule.replace("arm".into(), 1, start);

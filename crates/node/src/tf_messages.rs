@@ -1,4 +1,4 @@
-//! Between the messages of ROS and the TF check, which knows no ROS.
+//! Conversions between ROS messages and the types of the TF check, which does not depend on ROS.
 
 use urdf_usd_messages::FrameVerdict;
 use urdf_usd_ros::msg::builtin_interfaces::Time;
@@ -10,7 +10,7 @@ use urdf_usd_tf_check::{self as tf_check, Finding, JointPositions, Live, Topic, 
 use std::time::Instant;
 use urdf_usd_ros::msg::tf2_msgs::TFMessage;
 
-/// A moment in ns.
+/// Converts a time to nanoseconds.
 fn nanoseconds(time: Time) -> i64 {
     i64::from(time.sec) * 1_000_000_000 + i64::from(time.nanosec)
 }
@@ -26,12 +26,12 @@ fn transform(stamped: &TransformStamped) -> Transform<'_> {
     }
 }
 
-/// A publisher as the TF check knows it.
+/// Converts a publisher's identity to that of the TF check.
 pub(super) fn publisher(id: PublisherId) -> tf_check::PublisherId {
     tf_check::PublisherId(id.0)
 }
 
-/// Takes in a message of `topic`.
+/// Adds the transforms of a message received on `topic`.
 pub(super) fn add_transforms(
     live: &mut Live,
     topic: Topic,
@@ -46,7 +46,7 @@ pub(super) fn add_transforms(
     );
 }
 
-/// Takes in joint states.
+/// Adds the positions of a joint state message.
 pub(super) fn add_joint_positions(live: &mut Live, heard: &Sample<JointState>, now: Instant) {
     let JointState {
         header,
@@ -62,7 +62,7 @@ pub(super) fn add_joint_positions(live: &mut Live, heard: &Sample<JointState>, n
     live.add_joint_positions(&positions, publisher(heard.publisher), now);
 }
 
-/// A finding as a message.
+/// Converts a finding to a message.
 pub fn verdict(finding: Finding) -> FrameVerdict {
     FrameVerdict {
         frame_id: finding.frame,
@@ -84,7 +84,7 @@ pub(super) mod tests {
     use urdf_usd_ros::msg::std_msgs::Header;
     use urdf_usd_tf_check::{FrameStatus, Topics};
 
-    /// A message's transform along x.
+    /// Returns a transform message with a translation along x.
     pub(crate) fn transform(parent: &str, child: &str, x: f64) -> TransformStamped {
         TransformStamped {
             header: Header {

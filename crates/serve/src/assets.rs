@@ -1,4 +1,4 @@
-//! `/assets/KEY/…`: files of assets, and no others.
+//! `/assets/KEY/…`: the files of assets, and no others.
 
 use std::fs::{File, Metadata};
 use std::io::SeekFrom;
@@ -14,12 +14,12 @@ use futures::stream;
 use percent_encoding::percent_decode_str;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
+use super::selection::Selection;
 use super::tags::Tags;
-use super::wanted::Wanted;
 use super::{App, Site, media, tagged};
 use urdf_usd_resolve::Opened;
 
-/// How much of a file is read at a time.
+/// Bytes read from a file at a time.
 const CHUNK: usize = 64 << 10;
 
 pub(super) async fn asset(
@@ -31,14 +31,14 @@ pub(super) async fn asset(
     let Some(place) = segments(uri.path()).and_then(|segments| place(&app.site, &segments)) else {
         return not_found();
     };
-    let media_type = media::of(place.file.as_os_str().to_str().unwrap_or_default());
-    // All that touches the file system at once, on a thread that may wait.
+    let media_type = media::type_of(place.file.as_os_str().to_str().unwrap_or_default());
+    // Do all file system access at once, on a thread that may block.
     let site = app.clone();
     let opened = app.blocking(move || open(&place, &site.tags)).await;
     let Some(Some((file, meta, tag))) = opened else {
         return not_found();
     };
-    let wanted = Wanted::of(&method, &headers, &tag, meta.len());
+    let wanted = Selection::from_headers(&method, &headers, &tag, meta.len());
     answer(file, meta.len(), wanted, media_type, tag)
         .await
         .unwrap_or_else(|_| not_found())
@@ -47,13 +47,13 @@ pub(super) async fn asset(
 fn not_found() -> Response {
     (
         StatusCode::NOT_FOUND,
-        "There is no such file in an asset of this server.\n",
+        "No such file in an asset of this server.\n",
     )
         .into_response()
 }
 
-/// The decoded parts of a path below `/assets/`; `None` if any of them could lead elsewhere or is
-/// hidden.
+/// Returns the decoded segments of a path below `/assets/`; `None` if one could lead elsewhere or
+/// is hidden.
 fn segments(path: &str) -> Option<Vec<String>> {
     let path = path.strip_prefix("/assets/")?;
     path.split('/')
@@ -64,21 +64,21 @@ fn segments(path: &str) -> Option<Vec<String>> {
         .collect()
 }
 
-/// Whether a file or folder of this name is ever served: it is not hidden, and leads nowhere else.
+/// Returns whether a file or folder with this name may be served: it is neither hidden nor a path.
 pub fn is_servable(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
-/// A file that may be there.
+/// A requested file, which need not exist.
 struct Place {
     /// The asset's directory.
     root: PathBuf,
     file: PathBuf,
-    /// Whether the asset lists it.
+    /// Whether the asset's report lists it.
     is_listed: bool,
 }
 
-/// Where a file of an asset is. The key of an asset may have several parts.
+/// Resolves a path to a file of an asset. The key of an asset may have several segments.
 fn place(site: &Site, segments: &[String]) -> Option<Place> {
     (1..segments.len()).find_map(|split| {
         let (key, rest) = segments.split_at(split);
@@ -94,18 +94,17 @@ fn place(site: &Site, segments: &[String]) -> Option<Place> {
     })
 }
 
-/// Opens a plain file that really is inside the asset.
+/// Opens a regular file, if it really is inside the asset.
 fn open(place: &Place, tags: &Tags) -> Option<(File, Metadata, HeaderValue)> {
     let (file, meta) = open_inside(&place.root, &place.file)?;
-    let tag = HeaderValue::from_str(&tags.of(&file, &meta, place.is_listed)).ok()?;
+    let tag = HeaderValue::from_str(&tags.compute(&file, &meta, place.is_listed)).ok()?;
     Some((file, meta, tag))
 }
 
 fn open_inside(root: &Path, file: &Path) -> Option<(File, Metadata)> {
-    // It is opened first, and judged by where it was found: nothing that takes its place meanwhile
-    // is read.
+    // Open first, then check where the file was found: a later replacement can't be read.
     let (root, Opened { path, file, meta }) = (root.canonicalize().ok()?, Opened::at(file).ok()?);
-    // A link may lead to a hidden file inside, too.
+    // A symbolic link may also lead to a hidden file inside the asset.
     let inside = path.strip_prefix(&root).ok()?;
     let is_hidden = inside
         .components()
@@ -116,15 +115,15 @@ fn open_inside(root: &Path, file: &Path) -> Option<(File, Metadata)> {
 async fn answer(
     file: File,
     length: u64,
-    wanted: Wanted,
+    wanted: Selection,
     media_type: &'static str,
     tag: HeaderValue,
 ) -> std::io::Result<Response> {
     let (status, tag, bytes) = match wanted {
-        Wanted::Nothing(known) => (StatusCode::NOT_MODIFIED, known, None),
-        Wanted::Whole => (StatusCode::OK, tag, Some(0..length)),
-        Wanted::Part(bytes) => (StatusCode::PARTIAL_CONTENT, tag, Some(bytes)),
-        Wanted::Beyond => (StatusCode::RANGE_NOT_SATISFIABLE, tag, None),
+        Selection::NotModified(known) => (StatusCode::NOT_MODIFIED, known, None),
+        Selection::Whole => (StatusCode::OK, tag, Some(0..length)),
+        Selection::Part(bytes) => (StatusCode::PARTIAL_CONTENT, tag, Some(bytes)),
+        Selection::Unsatisfiable => (StatusCode::RANGE_NOT_SATISFIABLE, tag, None),
     };
     let content_range = match status {
         StatusCode::PARTIAL_CONTENT => bytes
@@ -147,12 +146,12 @@ async fn answer(
     Ok(response)
 }
 
-/// Sends these bytes of an open file: of one revision, even if another takes its place meanwhile.
+/// Sends a range of an open file: the bytes of one revision, even if another replaces the file.
 async fn send(file: File, bytes: Range<u64>) -> std::io::Result<Response> {
     let length = bytes.end - bytes.start;
     let mut file = tokio::fs::File::from_std(file);
     file.seek(SeekFrom::Start(bytes.start)).await?;
-    // The length is promised, so a file that grows meanwhile is cut, and one that shrinks ends the
+    // The length was announced, so a file that grows is cut, and one that shrinks ends the
     // connection.
     let content = stream::try_unfold(file.take(length), |mut file| async {
         let mut chunk = vec![0; CHUNK];

@@ -1,11 +1,11 @@
-//! The findings of this module.
+//! Diagnostic codes of the web server.
 
 use urdf_usd_diagnostic::codes;
 
 codes! {
-    ADDRESS Error "serve-address": "The HTTP address and port cannot be listened on.", "The node does not start.";
-    VIEW Error "serve-view": "What `urdf_usd view` is given is no asset with a glTF, or cannot be read.",
-        "The command ends; if it was shown before, that stays.";
+    ADDRESS Error "serve-address": "The HTTP server cannot listen on the address and port.", "The node does not start.";
+    VIEW Error "serve-view": "The path given to `urdf_usd view` is not an asset with a glTF file, or cannot be read.",
+        "The command ends; an asset that is already shown stays.";
     WATCH Warning "bridge-watch": "A folder cannot be watched for changes.",
-        "The files in it are looked at every few seconds instead.";
+        "Its files are polled every few seconds instead.";
 }

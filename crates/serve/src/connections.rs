@@ -1,10 +1,10 @@
-//! Connections: how many there may be, how long one may take without doing anything, and what a
-//! request's body may be. Knows nothing of what is asked for.
+//! Connection management: limits on the number of connections, on idle time, and on request bodies.
 //!
-//! A connection has a [`Seat`]. While all are taken, each new one gets that on which nothing has
-//! gone on for longest: no head of a request that came whole, no answer that was finished, no
-//! [`STEP`] of one that was taken. So those that wait for their request, its body or their reader
-//! hold no seat that another one needs.
+//! Each connection holds a [`Seat`]. If all are taken, a new connection evicts the one without
+//! progress for the longest time, where progress is a complete request head, a finished response,
+//! or [`PROGRESS_BYTES`] bytes of one that the client has read. Hence clients that are slow to send
+//! or to read can't block others (slow-loris attacks). This module does not depend on what is
+//! requested.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -32,22 +32,21 @@ use tokio::time::{Sleep, sleep, timeout};
 
 use super::seats::{Seat, Seats};
 
-/// Maximum number of bytes of a request's body: a pose of thousands of joints.
+/// Maximum size of a request body, in bytes: a pose of thousands of joints.
 const MAX_BODY: usize = 256 << 10;
-/// How many bytes of an answer have to be taken for the connection to count as one on which
-/// something goes on.
-const STEP: usize = 64 << 10;
+/// Bytes of a response that the client has to read for the connection to make progress.
+const PROGRESS_BYTES: usize = 64 << 10;
 
-/// What bounds connections.
+/// Limits on connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// How many there may be at once. Files that the process may open are not without end.
-    most: usize,
-    /// How long a client may take to say what it wants, the first time and between two requests.
+    /// Maximum number of open connections; each takes a file descriptor.
+    max_connections: usize,
+    /// Time limit for a request's head, on the first request and between two requests.
     patience: Duration,
-    /// How long the body of a request may take to come.
+    /// Time limit for a request's body.
     body: Duration,
-    /// How long a client may take nothing of what is sent to it.
+    /// Time limit for a client that reads nothing of a response.
     stall: Duration,
 }
 
@@ -55,7 +54,7 @@ impl Default for Limits {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self {
-            most: 256,
+            max_connections: 256,
             patience: seconds(10),
             body: seconds(5),
             stall: seconds(30),
@@ -64,50 +63,49 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// With so many at once at most, if that is said.
-    pub(super) fn of(most: Option<usize>) -> Self {
+    /// Returns the default limits, with another maximum of connections if one is given.
+    pub(super) fn with_max_connections(max_connections: Option<usize>) -> Self {
         let limits = Self::default();
         Self {
-            most: most.unwrap_or(limits.most),
+            max_connections: max_connections.unwrap_or(limits.max_connections),
             ..limits
         }
     }
 
-    /// How many streams of one kind may keep their seats: with both kinds, half of all seats stay
-    /// for others.
+    /// Returns the maximum number of streams of one kind, whose seats can't be evicted: the two
+    /// kinds together leave half of all seats for other requests.
     pub(super) fn streams(&self) -> usize {
-        (self.most / 4).clamp(1, super::MOST_CLIENTS)
+        (self.max_connections / 4).clamp(1, super::MAX_STREAM_CLIENTS)
     }
 }
 
-/// How long to wait where nothing can be accepted, for lack of files mostly.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Delay after a failure to accept, mostly for lack of file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// How many connections may wait to be accepted: more come at once in a flood than the 128 of
-/// tokio's own `bind`, and beyond it the system drops them, so that an honest client tries again
-/// after a second.
+/// Length of the accept queue. A flood exceeds the 128 of tokio's `bind`, and the system drops what
+/// exceeds it, so that honest clients would retry only after a second.
 const BACKLOG: u32 = 4096;
 
-/// Listens on `address`.
+/// Returns a socket that listens on `address`.
 pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() {
         TcpSocket::new_v4()
     } else {
         TcpSocket::new_v6()
     }?;
-    // As tokio's `bind` does: a server can be started again at once.
+    // Like tokio's `bind`: a server can restart at once.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// Answers requests until the future is dropped. Connections end with it.
+/// Serves requests until the future is dropped, which closes all connections.
 pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits) {
-    // A seat that was given up is not counted any more; its socket may be open for a moment, and is
-    // counted here. So that a new connection needs not wait for that, there are more sockets than
-    // seats.
-    let seats = Seats::new(limits.most - limits.most / 8);
-    let sockets = Arc::new(Semaphore::new(limits.most));
+    // The socket of an evicted connection may stay open for a moment, so sockets are counted
+    // separately. There are more sockets than seats, so that a new connection need not wait for
+    // that moment.
+    let seats = Seats::new(limits.max_connections - limits.max_connections / 8);
+    let sockets = Arc::new(Semaphore::new(limits.max_connections));
     let mut open = tokio::task::JoinSet::new();
     loop {
         let (stream, address) = accepted(&listener).await;
@@ -115,7 +113,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits)
         let Some(seat) = seats.take(address.ip()).map(Arc::new) else {
             continue;
         };
-        // Never closed, and whoever gave up a seat ends its connection, so there is one in the end.
+        // The semaphore is never closed, and evicted connections end, so this finishes.
         let Ok(socket) = sockets.clone().acquire_owned().await else {
             return;
         };
@@ -125,9 +123,9 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits)
             builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.patience);
             let connection =
                 Connection { stream, stall: limits.stall, stalled: None, taken: 0, seat: seat.clone(), _socket: socket };
-            let of_connection = seat.clone();
+            let connection_seat = seat.clone();
             let service = service_fn(move |request: Request<hyper::body::Incoming>| {
-                let (router, seat) = (router.clone(), of_connection.clone());
+                let (router, seat) = (router.clone(), connection_seat.clone());
                 async move { Ok::<_, Infallible>(answer(&router, seat, request.map(Body::new), limits.body).await) }
             });
             tokio::select! {
@@ -146,16 +144,16 @@ async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,
-            Err(error) if is_of_one(&error) => {}
+            Err(error) if concerns_one_client(&error) => {}
             Err(error) => {
                 tracing::debug!("no connection can be accepted: {error}");
-                sleep(PAUSE).await;
+                sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
 }
 
-/// Answers a request whose body came whole, or says why it was not waited for.
+/// Answers a request after its body has arrived, or reports why it did not.
 async fn answer(
     router: &TowerToHyperService<Router>,
     seat: Arc<Seat>,
@@ -187,10 +185,10 @@ async fn answer(
     response.map(|body| Body::new(Sent { body, seat }))
 }
 
-/// The whole body of a request.
+/// Reads the whole body of a request.
 ///
 /// # Errors
-/// The answer to one that is too large, or ends early.
+/// Returns the response for a body that is too large or ends early.
 async fn whole(body: Body) -> Result<Bytes, Response> {
     let too_large = || {
         let text = format!(
@@ -219,7 +217,7 @@ async fn whole(body: Body) -> Result<Bytes, Response> {
     Ok(whole.into())
 }
 
-/// An answer after which the connection ends.
+/// Returns a response that closes the connection.
 fn ending(status: StatusCode, text: String) -> Response {
     (
         status,
@@ -229,7 +227,7 @@ fn ending(status: StatusCode, text: String) -> Response {
         .into_response()
 }
 
-/// The body of an answer, which notes when it is sent.
+/// The body of a response; makes the seat evictable again once it is sent.
 struct Sent {
     body: Body,
     seat: Arc<Seat>,
@@ -257,13 +255,13 @@ impl HttpBody for Sent {
 
 impl Drop for Sent {
     fn drop(&mut self) {
-        // The connection may have another request.
-        self.seat.keep(false);
+        // The connection may get another request.
+        self.seat.set_protected(false);
     }
 }
 
-/// Whether an error of accepting is about one client that left.
-fn is_of_one(error: &io::Error) -> bool {
+/// Returns whether an accept error concerns only one client, which has left.
+fn concerns_one_client(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(
         error.kind(),
@@ -271,20 +269,20 @@ fn is_of_one(error: &io::Error) -> bool {
     )
 }
 
-/// A connection that ends if its client takes nothing for long. Its seat is free when it is
-/// dropped, upgraded or not.
+/// A connection that times out if its client stops reading. Dropping it frees its seat, whether it
+/// was upgraded or not.
 struct Connection {
     stream: TcpStream,
     stall: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
-    /// How many bytes were taken since that last counted.
+    /// Bytes written since the last progress was recorded.
     taken: usize,
     seat: Arc<Seat>,
     _socket: OwnedSemaphorePermit,
 }
 
 impl Connection {
-    /// What became of a write, or that it took too long.
+    /// Records the progress of a write, or turns a stalled one into a time-out.
     fn watched(
         &mut self,
         context: &mut Context<'_>,
@@ -293,7 +291,7 @@ impl Connection {
         if let Poll::Ready(written) = written {
             self.stalled = None;
             self.taken += written.as_ref().copied().unwrap_or_default();
-            if self.taken >= STEP {
+            if self.taken >= PROGRESS_BYTES {
                 self.taken = 0;
                 self.seat.touch();
             }
@@ -370,7 +368,7 @@ mod tests {
         address
     }
 
-    /// What comes of a request; all until the connection ends.
+    /// Sends a request and returns everything received until the connection ends.
     async fn ask(address: SocketAddr, request: &[u8]) -> String {
         let (mut client, mut answer) = (TcpStream::connect(address).await.unwrap(), Vec::new());
         client.write_all(request).await.unwrap();
@@ -451,7 +449,7 @@ mod tests {
     #[tokio::test]
     async fn no_kind_of_slowness_keeps_others_out() {
         let address = started(Limits {
-            most: 8,
+            max_connections: 8,
             ..Limits::default()
         })
         .await;
@@ -483,7 +481,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_reads_keeps_its_seat() {
         let address = started(Limits {
-            most: 4,
+            max_connections: 4,
             ..Limits::default()
         })
         .await;

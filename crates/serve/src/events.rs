@@ -1,5 +1,7 @@
-//! `/events`: server-sent events. A listener that is too slow is told to read everything anew; it
-//! never slows the node.
+//! `/events`: server-sent events.
+//!
+//! A listener that lags behind is events_and_pings to read everything again (`resync`), so it never
+//! slows the node.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,24 +24,24 @@ pub(super) async fn events(
     let Some(seat) = app.listeners.take_stream(&connection).map(Arc::new) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
-    connection.keep(true);
-    // Whoever (re)connects has missed what came before.
+    connection.set_protected(true);
+    // A client that (re)connects has missed earlier events.
     let begin = stream::once(async { Event::default().event("resync").data("{}") });
     let happened = BroadcastStream::new(app.site.events()).map(|event| match event {
         Ok(event) => Event::default().event(event.kind).data(&*event.data),
         Err(_) => Event::default().event("resync").data("{}"),
     });
     let left = seat.clone();
-    // Another client needs the seat: browsers come back by themselves.
-    let told = begin
+    // On eviction the stream ends; browsers reconnect on their own.
+    let events_and_pings = begin
         .chain(happened)
         .take_until(async move { left.evicted().await })
         .map(move |event| {
-            // Kept as long as the stream is.
+            // Keeps the seat as long as the stream.
             let _ = &seat;
             Ok::<_, Infallible>(event)
         });
-    Sse::new(told)
+    Sse::new(events_and_pings)
         .keep_alive(KeepAlive::default())
         .into_response()
 }

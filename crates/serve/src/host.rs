@@ -1,6 +1,7 @@
-//! The Host header: only names that mean this server are answered, so that a page from elsewhere
-//! can't reach it by pointing its own name here (DNS rebinding). And the Origin header, where
-//! browsers leave it to the server to ask for it.
+//! Checks of the Host and Origin headers.
+//!
+//! Only requests to a name of this server are answered, so that a page from elsewhere can't reach
+//! it by DNS rebinding. The origin is checked where browsers leave that to the server.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,12 +11,12 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-/// Which hosts are ours.
+/// The host names of this server.
 #[derive(Debug)]
 pub(super) struct Hosts(IpAddr);
 
 impl Hosts {
-    /// `ip`: the address that is listened on.
+    /// Creates the set for a server that listens on `ip`.
     pub(super) fn new(ip: IpAddr) -> Self {
         Self(ip)
     }
@@ -24,8 +25,8 @@ impl Hosts {
         let name = without_port(host);
         let bare = name.trim_start_matches('[').trim_end_matches(']');
         match bare.parse::<IpAddr>() {
-            // Listening on all addresses, we can't tell which of them are ours; but no one can
-            // point an address elsewhere.
+            // Listening on all addresses, we can't tell which of them are ours; but an IP address
+            // can't be rebound by DNS.
             Ok(ip) => self.0.is_unspecified() || ip.is_loopback() || ip == self.0,
             Err(_) => bare.eq_ignore_ascii_case("localhost"),
         }
@@ -56,14 +57,14 @@ pub(super) async fn check(
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
-/// The host that a request names; none if it names several.
+/// Returns the host that a request names; `None` if it names several.
 fn host(headers: &HeaderMap) -> Option<&str> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next()?.to_str().ok()?;
     hosts.next().is_none().then_some(host)
 }
 
-/// Whether a request comes from a page of this server, or from no page at all: programs other than
+/// Returns whether a request comes from a page of this server, or from no page: programs other than
 /// browsers send no origin.
 pub(super) fn is_own_origin(headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_other_origins_are_told_apart() {
+    fn other_origins_are_recognised() {
         let own = |origins: &[&'static str]| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, "localhost:8642".parse().unwrap());

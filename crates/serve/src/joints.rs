@@ -1,9 +1,10 @@
-//! `/joints`: a WebSocket that tells the newest joint positions. Whoever is slow gets fewer states,
-//! never older ones, and slows nobody.
+//! `/joints`: a WebSocket with the latest joint positions. A slow client gets fewer states, never
+//! older ones.
 //!
-//! Every message is the whole state of one robot, or of all that have such joints. After each batch
-//! of what is new goes a ping with a number, and a few at most are under way: so what waits in the
-//! buffers of the network is bounded, however long a client doesn't read.
+//! Every message is the complete state of one robot, or of all robots with such joints. A numbered
+//! ping follows each batch, and at most [`MAX_IN_FLIGHT`] of them may be unanswered: this bounds
+//! the data in network buffers even if a client stops reading, which TCP's own flow control would
+//! not.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -22,34 +23,33 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::seats::Seat;
 use super::{App, host};
 
-/// How many joints are told of: beyond it, someone is making up names.
-const MOST_JOINTS: usize = 4096;
-/// How long a joint's name may be, in bytes.
-const LONGEST_NAME: usize = 512;
-/// Between two messages to one client: 60 a second.
+/// Maximum number of joints per robot, against invented names.
+const MAX_JOINTS: usize = 4096;
+/// Maximum length of a joint's name, in bytes.
+const MAX_NAME_BYTES: usize = 512;
+/// Minimum time between two batches to one client: 60 Hz.
 const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 60);
-/// How many messages may be under way to one client.
-const WINDOW: u64 = 4;
-/// How long a quiet client is left alone before it is asked whether it is there.
-const QUIET: Duration = Duration::from_secs(10);
-/// How long a client may take nothing of what is under way.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// The largest message that is taken from a client; nothing is expected from it.
-const MOST_BYTES: usize = 1024;
+/// Maximum number of batches to a client without a pong.
+const MAX_IN_FLIGHT: u64 = 4;
+/// Time without messages after which a client is pinged.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+/// Time limit for a pong.
+const PONG_TIMEOUT: Duration = Duration::from_secs(20);
+/// Maximum size of a message from a client; none with content is expected.
+const MAX_MESSAGE_BYTES: usize = 1024;
 
-/// How long a joint is told of that nobody tells any more while others are heard: its publisher
-/// left, and its place is needed.
-const FORGOTTEN: Duration = Duration::from_secs(10);
+/// Time to keep publishing a joint after its last update, while others are updated.
+const JOINT_EXPIRY: Duration = Duration::from_secs(10);
 
-/// How many robots are told of in one batch. Of more, those that were told longest ago come first.
-const MOST_AT_ONCE: usize = 64;
+/// Maximum number of robots in a batch. If there are more, those sent longest ago come first.
+const MAX_BATCH: usize = 64;
 
-/// The newest positions of each robot; `None` stands for every robot that has such joints, and is
-/// always there.
+/// The latest positions of each robot. The key `None` means every robot with such joints, and
+/// always exists.
 #[derive(Debug)]
 pub(super) struct AllStates {
     robots: BTreeMap<Option<Arc<str>>, Arc<States>>,
-    /// Counts what was heard.
+    /// Counts updates.
     turn: u64,
 }
 
@@ -63,7 +63,7 @@ impl Default for AllStates {
 }
 
 impl AllStates {
-    /// Changes the state of a robot; whether `change` did.
+    /// Changes the state of a robot; returns whether `change` did.
     pub(super) fn change(
         &mut self,
         robot: Option<&str>,
@@ -90,31 +90,32 @@ impl AllStates {
         is_changed
     }
 
-    /// Forgets a robot; whether there was something to forget.
+    /// Forgets a robot; returns whether it was known.
     pub(super) fn forget(&mut self, robot: &str) -> bool {
         self.robots.remove(&Some(robot.into())).is_some()
     }
 
-    /// What is newer than what `told` says was told, the longest untold first, a few at most; and
-    /// whether there is more. Notes it as told.
-    fn news(&self, told: &mut HashMap<Option<Arc<str>>, u64>) -> (Vec<Arc<States>>, bool) {
-        told.retain(|robot, _| self.robots.contains_key(robot));
-        let is_new = |states: &&Arc<States>| told.get(&states.robot) != Some(&states.turn);
-        let mut news: Vec<Arc<States>> = self.robots.values().filter(is_new).cloned().collect();
-        let is_more = news.len() > MOST_AT_ONCE;
+    /// Returns updates not yet sent, oldest first and at most a batch, and whether there are more.
+    /// Records them in `sent_turns`, the last turn sent to a client per robot.
+    fn pending(&self, sent_turns: &mut HashMap<Option<Arc<str>>, u64>) -> (Vec<Arc<States>>, bool) {
+        sent_turns.retain(|robot, _| self.robots.contains_key(robot));
+        let is_new = |states: &&Arc<States>| sent_turns.get(&states.robot) != Some(&states.turn);
+        let mut pending: Vec<Arc<States>> = self.robots.values().filter(is_new).cloned().collect();
+        let is_more = pending.len() > MAX_BATCH;
         if is_more {
-            news.sort_by_key(|states| told.get(&states.robot).copied());
-            news.truncate(MOST_AT_ONCE);
+            pending.sort_by_key(|states| sent_turns.get(&states.robot).copied());
+            pending.truncate(MAX_BATCH);
         }
-        told.extend(
-            news.iter()
+        sent_turns.extend(
+            pending
+                .iter()
                 .map(|states| (states.robot.clone(), states.turn)),
         );
-        (news, is_more)
+        (pending, is_more)
     }
 }
 
-/// The newest positions of a robot's joints, and their text once someone asked for it.
+/// The latest positions of a robot's joints, with their JSON once it was requested.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States {
     robot: Option<Arc<str>>,
@@ -122,14 +123,14 @@ pub(super) struct States {
     live: bool,
     stamp: f64,
     positions: BTreeMap<String, f64>,
-    /// When each was heard last.
+    /// Time of each joint's last update.
     heard: BTreeMap<String, Instant>,
     text: OnceLock<Utf8Bytes>,
 }
 
 #[derive(Serialize)]
 struct View<'a> {
-    /// Whose joints: the robot's key; `null`: of every robot that has them.
+    /// Key of the robot; `null` for every robot with these joints.
     robot: Option<&'a str>,
     live: bool,
     stamp: f64,
@@ -137,7 +138,7 @@ struct View<'a> {
 }
 
 impl States {
-    /// Takes positions in: of names without end the first ones, and numbers only. Whether there
+    /// Stores finite positions, those of new joints only up to a maximum; returns whether there
     /// were any.
     pub(super) fn take<'a>(
         &mut self,
@@ -146,21 +147,21 @@ impl States {
         now: Instant,
     ) -> bool {
         let mut any = false;
-        for (name, position) in
-            positions.filter(|(name, position)| position.is_finite() && name.len() <= LONGEST_NAME)
+        for (name, position) in positions
+            .filter(|(name, position)| position.is_finite() && name.len() <= MAX_NAME_BYTES)
         {
             any = true;
             if let Some((known, heard)) = self.positions.get_mut(name).zip(self.heard.get_mut(name))
             {
                 (*known, *heard) = (position, now);
-            } else if self.positions.len() < MOST_JOINTS {
+            } else if self.positions.len() < MAX_JOINTS {
                 self.positions.insert(name.to_owned(), position);
                 self.heard.insert(name.to_owned(), now);
             }
         }
         if any {
             self.heard
-                .retain(|_, heard| now.duration_since(*heard) < FORGOTTEN);
+                .retain(|_, heard| now.duration_since(*heard) < JOINT_EXPIRY);
             self.positions
                 .retain(|name, _| self.heard.contains_key(name));
             self.live = true;
@@ -170,7 +171,7 @@ impl States {
         any
     }
 
-    /// Notes that nobody tells positions any more; whether that is new.
+    /// Records that positions are no longer published; returns whether that is new.
     pub(super) fn end(&mut self) -> bool {
         self.text = OnceLock::new();
         std::mem::replace(&mut self.live, false)
@@ -202,11 +203,11 @@ pub(super) async fn joints(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    // Pages of other origins may open WebSockets: that is not stopped by browsers.
+    // Browsers let pages of other origins open WebSockets.
     if !host::is_own_origin(&headers) {
         return (
             StatusCode::FORBIDDEN,
-            "Pages from elsewhere get no joint states from here.\n",
+            "Joint states are available to pages of this server only.\n",
         )
             .into_response();
     }
@@ -215,11 +216,11 @@ pub(super) async fn joints(
     };
     let states = app.site.joints();
     upgrade
-        .max_message_size(MOST_BYTES)
-        .max_frame_size(MOST_BYTES)
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES)
         .on_upgrade(move |socket| async move {
-            // The connection may have made room for another one before it was a stream.
-            if connection.keep(true) {
+            // The connection may have been evicted before the upgrade.
+            if connection.set_protected(true) {
                 tokio::select! {
                     () = feed(socket, states) => {}
                     () = seat.evicted() => {}
@@ -228,14 +229,14 @@ pub(super) async fn joints(
         })
 }
 
-/// Sends states until the client leaves, or takes nothing any more.
+/// Sends states until the client leaves or stops reading.
 async fn feed(mut socket: WebSocket, mut states: watch::Receiver<AllStates>) {
     states.mark_changed();
-    let mut told = HashMap::new();
+    let mut sent_turns = HashMap::new();
     let mut window = Window::new(Instant::now());
     let mut next = Instant::now();
     loop {
-        let news = async {
+        let pending = async {
             sleep_until(next).await;
             states.changed().await
         };
@@ -248,17 +249,17 @@ async fn feed(mut socket: WebSocket, mut states: watch::Receiver<AllStates>) {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => continue,
             },
-            news = news, if window.is_open() => {
-                if news.is_err() {
+            pending = pending, if window.is_open() => {
+                if pending.is_err() {
                     return;
                 }
                 next = Instant::now() + PERIOD;
-                // What is told is written out away from the lock, so that nobody waits for it.
-                let (news, is_more) = states.borrow_and_update().news(&mut told);
+                // Format the messages outside the lock, so that it is held only briefly.
+                let (pending, is_more) = states.borrow_and_update().pending(&mut sent_turns);
                 if is_more {
                     states.mark_changed();
                 }
-                news
+                pending
             }
             () = sleep_until(window.deadline()) => {
                 if window.is_waiting() {
@@ -268,7 +269,8 @@ async fn feed(mut socket: WebSocket, mut states: watch::Receiver<AllStates>) {
             }
         };
         let ping = window.sent(Instant::now());
-        match timeout(PATIENCE, send(&mut socket, &batch, ping)).await {
+        // Sending blocks once the socket's buffers are full.
+        match timeout(PONG_TIMEOUT, send(&mut socket, &batch, ping)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => return,
         }
@@ -286,12 +288,12 @@ async fn send(
     socket.send(Message::Ping(ping)).await
 }
 
-/// What is under way to a client.
+/// Flow control: the pings in flight to a client.
 #[derive(Debug)]
 struct Window {
     sent: u64,
     taken: u64,
-    /// When the client last took something, or when something was sent that it could take.
+    /// Time of the last pong, or of the first ping in flight after it.
     since: Instant,
 }
 
@@ -304,22 +306,27 @@ impl Window {
         }
     }
 
-    /// Whether another message may go.
+    /// Returns whether another batch may be sent.
     fn is_open(&self) -> bool {
-        self.sent - self.taken < WINDOW
+        self.sent - self.taken < MAX_IN_FLIGHT
     }
 
-    /// Whether something is under way.
+    /// Returns whether pings are in flight.
     fn is_waiting(&self) -> bool {
         self.sent > self.taken
     }
 
-    /// When to give up, or to ask.
+    /// Returns when to give up if pings are in flight, else when to ping.
     fn deadline(&self) -> Instant {
-        self.since + if self.is_waiting() { PATIENCE } else { QUIET }
+        self.since
+            + if self.is_waiting() {
+                PONG_TIMEOUT
+            } else {
+                PING_INTERVAL
+            }
     }
 
-    /// Notes a message; its number, for the ping.
+    /// Records a batch and returns its number, for the ping.
     fn sent(&mut self, now: Instant) -> Bytes {
         if !self.is_waiting() {
             self.since = now;
@@ -328,7 +335,7 @@ impl Window {
         Bytes::copy_from_slice(&self.sent.to_be_bytes())
     }
 
-    /// Notes a pong, which answers all pings before it.
+    /// Records a pong, which also answers all earlier pings.
     fn taken(&mut self, number: &[u8], now: Instant) {
         let Ok(number) = number.try_into().map(u64::from_be_bytes) else {
             return;
@@ -347,7 +354,7 @@ mod tests {
     fn names_and_numbers_are_bounded() {
         let mut states = States::default();
         let start = Instant::now();
-        let names: Vec<String> = (0..MOST_JOINTS + 10).map(|n| format!("j{n}")).collect();
+        let names: Vec<String> = (0..MAX_JOINTS + 10).map(|n| format!("j{n}")).collect();
         assert!(states.take(
             f64::NAN,
             names.iter().map(|name| (name.as_str(), 1.0)),
@@ -364,11 +371,11 @@ mod tests {
                 states.positions["j0"],
                 states.positions["j1"]
             ),
-            (MOST_JOINTS, 1.0, 5.0)
+            (MAX_JOINTS, 1.0, 5.0)
         );
         let mut states = States::default();
         let heard = [
-            ("x".repeat(LONGEST_NAME + 1), 1.0),
+            ("x".repeat(MAX_NAME_BYTES + 1), 1.0),
             ("a".to_owned(), 0.5),
             ("b".to_owned(), f64::INFINITY),
         ];
@@ -379,7 +386,7 @@ mod tests {
         ));
         assert!(
             !states.take(9.0, [("a", f64::NAN)].into_iter(), start),
-            "no position is no news"
+            "without a position nothing changes"
         );
         assert_eq!(
             states.text().as_str(),
@@ -390,12 +397,12 @@ mod tests {
     }
 
     #[test]
-    fn joints_that_nobody_tells_any_more_are_forgotten() {
+    fn joints_without_updates_expire() {
         let (mut states, start) = (States::default(), Instant::now());
         states.take(1.0, [("gone", 1.0), ("here", 1.0)].into_iter(), start);
-        states.take(2.0, [("here", 2.0)].into_iter(), start + FORGOTTEN / 2);
+        states.take(2.0, [("here", 2.0)].into_iter(), start + JOINT_EXPIRY / 2);
         assert_eq!(states.positions.len(), 2);
-        states.take(3.0, [("here", 3.0)].into_iter(), start + FORGOTTEN);
+        states.take(3.0, [("here", 3.0)].into_iter(), start + JOINT_EXPIRY);
         assert_eq!(states.positions, BTreeMap::from([("here".to_owned(), 3.0)]));
     }
 
@@ -403,18 +410,20 @@ mod tests {
     fn a_few_messages_are_under_way_and_silence_ends_it() {
         let start = Instant::now();
         let mut window = Window::new(start);
-        assert_eq!(window.deadline(), start + QUIET);
-        let pings: Vec<Bytes> = (0..WINDOW).map(|_| window.sent(start)).collect();
-        assert!(!window.is_open() && window.deadline() == start + PATIENCE);
+        assert_eq!(window.deadline(), start + PING_INTERVAL);
+        let pings: Vec<Bytes> = (0..MAX_IN_FLIGHT).map(|_| window.sent(start)).collect();
+        assert!(!window.is_open() && window.deadline() == start + PONG_TIMEOUT);
         let later = start + Duration::from_secs(1);
-        // Numbers that were never sent, and what is no number, mean nothing.
+        // Numbers that were never sent, and payloads that are no numbers, are ignored.
         window.taken(&99_u64.to_be_bytes(), later);
         window.taken(b"x", later);
         assert!(!window.is_open());
         window.taken(&pings[1], later);
-        assert!(window.is_open() && window.is_waiting() && window.deadline() == later + PATIENCE);
+        assert!(
+            window.is_open() && window.is_waiting() && window.deadline() == later + PONG_TIMEOUT
+        );
         window.taken(&pings[0], later);
         window.taken(&pings[3], later);
-        assert!(!window.is_waiting() && window.deadline() == later + QUIET);
+        assert!(!window.is_waiting() && window.deadline() == later + PING_INTERVAL);
     }
 }

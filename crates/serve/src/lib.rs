@@ -1,25 +1,25 @@
-//! The HTTP side: the viewer, the robots and their frames as JSON, their assets' files, events and
-//! joint positions as they come.
+//! The web server: the viewer, robots and frames as JSON, files of assets, events and joint
+//! positions.
 //!
-//! It shows what it is told through [`Site`] and reads files inside assets' directories. The one
-//! thing that it changes is an asset's layer of named poses. It must not know ROS, nor how an asset
-//! comes about.
+//! It shows what it receives through [`Site`] and reads files inside assets' directories. The only
+//! thing that it writes is an asset's layer of named poses. It does not depend on ROS, nor on how
+//! assets are rendered.
 
 mod assets;
 pub mod codes;
 mod connections;
-mod drawings;
 mod events;
 mod host;
 mod joints;
 mod media;
 mod poses;
 mod seats;
+mod selection;
 mod site;
 mod tags;
+mod variant_cache;
 mod variants;
 mod viewer;
-mod wanted;
 pub mod watch;
 
 use std::net::SocketAddr;
@@ -37,7 +37,7 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
-use crate::drawings::Drawings;
+use crate::variant_cache::VariantCache;
 pub use assets::is_servable;
 use seats::Seats;
 pub use site::{
@@ -50,44 +50,44 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_worker::Workers;
 use viewer::Page;
 
-/// How many clients may hear joint states at once, and as many events.
-const MOST_CLIENTS: usize = 64;
-/// How many requests may keep a thread waiting for files at once. Others wait without one, and are
-/// forgotten if their client leaves.
-const MOST_WORKING: usize = 16;
-/// What is smaller than this is not compressed: headers would be most of it.
-const SMALL: u64 = 1024;
+/// Maximum number of clients of joint states, and of events.
+const MAX_STREAM_CLIENTS: usize = 64;
+/// Maximum number of requests that block a thread for files. Others wait asynchronously, and are
+/// dropped if their client leaves.
+const MAX_BLOCKING_REQUESTS: usize = 16;
+/// Minimum size of a compressed response, in bytes: smaller ones are mostly headers.
+const MIN_COMPRESSED_BYTES: u64 = 1024;
 
-/// A listening socket, not yet served.
+/// A listening socket that is not served yet.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     connections: Option<usize>,
-    lets_write: bool,
-    drawings: Arc<Drawings>,
+    allows_writing: bool,
+    variant_cache: Arc<VariantCache>,
 }
 
 impl Server {
     /// Listens on `address`.
     ///
     /// # Errors
-    /// [`codes::ADDRESS`], naming both and the parameters that set them.
+    /// Returns [`codes::ADDRESS`], which names the address, the port and their parameters.
     pub async fn bind(address: SocketAddr) -> Result<Self, Diagnostic> {
         let (ip, port) = (address.ip(), address.port());
         let fault = |error: std::io::Error| {
             let (what, help) = match error.kind() {
                 std::io::ErrorKind::AddrInUse => (
-                    format!("port {port} of {ip} is taken by another program"),
-                    "end that program, choose another port (--ros-args -p http.port:=8643), or do without HTTP (http.port:=0)",
+                    format!("port {port} of {ip} is in use by another program"),
+                    "stop that program, choose another port (--ros-args -p http.port:=8643), or turn HTTP off (http.port:=0)",
                 ),
                 std::io::ErrorKind::PermissionDenied => (
                     format!("port {port} of {ip} may not be used: {error}"),
-                    "choose a port from 1024 on with the parameter http.port, or 0 to do without HTTP",
+                    "set the parameter http.port to 1024 or higher, or to 0 to turn HTTP off",
                 ),
                 _ => (
-                    format!("{ip} port {port} cannot be listened on: {error}"),
-                    "give an address of this machine with the parameter http.address: 127.0.0.1, or 0.0.0.0 for all",
+                    format!("cannot listen on {ip} port {port}: {error}"),
+                    "set the parameter http.address to an address of this machine: 127.0.0.1, or 0.0.0.0 for all",
                 ),
             };
             Diagnostic::new(&codes::ADDRESS, Place::default(), what).help(help)
@@ -98,46 +98,44 @@ impl Server {
             listener,
             address,
             connections: None,
-            lets_write: address.ip().is_loopback(),
-            drawings: Arc::default(),
+            allows_writing: address.ip().is_loopback(),
+            variant_cache: Arc::default(),
         })
     }
 
-    /// The same with so many connections at once at most: the files that the process may open are
-    /// shared with others.
+    /// Limits the number of connections, each of which takes a file descriptor.
     #[must_use]
-    pub fn at_most(self, connections: usize) -> Self {
+    pub fn max_connections(self, connections: usize) -> Self {
         Self {
             connections: Some(connections),
             ..self
         }
     }
 
-    /// The same with poses stored and deleted for whoever reaches it, if `allowed`, also where that
-    /// is not this machine alone.
+    /// Sets whether clients on other machines may store and delete poses; local clients always may.
     #[must_use]
-    pub fn letting_write(self, allowed: bool) -> Self {
+    pub fn allow_writing(self, allowed: bool) -> Self {
         Self {
-            lets_write: allowed || self.address.ip().is_loopback(),
+            allows_writing: allowed || self.address.ip().is_loopback(),
             ..self
         }
     }
 
     /// Renders variants in `workers`, each with a memory limit in MiB, instead of in this process.
     #[must_use]
-    pub fn drawing_with(self, workers: Arc<Workers>, memory: Option<u64>) -> Self {
+    pub fn render_with(self, workers: Arc<Workers>, memory: Option<u64>) -> Self {
         Self {
-            drawings: Arc::new(Drawings::new(workers, memory)),
+            variant_cache: Arc::new(VariantCache::new(workers, memory)),
             ..self
         }
     }
 
-    /// The address and port that it listens on.
+    /// Returns the address and port that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL of the page, as a person on this machine would open it.
+    /// Returns the URL of the page for a browser on this machine.
     pub fn url(&self) -> String {
         let ip = self.address.ip();
         if ip.is_unspecified() {
@@ -147,20 +145,20 @@ impl Server {
         }
     }
 
-    /// Answers requests until the future is dropped.
+    /// Serves requests until the future is dropped.
     pub async fn serve(self, site: Arc<Site>) {
         self.serve_with(site, Page::best()).await;
     }
 
     async fn serve_with(self, site: Arc<Site>, page: Page) {
         let hosts = Arc::new(host::Hosts::new(self.address.ip()));
-        let limits = connections::Limits::of(self.connections);
+        let limits = connections::Limits::with_max_connections(self.connections);
         let app = App {
-            lets_write: self.lets_write,
-            drawings: self.drawings,
+            allows_writing: self.allows_writing,
+            variant_cache: self.variant_cache,
             ..App::new(site.clone(), page, limits.streams())
         };
-        // Where nothing can be watched, requests are answered all the same.
+        // Serve requests even if files can't be watched.
         tokio::join!(
             connections::serve(self.listener, router(app, hosts), limits),
             poses::follow(&site)
@@ -168,27 +166,28 @@ impl Server {
     }
 }
 
-/// What requests are answered from.
+/// The state shared by all requests.
 struct App {
     site: Arc<Site>,
     page: Page,
     tags: Tags,
-    /// Seats for those who hear events.
+    /// Seats for clients of events.
     listeners: Seats,
-    /// Seats for those who hear joint states.
+    /// Seats for clients of joint states.
     watchers: Seats,
     /// Whether poses may be stored and deleted.
-    lets_write: bool,
-    /// What assets look like in other variants.
-    drawings: Arc<Drawings>,
-    /// One drawing is made at a time.
+    allows_writing: bool,
+    /// GLBs in other variants.
+    variant_cache: Arc<VariantCache>,
+    /// One GLB is rendered at a time.
     turn: Arc<Semaphore>,
-    /// For work on threads that may wait for files.
+    /// Bounds the threads that block on files.
     working: Arc<Semaphore>,
 }
 
 impl App {
-    /// `streams`: how many may hear events, and how many joint states.
+    /// Creates the state; `streams` is the maximum number of clients of events, and of joint
+    /// states.
     fn new(site: Arc<Site>, page: Page, streams: usize) -> Self {
         Self {
             site,
@@ -196,15 +195,16 @@ impl App {
             tags: Tags::default(),
             listeners: Seats::new(streams),
             watchers: Seats::new(streams),
-            lets_write: false,
-            drawings: Arc::default(),
+            allows_writing: false,
+            variant_cache: Arc::default(),
             turn: Arc::new(Semaphore::new(1)),
-            working: Arc::new(Semaphore::new(MOST_WORKING)),
+            working: Arc::new(Semaphore::new(MAX_BLOCKING_REQUESTS)),
         }
     }
 
-    /// Has work done on a thread that may wait for files. `None` if it failed. What was begun is
-    /// finished, whoever waits for it, and is counted until then.
+    /// Runs work on a thread that may block; `None` if it panicked.
+    ///
+    /// Work that has started is finished even if the client leaves, and counts until then.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -236,11 +236,11 @@ fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
             get(poses::list).post(poses::store).delete(poses::delete),
         )
         .route("/api/variants/{*key}", get(variants::list))
-        .route("/variants/{*key}", get(variants::draw))
+        .route("/variants/{*key}", get(variants::render))
         .route("/events", get(events::events))
         .route("/joints", get(joints::joints))
         .route("/assets/{*path}", get(assets::asset))
-        .layer(compression.compress_when(SizeAbove::new(SMALL).and(is_text)))
+        .layer(compression.compress_when(SizeAbove::new(MIN_COMPRESSED_BYTES).and(is_text)))
         .layer(middleware::map_response(finish))
         .layer(middleware::from_fn_with_state(hosts, host::check))
         .layer(middleware::map_response(secure))
@@ -257,11 +257,11 @@ async fn robots(State(app): State<Arc<App>>) -> impl IntoResponse {
 async fn frames(State(app): State<Arc<App>>, Path(key): Path<String>) -> Response {
     match app.site.frames(&key) {
         Some(frames) => ([(header::CACHE_CONTROL, "no-store")], Json(frames)).into_response(),
-        None => (StatusCode::NOT_FOUND, "There is no such robot here.\n").into_response(),
+        None => (StatusCode::NOT_FOUND, "No such robot.\n").into_response(),
     }
 }
 
-/// Says what a content is, by which tag it is known, and that it has to be asked for again.
+/// Sets the media type and the entity tag of a response, and requires revalidation.
 fn tagged(response: &mut Response, media_type: &'static str, tag: HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -272,7 +272,8 @@ fn tagged(response: &mut Response, media_type: &'static str, tag: HeaderValue) {
     }
 }
 
-/// A strong tag stands for the very bytes, so what was compressed on the way has a weak one.
+/// Weakens the tag of a compressed response: a strong tag identifies the exact bytes (RFC 9110
+/// §8.8.1).
 async fn finish<B>(mut response: Response<B>) -> Response<B> {
     if response.headers().contains_key(header::CONTENT_ENCODING)
         && let Some(tag) = response
@@ -287,8 +288,8 @@ async fn finish<B>(mut response: Response<B>) -> Response<B> {
     response
 }
 
-/// What holds for every answer: it is what it says it is, for pages of this server only, and no
-/// page unless it says so.
+/// Sets the security headers of every response: no content sniffing, no use by other origins, and
+/// no scripts unless the response allows them.
 async fn secure(mut response: Response<Body>) -> Response<Body> {
     const FIELDS: [(HeaderName, &str); 4] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -306,7 +307,7 @@ async fn secure(mut response: Response<Body>) -> Response<Body> {
     for (name, value) in FIELDS {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // Whatever lies in an asset's folder runs nothing and loads nothing.
+    // Files in an asset's folder must not run or load anything.
     let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
     headers
         .entry(header::CONTENT_SECURITY_POLICY)

@@ -1,10 +1,10 @@
-//! Which media type a file has, by its name, and which of them are worth compressing.
+//! Media types by file name, and which of them to compress.
 //!
-//! By hand, since `mime_guess` knows no OpenUSD and gives text no character set.
+//! Not `mime_guess`, which knows no OpenUSD and sets no character set for text.
 
-/// The media type of a file; `application/octet-stream` for everything not known. Binary USD has
-/// none that is registered.
-pub(super) fn of(path: &str) -> &'static str {
+/// Returns the media type of a file; `application/octet-stream` if it is unknown. Binary USD has no
+/// registered type.
+pub(super) fn type_of(path: &str) -> &'static str {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     match extension.to_ascii_lowercase().as_str() {
         "glb" => "model/gltf-binary",
@@ -27,8 +27,8 @@ pub(super) fn of(path: &str) -> &'static str {
     }
 }
 
-/// Whether content of this type is text that is sent compressed to whoever takes it. Events are
-/// text too, but they have to arrive one by one.
+/// Returns whether content of this type is compressed for clients that accept it. Events are text
+/// too, but must arrive one by one.
 pub(super) fn is_compressed(media_type: &str) -> bool {
     const TYPES: [&str; 8] = [
         "text/html",
@@ -48,7 +48,7 @@ pub(super) fn is_compressed(media_type: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_compressed, of};
+    use super::{is_compressed, type_of};
 
     #[test]
     fn types_by_name() {
@@ -64,7 +64,7 @@ mod tests {
             ("noextension", "application/octet-stream", false),
         ] {
             assert_eq!(
-                (of(path), is_compressed(of(path))),
+                (type_of(path), is_compressed(type_of(path))),
                 (media_type, compressed),
                 "{path}"
             );

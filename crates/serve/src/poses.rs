@@ -1,9 +1,9 @@
 //! `/api/poses/KEY`: the named poses of an asset. `GET` lists them, `POST` stores one, `DELETE`
-//! takes one away. Whoever stores or deletes some, here, by a service or on the command line, the
-//! event `poses` tells: the layer of poses is watched.
+//! deletes one.
 //!
-//! Only pages of this server, and programs that are no browser, may change anything; what is
-//! changed is the asset's layer of poses.
+//! Only pages of this server and programs other than browsers may change poses; only the asset's
+//! layer of poses is written. That layer is watched, so an event `poses` follows every change,
+//! whether made here, by a service or on the command line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -23,17 +23,17 @@ use super::{App, RobotView, Site};
 use crate::watch::{Event, Watch};
 use urdf_usd_isaac::poses::stored::{self as poses, PoseView, Refused};
 
-/// What is to be stored.
+/// Body of a request to store a pose.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Store {
     name: String,
     group: Option<String>,
-    /// Radians or metres by the joint's name.
+    /// Position by joint name, in rad or m.
     joints: BTreeMap<String, f64>,
 }
 
-/// What is to be deleted.
+/// Body of a request to delete a pose.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Delete {
@@ -41,15 +41,15 @@ struct Delete {
     group: Option<String>,
 }
 
-/// What `GET` answers.
+/// Response to `GET`.
 #[derive(Serialize)]
 struct Listed {
     poses: Vec<PoseView>,
-    /// Why nothing can be stored, in a sentence; `null` if it can.
+    /// Why poses can't be stored, as a sentence; `null` if they can.
     locked: Option<String>,
 }
 
-/// An answer that is not what was asked for: the sentence to show, and the field that it is about.
+/// An error response: a sentence to show, and the field of the request that is wrong.
 pub(super) struct Refusal(StatusCode, Option<&'static str>, String);
 
 impl IntoResponse for Refusal {
@@ -70,7 +70,7 @@ pub(super) async fn list(
 ) -> Result<Response, Refusal> {
     let robot = robot(&app, &key)?;
     let (poses, locked) = match entry(&robot) {
-        // A layer that can't be read is what there is to say: it would not be written over either.
+        // Show why a layer can't be read; it would not be overwritten either.
         Ok(entry) => match blocking(&app, move || poses::list(&entry)).await? {
             Ok(poses) => (poses, locked(&app)),
             Err(why) => (Vec::new(), Some(why)),
@@ -95,7 +95,7 @@ pub(super) async fn store(
         name,
         group,
         joints,
-    } = json_of(&headers, &body)?;
+    } = parse_json(&headers, &body)?;
     let stored = blocking(&app, move || {
         poses::store(&entry, &name, group.as_deref(), |poses| {
             let at = |(joint, at): (&String, &f64)| {
@@ -122,22 +122,22 @@ pub(super) async fn delete(
     body: Bytes,
 ) -> Result<Response, Refusal> {
     let entry = writable(&app, &key, &headers)?;
-    let Delete { name, group } = json_of(&headers, &body)?;
+    let Delete { name, group } = parse_json(&headers, &body)?;
     let deleted = blocking(&app, move || poses::delete(&entry, &name, group.as_deref())).await?;
     let name =
         deleted.map_err(|message| Refusal(StatusCode::UNPROCESSABLE_ENTITY, None, message))?;
     Ok(Json(json!({ "name": name })).into_response())
 }
 
-/// Tells of poses that were stored or deleted on disk, until the future is dropped. Of a robot that
-/// is shown newly it is told, too: its poses may have changed before they were watched.
+/// Sends an event for each robot whose poses changed on disk, until the future is dropped. A new
+/// robot gets one too: its poses may have changed before the watch started.
 pub(super) async fn follow(site: &Site) {
     let (sender, mut events) = unbounded_channel();
     let watch = match Watch::start(sender) {
         Ok(watch) => watch,
         Err(error) => {
             return tracing::warn!(
-                "stored poses are shown after a reload only: no thread for watching files: {error}"
+                "cannot start the thread that watches files, so changed poses appear only after a reload: {error}"
             );
         }
     };
@@ -155,17 +155,17 @@ pub(super) async fn follow(site: &Site) {
                 Some(Event::Changed(paths)) => {
                     let robots: BTreeSet<_> = paths.iter().filter_map(|path| watched.get(path)).collect();
                     for (key, name) in robots {
-                        site.tell("poses", &json!({ "robot": name, "key": key }));
+                        site.publish("poses", &json!({ "robot": name, "key": key }));
                     }
                 }
-                Some(Event::Trouble(diagnostic)) => tracing::warn!("{diagnostic}"),
+                Some(Event::Failed(diagnostic)) => tracing::warn!("{diagnostic}"),
                 None => return,
             },
         }
     }
 }
 
-/// The files that poses are stored in, each with the key and the name of its robot.
+/// Returns the files that hold poses, with the key and name of their robot.
 fn pose_files(site: &Site) -> BTreeMap<PathBuf, (String, String)> {
     let mut files = BTreeMap::new();
     for robot in site.robots() {
@@ -183,34 +183,28 @@ fn pose_files(site: &Site) -> BTreeMap<PathBuf, (String, String)> {
 }
 
 fn robot(app: &App, key: &str) -> Result<Arc<RobotView>, Refusal> {
-    let none = || {
-        Refusal(
-            StatusCode::NOT_FOUND,
-            None,
-            "There is no such robot here.".to_owned(),
-        )
-    };
+    let none = || Refusal(StatusCode::NOT_FOUND, None, "No such robot.".to_owned());
     app.site.robot(key).ok_or_else(none)
 }
 
-/// The entry layer of a robot's asset; why there is none, in a sentence.
+/// Returns the entry layer of a robot's asset, or a sentence on why there is none.
 fn entry(robot: &RobotView) -> Result<PathBuf, String> {
     robot.entry().ok_or_else(|| {
-        "Poses are kept in an OpenUSD asset, and here is none: convert the robot with the formats usd and glb, and view its folder."
+        "Poses are stored in an OpenUSD asset, and this robot has none: convert it to the formats usd and glb, and view the resulting folder."
             .to_owned()
     })
 }
 
-/// Why poses can't be stored through this server.
+/// Returns why poses can't be changed through this server, if so.
 fn locked(app: &App) -> Option<String> {
-    let why = "This server can be reached from other machines, so poses can only be looked at. The parameter http.allow_writing of \
-               the node, or --allow-writing of urdf_usd view, lets everybody store them.";
-    (!app.lets_write).then(|| why.to_owned())
+    let why = "This server can be reached from other machines, so poses are read-only. To allow changes, set the parameter http.allow_writing of \
+               the node, or pass --allow-writing to urdf_usd view.";
+    (!app.allows_writing).then(|| why.to_owned())
 }
 
-/// The entry layer of the robot whose poses are to be changed, if they may be.
+/// Returns the entry layer of the robot whose poses are to be changed, if that is allowed.
 fn writable(app: &App, key: &str, headers: &HeaderMap) -> Result<PathBuf, Refusal> {
-    // Browsers say where a request comes from in both; older ones in the first alone.
+    // Current browsers send both Origin and Sec-Fetch-Site, older ones only Origin.
     let same = |site: &header::HeaderValue| site == "same-origin" || site == "none";
     if !is_own_origin(headers) || !headers.get("sec-fetch-site").is_none_or(same) {
         return Err(Refusal(
@@ -226,8 +220,12 @@ fn writable(app: &App, key: &str, headers: &HeaderMap) -> Result<PathBuf, Refusa
     entry(&robot).map_err(|why| Refusal(StatusCode::CONFLICT, None, why))
 }
 
-/// What the body says. A page from elsewhere can send any other type without asking.
-fn json_of<T: for<'de> Deserialize<'de>>(headers: &HeaderMap, body: &[u8]) -> Result<T, Refusal> {
+/// Parses a JSON body. The media type is required, since pages from elsewhere can't send it without
+/// a CORS preflight.
+fn parse_json<T: for<'de> Deserialize<'de>>(
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<T, Refusal> {
     let media_type = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
@@ -239,7 +237,7 @@ fn json_of<T: for<'de> Deserialize<'de>>(headers: &HeaderMap, body: &[u8]) -> Re
         .trim()
         .eq_ignore_ascii_case("application/json")
     {
-        let why = "The body has to be JSON: content-type: application/json.";
+        let why = "The body must be JSON with content-type: application/json.";
         return Err(Refusal(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             None,
@@ -250,12 +248,12 @@ fn json_of<T: for<'de> Deserialize<'de>>(headers: &HeaderMap, body: &[u8]) -> Re
         Refusal(
             StatusCode::BAD_REQUEST,
             None,
-            format!("The body is not what is wanted: {error}."),
+            format!("The body is invalid: {error}."),
         )
     })
 }
 
-/// On a thread that may wait for files.
+/// Runs work on a thread that may block on files.
 async fn blocking<T: Send + 'static>(
     app: &App,
     work: impl FnOnce() -> T + Send + 'static,

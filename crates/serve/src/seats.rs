@@ -1,9 +1,10 @@
 //! Seats: a bounded number of connections or streams, shared fairly between peers.
 //!
-//! When all seats are taken, a newcomer gets one all the same: the peer that holds most gives up
-//! the one on which nothing has gone on for longest (max-min fairness). So nobody who holds
-//! connections open, however slowly they talk or listen, keeps others out; and a peer is limited
-//! only where another one needs its seats.
+//! If all seats are taken, a new connection evicts one: that with the longest time since its last
+//! progress, of the peer that holds most seats (max-min fairness). So clients that hold connections
+//! open, however slowly they send or read, can't lock others out, and a peer is limited only while
+//! another one needs its seats. A take is O(n) in the number of seats, which is a few hundred at
+//! most.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,7 +13,7 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-/// A bounded number of seats. Clones are the same seats.
+/// A bounded number of seats. Clones share them.
 #[derive(Clone, Debug)]
 pub(super) struct Seats(Arc<Shared>);
 
@@ -31,16 +32,16 @@ struct Table {
 #[derive(Debug)]
 struct Holder {
     peer: IpAddr,
-    /// When something last went on that counts.
+    /// Time of the last progress.
     since: Instant,
-    /// Whether others can't have it.
-    is_kept: bool,
+    /// Whether it is exempt from eviction.
+    is_protected: bool,
     evicted: Arc<Notify>,
-    /// The seat of the connection that a stream goes over.
+    /// The seat of the connection that carries the stream.
     connection: Option<Arc<Seat>>,
 }
 
-/// A seat that is taken, until it is dropped or another peer needs it.
+/// A seat, held until it is dropped or evicted.
 #[derive(Debug)]
 pub(super) struct Seat {
     shared: Arc<Shared>,
@@ -50,7 +51,7 @@ pub(super) struct Seat {
 }
 
 impl Seats {
-    /// So many seats.
+    /// Creates `max` seats.
     pub(super) fn new(max: usize) -> Self {
         Self(Arc::new(Shared {
             max,
@@ -58,14 +59,12 @@ impl Seats {
         }))
     }
 
-    /// Takes a seat for a peer, if need be that of another. `None` if all are taken by those who
-    /// keep theirs.
+    /// Takes a seat for a peer, evicting another if necessary. `None` if none can be evicted.
     pub(super) fn take(&self, address: IpAddr) -> Option<Seat> {
         self.take_for(peer(address), None)
     }
 
-    /// Takes a seat for a stream over a connection, which keeps its own as long as the stream has
-    /// one.
+    /// Takes a seat for a stream on a connection, whose own seat lasts as long as the stream's.
     pub(super) fn take_stream(&self, connection: &Arc<Seat>) -> Option<Seat> {
         self.take_for(connection.peer, Some(connection.clone()))
     }
@@ -73,7 +72,7 @@ impl Seats {
     fn take_for(&self, peer: IpAddr, connection: Option<Arc<Seat>>) -> Option<Seat> {
         let evicted = Arc::new(Notify::new());
         let mut table = self.0.lock();
-        let loser = if table.holders.len() < self.0.max {
+        let victim = if table.holders.len() < self.0.max {
             None
         } else {
             let number = table.victim(peer)?;
@@ -84,18 +83,18 @@ impl Seats {
         let holder = Holder {
             peer,
             since: Instant::now(),
-            is_kept: false,
+            is_protected: false,
             evicted: evicted.clone(),
             connection,
         };
         table.holders.insert(number, holder);
         drop(table);
-        if let Some(loser) = loser {
-            loser.evicted.notify_one();
-            // Its client may take nothing any more, so that the end of the stream would not reach
-            // it.
-            if let Some(connection) = loser.connection {
-                connection.keep(false);
+        if let Some(victim) = victim {
+            victim.evicted.notify_one();
+            // Its client may not read any more, so that it would never see the end of the stream:
+            // let the connection be evicted too.
+            if let Some(connection) = victim.connection {
+                connection.set_protected(false);
             }
         }
         Some(Seat {
@@ -114,13 +113,16 @@ impl Shared {
 }
 
 impl Table {
-    /// Whose seat a newcomer gets.
+    /// Returns the seat to evict for a newcomer.
     fn victim(&self, newcomer: IpAddr) -> Option<u64> {
         let mut held = HashMap::from([(newcomer, 1)]);
         for holder in self.holders.values() {
             *held.entry(holder.peer).or_insert(0) += 1;
         }
-        let evictable = self.holders.iter().filter(|(_, holder)| !holder.is_kept);
+        let evictable = self
+            .holders
+            .iter()
+            .filter(|(_, holder)| !holder.is_protected);
         let order = |holder: &Holder| {
             (
                 held.get(&holder.peer).copied(),
@@ -134,30 +136,30 @@ impl Table {
 }
 
 impl Seat {
-    /// Whose it is, as peers are told apart.
+    /// Returns the peer, as identified for fairness.
     pub(super) fn peer(&self) -> IpAddr {
         self.peer
     }
 
-    /// Notes that something went on that counts. Single bytes do not, or whoever sends one now and
-    /// then would keep the seat.
+    /// Records progress. Single bytes must not count, or a client that sends one now and then would
+    /// keep its seat.
     pub(super) fn touch(&self) {
         if let Some(holder) = self.shared.lock().holders.get_mut(&self.number) {
             holder.since = Instant::now();
         }
     }
 
-    /// Keeps the seat from others, or does not any more; whether it is still held.
-    pub(super) fn keep(&self, is_kept: bool) -> bool {
+    /// Exempts the seat from eviction, or ends that; returns whether it is still held.
+    pub(super) fn set_protected(&self, is_protected: bool) -> bool {
         let mut table = self.shared.lock();
         let Some(holder) = table.holders.get_mut(&self.number) else {
             return false;
         };
-        (holder.is_kept, holder.since) = (is_kept, Instant::now());
+        (holder.is_protected, holder.since) = (is_protected, Instant::now());
         true
     }
 
-    /// Waits until the seat is another's.
+    /// Waits until the seat is evicted.
     pub(super) async fn evicted(&self) {
         self.evicted.notified().await;
     }
@@ -169,9 +171,8 @@ impl Drop for Seat {
     }
 }
 
-/// What addresses count as one peer: all of this machine's own, which a local program can choose
-/// from at will, and an IPv6 network of 64 bits, which is what one customer or machine has at
-/// least.
+/// Maps an address to its peer: all loopback addresses are one, since a local program can use any
+/// of them, and so is an IPv6 /64 network, the smallest allocation to a customer.
 fn peer(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         address if address.is_loopback() => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_holds_most_gives_up_the_idlest() {
+    fn the_peer_with_most_seats_gives_up_the_idlest() {
         let seats = Seats::new(4);
         let take = |address: &str| {
             std::thread::sleep(Duration::from_millis(2));
@@ -214,13 +215,13 @@ mod tests {
             many.iter().map(is_evicted).collect::<Vec<_>>(),
             [false, true, false]
         );
-        assert!(!many[1].keep(true), "it is another's by now");
-        // Of two that hold as many, the idlest; what is kept stays.
-        assert!(many[2].keep(true));
+        assert!(!many[1].set_protected(true), "it was evicted");
+        // Among peers with equally many seats, the most idle one is evicted; exempt seats stay.
+        assert!(many[2].set_protected(true));
         let last = take("10.0.0.3").unwrap();
         assert!(is_evicted(&many[0]) && !is_evicted(&other) && !is_evicted(&next));
         for seat in [&other, &next, &last] {
-            assert!(seat.keep(true));
+            assert!(seat.set_protected(true));
         }
         assert!(take("10.0.0.4").is_none());
         drop(next);

@@ -1,4 +1,4 @@
-//! What the HTTP side shows: written by the node, read by requests.
+//! The state that the server shows: written by the node, read by requests.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,69 +12,69 @@ use super::joints::{AllStates, States};
 use urdf_usd_convert::{Counts, FileInfo, file_name};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How many events a slow reader may be behind before it is told to read everything anew.
-const BACKLOG: usize = 256;
+/// Number of events that a slow client may lag behind before it has to read everything again.
+const MAX_EVENT_LAG: usize = 256;
 
-/// How a robot's last conversion went.
+/// Result of a robot's last conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RobotState {
-    /// Without a finding.
+    /// No findings.
     Ok,
-    /// With warnings.
+    /// Warnings only.
     Warning,
-    /// With errors, or not at all.
+    /// Errors, or no asset.
     Error,
 }
 
-/// Whether a robot is there.
+/// Presence of a robot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Presence {
-    /// Somebody describes it.
+    /// It is described.
     Live,
-    /// Nobody describes it any more; its asset stays.
+    /// It is no longer described; its asset stays.
     Gone,
 }
 
-/// A robot as the page shows it and `/api/robots` tells it.
+/// A robot as shown on the page and by `/api/robots`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RobotView {
     /// The robot's name.
     pub name: String,
-    /// Where its asset is below `/assets/`: the name of its directory, or a path with forward
-    /// slashes.
+    /// Path of its asset below `/assets/`: the name of its directory, or several segments with
+    /// forward slashes.
     pub key: String,
-    /// The ROS namespace that it was heard in, absolute: `/` or `/r1`.
+    /// Absolute ROS namespace of its description: `/` or `/r1`.
     pub namespace: String,
-    /// Whether it is there.
+    /// Whether it is still described.
     pub presence: Presence,
-    /// How the last conversion went.
+    /// Result of the last conversion.
     pub state: RobotState,
-    /// The same in a sentence.
+    /// The result as a sentence.
     pub message: String,
     /// The revision of the asset; `None` if there is none yet.
     pub revision: Option<u64>,
-    /// Seconds since 1970 of the last conversion.
+    /// End of the last conversion, in seconds since 1970.
     pub time: f64,
-    /// The asset's directory. Where that is on this machine is nobody else's business.
+    /// The asset's directory. Not serialised: the page must not reveal paths of this machine.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
-    /// Its files.
+    /// Files of the asset.
     pub files: Vec<FileInfo>,
-    /// What the robot consists of.
+    /// Numbers of links, joints and so on.
     pub counts: Option<Counts>,
-    /// What the last conversion found.
+    /// Findings of the last conversion.
     pub diagnostics: Vec<Diagnostic>,
-    /// Its frames against TF, once they were checked.
+    /// Comparison of its frames with TF, once there was one.
     pub frames: Option<FramesView>,
-    /// Whether no other file of the directory than `files` is served.
+    /// Whether only `files` are served, no other file of the directory.
     #[serde(skip)]
     pub only_listed: bool,
 }
 
 impl RobotView {
-    /// The entry layer of its OpenUSD asset, if it has one.
+    /// Returns the entry layer of its OpenUSD asset, if it has one.
     pub(super) fn entry(&self) -> Option<PathBuf> {
         let name = format!("{}.usda", file_name(&self.name));
         let is_listed = self.files.iter().any(|file| file.path == name);
@@ -88,60 +88,60 @@ impl RobotView {
 /// The verdicts on a robot's frames.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FramesView {
-    /// How many are as the asset says.
+    /// Number of frames that match the asset.
     pub ok: usize,
-    /// How many there are.
+    /// Number of frames.
     pub total: usize,
-    /// Those that are not.
+    /// The frames that do not match.
     pub findings: Vec<FrameView>,
-    /// Why, where several have one reason: sentences.
+    /// Common causes of several findings, as sentences.
     pub causes: Vec<String>,
 }
 
-/// A frame that is not as the asset says.
+/// A frame that does not match the asset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FrameView {
-    /// The frame.
+    /// Name of the frame.
     pub frame: String,
-    /// The verdict's word.
+    /// Keyword of the verdict.
     pub verdict: &'static str,
-    /// The finding in a sentence.
+    /// The finding as a sentence.
     pub detail: String,
 }
 
-/// A frame of an asset and how it stands against TF.
+/// A frame of an asset with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AssetFrameView {
-    /// The frame.
+    /// Name of the frame.
     pub name: String,
-    /// What the robot calls it, where no prim can have that name.
+    /// Name in the robot description, if it is not a valid prim name.
     pub alias: Option<String>,
     /// Its parent; `None` for a root.
     pub parent: Option<String>,
-    /// Whether it does not move in its parent.
+    /// Whether it is fixed in its parent.
     #[serde(rename = "static")]
     pub is_static: bool,
-    /// The verdict's word; `None` while nothing was heard to check it against.
+    /// Keyword of the verdict; `None` while nothing was received to compare with.
     pub verdict: Option<&'static str>,
-    /// The verdict in a sentence.
+    /// The verdict as a sentence.
     pub detail: String,
 }
 
 /// A frame of the live TF tree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TransformView {
-    /// The frame.
+    /// Name of the frame.
     pub frame: String,
     /// Its parent.
     pub parent: String,
-    /// Whether it was heard as one that does not move.
+    /// Whether it came from the static topic.
     #[serde(rename = "static")]
     pub is_static: bool,
-    /// Seconds since it was heard.
+    /// Seconds since its last update.
     pub age: f64,
 }
 
-/// What `/api/frames/KEY` tells.
+/// Response of `/api/frames/KEY`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Frames {
     frames: Arc<[AssetFrameView]>,
@@ -149,10 +149,10 @@ pub(super) struct Frames {
     tf: Vec<TransformView>,
 }
 
-/// Where the live TF tree of the robot with a key comes from when someone asks for it.
+/// Returns the live TF tree for the robot with a key.
 type Transforms = dyn Fn(&str) -> Vec<TransformView> + Send + Sync;
 
-/// Something that happened.
+/// A server-sent event.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// `revision`, `diagnostics`, `frames`, `poses`.
@@ -161,17 +161,17 @@ pub struct Event {
     pub data: Arc<str>,
 }
 
-/// What is shown.
+/// The state that the server shows.
 pub struct Site {
     robots: RwLock<BTreeMap<String, Shown>>,
     transforms: RwLock<Option<Arc<Transforms>>>,
     events: broadcast::Sender<Event>,
     joints: watch::Sender<AllStates>,
-    /// Woken whenever a robot is shown, or no longer.
+    /// Notified when a robot is shown, updated or hidden.
     shown: watch::Sender<()>,
 }
 
-/// A robot that is shown.
+/// A robot with the frames of its asset.
 struct Shown {
     robot: Arc<RobotView>,
     frames: Arc<[AssetFrameView]>,
@@ -182,7 +182,7 @@ impl Default for Site {
         Self {
             robots: RwLock::default(),
             transforms: RwLock::default(),
-            events: broadcast::channel(BACKLOG).0,
+            events: broadcast::channel(MAX_EVENT_LAG).0,
             joints: watch::Sender::default(),
             shown: watch::Sender::default(),
         }
@@ -190,7 +190,7 @@ impl Default for Site {
 }
 
 impl Site {
-    /// Shows a robot and all frames of its asset, in place of the one with the same key.
+    /// Shows a robot and the frames of its asset, replacing one with the same key.
     pub fn show(&self, robot: RobotView, frames: Vec<AssetFrameView>) {
         let mut robots = self.robots.write().unwrap_or_else(PoisonError::into_inner);
         robots.insert(
@@ -204,7 +204,7 @@ impl Site {
         self.shown.send_replace(());
     }
 
-    /// Shows a robot no longer.
+    /// Hides a robot.
     pub fn hide(&self, key: &str) {
         self.robots
             .write()
@@ -213,9 +213,9 @@ impl Site {
         self.shown.send_replace(());
     }
 
-    /// Has the live TF tree that a robot (its key) is held against read from `transforms` whenever
-    /// someone asks for it.
-    pub fn follow_transforms(
+    /// Sets the function that returns the live TF tree for a robot's key; it is called on each
+    /// request.
+    pub fn set_transforms_source(
         &self,
         transforms: impl Fn(&str) -> Vec<TransformView> + Send + Sync + 'static,
     ) {
@@ -225,10 +225,11 @@ impl Site {
             .unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(transforms));
     }
 
-    /// Takes newly heard joint positions (rad or m) in, stamped in seconds, of the robot with a key
-    /// or of every robot that has such joints; whether there were any. Those who read them are not
-    /// waited for. Call it in a tokio runtime.
-    pub fn hear_joints<'a>(
+    /// Stores joint positions (rad or m) with a stamp in seconds, for one robot or for every
+    /// robot with such joints; returns whether there were any.
+    ///
+    /// Never waits for clients. Must be called in a tokio runtime.
+    pub fn update_joints<'a>(
         &self,
         robot: Option<&str>,
         stamp: f64,
@@ -241,8 +242,8 @@ impl Site {
         })
     }
 
-    /// Notes that joint positions are not heard any more; the last ones stay.
-    pub fn end_joints(&self, robot: Option<&str>) {
+    /// Records that joint positions are no longer published; the last ones stay.
+    pub fn stop_joints(&self, robot: Option<&str>) {
         self.joints
             .send_if_modified(|states| states.change(robot, States::end));
     }
@@ -252,10 +253,10 @@ impl Site {
         self.joints.send_if_modified(|states| states.forget(robot));
     }
 
-    /// Tells those who listen to `/events`.
-    pub fn tell(&self, kind: &'static str, data: &impl Serialize) {
+    /// Sends an event to the clients of `/events`.
+    pub fn publish(&self, kind: &'static str, data: &impl Serialize) {
         if let Ok(data) = serde_json::to_string(data) {
-            // Without listeners there is nobody to tell.
+            // An error only means that there are no clients.
             let _ = self.events.send(Event {
                 kind,
                 data: data.into(),
@@ -263,12 +264,12 @@ impl Site {
         }
     }
 
-    /// What happens from now on.
+    /// Subscribes to events.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
     }
 
-    /// All robots, by key.
+    /// Returns all robots, by key.
     pub fn robots(&self) -> Vec<Arc<RobotView>> {
         self.robots
             .read()
@@ -278,7 +279,7 @@ impl Site {
             .collect()
     }
 
-    /// The robot with this key.
+    /// Returns the robot with this key.
     pub fn robot(&self, key: &str) -> Option<Arc<RobotView>> {
         self.robots
             .read()
@@ -287,7 +288,7 @@ impl Site {
             .map(|shown| shown.robot.clone())
     }
 
-    /// The frames of the robot with this key, and the live TF tree.
+    /// Returns the frames of the robot with this key, and the live TF tree.
     pub(super) fn frames(&self, key: &str) -> Option<Frames> {
         let (frames, causes) = {
             let robots = self.robots.read().unwrap_or_else(PoisonError::into_inner);
@@ -313,12 +314,12 @@ impl Site {
         })
     }
 
-    /// Tells from now on that another robot is shown, or one no longer, or another revision of one.
+    /// Subscribes to changes of the shown robots.
     pub(super) fn shown(&self) -> watch::Receiver<()> {
         self.shown.subscribe()
     }
 
-    /// The newest joint positions, from now on.
+    /// Subscribes to joint positions.
     pub(super) fn joints(&self) -> watch::Receiver<AllStates> {
         self.joints.subscribe()
     }

@@ -1,5 +1,5 @@
-//! Entity tags of files: the hash of the content where that was worth computing once, otherwise
-//! what the file system says. Servers of files such as that of `tower-http` have only dates.
+//! Entity tags of files: a hash of the content for files of an asset, else one made from metadata.
+//! (`tower-http` serves files with dates only.)
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -9,12 +9,12 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-/// How many hashes are kept: more than the files of many assets.
-const MOST: usize = 10_000;
-/// How much of a file is read at a time.
+/// Maximum number of cached hashes; more than the files of many assets.
+const MAX_HASHES: usize = 10_000;
+/// Bytes read from a file at a time.
 const CHUNK: usize = 256 << 10;
 
-/// What tells one content of a file from another without reading it.
+/// Metadata that identifies a content of a file without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Identity {
     device: u64,
@@ -43,19 +43,21 @@ impl Identity {
     }
 }
 
-/// The hashes of files that were served.
+/// Cached hashes of served files.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
     hashes: Mutex<HashMap<Identity, String>>,
-    /// Files are hashed one after another.
+    /// Serialises hashing, so that a file is hashed once.
     turn: Mutex<()>,
 }
 
 impl Tags {
-    /// The strong tag of an open file. Of an asset's own files (`is_listed`) it is the SHA-256 of
-    /// the content: not that of the asset's list, since the file may be of the next revision
-    /// already. May read the whole file.
-    pub(super) fn of(&self, file: &File, meta: &Metadata, is_listed: bool) -> String {
+    /// Returns the strong tag of an open file.
+    ///
+    /// For files of the asset (`is_listed`) it is the SHA-256 of the content. The hash in the
+    /// asset's report can't be used, since the file may already belong to the next revision. May
+    /// read the whole file.
+    pub(super) fn compute(&self, file: &File, meta: &Metadata, is_listed: bool) -> String {
         let identity = Identity::of(meta);
         if !is_listed {
             return identity.tag();
@@ -64,6 +66,7 @@ impl Tags {
             return tag;
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another request may have hashed the file meanwhile.
         if let Some(tag) = self.known(&identity) {
             return tag;
         }
@@ -71,11 +74,12 @@ impl Tags {
             file.metadata()
                 .is_ok_and(|now| Identity::of(&now) == identity)
         };
+        // A hash of a file that changed meanwhile may belong to no content at all.
         match hash(file).ok().filter(|_| unchanged()) {
             Some(hash) => {
                 let tag = format!("\"{hash}\"");
                 let mut hashes = self.hashes.lock().unwrap_or_else(PoisonError::into_inner);
-                if hashes.len() >= MOST {
+                if hashes.len() >= MAX_HASHES {
                     hashes.clear();
                 }
                 hashes.insert(identity, tag.clone());
@@ -94,10 +98,10 @@ impl Tags {
     }
 }
 
-/// The SHA-256 of a file, lower-case hex; its position stays where it is.
+/// Returns the SHA-256 of a file in lower-case hex, without moving its position.
 ///
 /// # Errors
-/// If it cannot be read.
+/// Returns the error of reading the file.
 pub fn hash(file: &File) -> io::Result<String> {
     let (mut hash, mut chunk, mut offset) = (Sha256::new(), vec![0; CHUNK], 0);
     loop {
@@ -130,14 +134,14 @@ mod tests {
         let tags = Tags::default();
         let tag = |is_listed| {
             let file = File::open(&path).unwrap();
-            tags.of(&file, &file.metadata().unwrap(), is_listed)
+            tags.compute(&file, &file.metadata().unwrap(), is_listed)
         };
         fs::write(&path, "abc").unwrap();
         let hash = "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"";
         assert_eq!((tag(true).as_str(), tag(true).as_str()), (hash, hash));
         let (before, other) = (tag(false), folder.path().join("b"));
         assert_ne!(before, hash);
-        // Another file of the same length takes its place.
+        // Replace it by another file of the same length.
         fs::write(&other, "abd").unwrap();
         fs::rename(&other, &path).unwrap();
         assert_ne!(tag(true), hash);

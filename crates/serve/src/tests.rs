@@ -1,4 +1,4 @@
-//! Over a real socket, as a browser would.
+//! Requests over a real socket, as from a browser.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,9 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::viewer::Page;
-use super::{AssetFrameView, MOST_CLIENTS, RobotState, RobotView, Server, Site, TransformView};
+use super::{
+    AssetFrameView, MAX_STREAM_CLIENTS, RobotState, RobotView, Server, Site, TransformView,
+};
 use urdf_usd_convert::FileInfo;
 
 /// Any free port.
@@ -51,7 +53,7 @@ async fn start_with(site: Arc<Site>, page: Page) -> SocketAddr {
     address
 }
 
-/// An answer: status, head in lower case, body.
+/// A response: status, head in lower case, body.
 struct Answer {
     status: u16,
     head: String,
@@ -156,7 +158,7 @@ async fn files_of_assets_are_served_and_no_others() {
     );
 }
 
-/// A site with the robot `arm`, whose file `arm.glb` holds the bytes 0 … 9 and is listed.
+/// Returns a site with the robot `arm`, whose listed file `arm.glb` holds the bytes 0 … 9.
 fn arm(folder: &Path) -> Arc<Site> {
     fs::write(folder.join("arm.glb"), (0..10).collect::<Vec<u8>>()).unwrap();
     fs::write(folder.join("arm.usda"), "#usda 1.0\n".repeat(1000)).unwrap();
@@ -177,13 +179,13 @@ fn arm(folder: &Path) -> Arc<Site> {
 }
 
 #[tokio::test]
-async fn what_a_client_has_is_not_sent_again() {
+async fn cached_content_is_not_sent_again() {
     let folder = tempfile::tempdir().unwrap();
     let site = arm(folder.path());
     let address = start(site).await;
     let first = ask(address, "GET", "/assets/arm/arm.glb", "").await;
     let tag = first.field("etag").unwrap().to_owned();
-    // The SHA-256 of the bytes 0 … 9.
+    // SHA-256 of the bytes 0 … 9.
     assert_eq!(
         tag,
         "\"1f825aa2f0020ef7cf91dfa30da4668d791c5d4824fc8e41354b89ec05795ab3\""
@@ -203,7 +205,7 @@ async fn what_a_client_has_is_not_sent_again() {
         (again.status, again.body.len(), again.field("etag")),
         (304, 0, Some(tag.as_str()))
     );
-    // Another content under the same name: as a new revision takes the place of one.
+    // Replace the content under the same name, as a new revision does.
     fs::write(folder.path().join("next"), [9; 10]).unwrap();
     fs::rename(folder.path().join("next"), folder.path().join("arm.glb")).unwrap();
     let changed = ask(
@@ -276,7 +278,7 @@ async fn parts_of_files() {
         (head.status, head.field("content-length"), head.body.len()),
         (200, Some("10"), 0)
     );
-    // A part is a part of the file, so it is never compressed.
+    // Ranges refer to the file, so they are never compressed.
     let part = ask(
         address,
         "GET",
@@ -363,7 +365,7 @@ async fn nothing_outside_an_asset_is_served() {
     }
     std::os::unix::fs::symlink("arm.glb", inside.join("same.glb")).unwrap();
     let site = arm(&inside);
-    // A robot whose folder must not be served beyond what it lists.
+    // A robot of which only the listed files may be served.
     let file = FileInfo {
         path: "arm.glb".to_owned(),
         bytes: 10,
@@ -424,7 +426,7 @@ async fn nothing_outside_an_asset_is_served() {
 }
 
 #[tokio::test]
-async fn the_page_and_the_robots_are_told_to_our_own_host_only() {
+async fn only_requests_to_the_own_host_are_served() {
     let site = Arc::new(Site::default());
     site.show(robot("arm", Path::new("/nowhere")), Vec::new());
     let address = start_with(site, Page::Plain).await;
@@ -499,7 +501,7 @@ async fn the_page_and_the_robots_are_told_to_our_own_host_only() {
 }
 
 #[tokio::test]
-async fn frames_are_told_with_their_verdicts_beside_the_live_tree() {
+async fn frames_have_verdicts_and_the_live_tree() {
     let site = Arc::new(Site::default());
     let frame = |name: &str, parent: Option<&str>, verdict| AssetFrameView {
         name: name.to_owned(),
@@ -520,16 +522,16 @@ async fn frames_are_told_with_their_verdicts_beside_the_live_tree() {
         serde_json::from_slice::<serde_json::Value>(&ask(address, "GET", path, "").await.body)
             .unwrap()
     };
-    let told = tell().await;
+    let shown = tell().await;
     assert_eq!(
-        told["frames"],
+        shown["frames"],
         serde_json::json!([
             { "name": "base", "alias": null, "parent": null, "static": true, "verdict": "ok", "detail": "" },
             { "name": "arm", "alias": "left arm", "parent": "base", "static": true, "verdict": null, "detail": "" },
         ])
     );
-    assert_eq!(told["tf"], serde_json::json!([]));
-    site.follow_transforms(|_| {
+    assert_eq!(shown["tf"], serde_json::json!([]));
+    site.set_transforms_source(|_| {
         vec![TransformView {
             frame: "arm".to_owned(),
             parent: "base".to_owned(),
@@ -554,7 +556,7 @@ async fn joints(address: SocketAddr) -> Socket {
         .0
 }
 
-/// The next state; pings are answered on the way.
+/// Returns the next state; pings are answered meanwhile.
 async fn state(socket: &mut Socket) -> serde_json::Value {
     loop {
         match within(socket.next()).await.unwrap().unwrap() {
@@ -566,7 +568,7 @@ async fn state(socket: &mut Socket) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn joint_states_are_told_as_they_are() {
+async fn joint_states_are_sent_unchanged() {
     let site = Arc::new(Site::default());
     let address = start(site.clone()).await;
     let mut early = joints(address).await;
@@ -574,39 +576,42 @@ async fn joint_states_are_told_as_they_are() {
         state(&mut early).await,
         serde_json::json!({ "robot": null, "live": false, "stamp": 0.0, "positions": {} })
     );
-    site.hear_joints(
+    site.update_joints(
         None,
         12.5,
         [("hüfte", 0.25), ("knee", f64::NAN)].into_iter(),
     );
-    let told = serde_json::json!({ "robot": null, "live": true, "stamp": 12.5, "positions": { "hüfte": 0.25 } });
-    assert_eq!(state(&mut early).await, told);
-    // Whoever comes later gets the last state at once.
+    let expected = serde_json::json!({ "robot": null, "live": true, "stamp": 12.5, "positions": { "hüfte": 0.25 } });
+    assert_eq!(state(&mut early).await, expected);
+    // A later client gets the last state at once.
     let mut late = joints(address).await;
-    assert_eq!(state(&mut late).await, told);
-    site.hear_joints(None, 13.0, [("knee", -1.0)].into_iter());
-    let told = serde_json::json!({ "hüfte": 0.25, "knee": -1.0 });
+    assert_eq!(state(&mut late).await, expected);
+    site.update_joints(None, 13.0, [("knee", -1.0)].into_iter());
+    let expected = serde_json::json!({ "hüfte": 0.25, "knee": -1.0 });
     assert_eq!(
         (
             &state(&mut early).await["positions"],
             &state(&mut late).await["positions"]
         ),
-        (&told, &told)
+        (&expected, &expected)
     );
-    site.end_joints(None);
+    site.stop_joints(None);
     let last = state(&mut early).await;
-    assert_eq!((&last["live"], &last["positions"]), (&false.into(), &told));
+    assert_eq!(
+        (&last["live"], &last["positions"]),
+        (&false.into(), &expected)
+    );
 }
 
 #[tokio::test]
-async fn a_slow_reader_gets_the_newest_and_slows_nobody() {
+async fn a_slow_client_gets_the_newest_state_and_blocks_no_one() {
     let site = Arc::new(Site::default());
     let address = start(site.clone()).await;
     let (mut slow, mut quick) = (joints(address).await, joints(address).await);
     let mut seen = 0;
     for n in 0..100 {
-        // Never waits, whoever reads.
-        site.hear_joints(None, f64::from(n), [("hip", f64::from(n))].into_iter());
+        // Never waits, however slow the client.
+        site.update_joints(None, f64::from(n), [("hip", f64::from(n))].into_iter());
         while state(&mut quick).await["stamp"] != f64::from(n) {}
         seen += 1;
     }
@@ -615,7 +620,7 @@ async fn a_slow_reader_gets_the_newest_and_slows_nobody() {
     while stamps.last() != Some(&99.0) {
         stamps.push(state(&mut slow).await["stamp"].as_f64().unwrap());
     }
-    // A few were under way before it was known to be slow; between those and the newest there is
+    // A few were in flight before it was known to be slow; between those and the newest there are
     // none.
     assert!(stamps.len() <= 5 && stamps.is_sorted(), "{stamps:?}");
 }
@@ -644,7 +649,7 @@ async fn pages_from_elsewhere_get_no_joint_states() {
 }
 
 #[tokio::test]
-async fn what_clients_say_is_bounded_and_means_nothing() {
+async fn client_messages_are_bounded_and_ignored() {
     use futures::SinkExt;
     let site = Arc::new(Site::default());
     let address = start(site.clone()).await;
@@ -654,13 +659,13 @@ async fn what_clients_say_is_bounded_and_means_nothing() {
         .send(Message::text("{\"positions\":{\"hip\":9}}"))
         .await
         .unwrap();
-    site.hear_joints(None, 1.0, [("hip", 0.5)].into_iter());
+    site.update_joints(None, 1.0, [("hip", 0.5)].into_iter());
     assert_eq!(state(&mut socket).await["positions"]["hip"], 0.5);
     socket
         .send(Message::binary(vec![0; 100_000]))
         .await
         .unwrap();
-    // The server ends it, by whichever way the end is noticed.
+    // The server ends it; the client may notice in several ways.
     let ended = async {
         while let Some(Ok(message)) = socket.next().await
             && !message.is_close()
@@ -673,14 +678,14 @@ async fn what_clients_say_is_bounded_and_means_nothing() {
 async fn one_client_too_many_takes_the_place_of_the_first() {
     let address = start(Arc::new(Site::default())).await;
     let mut sockets = Vec::new();
-    for _ in 0..=MOST_CLIENTS {
+    for _ in 0..=MAX_STREAM_CLIENTS {
         sockets.push(joints(address).await);
     }
     within(async { while let Some(Ok(_)) = sockets[0].next().await {} }).await;
     state(sockets.last_mut().unwrap()).await;
 
     let mut streams = Vec::new();
-    for _ in 0..=MOST_CLIENTS {
+    for _ in 0..=MAX_STREAM_CLIENTS {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream
             .write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -699,7 +704,7 @@ async fn one_client_too_many_takes_the_place_of_the_first() {
 }
 
 #[tokio::test]
-async fn events_are_told_as_they_happen() {
+async fn events_are_sent_as_they_happen() {
     let site = Arc::new(Site::default());
     let address = start(site.clone()).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -708,13 +713,13 @@ async fn events_are_told_as_they_happen() {
         .await
         .unwrap();
     let mut lines = BufReader::new(stream).lines();
-    let mut told = false;
+    let mut is_connected = false;
     let mut seen = Vec::new();
     while let Some(line) = lines.next_line().await.unwrap() {
-        // The first event says that the listener is there.
-        if line == "event: resync" && !told {
-            site.tell("revision", &serde_json::json!({ "robot": "arm" }));
-            told = true;
+        // The first event proves that the listener is connected.
+        if line == "event: resync" && !is_connected {
+            site.publish("revision", &serde_json::json!({ "robot": "arm" }));
+            is_connected = true;
         }
         seen.push(line);
         if seen.iter().any(|line| line.contains("\"arm\"")) {
@@ -749,7 +754,7 @@ async fn a_taken_port_is_named_with_the_parameter() {
     );
 }
 
-/// The arm of a conversion, shown.
+/// Returns a site with a converted arm, and its entry.
 fn converted(folder: &Path) -> (Arc<Site>, std::path::PathBuf) {
     use urdf_usd_convert::{Context, Job, Source, convert};
     let text = "<robot name='arm'><link name='a'/><link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' \
@@ -771,7 +776,7 @@ fn converted(folder: &Path) -> (Arc<Site>, std::path::PathBuf) {
     (site, report.directory)
 }
 
-/// Asks with a body; the status, and what is answered.
+/// Sends a request with a body; returns the status and the response.
 async fn change(
     address: SocketAddr,
     method: &str,
@@ -822,7 +827,7 @@ async fn poses_are_stored_and_deleted() {
     let at = poses().await["poses"][0]["joints"]["j"].as_f64().unwrap();
     assert!((at - 0.5).abs() < 1e-6, "{at}");
     assert!(directory.join("arm.poses.usda").is_file());
-    // What is no pose gives the field that is wrong, or none.
+    // An invalid pose is rejected with the field that is wrong, if it is one.
     for (body, status, field) in [
         (r#"{"name": " ", "joints": {"j": 0}}"#, 422, Some("name")),
         (r#"{"name": "a", "joints": {"k": 0}}"#, 422, None),
@@ -875,25 +880,25 @@ async fn poses_are_stored_and_deleted() {
     );
 }
 
-/// Here, by a service, on the command line.
+/// Changes through this server, a service, and the command line.
 #[tokio::test]
-async fn poses_are_told_whoever_changes_them() {
+async fn every_change_of_poses_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (site, directory) = converted(folder.path());
     let mut events = site.events();
     let address = start(site).await;
-    let mut told = async || {
+    let mut await_event = async || {
         let event = within(events.recv()).await.unwrap();
         assert_eq!(
             (event.kind, &*event.data),
             ("poses", r#"{"key":"arm","robot":"arm"}"#)
         );
-        // One change may be seen as two.
+        // One change may be reported twice.
         tokio::time::sleep(Duration::from_millis(600)).await;
         while events.try_recv().is_ok() {}
     };
-    // Once, since they may have changed before they were watched.
-    told().await;
+    // Once, since they may have changed before the watch started.
+    await_event().await;
     let body = r#"{"name": "up", "joints": {"j": 0.5}}"#;
     assert_eq!(
         change(address, "POST", "/api/poses/arm", JSON, body)
@@ -901,19 +906,19 @@ async fn poses_are_told_whoever_changes_them() {
             .0,
         200
     );
-    told().await;
+    await_event().await;
     let entry = directory.join("arm.usda");
     let at = |poses: &urdf_usd_isaac::poses::Poses<'_>| {
         Ok(BTreeMap::from([(poses.joint("j").unwrap(), vec![0.25])]))
     };
     urdf_usd_isaac::poses::stored::store(&entry, "down", None, at).unwrap();
-    told().await;
+    await_event().await;
     urdf_usd_isaac::poses::stored::delete(&entry, "up", None).unwrap();
-    told().await;
+    await_event().await;
 }
 
 #[tokio::test]
-async fn nobody_from_elsewhere_changes_poses() {
+async fn other_origins_cannot_change_poses() {
     let folder = tempfile::tempdir().unwrap();
     let (site, directory) = converted(folder.path());
     let address = start(site.clone()).await;
@@ -923,7 +928,7 @@ async fn nobody_from_elsewhere_changes_poses() {
         (format!("{JSON}Origin: http://evil.example\r\n"), 403),
         (format!("{JSON}Origin: null\r\n"), 403),
         (format!("{JSON}{own}Sec-Fetch-Site: cross-site\r\n"), 403),
-        // What a form can send without asking.
+        // A request that a form can send without a preflight.
         (format!("Content-Type: text/plain\r\n{own}"), 415),
         (own.clone(), 415),
     ] {
@@ -945,18 +950,18 @@ async fn nobody_from_elsewhere_changes_poses() {
             .head
             .contains("access-control-allow")
     );
-    // Reached from other machines, unless that is wanted.
+    // A server that other machines can reach needs permission for changes.
     for (allowed, status) in [(false, 403), (true, 200)] {
         let server = Server::bind("0.0.0.0:0".parse().unwrap())
             .await
             .unwrap()
-            .letting_write(allowed);
+            .allow_writing(allowed);
         let port = server.address().port();
         tokio::spawn(server.serve_with(site.clone(), Page::best()));
         let address = SocketAddr::new(ANY.ip(), port);
-        let told = get(address, "/api/poses/arm", "localhost").await.2;
-        let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
-        assert_eq!(told["locked"].is_null(), allowed, "{told}");
+        let listed = get(address, "/api/poses/arm", "localhost").await.2;
+        let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap();
+        assert_eq!(listed["locked"].is_null(), allowed, "{listed}");
         assert_eq!(
             change(address, "POST", "/api/poses/arm", JSON, body)
                 .await
@@ -971,11 +976,11 @@ async fn nobody_from_elsewhere_changes_poses() {
 async fn an_asset_without_usd_has_no_place_for_poses() {
     let folder = tempfile::tempdir().unwrap();
     let address = start(arm(folder.path())).await;
-    let told: serde_json::Value =
+    let body: serde_json::Value =
         serde_json::from_slice(&get(address, "/api/poses/arm", "localhost").await.2).unwrap();
     assert!(
-        told["locked"].as_str().unwrap().contains("OpenUSD"),
-        "{told}"
+        body["locked"].as_str().unwrap().contains("OpenUSD"),
+        "{body}"
     );
     assert_eq!(
         change(

@@ -1,9 +1,8 @@
-//! `/api/variants/KEY`: the variant sets of meshes that an asset can be drawn in.
-//! `/variants/KEY?SET=NAME`: the GLB with these variants, made when it is asked for and kept for
-//! whoever asks again.
+//! `/api/variants/KEY`: the mesh variant sets of an asset. `/variants/KEY?SET=NAME`: the GLB with
+//! these variants, rendered on demand and cached.
 //!
-//! One is made at a time, on a thread that may wait. When whoever asked for it is gone, it is
-//! called off.
+//! One GLB is rendered at a time, on a thread that may block. If the client leaves, rendering is
+//! cancelled.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,11 +16,11 @@ use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
-use super::wanted::Wanted;
+use super::selection::Selection;
 use super::{App, media, tagged};
 use urdf_usd_usd_read::{TierSet, VariantChoice};
 
-/// An answer that is not what was asked for: the sentence to show.
+/// An error response with a sentence to show.
 pub(super) struct Refusal(StatusCode, String);
 
 impl IntoResponse for Refusal {
@@ -51,7 +50,7 @@ pub(super) async fn list(
         .into_response())
 }
 
-pub(super) async fn draw(
+pub(super) async fn render(
     State(app): State<Arc<App>>,
     Path(key): Path<String>,
     RawQuery(query): RawQuery,
@@ -59,93 +58,90 @@ pub(super) async fn draw(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let Some(entry) = entry(&app, &key)? else {
-        let message = "This robot has no OpenUSD layers, and so no variants: convert it with the formats usd and glb.";
+        let message = "This robot has no OpenUSD layers and therefore no variants: convert it to the formats usd and glb.";
         return Err(Refusal(StatusCode::NOT_FOUND, message.to_owned()));
     };
     let variants = choices(
         &query.unwrap_or_default(),
         &offered(&app, entry.clone()).await?,
     )?;
-    let (drawings, known) = (app.drawings.clone(), (entry.clone(), variants.clone()));
-    let drawing = match blocking(&app, move || drawings.known(&known.0, &known.1)).await? {
-        Some(drawing) => drawing,
+    let (variant_cache, known) = (app.variant_cache.clone(), (entry.clone(), variants.clone()));
+    let glb = match blocking(&app, move || variant_cache.known(&known.0, &known.1)).await? {
+        Some(glb) => glb,
         None => {
             let failed = |_| {
                 Refusal(
                     StatusCode::SERVICE_UNAVAILABLE,
-                    "The server ends.".to_owned(),
+                    "The server is shutting down.".to_owned(),
                 )
             };
             let turn = app.turn.clone().acquire_owned().await.map_err(failed)?;
-            let (drawings, wanted) = (app.drawings.clone(), Wish::default());
+            let (variant_cache, wanted) = (app.variant_cache.clone(), CancelOnDrop::default());
             let cancelled = wanted.0.clone();
-            // Whose turn it is holds it until the work has ended, whoever waits for it.
+            // The work holds the permit until it has ended, even if the client leaves.
             blocking(&app, move || {
                 let _turn = turn;
-                drawings.draw(&entry, &variants, &cancelled)
+                variant_cache.render(&entry, &variants, &cancelled)
             })
             .await?
         }
     };
-    let tag = HeaderValue::from_str(&format!("\"{}\"", drawing.sha256));
+    let tag = HeaderValue::from_str(&format!("\"{}\"", glb.sha256));
     let tag = tag.map_err(|_| {
         Refusal(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "The drawing has no hash.".to_owned(),
+            "The GLB has no hash.".to_owned(),
         )
     })?;
-    let (mut response, tag) = match Wanted::of(&method, &headers, &tag, drawing.bytes.len() as u64)
-    {
-        Wanted::Nothing(known) => (
-            (StatusCode::NOT_MODIFIED, Body::empty()).into_response(),
-            known,
-        ),
-        // Parts are not given: the whole is, as RFC 9110 allows.
-        Wanted::Whole | Wanted::Part(_) | Wanted::Beyond => (drawing.bytes.into_response(), tag),
-    };
-    tagged(&mut response, media::of("glb.glb"), tag);
+    let (mut response, tag) =
+        match Selection::from_headers(&method, &headers, &tag, glb.bytes.len() as u64) {
+            Selection::NotModified(known) => (
+                (StatusCode::NOT_MODIFIED, Body::empty()).into_response(),
+                known,
+            ),
+            // Always send the whole GLB, as RFC 9110 §14.2 allows.
+            Selection::Whole | Selection::Part(_) | Selection::Unsatisfiable => {
+                (glb.bytes.into_response(), tag)
+            }
+        };
+    tagged(&mut response, media::type_of("glb.glb"), tag);
     Ok(response)
 }
 
-/// Somebody waits for a drawing, until this is dropped.
+/// Cancels rendering when it is dropped.
 #[derive(Default)]
-struct Wish(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Wish {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// The entry layer of a robot's asset, if it has one.
+/// Returns the entry layer of a robot's asset, if it has one.
 fn entry(app: &App, key: &str) -> Result<Option<PathBuf>, Refusal> {
-    let none = || {
-        Refusal(
-            StatusCode::NOT_FOUND,
-            "There is no such robot here.".to_owned(),
-        )
-    };
+    let none = || Refusal(StatusCode::NOT_FOUND, "No such robot.".to_owned());
     Ok(app.site.robot(key).ok_or_else(none)?.entry())
 }
 
 async fn offered(app: &App, entry: PathBuf) -> Result<Vec<TierSet>, Refusal> {
-    let drawings = app.drawings.clone();
-    blocking(app, move || drawings.offered(&entry)).await
+    let variant_cache = app.variant_cache.clone();
+    blocking(app, move || variant_cache.offered(&entry)).await
 }
 
-/// The variants that a query names: each of a set that is offered, at most one of each, in the
-/// order of the sets.
+/// Parses the variants in a query: of the offered sets, at most one of each, in the order of the
+/// sets.
 fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refusal> {
-    let there = || match offered {
-        [] => "this asset has none to choose from".to_owned(),
+    let hint = || match offered {
+        [] => "this asset has no variant sets".to_owned(),
         sets => {
             let sets = sets
                 .iter()
                 .map(|TierSet { set, variants }| format!("{set}={}", variants.join("|")));
-            format!("there is {}", sets.collect::<Vec<_>>().join(", "))
+            format!("choose from {}", sets.collect::<Vec<_>>().join(", "))
         }
     };
-    let wrong = |status, what: String| Refusal(status, format!("{what}; {}.", there()));
+    let wrong = |status, what: String| Refusal(status, format!("{what}; {}.", hint()));
     let mut chosen: Vec<Option<&str>> = vec![None; offered.len()];
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let decoded = percent_decode_str(pair).decode_utf8();
@@ -153,7 +149,7 @@ fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refus
         let Some((set, name)) = parts else {
             return Err(wrong(
                 StatusCode::BAD_REQUEST,
-                format!("{pair:?} is no SET=NAME"),
+                format!("{pair:?} is not SET=NAME"),
             ));
         };
         let Some((tiers, place)) = offered
@@ -163,7 +159,7 @@ fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refus
         else {
             return Err(wrong(
                 StatusCode::NOT_FOUND,
-                format!("There is no variant set {set:?} of meshes here"),
+                format!("The asset has no mesh variant set {set:?}"),
             ));
         };
         let Some(name) = tiers.variants.iter().find(|known| *known == name) else {
@@ -175,7 +171,7 @@ fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refus
         if place.replace(name).is_some() {
             return Err(wrong(
                 StatusCode::BAD_REQUEST,
-                format!("The set {set} is named twice"),
+                format!("The set {set} is given twice"),
             ));
         }
     }
@@ -190,13 +186,13 @@ fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refus
     if variants.is_empty() {
         return Err(wrong(
             StatusCode::BAD_REQUEST,
-            "Name a variant, as in ?visual_representation=mesh_low".to_owned(),
+            "Pass a variant, as in ?visual_representation=mesh_low".to_owned(),
         ));
     }
     Ok(variants)
 }
 
-/// On a thread that may wait for files.
+/// Runs work on a thread that may block on files.
 async fn blocking<T: Send + 'static>(
     app: &App,
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
@@ -245,9 +241,9 @@ mod tests {
             "visual_representation=mesh_high"
         );
         for (query, status, said) in [
-            ("", 400, "Name a variant"),
-            ("visual_representation", 400, "no SET=NAME"),
-            ("%ff=1", 400, "no SET=NAME"),
+            ("", 400, "Pass a variant"),
+            ("visual_representation", 400, "not SET=NAME"),
+            ("%ff=1", 400, "not SET=NAME"),
             (
                 "visual_representation=mesh_low&visual_representation=mesh_low",
                 400,
@@ -270,7 +266,7 @@ mod tests {
             choices("look=red", &[])
                 .unwrap_err()
                 .1
-                .contains("none to choose from")
+                .contains("no variant sets")
         );
     }
 }

@@ -1,5 +1,5 @@
-//! `/` and `/viewer/…`: the 3D viewer as it was built into the program, or in its place a page
-//! without one.
+//! `/` and `/viewer/…`: the embedded 3D viewer, or a plain page if the program was built without
+//! it.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use super::wanted::Wanted;
+use super::selection::Selection;
 use super::{App, media, tagged};
 
-/// What a page may load: its own files and what it makes itself; nothing from elsewhere. Compressed
-/// meshes are decoded by WebAssembly, and textures come out of a GLB as blobs.
+/// Content security policy of the page: its own files and what it creates itself, nothing from
+/// elsewhere. WebAssembly decodes compressed meshes, and textures of a GLB are loaded as blobs.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self' blob:; \
                       img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const INDEX: &str = "index.html";
 
-/// The viewer; empty if it was not built (build.rs says why).
+/// The viewer; empty if it was not built (see build.rs).
 #[derive(RustEmbed)]
 #[folder = "$OUT_DIR/viewer/dist"]
 struct Viewer;
@@ -28,7 +28,7 @@ struct Viewer;
 #[folder = "src/page"]
 struct Plain;
 
-/// Which page is served.
+/// The page that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     Viewer,
@@ -36,7 +36,7 @@ pub(super) enum Page {
 }
 
 impl Page {
-    /// The viewer if there is one.
+    /// Returns the viewer if it is embedded, else the plain page.
     pub(super) fn best() -> Self {
         if Viewer::get(INDEX).is_some() {
             Self::Viewer
@@ -85,18 +85,15 @@ fn answer(page: Page, path: &str, method: &Method, headers: &HeaderMap) -> Respo
         ))
     });
     let Some((data, tag)) = found else {
-        return (
-            StatusCode::NOT_FOUND,
-            "There is no such file in the viewer.\n",
-        )
-            .into_response();
+        return (StatusCode::NOT_FOUND, "No such file in the viewer.\n").into_response();
     };
-    // Ranges are for downloads; of the page there are none.
-    let (body, status, tag) = match Wanted::of(method, headers, &tag, data.len() as u64) {
-        Wanted::Nothing(known) => (Body::empty(), StatusCode::NOT_MODIFIED, known),
-        _ => (Body::from(Bytes::from_owner(data)), StatusCode::OK, tag),
-    };
+    // Ranges are for downloads; files of the page are always sent whole.
+    let (body, status, tag) =
+        match Selection::from_headers(method, headers, &tag, data.len() as u64) {
+            Selection::NotModified(known) => (Body::empty(), StatusCode::NOT_MODIFIED, known),
+            _ => (Body::from(Bytes::from_owner(data)), StatusCode::OK, tag),
+        };
     let mut response = (status, [(header::CONTENT_SECURITY_POLICY, POLICY)], body).into_response();
-    tagged(&mut response, media::of(path), tag);
+    tagged(&mut response, media::type_of(path), tag);
     response
 }

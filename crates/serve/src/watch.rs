@@ -1,7 +1,7 @@
-//! Watches files by watching the folders that they are in, since editors replace a file by renaming
-//! another onto it.
+//! Watches files by watching their folders, since editors replace a file by renaming another onto
+//! it.
 //!
-//! It says which paths may have changed, never what that means.
+//! Reports which paths may have changed, not what that means.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,171 +16,172 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// How long a file has to be quiet before its change is told.
-const QUIET: Duration = Duration::from_millis(200);
-/// How often files are looked at where they can't be watched.
-const POLL: Duration = Duration::from_secs(5);
+/// Duration without events after which a file's change is reported.
+const SETTLE_TIME: Duration = Duration::from_millis(200);
+/// Poll interval for files that can't be watched.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What the watcher tells.
+/// A report of the watcher.
 #[derive(Debug)]
 pub enum Event {
     /// Something may have changed at these paths.
     Changed(Vec<PathBuf>),
-    /// A folder cannot be watched: told once per kind of failure.
-    Trouble(Diagnostic),
+    /// A folder cannot be watched; reported once.
+    Failed(Diagnostic),
 }
 
-/// Watches files until it is dropped.
+/// A watcher of files; stops when it is dropped.
 pub struct Watch {
-    orders: mpsc::Sender<Order>,
+    commands: mpsc::Sender<Command>,
 }
 
-/// What the watching thread is woken by.
-enum Order {
+/// A message to the watching thread.
+enum Command {
     /// Watch these files.
     Set(BTreeSet<PathBuf>),
-    /// The system says that something happened at these paths.
-    Happened(Vec<PathBuf>),
-    /// End.
+    /// The system reports events at these paths.
+    Occurred(Vec<PathBuf>),
+    /// Stop the thread.
     Stop,
 }
 
 impl Watch {
-    /// Starts watching nothing; `events` gets what happens.
+    /// Starts a thread that watches no files yet and sends reports to `events`.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// Fails if the thread can't be started.
     pub fn start(events: UnboundedSender<Event>) -> io::Result<Self> {
-        let (orders, inbox) = mpsc::channel();
-        let happened = orders.clone();
+        let (commands, inbox) = mpsc::channel();
+        let occurred = commands.clone();
         std::thread::Builder::new()
             .name("watch".to_owned())
-            .spawn(move || Worker::new(events, happened).run(&inbox))?;
-        Ok(Self { orders })
+            .spawn(move || Worker::new(events, occurred).run(&inbox))?;
+        Ok(Self { commands })
     }
 
-    /// Watches exactly these files from now on, whether they exist or not. Files that were not
-    /// watched before are told as changed once the watch stands, so that no change falls between
-    /// reading them and watching them.
+    /// Watches exactly these files, whether they exist or not.
+    ///
+    /// Files that were not watched before are reported as changed once they are watched, so that no
+    /// change between reading them and watching them is lost.
     pub fn set(&self, files: BTreeSet<PathBuf>) {
         // The thread lives until this is dropped.
-        let _ = self.orders.send(Order::Set(files));
+        let _ = self.commands.send(Command::Set(files));
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let _ = self.orders.send(Order::Stop);
+        let _ = self.commands.send(Command::Stop);
     }
 }
 
-/// A folder's identity: a new folder of the same name needs a new watch.
+/// Identity of a folder: a new folder of the same name needs a new watch.
 type Identity = (u64, u64);
 
 struct Worker {
     events: UnboundedSender<Event>,
     watcher: Option<RecommendedWatcher>,
     files: BTreeSet<PathBuf>,
-    /// Where something happened, and when that is told. What became of a file does not matter: one
-    /// that came and went again has changed.
-    happened: BTreeMap<PathBuf, Instant>,
+    /// Paths with events, and when to report them. Every event counts, whatever the final state: a
+    /// file that appeared and vanished has changed.
+    occurred: BTreeMap<PathBuf, Instant>,
     folders: BTreeMap<PathBuf, Identity>,
-    /// Files in folders that could not be watched.
+    /// Files in folders that can't be watched.
     unwatched: Vec<PathBuf>,
-    /// When to look at them again.
+    /// Time of the next poll of these files.
     poll: Instant,
-    complained: bool,
+    has_warned: bool,
 }
 
 impl Worker {
-    fn new(events: UnboundedSender<Event>, happened: mpsc::Sender<Order>) -> Self {
+    fn new(events: UnboundedSender<Event>, occurred: mpsc::Sender<Command>) -> Self {
         let handler = move |result: notify::Result<notify::Event>| {
-            // Where events were lost, every file may have changed.
+            // If events were lost, every file may have changed.
             let paths = match result {
                 Ok(event) if event.kind.is_access() => return,
                 Ok(event) if !event.need_rescan() => event.paths,
                 _ => vec![PathBuf::from("/")],
             };
-            let _ = happened.send(Order::Happened(paths));
+            let _ = occurred.send(Command::Occurred(paths));
         };
         let mut worker = Self {
             events,
             watcher: None,
             files: BTreeSet::new(),
-            happened: BTreeMap::new(),
+            occurred: BTreeMap::new(),
             folders: BTreeMap::new(),
             unwatched: Vec::new(),
             poll: Instant::now(),
-            complained: false,
+            has_warned: false,
         };
         match notify::recommended_watcher(handler) {
             Ok(watcher) => worker.watcher = Some(watcher),
-            Err(error) => worker.complain(None, &error),
+            Err(error) => worker.warn_once(None, &error),
         }
         worker
     }
 
-    fn run(mut self, inbox: &mpsc::Receiver<Order>) {
+    fn run(mut self, inbox: &mpsc::Receiver<Command>) {
         loop {
             let poll = (!self.unwatched.is_empty()).then_some(self.poll);
-            let order = match self.happened.values().copied().chain(poll).min() {
+            let command = match self.occurred.values().copied().chain(poll).min() {
                 Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            match order {
-                Ok(Order::Set(files)) => self.watch(files),
-                Ok(Order::Happened(paths)) => {
-                    let due = Instant::now() + QUIET;
-                    self.happened
+            match command {
+                Ok(Command::Set(files)) => self.watch(files),
+                Ok(Command::Occurred(paths)) => {
+                    let due = Instant::now() + SETTLE_TIME;
+                    self.occurred
                         .extend(paths.into_iter().map(|path| (path, due)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             }
-            self.tell_what_is_due(Instant::now());
+            self.report_due(Instant::now());
         }
     }
 
-    fn tell_what_is_due(&mut self, now: Instant) {
+    fn report_due(&mut self, now: Instant) {
         let due: Vec<PathBuf> = self
-            .happened
+            .occurred
             .extract_if(.., |_, at| *at <= now)
             .map(|(path, _)| path)
             .collect();
         if !due.is_empty() {
-            self.look(&due);
+            self.report_touched(&due);
         }
         if !self.unwatched.is_empty() && self.poll <= now {
-            self.tell(self.unwatched.clone());
-            self.stand();
+            self.report(self.unwatched.clone());
+            self.update_watches();
         }
     }
 
-    fn look(&mut self, paths: &[PathBuf]) {
+    fn report_touched(&mut self, paths: &[PathBuf]) {
         let touched = touched(&self.files, paths);
         if !touched.is_empty() {
-            // A folder may have come, gone or been replaced.
-            self.stand();
-            self.tell(touched);
+            // A folder may have appeared, vanished or been replaced.
+            self.update_watches();
+            self.report(touched);
         }
     }
 
     fn watch(&mut self, files: BTreeSet<PathBuf>) {
         let new: Vec<PathBuf> = files.difference(&self.files).cloned().collect();
         self.files = files;
-        self.stand();
+        self.update_watches();
         if !new.is_empty() {
-            self.tell(new);
+            self.report(new);
         }
     }
 
-    fn tell(&self, paths: Vec<PathBuf>) {
-        // Nobody listens any more when the node ends.
+    fn report(&self, paths: Vec<PathBuf>) {
+        // The receiver is gone only when the node is shutting down.
         let _ = self.events.send(Event::Changed(paths));
     }
 
-    /// Makes the watches what the files need, as the folders stand now.
-    fn stand(&mut self) {
+    /// Updates the watches to the folders that the files need, as they exist now.
+    fn update_watches(&mut self) {
         let mut needed: BTreeMap<PathBuf, (Identity, Vec<PathBuf>)> = BTreeMap::new();
         for file in &self.files {
             if let Some((folder, identity)) = nearest_folder(file) {
@@ -202,12 +203,12 @@ impl Worker {
         for folder in gone {
             self.folders.remove(&folder);
             if let Some(watcher) = &mut self.watcher {
-                // The system may have ended the watch of a removed folder itself.
+                // The system may have removed the watch with the folder.
                 let _ = watcher.unwatch(&folder);
             }
         }
         self.unwatched.clear();
-        self.poll = Instant::now() + POLL;
+        self.poll = Instant::now() + POLL_INTERVAL;
         for (folder, (identity, files)) in needed {
             if self.folders.contains_key(&folder) {
                 continue;
@@ -222,14 +223,14 @@ impl Worker {
                 }
                 Err(error) => {
                     self.unwatched.extend(files);
-                    self.complain(Some(&folder), &error);
+                    self.warn_once(Some(&folder), &error);
                 }
             }
         }
     }
 
-    fn complain(&mut self, folder: Option<&Path>, error: &notify::Error) {
-        if std::mem::replace(&mut self.complained, true) {
+    fn warn_once(&mut self, folder: Option<&Path>, error: &notify::Error) {
+        if std::mem::replace(&mut self.has_warned, true) {
             return;
         }
         let limit = match &error.kind {
@@ -246,12 +247,12 @@ impl Worker {
             }
             _ => None,
         };
-        let poll = POLL.as_secs();
+        let poll = POLL_INTERVAL.as_secs();
         let help = match limit {
             Some(setting) => format!(
-                "changes are noticed within {poll} s instead; raise the limit: sudo sysctl {setting}"
+                "changes are detected by polling every {poll} s; to raise the limit, run sudo sysctl {setting}"
             ),
-            None => format!("changes are noticed within {poll} s instead"),
+            None => format!("changes are detected by polling every {poll} s"),
         };
         let what = folder.map_or_else(
             || "files".to_owned(),
@@ -259,13 +260,14 @@ impl Worker {
         );
         let message = format!("{what} cannot be watched for changes: {error}");
         let place = folder.map_or_else(Place::default, Place::file);
-        let _ = self.events.send(Event::Trouble(
+        let _ = self.events.send(Event::Failed(
             Diagnostic::new(&codes::WATCH, place, message).help(help),
         ));
     }
 }
 
-/// The watched files that a change at `paths` may concern: those files, and those below them.
+/// Returns the watched files that an event at `paths` may concern: those paths, and files below
+/// them.
 fn touched(files: &BTreeSet<PathBuf>, paths: &[PathBuf]) -> Vec<PathBuf> {
     let paths: BTreeSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
     files
@@ -275,8 +277,9 @@ fn touched(files: &BTreeSet<PathBuf>, paths: &[PathBuf]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The folder of a file, or the nearest above it that exists, and its identity.
+/// Returns the nearest existing folder above a file, and its identity.
 fn nearest_folder(file: &Path) -> Option<(PathBuf, Identity)> {
+    // A file's folders may be created later; an event in the nearest existing one reveals that.
     file.ancestors().skip(1).find_map(|folder| {
         let meta = std::fs::metadata(folder)
             .ok()
@@ -291,7 +294,7 @@ mod tests {
     use std::fs;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-    /// Waits until `path` is told as changed.
+    /// Waits until `path` is reported as changed.
     fn await_change(events: &mut UnboundedReceiver<Event>, path: &Path) {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -301,7 +304,7 @@ mod tests {
                 Err(_) => {
                     assert!(
                         Instant::now() < deadline,
-                        "no change of {} was told",
+                        "no change of {} was reported",
                         path.display()
                     );
                     std::thread::sleep(Duration::from_millis(10));
@@ -322,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_replacing_and_removing_are_told() {
+    fn writing_replacing_and_removing_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().canonicalize().unwrap().join("a.stl");
         fs::write(&file, "one").unwrap();
@@ -338,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_at_once_is_told() {
+    fn a_short_lived_file_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().canonicalize().unwrap().join("a.stl");
         fs::write(&file, "one").unwrap();
@@ -351,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_told_when_it_comes_with_its_folders() {
+    fn a_missing_file_is_reported_when_it_appears_with_its_folders() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder
             .path()
@@ -386,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_happens_in_the_folder_is_not_told() {
+    fn other_files_in_the_folder_are_not_reported() {
         let files: BTreeSet<PathBuf> = ["/p/meshes/a.stl", "/p/meshes/sub/b.stl"]
             .iter()
             .map(PathBuf::from)

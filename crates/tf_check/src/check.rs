@@ -1,6 +1,6 @@
-//! Whether the live TF tree holds a frame as the asset declares it (REP-158 §2.7).
+//! Comparison of the live TF tree with the frames that an asset declares (REP-158 §2.7).
 //!
-//! Pure: it compares an asset's frames with what was heard.
+//! Pure functions of the asset's frames and of the messages received.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
@@ -15,25 +15,26 @@ use crate::tf::{Edge, Moment, Topic, Tree, plain};
 use urdf_usd_robot::names::is_identifier;
 use urdf_usd_robot::{JointKind, Pose};
 
-/// How many moments of a moving frame are compared.
-const MOMENTS: usize = 8;
-/// How long before the last one they may have been heard, unless they are among the last [`PROOF`].
+/// Maximum number of moments of a moving frame that are compared.
+const MAX_COMPARED_MOMENTS: usize = 8;
+/// Maximum age of a moment relative to the latest one, unless it is among the last
+/// [`MIN_MOMENTS_OFF`].
 const WINDOW: Duration = Duration::from_secs(2);
-/// At how many moments a frame must be away from where its joint state puts it.
-const PROOF: usize = 3;
-/// How many extra frames are reported.
-const MOST_EXTRA: usize = 200;
+/// Minimum number of moments at which a frame must deviate from the joint states to be off.
+const MIN_MOMENTS_OFF: usize = 3;
+/// Maximum number of extra frames that are reported.
+const MAX_EXTRA: usize = 200;
 
-/// How far TF may be from the asset, and what is not looked at.
+/// Tolerances of the comparison, and frames to ignore.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Metres.
+    /// Maximum position error, in metres.
     pub position: f64,
-    /// Radians.
+    /// Maximum angular error, in radians.
     pub angle: f64,
-    /// How long ago a moving frame may have been heard.
+    /// Maximum age of a moving frame.
     pub timeout: Duration,
-    /// Patterns of frames that are not looked at: `*` stands for any characters, `?` for one.
+    /// Patterns of frames to ignore: `*` matches any characters, `?` matches one.
     pub ignore: Vec<String>,
 }
 
@@ -60,12 +61,13 @@ impl Limits {
     }
 }
 
-/// Whether `text` is what `pattern` says: `*` stands for any characters, `?` for one.
+/// Returns whether `pattern` matches all of `text`: `*` matches any characters, `?` matches one.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
-    // Where the last star was, and what it stood for up to now.
+    // The last star, and the end of its match so far. Backtracking to the last star is enough: an
+    // earlier one could only match what this one can. O(pattern × text), without recursion.
     let mut star = None;
     while let Some(&next) = text.get(t) {
         match pattern.get(p) {
@@ -86,27 +88,27 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     pattern.iter().skip(p).all(|&c| c == '*')
 }
 
-/// How a frame of the running robot stands to the asset.
+/// Verdict on a frame of the running robot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameStatus {
-    /// On no TF topic.
+    /// Not in TF.
     Missing,
-    /// Under another parent.
+    /// Under another parent than in the asset.
     WrongParent,
-    /// On `/tf` where the asset says `/tf_static`, or the other way round.
+    /// On `/tf` but static in the asset, or on `/tf_static` but moving in the asset.
     WrongTopic,
-    /// Not where the asset says.
+    /// Not at the pose that the asset or the joint states give.
     Off,
-    /// Not heard for longer than the timeout.
+    /// Not updated within the timeout.
     Stale,
-    /// In TF but not in the asset.
+    /// Below the robot in TF, but not in the asset.
     Extra,
-    /// As the asset says.
+    /// Matches the asset.
     Ok,
 }
 
 impl FrameStatus {
-    /// All of them.
+    /// All verdicts.
     pub const ALL: [Self; 7] = [
         Self::Missing,
         Self::WrongParent,
@@ -117,7 +119,7 @@ impl FrameStatus {
         Self::Ok,
     ];
 
-    /// Its word, which stays.
+    /// Returns its keyword, which is part of the public contract.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Missing => "missing",
@@ -130,30 +132,31 @@ impl FrameStatus {
         }
     }
 
-    /// Whether the robot and the asset disagree. What others hang on the robot is no fault.
+    /// Returns whether the robot and the asset disagree. Frames that others add to the robot are no
+    /// fault.
     pub fn is_fault(self) -> bool {
         !matches!(self, Self::Ok | Self::Extra)
     }
 }
 
-/// What was found about a frame.
+/// A finding about one frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The frame.
+    /// Name of the frame.
     pub frame: String,
-    /// The status: the field `verdict` of `urdf_usd/msg/FrameVerdict`.
+    /// The verdict: the field `verdict` of `urdf_usd/msg/FrameVerdict`.
     pub verdict: FrameStatus,
-    /// The parent the asset says; `None` for a root.
+    /// The parent in the asset; `None` for a root.
     pub expected_parent: Option<String>,
     /// The parent in TF.
     pub actual_parent: Option<String>,
-    /// The topic the asset says; `None` for a root.
+    /// The topic according to the asset; `None` for a root.
     pub expected_topic: Option<String>,
-    /// The topic it was heard on.
+    /// The topic that it was received on.
     pub actual_topic: Option<String>,
-    /// Metres and radians from where the asset says, where they were compared.
+    /// Position error in metres and angular error in radians, if they were compared.
     pub error: Option<(f64, f64)>,
-    /// The finding in a sentence.
+    /// The finding as a sentence.
     pub detail: String,
 }
 
@@ -172,18 +175,18 @@ impl Finding {
     }
 }
 
-/// What was found about a robot's frames.
+/// The findings about a robot's frames.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrameCheck {
-    /// One for each frame of the asset in its order, or for each asked for; then what TF has beyond
-    /// them.
+    /// One for each frame of the asset, in its order, or for each requested frame; then the extra
+    /// frames of TF.
     pub findings: Vec<Finding>,
-    /// Why, where several findings have one reason.
+    /// Common causes of several findings.
     pub causes: Vec<Cause>,
 }
 
 impl FrameCheck {
-    /// Whether all frames of the asset are as it says.
+    /// Returns whether all frames match the asset.
     pub fn is_ok(&self) -> bool {
         !self
             .findings
@@ -192,9 +195,11 @@ impl FrameCheck {
     }
 }
 
-/// Compares the frames of an asset with what is heard of the robot: those named in `only`, or all
-/// if it is empty, and those that are heard under the robot beyond them. A frame that is asked for
-/// and that the asset does not declare gets a finding too.
+/// Compares the frames of an asset with TF and joint states.
+///
+/// `only` restricts the findings to these frames, including ones that the asset does not declare;
+/// if it is empty, there is a finding for each frame of the asset, and for each further frame below
+/// the robot.
 pub fn check_frames(
     expected: &Expected,
     only: &[String],
@@ -214,6 +219,7 @@ pub fn check_frames(
     let mut observed = snapshot.all();
     let extra = snapshot.extra();
     let mut causes = diagnosis::causes(&snapshot, &mut observed, &extra);
+    // Last, since it makes frames with encoded names missing, which other causes would count.
     causes.extend(diagnosis::encoded_names(&snapshot, &mut observed));
     let mut findings: Vec<Finding> = observed
         .into_iter()
@@ -234,39 +240,39 @@ pub fn check_frames(
     FrameCheck { findings, causes }
 }
 
-/// What TF calls frames whose names in ROS no prim can have, behind a prefix: by their names in the
-/// asset.
+/// Returns the names in TF, by the names in the asset, of frames whose ROS name is not a valid prim
+/// name. `prefix` precedes all names in TF.
 pub(crate) fn aliases<'a>(
     expected: &'a Expected,
     tree: &Tree,
     prefix: &str,
 ) -> HashMap<&'a str, &'a str> {
-    let is_there = |name: &str| {
+    let exists = |name: &str| {
         let name = format!("{prefix}{name}");
         tree.get(&name).is_some() || tree.is_parent(&name)
     };
     let names = expected
         .iter()
         .filter_map(|frame| Some((plain(&frame.id), plain(frame.display_name.as_deref()?))));
-    // A name that a prim can have is one that is shown to people and nothing else.
+    // A valid prim name is only a display name.
     names
-        .filter(|(id, name)| !is_identifier(name) && !is_there(id) && is_there(name))
+        .filter(|(id, name)| !is_identifier(name) && !exists(id) && exists(name))
         .collect()
 }
 
-/// A finding, with what it was made from.
+/// A finding, with the deviation for the diagnosis of causes.
 pub(crate) struct Observation {
     pub(crate) finding: Finding,
     pub(crate) deviation: Option<Deviation>,
 }
 
-/// How a frame that is off is off.
+/// The deviation of a frame that is off.
 pub(crate) enum Deviation {
-    /// It is not where it is fixed, or where its joint can't take it; the same at all moments or
-    /// not.
+    /// The frame is not at its fixed pose, or not within the reach of its joint; `is_constant` if
+    /// the offset is the same at all moments.
     Place { is_constant: bool },
-    /// It is where its joint can take it, but not where the joint state puts it: radians or metres,
-    /// by either.
+    /// The frame is within the reach of its joint, but not at the position (rad or m) of the joint
+    /// state.
     Joint {
         by_tf: f64,
         by_joint_state: f64,
@@ -283,33 +289,33 @@ impl From<Finding> for Observation {
     }
 }
 
-/// What is known of a robot when its frames are checked.
+/// The state that frames are checked against.
 pub(crate) struct Snapshot<'a> {
     pub(crate) expected: &'a Expected,
     pub(crate) heard: &'a Sources<'a>,
     pub(crate) limits: &'a Limits,
     pub(crate) now: Instant,
-    /// What stands in front of every name in TF.
+    /// Prefix of every name in TF.
     pub(crate) prefix: &'a str,
-    /// Frames that TF calls otherwise.
+    /// Names in TF of frames with another name in the asset.
     pub(crate) aliases: &'a HashMap<&'a str, &'a str>,
 }
 
-/// A frame that a joint moves, as it is in TF.
+/// A frame with a joint, as observed in TF.
 struct Moved<'a> {
-    /// Of the frame in the asset.
+    /// Index of the frame in the asset.
     index: usize,
-    /// Of the joint in the asset.
+    /// Index of the joint in the asset.
     number: usize,
     joint: &'a AssetJoint,
     edge: &'a Edge,
-    /// Where what it hangs on in TF is in what it hangs on in the asset.
+    /// Pose of the parent in TF, in the frame of the parent in the asset.
     above: &'a Pose,
-    /// The last moment from another publisher.
+    /// The latest moment from another publisher.
     rival: Option<Moment>,
 }
 
-/// Whether the asset says that a frame moves, in words.
+/// Returns the asset's declaration as a verb phrase.
 fn motion(frame: &AssetFrame) -> &'static str {
     if frame.is_static {
         "does not move"
@@ -323,7 +329,7 @@ impl Snapshot<'_> {
         self.heard.transforms.tree()
     }
 
-    /// What was found about every frame of the asset.
+    /// Checks every frame of the asset.
     pub(crate) fn all(&self) -> Vec<Observation> {
         (0..self.expected.len())
             .filter_map(|index| self.frame(index))
@@ -338,7 +344,7 @@ impl Snapshot<'_> {
         self.aliases.get(plain(id)).copied().unwrap_or(plain(id))
     }
 
-    /// The frame of the asset that has this name in TF.
+    /// Returns the index of the asset's frame with this name in TF.
     fn find(&self, name: &str) -> Option<usize> {
         let name = name.strip_prefix(self.prefix)?;
         let alias = || {
@@ -352,8 +358,8 @@ impl Snapshot<'_> {
             .or_else(|| self.expected.find(alias()?))
     }
 
-    /// The last transform of a frame on a topic, if it still counts: what moves is current or it is
-    /// nothing, if the other topic has the frame too.
+    /// Returns the frame's latest transforms on `/tf` and `/tf_static`. A moving one that is stale
+    /// does not count if the other topic has the frame.
     pub(crate) fn edges(&self, id: &str) -> (Option<&Edge>, Option<&Edge>) {
         let Some(heard) = self.tree().get(&self.name(id)) else {
             return (None, None);
@@ -369,12 +375,12 @@ impl Snapshot<'_> {
         self.now.saturating_duration_since(edge.heard) > self.limits.timeout
     }
 
-    /// Whether a frame is not looked at, by its name or by what the robot calls it.
+    /// Returns whether a frame is ignored, by its name in the asset or in the robot description.
     pub(crate) fn ignores(&self, id: &str, display_name: Option<&str>) -> bool {
         self.limits.ignores(id) || display_name.is_some_and(|name| self.limits.ignores(plain(name)))
     }
 
-    /// Compares the frame of the asset that has this index with the tree.
+    /// Checks the frame with this index.
     pub(crate) fn frame(&self, index: usize) -> Option<Observation> {
         let frame = self.expected.get(index)?;
         Some(self.compare(index, frame))
@@ -386,7 +392,7 @@ impl Snapshot<'_> {
             return Finding::new(
                 id,
                 FrameStatus::Ok,
-                "not looked at: a pattern of frames to ignore fits it",
+                "ignored: it matches a pattern of frames to ignore",
             )
             .into();
         }
@@ -397,8 +403,8 @@ impl Snapshot<'_> {
         }
     }
 
-    /// A root of the robot may hang on anything (`odom`, `map`, `world`) or on nothing, unless the
-    /// asset says what; where it is, and on which topic, is not for the asset to say.
+    /// Checks a root of the robot. It may be under any frame (`odom`, `map`, `world`) or none,
+    /// unless the asset declares a parent; its pose and its topic are free.
     fn root(&self, frame: &AssetFrame, id: &str) -> Finding {
         let parent = frame.parent.as_deref().map(plain);
         let found = Finding {
@@ -413,7 +419,7 @@ impl Snapshot<'_> {
             let (verdict, detail) = if self.tree().is_parent(&self.name(id)) {
                 (
                     FrameStatus::Ok,
-                    "the robot's root, and the root of its tree in TF",
+                    "the robot's root, also the root of its tree in TF",
                 )
             } else {
                 (FrameStatus::Missing, "no transform names this frame")
@@ -433,7 +439,7 @@ impl Snapshot<'_> {
         match parent {
             Some(parent) if !self.is_parent(parent, &edge.parent) => {
                 let detail = format!(
-                    "the robot's root is under {:?}, the asset says {parent:?}",
+                    "the robot's root is under {:?}, while the asset declares {parent:?}",
                     edge.parent
                 );
                 Finding {
@@ -446,31 +452,37 @@ impl Snapshot<'_> {
         }
     }
 
-    /// Whether a parent in TF is the one that the asset says. The ROS root stands for what it hangs
-    /// on: its frame lies there.
-    fn is_parent(&self, says: &str, is: &str) -> bool {
+    /// Returns whether a parent in TF is the one in the asset. The frame of the ROS root coincides
+    /// with the frame that it is under, so either is accepted.
+    fn is_parent(&self, declared: &str, actual: &str) -> bool {
         let context = &self.expected.asset().context;
-        let is_world = context.parent_frame.as_deref().map(plain) == Some(says);
-        is == self.name(says)
-            || is_world && (is == says || context.root.as_deref().map(plain) == Some(is))
+        let is_world = context.parent_frame.as_deref().map(plain) == Some(declared);
+        actual == self.name(declared)
+            || is_world
+                && (actual == declared || context.root.as_deref().map(plain) == Some(actual))
     }
 
-    /// Where what a frame hangs on in TF is in what the asset says that it hangs on, if the two go
-    /// together: they are the same; or the asset says only which body its joint names, and in TF it
-    /// hangs on one of the frames that are rigid in that body, as it does by robot_state_publisher
-    /// where an empty link is between two bodies.
-    fn above(&self, frame: &AssetFrame, says: &str, is: &str) -> Option<Pose> {
-        if self.is_parent(says, is) {
+    /// Returns the pose of the parent in TF relative to the parent in the asset; `None` if they
+    /// don't fit.
+    ///
+    /// They fit if they are the same. They also fit if the joint in the asset names only a body,
+    /// and the parent in TF is a frame that is rigid in that body: robot_state_publisher uses that
+    /// frame if an empty link is between two bodies.
+    fn above(&self, frame: &AssetFrame, declared: &str, actual: &str) -> Option<Pose> {
+        if self.is_parent(declared, actual) {
             return Some(Pose::identity());
         }
-        let (mut at, mut pose) = (self.find(is).filter(|_| frame.is_apart)?, Pose::identity());
+        let (mut at, mut pose) = (
+            self.find(actual).filter(|_| frame.is_apart)?,
+            Pose::identity(),
+        );
         let mut frames_left = self.expected.len();
         loop {
             let between = self.expected.get(at)?;
-            if plain(&between.id) == says {
+            if plain(&between.id) == declared {
                 break;
             }
-            // Frames whose names differ by a leading slash may lead round in a circle.
+            // Names that differ by a leading slash may form a cycle.
             frames_left = frames_left.checked_sub(1)?;
             if between.kind != FrameKind::Frame || !between.is_static {
                 return None;
@@ -483,7 +495,7 @@ impl Snapshot<'_> {
         Some(pose)
     }
 
-    /// What is heard of a frame that the asset has in another.
+    /// Checks a frame with a parent in the asset.
     fn child(&self, index: usize, frame: &AssetFrame, id: &str) -> Observation {
         let parent = frame.parent.as_deref().map_or("", plain);
         let (topic, other) = if frame.is_static {
@@ -518,23 +530,25 @@ impl Snapshot<'_> {
             actual_topic: Some(tree.name(on).to_owned()),
             ..found
         };
-        let (above, rival) = match self.placed(frame, parent, edge) {
-            Ok(placed) => placed,
-            Err(detail) => return found.says(FrameStatus::WrongParent, detail),
+        let (above, rival) = match self.relative_parents(frame, parent, edge) {
+            Ok(parents) => parents,
+            Err(detail) => return found.with_verdict(FrameStatus::WrongParent, detail),
         };
-        // Two topics at once is as wrong as the wrong one: who listens gets one or the other.
+        // Being on both topics is as wrong as being on the wrong one: which transform a listener
+        // gets is undefined.
         if wrong.is_some() {
             let also = if right.is_some() { "also " } else { "" };
             let kind = motion(frame);
-            let (is, says) = (tree.name(other), tree.name(topic));
-            let detail = format!("{also}on {is}, but the asset says that it {kind}: {says}");
-            return found.says(FrameStatus::WrongTopic, detail);
+            let (actual, declared) = (tree.name(other), tree.name(topic));
+            let detail =
+                format!("{also}on {actual}, but the asset declares that it {kind}: {declared}");
+            return found.with_verdict(FrameStatus::WrongTopic, detail);
         }
         if !frame.is_static && self.is_silent(edge) {
             let age = self.now.saturating_duration_since(edge.heard).as_secs_f64();
             let timeout = self.limits.timeout.as_secs_f64();
-            let detail = format!("last heard {age:.1} s ago; the timeout is {timeout} s");
-            return found.says(FrameStatus::Stale, detail);
+            let detail = format!("last received {age:.1} s ago; the timeout is {timeout} s");
+            return found.with_verdict(FrameStatus::Stale, detail);
         }
         let mut observed = match self.expected.joint(frame) {
             _ if frame.is_static => self.fixed(frame, &(above * edge.pose), rival, found),
@@ -549,8 +563,8 @@ impl Snapshot<'_> {
                 };
                 self.moving(moved, found)
             }
-            // Animated, or moved by something that the asset does not describe.
-            None => found.says(
+            // Animated, or moved by a joint that the asset does not describe.
+            None => found.with_verdict(
                 FrameStatus::Ok,
                 "under the right parent, on the right topic".to_owned(),
             ),
@@ -565,27 +579,32 @@ impl Snapshot<'_> {
         observed
     }
 
-    /// Where the parent that is heard of stands in the one that the asset says, and where a second
-    /// publisher has the frame in that, if there is one.
+    /// Returns the pose of the parent in TF relative to the parent in the asset, and the frame's
+    /// moment by a second publisher, if there is one.
     ///
     /// # Errors
-    /// What is wrong if one of them stands in none of its frames.
-    fn placed(
+    /// Returns a finding's detail if one of the two parents does not fit.
+    fn relative_parents(
         &self,
         frame: &AssetFrame,
         parent: &str,
         edge: &Edge,
     ) -> Result<(Pose, Option<Moment>), String> {
-        let above = self
-            .above(frame, parent, &edge.parent)
-            .ok_or_else(|| format!("under {:?}, the asset says {parent:?}", edge.parent))?;
+        let above = self.above(frame, parent, &edge.parent).ok_or_else(|| {
+            format!(
+                "under {:?}, while the asset declares {parent:?}",
+                edge.parent
+            )
+        })?;
         let Some((other, moment)) = edge.rival(self.now, self.limits.timeout) else {
             return Ok((above, None));
         };
-        let of_other = self.above(frame, parent, other).ok_or_else(|| {
-            format!("a second publisher has it under {other:?}, the asset says {parent:?}")
+        let other_above = self.above(frame, parent, other).ok_or_else(|| {
+            format!(
+                "a second publisher puts it under {other:?}, while the asset declares {parent:?}"
+            )
         })?;
-        Ok((above, Some(moment.under(&of_other))))
+        Ok((above, Some(moment.under(&other_above))))
     }
 
     fn fixed(
@@ -602,16 +621,16 @@ impl Snapshot<'_> {
             ..found
         };
         match others.filter(|&others| self.limits.exceeded(others)) {
-            _ if self.limits.exceeded(error) => self.off(error, "where the asset says", found),
+            _ if self.limits.exceeded(error) => self.off(error, "its pose in the asset", found),
             Some(others) => self.off(
                 others,
-                "where the asset says, as a second publisher has it",
+                "its pose in the asset, as published by a second publisher",
                 found,
             ),
             None => {
                 return Finding {
                     verdict: FrameStatus::Ok,
-                    detail: "where the asset says".to_owned(),
+                    detail: "at its pose in the asset".to_owned(),
                     ..found
                 }
                 .into();
@@ -637,8 +656,12 @@ impl Snapshot<'_> {
         }
     }
 
-    /// A frame that a joint moves: it must be where the joint can take it, and where the joint
-    /// state of the same moment puts it.
+    /// Checks a frame with a joint: it must be within the reach of the joint, and at the position
+    /// of the joint state at the same stamp.
+    ///
+    /// The two tests are separate, since the first needs no joint states: projecting the pose onto
+    /// the joint gives its position in TF, and what remains is an error whatever the position is. A
+    /// fault by the second test needs [`MIN_MOMENTS_OFF`] moments.
     fn moving(&self, moved: Moved<'_>, found: Finding) -> Observation {
         let Moved {
             index,
@@ -650,10 +673,15 @@ impl Snapshot<'_> {
         } = moved;
         let newest = edge.heard;
         let is_recent = |(count, moment): &(usize, Moment)| {
-            *count < PROOF || newest.saturating_duration_since(moment.heard) <= WINDOW
+            *count < MIN_MOMENTS_OFF || newest.saturating_duration_since(moment.heard) <= WINDOW
         };
+        // Moments from before the asset was written belong to an older description.
         let counts = |moment: &Moment| moment.heard >= self.expected.since();
-        let moments = edge.moments().take(MOMENTS).enumerate().filter(is_recent);
+        let moments = edge
+            .moments()
+            .take(MAX_COMPARED_MOMENTS)
+            .enumerate()
+            .filter(is_recent);
         let moments = moments.map(|(_, moment)| moment.under(above)).chain(rival);
         let (mut free, mut stated): (Vec<MomentError>, Vec<MomentError>) = (Vec::new(), Vec::new());
         for moment in moments.filter(counts) {
@@ -669,7 +697,8 @@ impl Snapshot<'_> {
                 by_tf,
                 by_joint_state: by_tf,
             });
-            let position = position.filter(|_| edge.is_calm(&moment));
+            // After a reset or a change of publisher, old and new messages may be interleaved.
+            let position = position.filter(|_| edge.is_settled(&moment));
             let bounds = position
                 .and_then(|position| Some((position, self.bounds(number, joint, &moment)?)));
             if let Some((position, bounds)) = bounds {
@@ -685,17 +714,19 @@ impl Snapshot<'_> {
             }
         }
         let exceeded = |away: &&MomentError| self.limits.exceeded(away.error);
+        // Beside the axis of a revolute joint, say, the frame is off whatever the position.
         if let Some(worst) = free.iter().find(exceeded) {
-            let detail = format!("where its joint {:?} can take it", joint.name);
+            let detail = format!("the reach of its joint {:?}", joint.name);
             return self
                 .off(worst.error, &detail, found)
                 .with(Deviation::Place {
                     is_constant: is_constant(&stated, &free),
                 });
         }
+        // The newest moment comes first, so the error reported is the current one.
         let off: Vec<&MomentError> = stated.iter().filter(exceeded).collect();
         if let [first, ..] = off[..]
-            && off.len() >= PROOF
+            && off.len() >= MIN_MOMENTS_OFF
         {
             let (by_tf, at) = (first.by_tf, first.by_joint_state);
             let unit = if joint.kind == JointKind::Prismatic {
@@ -704,7 +735,7 @@ impl Snapshot<'_> {
                 "rad"
             };
             let detail = format!(
-                "where the joint state of the same moment puts it (joint {:?}: TF {} {unit}, joint state {} {unit})",
+                "the pose by the joint state of the same stamp (joint {:?}: TF {} {unit}, joint state {} {unit})",
                 joint.name,
                 short(by_tf),
                 short(at)
@@ -719,11 +750,11 @@ impl Snapshot<'_> {
         let (error, detail) = match (stated.iter().find(|away| !exceeded(away)), free.first()) {
             (Some(away), _) => (
                 Some(away.error),
-                "where the joint state of the same moment puts it",
+                "at the pose by the joint state of the same stamp",
             ),
             (None, Some(away)) => (
                 Some(away.error),
-                "where its joint can take it; no joint state tells of the same moment",
+                "within the reach of its joint; there is no joint state of the same stamp",
             ),
             (None, None) => (None, "under the right parent, on the right topic"),
         };
@@ -736,10 +767,10 @@ impl Snapshot<'_> {
         .into()
     }
 
-    /// What positions a joint may have had at a moment: by its own joint state, or by that of the
-    /// joint that it follows.
+    /// Returns the range of positions that a joint may have had at a moment, by its own joint state
+    /// or by that of the joint that it mimics.
     fn bounds(&self, number: usize, joint: &AssetJoint, moment: &Moment) -> Option<Bounds> {
-        // Without a stamp there is no moment.
+        // A transform without a stamp can't be related to joint states.
         if moment.stamp == 0 {
             return None;
         }
@@ -754,11 +785,11 @@ impl Snapshot<'_> {
                 upper: a.max(b),
             })
         })
-        // Positions beyond all measure leave nothing to compare with.
+        // Multipliers may overflow; an infinite range proves nothing.
         .filter(|bounds| bounds.lower.is_finite() && bounds.upper.is_finite())
     }
 
-    /// What is heard under the robot that the asset does not declare.
+    /// Returns the frames below the robot that the asset does not declare.
     fn extra(&self) -> Vec<Finding> {
         let tree = self.tree();
         let mut names: BTreeSet<&str> = BTreeSet::new();
@@ -776,7 +807,7 @@ impl Snapshot<'_> {
             };
             if !is_known
                 && !self.limits.ignores(name)
-                && names.len() < MOST_EXTRA
+                && names.len() < MAX_EXTRA
                 && is_heard()
                 && names.insert(name)
             {
@@ -789,7 +820,7 @@ impl Snapshot<'_> {
             .collect()
     }
 
-    /// A frame that the asset does not declare.
+    /// Returns a finding for a frame that the asset does not declare.
     fn undeclared(&self, id: &str) -> Finding {
         let id = plain(id);
         match self.tree().get(id).and_then(|heard| heard.newest()) {
@@ -810,7 +841,7 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The ROS root, where it is no body: only if something broadcasts it, as a simulator does.
+    /// Checks the ROS root if it is not a body; only if it is broadcast, as a simulator does.
     fn ros_root(&self) -> Option<Finding> {
         let context = &self.expected.asset().context;
         let id = context
@@ -835,7 +866,7 @@ impl Snapshot<'_> {
 }
 
 impl Finding {
-    fn says(self, verdict: FrameStatus, detail: String) -> Observation {
+    fn with_verdict(self, verdict: FrameStatus, detail: String) -> Observation {
         Observation::from(Self {
             verdict,
             detail,
@@ -852,7 +883,7 @@ impl Finding {
 }
 
 impl Bounds {
-    /// The position within that is nearest to one; turns of whole circles are one position.
+    /// Returns the position in the range that is nearest to `position`, modulo full alternations.
     fn nearest(self, position: f64, kind: JointKind) -> f64 {
         let Self { lower, upper } = self;
         let middle = 0.5 * (lower + upper);
@@ -867,19 +898,23 @@ impl Bounds {
     }
 }
 
-/// How far a frame is from where it should be at a moment.
+/// Deviation of a frame from its expected pose at one moment.
 struct MomentError {
     error: (f64, f64),
-    /// What takes it from where it should be to where it is.
+    /// Transform from the expected to the observed pose.
     offset: Pose,
     by_tf: f64,
     by_joint_state: f64,
 }
 
-/// Whether a frame is away by the same offset at all moments: by its joint states where there are
-/// some.
+/// Returns whether a frame has the same offset at all moments; by the joint states if there are
+/// enough.
 fn is_constant(stated: &[MomentError], free: &[MomentError]) -> bool {
-    let all = if stated.len() >= PROOF { stated } else { free };
+    let all = if stated.len() >= MIN_MOMENTS_OFF {
+        stated
+    } else {
+        free
+    };
     let Some(first) = all.first() else {
         return true;
     };
@@ -890,11 +925,11 @@ fn is_constant(stated: &[MomentError], free: &[MomentError]) -> bool {
     })
 }
 
-/// A camera's optical frame that is in the asset only: who runs the robot without the asset has no
-/// way to broadcast it.
+/// Makes a finding of a camera's optical frame that only the asset has: a robot that runs without
+/// the asset can't broadcast it.
 fn unheard_sensor(expected: Finding) -> Finding {
     let detail =
-        "a camera's own frame: simulators broadcast it, robot_state_publisher does not know it"
+        "a camera's optical frame: simulators broadcast it, while robot_state_publisher does not know it"
             .to_owned();
     Finding {
         verdict: FrameStatus::Ok,
@@ -903,7 +938,7 @@ fn unheard_sensor(expected: Finding) -> Finding {
     }
 }
 
-/// Metres and radians between two poses.
+/// Returns the distance in metres and the angle in radians between two poses.
 pub(crate) fn distance(a: &Pose, b: &Pose) -> (f64, f64) {
     (
         (a.translation.vector - b.translation.vector).norm(),
@@ -911,7 +946,7 @@ pub(crate) fn distance(a: &Pose, b: &Pose) -> (f64, f64) {
     )
 }
 
-/// Four digits that count.
+/// Formats a number with four significant decimals.
 pub(crate) fn short(value: f64) -> String {
     if value == 0.0 || (1e-3..1e4).contains(&value.abs()) {
         format!("{value:.4}")

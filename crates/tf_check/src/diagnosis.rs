@@ -1,4 +1,4 @@
-//! Why frames are not as the asset says, where several findings have one reason.
+//! Diagnosis of common causes of findings.
 
 use std::fmt;
 
@@ -7,42 +7,42 @@ use crate::frames::AssetFrame;
 use crate::live::Live;
 use crate::tf::{Topic, plain};
 
-/// How far a calibration moves a frame at most, in m and rad: what is more is another robot.
-const CALIBRATION: (f64, f64) = (0.05, 0.1);
-/// How many frames must be off by a little before it is a calibration.
-const CALIBRATED: usize = 3;
-/// How many names a sentence lists.
-const MOST_NAMES: usize = 5;
+/// Maximum offset of a frame by calibration, in m and rad: a larger one means another robot.
+const MAX_CALIBRATION: (f64, f64) = (0.05, 0.1);
+/// Minimum number of frames with a small offset for a calibration.
+const MIN_CALIBRATED_FRAMES: usize = 3;
+/// Maximum number of names in a sentence.
+const MAX_NAMES: usize = 5;
 
-/// What may be the matter with many frames at once.
+/// The kind of a common cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CauseKind {
     /// All frames have a prefix in TF.
     FramePrefix,
-    /// The frames are heard on the topics of another namespace.
+    /// The frames are on the topics of another namespace.
     OtherNamespace,
-    /// The frames are those of the revision before.
+    /// The frames are those of the previous revision.
     OlderDescription,
-    /// Nothing is heard on the joint states' topic, so nothing moves frames.
+    /// No joint states are published, so nothing moves frames.
     NoJointStates,
-    /// Joint states come without a stamp, and robot_state_publisher ignores such.
+    /// Joint states have no stamp, so robot_state_publisher ignores them.
     UnstampedJointStates,
-    /// Joints that follow others are moved by nobody.
+    /// Mimic joints are not published.
     UnpublishedMimics,
-    /// Two publishers take turns to publish the same frames or joints.
+    /// Two publishers alternate in publishing the same frames or joints.
     SecondPublisher,
-    /// Static frames are published as if they moved.
+    /// Static frames are published on the topic of moving ones.
     StaticAsMoving,
     /// Many frames are off by small constant offsets.
     Calibration,
-    /// TF and joint states disagree about the position of joints.
+    /// TF and joint states disagree about joint positions.
     JointStates,
-    /// Frames have names that no prim can have.
+    /// Frames have names that are not valid prim names.
     EncodedNames,
 }
 
 impl CauseKind {
-    /// Its word, which stays.
+    /// Returns its keyword, which is part of the public contract.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FramePrefix => "frame_prefix",
@@ -60,12 +60,12 @@ impl CauseKind {
     }
 }
 
-/// A cause of several findings.
+/// A common cause of several findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// Which.
+    /// The kind of cause.
     pub kind: CauseKind,
-    /// In words.
+    /// The explanation as a sentence.
     pub sentence: String,
 }
 
@@ -75,9 +75,10 @@ impl fmt::Display for Cause {
     }
 }
 
-/// That frames have names in TF which no prim can have, and so others in the asset. Whoever looks
-/// one of them up by the other name does not find it, so it is missing; what else is found about it
-/// stays.
+/// Reports frames whose name in TF is not a valid prim name, so that the asset has another one.
+///
+/// A look-up by the other name fails, so such a frame counts as missing unless it has a worse
+/// finding.
 pub(crate) fn encoded_names(
     snapshot: &Snapshot<'_>,
     observed: &mut [Observation],
@@ -95,7 +96,7 @@ pub(crate) fn encoded_names(
             continue;
         }
         names.push(format!("{name:?}"));
-        let known = format!("TF has it as {name:?}, which no prim can be called");
+        let known = format!("TF has it as {name:?}, which is not a valid prim name");
         (finding.verdict, finding.detail) = match finding.verdict {
             FrameStatus::Ok => (FrameStatus::Missing, known),
             other => (other, format!("{known}; {}", finding.detail)),
@@ -104,21 +105,22 @@ pub(crate) fn encoded_names(
     let (count, all) = (names.len(), observed.len());
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let apart = if ok == all {
-        "all are as the asset says".to_owned()
+        "all match the asset".to_owned()
     } else {
-        format!("{ok} of {all} are as the asset says")
+        format!("{ok} of {all} match the asset")
     };
     (count > 0).then(|| Cause {
         kind: CauseKind::EncodedNames,
         sentence: format!(
-            "no prim can be called {}, as the robot calls {count} of its frames, so the asset has other names for them, and so will \
-             simulators; apart from that {apart}; rename these links if both are to have the same names",
+            "{} are not valid prim names ({count} of the robot's frames), so the asset and simulators use other \
+             names; apart from that, {apart}; rename these links to have the same names in both",
             list(&names)
         ),
     })
 }
 
-/// The causes of what was found, the most likely first. Findings that a cause explains say so.
+/// Returns the common causes of the findings, most likely first, and adds an explanation to the
+/// findings.
 pub(crate) fn causes(
     snapshot: &Snapshot<'_>,
     observed: &mut [Observation],
@@ -128,6 +130,7 @@ pub(crate) fn causes(
     let mut add = |kind, sentence: Option<String>| {
         causes.extend(sentence.map(|sentence| Cause { kind, sentence }))
     };
+    // Two publishers may alternate while the frames happen to match at this moment.
     add(CauseKind::SecondPublisher, second_publisher(snapshot));
     if !observed
         .iter()
@@ -144,9 +147,10 @@ pub(crate) fn causes(
     let is_heard_otherwise = prefix.is_some() || is_elsewhere.is_some();
     add(
         CauseKind::FramePrefix,
-        prefix.map(|prefix| tell_prefix(snapshot, observed, &prefix)),
+        prefix.map(|prefix| explain_prefix(snapshot, observed, &prefix)),
     );
     add(CauseKind::OtherNamespace, is_elsewhere);
+    // Either explains all missing frames; further causes would be guesses.
     if is_heard_otherwise {
         return causes;
     }
@@ -154,6 +158,7 @@ pub(crate) fn causes(
         CauseKind::OlderDescription,
         older_description(snapshot, observed, extra),
     );
+    // Joint states can explain only frames that should move.
     if is_unmoved(snapshot, observed) {
         let unstamped = unstamped(snapshot);
         add(
@@ -175,6 +180,7 @@ pub(crate) fn causes(
         static_as_moving(snapshot, observed),
     );
     let calibration = calibration(observed);
+    // A calibration moves frames away from the joint states as well: report it once.
     let is_calibrated = calibration.is_some();
     add(CauseKind::Calibration, calibration);
     add(
@@ -188,7 +194,7 @@ pub(crate) fn causes(
     causes
 }
 
-/// Frames that an asset's user would miss: neither ignored nor a camera's own.
+/// Returns the missing frames, except for ignored ones and optical frames of cameras.
 fn missing<'a>(
     snapshot: &'a Snapshot<'_>,
     observed: &'a [Observation],
@@ -199,12 +205,12 @@ fn missing<'a>(
         .map(|(frame, _)| frame)
 }
 
-fn is_most(part: usize, of: usize) -> bool {
-    part > 0 && 2 * part >= of
+fn is_most(part: usize, whole: usize) -> bool {
+    part > 0 && 2 * part >= whole
 }
 
-/// What stands in front of every frame's name in TF, if most frames are missing and are there with
-/// it.
+/// Returns the prefix of the frames' names in TF, if most frames are missing without it and exist
+/// with it.
 fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
     let missing: Vec<&str> = missing(snapshot, observed)
         .map(|frame| plain(&frame.id))
@@ -213,7 +219,7 @@ fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
         return None;
     }
     let tree = snapshot.tree();
-    // The longest names are the least likely to be another's ending.
+    // Search with the longest names, which are least likely to be the suffix of an unrelated one.
     let mut longest = missing.clone();
     longest.sort_by_key(|id| std::cmp::Reverse(id.len()));
     longest.truncate(3);
@@ -225,15 +231,15 @@ fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
         .collect();
     prefixes.sort_unstable();
     prefixes.dedup();
-    let there = |prefix: &str| {
-        let is_there = |id: &&&str| {
+    let count_present = |prefix: &str| {
+        let exists = |id: &&&str| {
             let name = format!("{prefix}{id}");
             tree.get(&name).is_some() || tree.is_parent(&name)
         };
-        missing.iter().filter(is_there).count()
+        missing.iter().filter(exists).count()
     };
-    // Of many robots with prefixes in one TF each has its own, which is most likely its namespace;
-    // it spares looking at the others.
+    // If many robots share TF, each has its own prefix, usually its namespace: try that first,
+    // which saves counting the others.
     let namespace = snapshot
         .expected
         .asset()
@@ -243,22 +249,22 @@ fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
     let own = prefixes
         .iter()
         .find(|prefix| prefix.trim_matches(['/', '_']) == namespace)
-        .map(|own| (there(own), *own));
+        .map(|own| (count_present(own), *own));
     let own = own.filter(|(count, _)| *count == missing.len());
     let best = || {
         prefixes
             .iter()
             .rev()
-            .map(|prefix| (there(prefix), *prefix))
+            .map(|prefix| (count_present(prefix), *prefix))
             .max_by_key(|(count, _)| *count)
     };
     let (count, prefix) = own.or_else(best)?;
-    // One name that ends like another is no prefix.
+    // A single name with a matching suffix proves no prefix.
     let is_one = missing.len() == 1 && prefix.ends_with('/');
     ((count >= 2 || is_one) && is_most(count, missing.len())).then(|| prefix.to_owned())
 }
 
-fn tell_prefix(snapshot: &Snapshot<'_>, observed: &mut [Observation], prefix: &str) -> String {
+fn explain_prefix(snapshot: &Snapshot<'_>, observed: &mut [Observation], prefix: &str) -> String {
     let aliases = aliases(snapshot.expected, snapshot.tree(), prefix);
     let prefixed = Snapshot {
         prefix,
@@ -286,22 +292,22 @@ fn tell_prefix(snapshot: &Snapshot<'_>, observed: &mut [Observation], prefix: &s
     }
     let all = observed.len();
     let apart = if ok == all {
-        "apart from that all are as the asset says".to_owned()
+        "apart from that, all match the asset".to_owned()
     } else {
-        format!("with it {ok} of {all} are as the asset says")
+        format!("with it, {ok} of {all} match the asset")
     };
     format!(
-        "TF has the frames with the prefix {prefix:?}, as by the parameter frame_prefix of robot_state_publisher; {apart}"
+        "the frames have the prefix {prefix:?} in TF, as set by the parameter frame_prefix of robot_state_publisher; {apart}"
     )
 }
 
-/// Where else most of the missing frames are heard.
+/// Returns an explanation if another namespace has most of the missing frames.
 fn other_namespace(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
     let missing: Vec<&AssetFrame> = missing(snapshot, observed).collect();
     if !is_most(missing.len(), observed.len()) {
         return None;
     }
-    let there = |live: &Live| {
+    let count_present = |live: &Live| {
         missing
             .iter()
             .filter(|frame| live.tree().get(&frame.id).is_some())
@@ -311,13 +317,13 @@ fn other_namespace(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<
         .heard
         .elsewhere
         .iter()
-        .map(|live| (there(live), *live))
+        .map(|live| (count_present(live), *live))
         .max_by_key(|(count, _)| *count)?;
     let topics = snapshot.heard.transforms.topics();
     (is_most(count, missing.len()) && live.topics() != topics).then(|| {
         let other = live.topics();
         format!(
-            "{count} of the {} missing frames are heard on {} and {} instead of {} and {}",
+            "{count} of the {} missing frames are published on {} and {} instead of {} and {}",
             missing.len(),
             other.moving,
             other.fixed,
@@ -327,7 +333,7 @@ fn other_namespace(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<
     })
 }
 
-/// That the robot still runs with the description of the revision before.
+/// Returns an explanation if TF matches the previous revision of the asset.
 fn older_description(
     snapshot: &Snapshot<'_>,
     observed: &[Observation],
@@ -348,10 +354,10 @@ fn older_description(
             .and_then(|index| before.frame(index))
             .map(|observed| observed.finding.verdict);
         match (observed.finding.verdict, verdict) {
-            // It falls silent with either.
+            // A stale frame is stale with either revision.
             (FrameStatus::Stale, _) => {}
-            // It did not exist then; or it was the same then and is missing now, which is another
-            // matter.
+            // A frame that is missing now must not have existed then; otherwise it is missing for
+            // another reason.
             (FrameStatus::Missing, None) => {}
             (_, Some(FrameStatus::Ok)) => proofs += 1,
             _ => return None,
@@ -362,12 +368,12 @@ fn older_description(
         .filter(|finding| previous.find(&finding.frame).is_some())
         .count();
     (proofs > 0).then(|| {
-        "TF is as the asset's previous revision says: the robot's publishers still run with the older description; restart them"
+        "TF matches the asset's previous revision: the robot's publishers still use the older description; restart them"
             .to_owned()
     })
 }
 
-/// Whether frames that should move are not heard.
+/// Returns whether moving frames are missing or stale.
 fn is_unmoved(snapshot: &Snapshot<'_>, observed: &[Observation]) -> bool {
     unmoved(snapshot, observed).next().is_some()
 }
@@ -401,14 +407,15 @@ fn is_recent(snapshot: &Snapshot<'_>, heard: Option<std::time::Instant>) -> bool
 fn no_joint_states(snapshot: &Snapshot<'_>) -> Option<String> {
     let topic = &snapshot.heard.joints.topics().joints;
     (!is_recent(snapshot, snapshot.heard.joints.joints_heard())).then(|| {
-        format!("nothing is heard on {topic} either, which robot_state_publisher moves frames by")
+        format!("nothing is published on {topic}, from which robot_state_publisher computes moving frames")
     })
 }
 
 fn unstamped(snapshot: &Snapshot<'_>) -> Option<String> {
     let topic = &snapshot.heard.joints.topics().joints;
-    is_recent(snapshot, snapshot.heard.joints.joints().unstamped())
-        .then(|| format!("the messages on {topic} have no stamp, and robot_state_publisher moves no frame by such"))
+    is_recent(snapshot, snapshot.heard.joints.joints().unstamped()).then(|| {
+        format!("the messages on {topic} have no stamp, so robot_state_publisher ignores them")
+    })
 }
 
 fn unpublished_mimics(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
@@ -430,11 +437,11 @@ fn unpublished_mimics(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Opti
             && observed.finding.verdict == FrameStatus::Ok
     };
     let joints = unmoved?;
-    let is_untold =
-        |joint: &&str| !is_recent(snapshot, snapshot.heard.joints.joints().heard_of(joint));
-    let untold = if joints.iter().all(is_untold) {
+    let is_unpublished =
+        |joint: &&str| !is_recent(snapshot, snapshot.heard.joints.joints().last_heard(joint));
+    let unpublished = if joints.iter().all(is_unpublished) {
         format!(
-            "; {} does not tell them either",
+            "; {} does not have them either",
             snapshot.heard.joints.topics().joints
         )
     } else {
@@ -442,7 +449,7 @@ fn unpublished_mimics(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Opti
     };
     frames.any(is_moved).then(|| {
         format!(
-            "only joints that follow another are not heard ({}): nobody moves them along{untold}",
+            "only mimic joints are missing ({}): no node publishes their motion{unpublished}",
             list(&joints)
         )
     })
@@ -476,10 +483,10 @@ fn second_publisher(snapshot: &Snapshot<'_>) -> Option<String> {
         .map(|joint| joint.name.as_str())
         .filter(is_contested)
         .collect();
-    let of = |what: &str, names: &[&str], on: &str| {
+    let sentence = |what: &str, names: &[&str], on: &str| {
         (!names.is_empty()).then(|| {
             format!(
-                "two publishers take turns to tell {what} {} on {on}",
+                "two publishers alternate in publishing {what} {} on {on}",
                 list(names)
             )
         })
@@ -488,10 +495,13 @@ fn second_publisher(snapshot: &Snapshot<'_>) -> Option<String> {
         &snapshot.heard.transforms.topics().moving,
         &snapshot.heard.joints.topics().joints,
     );
-    let sentences: Vec<String> = [of("frame", &frames, tf), of("joint", &joints, joint_states)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let sentences: Vec<String> = [
+        sentence("frame", &frames, tf),
+        sentence("joint", &joints, joint_states),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     (!sentences.is_empty()).then(|| format!("{}: stop one of them", sentences.join(", and ")))
 }
 
@@ -508,7 +518,7 @@ fn static_as_moving(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option
     (of_static.len() >= 2 && of_static.iter().all(is_moving)).then(|| {
         let topic = snapshot.tree().name(Topic::Moving);
         format!(
-            "every static frame is told on {topic}, as by a publisher that does not know {}",
+            "every static frame is published on {topic}, as by a publisher that does not know {}",
             snapshot.tree().name(Topic::Static)
         )
     })
@@ -528,16 +538,16 @@ fn calibration(observed: &[Observation]) -> Option<String> {
             return None;
         };
         let (Deviation::Place { is_constant } | Deviation::Joint { is_constant, .. }) = deviation;
-        if !is_constant || position > CALIBRATION.0 || angle > CALIBRATION.1 {
+        if !is_constant || position > MAX_CALIBRATION.0 || angle > MAX_CALIBRATION.1 {
             return None;
         }
         count += 1;
         most = (most.0.max(position), most.1.max(angle));
     }
-    (count >= CALIBRATED).then(|| {
+    (count >= MIN_CALIBRATED_FRAMES).then(|| {
         format!(
-            "{count} frames are off by small constant offsets (up to {} m and {} rad): TF has a calibrated robot, as drivers with a \
-             kinematics calibration do, and the description does not; publish the calibrated description",
+            "{count} frames are off by small constant offsets (up to {} m and {} rad): TF shows a calibrated robot, as drivers with a \
+             kinematics calibration publish it, while the description is not calibrated; publish the calibrated description",
             short(most.0),
             short(most.1)
         )
@@ -580,12 +590,12 @@ fn joint_states(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<Str
 fn list(names: &[&str]) -> String {
     let shown = names
         .iter()
-        .take(MOST_NAMES)
+        .take(MAX_NAMES)
         .copied()
         .collect::<Vec<_>>()
         .join(", ");
-    if names.len() > MOST_NAMES {
-        format!("{shown} and {} more", names.len() - MOST_NAMES)
+    if names.len() > MAX_NAMES {
+        format!("{shown} and {} more", names.len() - MAX_NAMES)
     } else {
         shown
     }

@@ -1,4 +1,4 @@
-//! What an asset says about its frames, ready to be compared with what is heard, again and again.
+//! The frames that an asset declares, prepared for repeated comparison.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -10,24 +10,23 @@ use crate::tf::plain;
 use urdf_usd_robot::kinematics::{Model, ModelError, moved};
 use urdf_usd_robot::{JointKind, Pose};
 
-/// The frames of an asset with their kinematic model. As a slice it is the frames.
+/// The frames of an asset with their kinematic model. Dereferences to the slice of frames.
 #[derive(Clone, Debug)]
 pub struct Expected {
     asset: AssetFrames,
     model: Model,
-    /// Names without a leading slash.
+    /// Index of each frame by its name without a leading slash.
     index: HashMap<String, usize>,
-    /// Since when it holds: moving frames that were heard before were those of an older
-    /// description.
+    /// Start of its validity: moving frames received earlier belong to an older description.
     since: Instant,
     previous: Option<Arc<Self>>,
 }
 
 impl Expected {
-    /// What an asset says that is current since `since`.
+    /// Prepares the frames of an asset that is valid from `since` on.
     ///
     /// # Errors
-    /// If its frames hang on each other, or its joints follow each other, in a circle.
+    /// Returns an error if the frames, or the mimic joints, form a cycle.
     pub fn new(asset: AssetFrames, since: Instant) -> Result<Self, ModelError> {
         let model = asset.model()?;
         let index = asset
@@ -46,8 +45,8 @@ impl Expected {
         })
     }
 
-    /// The same, with what the revision before it said, by which a robot is recognised that still
-    /// runs with the older description.
+    /// Adds the previous revision, by which a robot that still runs with the older description is
+    /// recognised.
     pub fn after(self, previous: Option<Arc<Self>>) -> Self {
         let previous = previous.map(|previous| {
             Arc::new(Self {
@@ -58,17 +57,17 @@ impl Expected {
         Self { previous, ..self }
     }
 
-    /// The asset's frames, joints and context.
+    /// Returns the asset's frames, joints and context.
     pub fn asset(&self) -> &AssetFrames {
         &self.asset
     }
 
-    /// What the revision before said.
+    /// Returns the previous revision.
     pub(crate) fn previous(&self) -> Option<&Self> {
         self.previous.as_deref()
     }
 
-    /// The frame of this name.
+    /// Returns the index of the frame with this name.
     pub fn find(&self, id: &str) -> Option<usize> {
         self.index.get(plain(id)).copied()
     }
@@ -77,19 +76,19 @@ impl Expected {
         self.since
     }
 
-    /// The joint that moves a frame, and its index.
+    /// Returns the joint that moves a frame, and its index.
     pub(crate) fn joint(&self, frame: &AssetFrame) -> Option<(usize, &AssetJoint)> {
         let index = frame.joint?;
         self.asset.joints.get(index).map(|joint| (index, joint))
     }
 
-    /// The joint that a joint follows through all others, the factor and the offset.
+    /// Returns the joint that a mimic joint finally follows, with the multiplier and the offset.
     pub(crate) fn leader(&self, joint: usize) -> Option<(&AssetJoint, f64, f64)> {
         let (leader, multiplier, offset) = self.model.driver(joint)?;
         Some((self.asset.joints.get(leader)?, multiplier, offset))
     }
 
-    /// The pose in its parent of a frame whose joint has one position.
+    /// Returns the pose in its parent of a frame whose joint has one position, in rad or m.
     pub(crate) fn place(&self, frame: usize, position: f64) -> Pose {
         self.model.place(frame, &[position])
     }
@@ -103,8 +102,8 @@ impl Deref for Expected {
     }
 }
 
-/// The position of a joint that brings what it moves nearest to a pose, in radians or metres;
-/// `None` for joints that take more than one, or none.
+/// Projects a pose onto a joint: returns the position, in rad or m, that brings the frame nearest
+/// to it. `None` for joints without exactly one position.
 pub(crate) fn position(joint: &AssetJoint, pose: &Pose) -> Option<f64> {
     let motion = joint.origin.inverse() * pose * joint.tail.inverse();
     match joint.kind {
@@ -117,9 +116,10 @@ pub(crate) fn position(joint: &AssetJoint, pose: &Pose) -> Option<f64> {
     }
 }
 
-/// The pose nearest to `pose` that a joint of more than one position allows: of a planar joint
-/// those in its plane, turned about its normal (as robots of this kind move, though URDF only lets
-/// them slide); of a floating one any.
+/// Projects a pose onto the motion of a joint with several positions.
+///
+/// A planar joint allows poses in its plane, alternated about its normal (as such robots move,
+/// although URDF only lets them slide); a floating joint allows any pose.
 pub(crate) fn nearest(joint: &AssetJoint, pose: &Pose) -> Pose {
     if joint.kind != JointKind::Planar {
         return *pose;

@@ -1,22 +1,23 @@
-//! The TF frames that an asset declares (REP-158 §2.7), as plain data: a reader of assets makes
-//! them, [`Expected`](crate::Expected) takes them.
+//! The TF frames that an asset declares (REP-158 §2.7), as plain data.
+//!
+//! A reader of assets creates them for [`Expected`](crate::Expected).
 
 use nalgebra::{Unit, Vector3};
 
 use urdf_usd_robot::kinematics::{Model, ModelError, ModelFrame, ModelJoint};
 use urdf_usd_robot::{JointKind, Pose};
 
-/// What a TF frame is in the asset.
+/// The kind of prim that declares a TF frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum FrameKind {
     /// A rigid body: an implicit frame.
     Body,
-    /// A prim with RosFrameAPI: an explicit one.
+    /// A prim with RosFrameAPI: an explicit frame.
     Frame,
 }
 
 impl FrameKind {
-    /// Its word.
+    /// Returns its keyword.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Body => "body",
@@ -28,87 +29,80 @@ impl FrameKind {
 /// A TF frame that the asset declares.
 #[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
 pub struct AssetFrame {
-    /// The frame's name: `ros:frame:id` of an explicit one, else the prim's name.
+    /// Name of the frame: `ros:frame:id` of an explicit one, else the prim's name.
     pub id: String,
-    /// What the asset shows to people instead (`displayName`): the robot's own name for it, where a
-    /// prim cannot be called that.
+    /// Name in the robot description (`displayName`), if it is not a valid prim name.
     pub display_name: Option<String>,
-    /// The frame above it; `None` for a root of the robot, unless the asset says what that hangs
-    /// on.
+    /// Parent frame; `None` for a root of the robot, unless the asset declares one.
     pub parent: Option<String>,
-    /// Whether it belongs on `/tf_static`: an explicit static frame, or a body joined by a fixed
-    /// joint or by nothing. Of a root that nothing holds it says nothing.
+    /// Whether it belongs on `/tf_static`: an explicit static frame, or a body on a fixed joint or
+    /// on none. Meaningless for a root.
     pub is_static: bool,
-    /// The pose in `parent` as the asset stands, which is with all joints at zero (in the default
-    /// prim for a root).
+    /// Pose in `parent` with all joints at zero, in metres; for a root, in the default prim.
     pub pose: Pose,
-    /// Body or frame.
+    /// Kind of its prim.
     pub kind: FrameKind,
-    /// Whether it is a sensor's own frame, or a camera's own optical frame, which stands in the
-    /// asset only: a simulator broadcasts it, but no robot_state_publisher.
+    /// Whether it is a sensor's own frame or a camera's optical frame that only the asset has: a
+    /// simulator broadcasts it, robot_state_publisher does not.
     pub from_sensor: bool,
-    /// Whether nothing in the asset holds it: where it is, and on which topic, is for whoever
-    /// localises the robot to say.
+    /// Whether it is a root of the robot: localisation determines its pose and its topic.
     pub is_root: bool,
-    /// Whether it lies in none of the frames of the body that its joint names, as flat bodies do:
-    /// then the asset does not say which of the frames that are rigid in that body it hangs on, and
-    /// `parent` is the body.
+    /// Whether `parent` is only the body of its joint, as with flat bodies: the parent in TF may
+    /// then be any frame that is rigid in that body.
     pub is_apart: bool,
-    /// The joint that moves it in its parent, an index into [`AssetFrames::joints`]; `None` if it
-    /// does not move, or not by a joint.
+    /// Index in [`AssetFrames::joints`] of the joint that moves it in its parent; `None` if no
+    /// joint does.
     pub joint: Option<usize>,
 }
 
 /// A joint of the asset.
 #[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
 pub struct AssetJoint {
-    /// The ROS name: `ros:joint:name`, else the prim's name (§2.10).
+    /// ROS name: `ros:joint:name`, else the prim's name (§2.10).
     pub name: String,
-    /// What motion it allows. A joint of six axes that is none of the others counts as floating.
+    /// Kind of motion. A six-axis joint of no other kind counts as floating.
     pub kind: JointKind,
-    /// The joint's frame in the parent *frame* of the frame that it moves, metres.
+    /// Pose of the joint's frame in the parent of the moved frame, in metres.
     pub origin: Pose,
-    /// The frame that it moves, in what the joint moves.
+    /// Pose of the moved frame in the moving side of the joint.
     pub tail: Pose,
-    /// The axis in the joint's frame (the normal of a plane).
+    /// Axis in the joint's frame; the normal for a planar joint.
     pub axis: Unit<Vector3<f64>>,
-    /// The joint that it follows.
+    /// The joint that it mimics.
     pub mimic: Option<AssetMimic>,
 }
 
-/// How a joint follows another: `position = multiplier · position(joint) + offset`, in radians and
-/// metres.
+/// A mimic relation: `position = multiplier · position(joint) + offset`, in rad and m.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct AssetMimic {
-    /// The joint followed, an index into [`AssetFrames::joints`].
+    /// Index in [`AssetFrames::joints`] of the joint that is followed.
     pub joint: usize,
-    /// Factor.
+    /// Factor of the followed position.
     pub multiplier: f64,
-    /// Radians or metres.
+    /// Offset, in rad or m.
     pub offset: f64,
 }
 
-/// What the asset's outermost RosContextAPI says (§2.1).
+/// The asset's outermost RosContextAPI (§2.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct RosContext {
-    /// The namespace of the robot's TF topics, always with a slash in front: `/robot_1`, or `/` for
-    /// none.
+    /// Absolute namespace of the robot's TF topics: `/robot_1`, or `/` for none.
     pub namespace: String,
-    /// The frame that the robot's root hangs on, if that is authored.
+    /// Parent frame of the robot's root, if it is authored.
     pub parent_frame: Option<String>,
-    /// The ROS domain, if that is authored.
+    /// ROS domain, if it is authored.
     pub domain_id: Option<i32>,
-    /// The ROS root where it is no body and so no frame of the robot: a simulator may broadcast it
-    /// above the robot's roots, no robot_state_publisher does.
+    /// The ROS root if it is not a body, and so not a frame of the robot: a simulator may broadcast
+    /// it above the robot's roots, robot_state_publisher does not.
     pub root: Option<String>,
-    /// The absolute name of the topic that tells joint states, if the asset declares one.
+    /// Absolute name of the joint state topic, if the asset declares one.
     pub joint_states: Option<String>,
 }
 
-/// The TF frames of an asset, and what moves them.
+/// The TF frames of an asset, and the joints that move them.
 #[derive(Clone, Debug, Default, serde::Deserialize, serde::Serialize)]
 pub struct AssetFrames {
-    /// Names and the place of the whole.
+    /// The ROS context of the asset.
     pub context: RosContext,
     /// The frames, in the order of their prims.
     pub frames: Vec<AssetFrame>,
@@ -117,12 +111,11 @@ pub struct AssetFrames {
 }
 
 impl AssetFrames {
-    /// The kinematic model: its frames are [`AssetFrames::frames`], its joints
+    /// Returns the kinematic model, with the frames of [`AssetFrames::frames`] and the joints of
     /// [`AssetFrames::joints`].
     ///
     /// # Errors
-    /// If frames hang on each other, or joints follow each other, in a circle, which assets of
-    /// others may say.
+    /// Returns an error if frames or mimic joints form a cycle, as in a faulty asset of another tool.
     pub fn model(&self) -> Result<Model, ModelError> {
         let index = |id: &str| self.frames.iter().position(|frame| frame.id == id);
         let frame = |frame: &AssetFrame| {

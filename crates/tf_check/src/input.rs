@@ -1,32 +1,32 @@
-//! What is heard of running robots, as whoever hears it hands it over.
+//! Input types: messages as the caller passes them in.
 
-/// A transform of a frame in its parent, as one message on `/tf` or `/tf_static` has many.
+/// A transform of a frame in its parent, as contained in messages on `/tf` and `/tf_static`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transform<'a> {
-    /// The parent frame. A leading slash means nothing.
+    /// The parent frame. A leading slash is ignored.
     pub parent: &'a str,
-    /// The frame. A leading slash means nothing.
+    /// The frame. A leading slash is ignored.
     pub child: &'a str,
-    /// When it holds, in ns of the publisher's clock; 0 if that is not said.
+    /// Time of validity in ns of the publisher's clock; 0 if unknown.
     pub stamp: i64,
-    /// x, y, z of the frame's origin in the parent, metres.
+    /// x, y, z of the frame's origin in the parent, in metres.
     pub translation: [f64; 3],
-    /// x, y, z, w of the quaternion that turns the frame in the parent; of any length but zero.
+    /// Quaternion x, y, z, w of the frame's orientation in the parent; of any length but zero.
     pub rotation: [f64; 4],
 }
 
 /// The positions of joints at one moment: `sensor_msgs/msg/JointState` without velocities and
-/// efforts. Of names and positions in different numbers the common part counts.
+/// efforts. If names and positions differ in number, the common part counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JointPositions<'a> {
-    /// When they hold, in ns of the publisher's clock; 0 if that is not said.
+    /// Time of validity in ns of the publisher's clock; 0 if unknown.
     pub stamp: i64,
-    /// The joints.
+    /// Names of the joints.
     pub names: &'a [String],
-    /// Their positions in the same order, radians or metres.
+    /// Their positions in the same order, in rad or m.
     pub positions: &'a [f64],
 }
 
-/// Who published something: unique while that publisher lives.
+/// Identity of a publisher, unique during its life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublisherId(pub [u8; 16]);

@@ -1,6 +1,6 @@
-//! Joint states: the positions of every joint over the last seconds, by the publishers' clocks.
+//! Joint states: the positions of every joint over the last seconds, by stamp.
 //!
-//! Several publishers may each tell a part of the joints. Its memory is bounded by the number of
+//! Several publishers may each publish a part of the joints. Memory is bounded by the number of
 //! joints.
 
 use std::collections::{HashMap, VecDeque};
@@ -11,55 +11,55 @@ use foldhash::fast::RandomState;
 use crate::input::{JointPositions, PublisherId};
 use crate::stream::{StampOrder, Stream};
 
-/// The most joints that are kept: beyond it, someone is making up names.
-const MOST_JOINTS: usize = 20_000;
-/// The longest name of a joint, in bytes.
-const LONGEST_NAME: usize = 1024;
-/// How long a joint was not heard that makes room where there are too many.
-const FORGOTTEN: Duration = Duration::from_secs(600);
-/// How many positions of a joint are kept.
-const MOST_POSITIONS: usize = 1024;
-/// How far apart they are at least, in ns: so they reach back for seconds whatever the rate.
-const SPACING: u64 = 4_000_000;
-/// How far two positions may be apart, in ns, to say anything about the time between them.
-const LARGEST_GAP: i64 = 150_000_000;
+/// Maximum number of joints, against invented names.
+const MAX_JOINTS: usize = 20_000;
+/// Maximum length of a joint's name, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+/// Time without an update after which a joint is dropped if there are too many.
+const EXPIRY: Duration = Duration::from_secs(600);
+/// Maximum number of positions kept per joint.
+const MAX_POSITIONS: usize = 1024;
+/// Minimum distance of their stamps, in ns: with it they cover four seconds at any rate.
+const MIN_SPACING: u64 = 4_000_000;
+/// Maximum distance of two stamps, in ns, for an interpolation between them.
+const MAX_GAP: i64 = 150_000_000;
 
-/// How long before a transform a joint may have been heard last to be compared with it.
-const SILENCE: Duration = Duration::from_secs(2);
+/// Maximum age of a joint's last update for a comparison with a transform.
+const MAX_SILENCE: Duration = Duration::from_secs(2);
 
-/// The positions of joints.
+/// The positions of all joints.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Joints {
     joints: HashMap<String, Joint, RandomState>,
-    /// When joint states were heard last.
+    /// Time of the last joint states.
     heard: Option<Instant>,
-    /// When joint states without a stamp were heard last.
+    /// Time of the last joint states without a stamp.
     unstamped: Option<Instant>,
-    /// When room was made last.
-    made_room: Option<Instant>,
+    /// Time of the last pruning.
+    last_prune: Option<Instant>,
 }
 
 /// The positions of a joint.
 #[derive(Clone, Debug)]
 struct Joint {
-    /// By stamp, no two with the same.
+    /// Sorted by stamp, without duplicates.
     positions: VecDeque<(i64, f64)>,
     heard: Instant,
     stream: Stream,
 }
 
-/// What positions a joint may have had at a moment.
+/// The range of positions that a joint may have had at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bounds {
-    /// The lowest, radians or metres.
+    /// Lower end, in rad or m.
     pub(crate) lower: f64,
-    /// The highest.
+    /// Upper end, in rad or m.
     pub(crate) upper: f64,
 }
 
 impl Joints {
-    /// Takes in joint states, and tells whether a publisher's clock went back: then what was heard
-    /// before says nothing about what comes ([`Joints::forget_positions`]).
+    /// Adds joint states. Returns whether a publisher's clock was set back, which makes older
+    /// positions incomparable with newer ones (see [`Joints::forget_positions`]).
     pub(crate) fn add(
         &mut self,
         state: &JointPositions<'_>,
@@ -67,8 +67,8 @@ impl Joints {
         now: Instant,
     ) -> bool {
         let stamp = state.stamp;
-        let mut went_back = false;
-        // A publisher of velocities alone gives no positions; of arrays of different lengths the
+        let mut was_reset = false;
+        // A publisher of velocities only sends no positions; if the arrays differ in length, the
         // common part counts.
         for (name, &position) in state.names.iter().zip(state.positions) {
             if !position.is_finite() {
@@ -76,14 +76,14 @@ impl Joints {
             }
             self.heard = Some(now);
             let Some(joint) = self.joints.get_mut(name) else {
-                if self.joints.len() >= MOST_JOINTS
-                    && self.made_room.is_none_or(|at| now >= at + SILENCE)
+                if self.joints.len() >= MAX_JOINTS
+                    && self.last_prune.is_none_or(|at| now >= at + MAX_SILENCE)
                 {
-                    self.made_room = Some(now);
+                    self.last_prune = Some(now);
                     self.joints
-                        .retain(|_, joint| now.saturating_duration_since(joint.heard) < FORGOTTEN);
+                        .retain(|_, joint| now.saturating_duration_since(joint.heard) < EXPIRY);
                 }
-                if self.joints.len() < MOST_JOINTS && name.len() <= LONGEST_NAME {
+                if self.joints.len() < MAX_JOINTS && name.len() <= MAX_NAME_BYTES {
                     let stream = Stream::new(publisher, stamp);
                     let mut joint = Joint {
                         positions: VecDeque::new(),
@@ -98,11 +98,11 @@ impl Joints {
             joint.heard = now;
             match joint.stream.add(publisher, stamp, now) {
                 StampOrder::InOrder => {}
-                // It may be of another life.
+                // It may date from before a reset.
                 StampOrder::Late => continue,
                 StampOrder::NewStart => joint.positions.clear(),
                 StampOrder::ClockReset => {
-                    went_back = true;
+                    was_reset = true;
                     joint.positions.clear();
                 }
             }
@@ -111,7 +111,7 @@ impl Joints {
         if stamp == 0 && !state.positions.is_empty() {
             self.unstamped = Some(now);
         }
-        went_back
+        was_reset
     }
 
     /// Forgets all positions.
@@ -121,43 +121,48 @@ impl Joints {
         }
     }
 
-    /// The position of each joint by its newest stamp.
+    /// Returns the latest position of each joint, by stamp.
     pub(crate) fn newest(&self) -> impl Iterator<Item = (&str, f64)> {
         self.joints
             .iter()
             .filter_map(|(name, joint)| Some((name.as_str(), joint.positions.back()?.1)))
     }
 
-    /// When joint states were heard last.
+    /// Returns the time of the last joint states.
     pub(crate) fn heard(&self) -> Option<Instant> {
         self.heard
     }
 
-    /// When joint states without a stamp were heard last.
+    /// Returns the time of the last joint states without a stamp.
     pub(crate) fn unstamped(&self) -> Option<Instant> {
         self.unstamped
     }
 
-    /// When a joint was heard last.
-    pub(crate) fn heard_of(&self, joint: &str) -> Option<Instant> {
+    /// Returns the time of a joint's last update.
+    pub(crate) fn last_heard(&self, joint: &str) -> Option<Instant> {
         self.joints.get(joint).map(|joint| joint.heard)
     }
 
-    /// Whether two publishers have taken turns to tell a joint within `timeout`.
+    /// Returns whether two publishers of a joint have alternated within `timeout`.
     pub(crate) fn is_contested(&self, joint: &str, now: Instant, timeout: Duration) -> bool {
         self.joints
             .get(joint)
-            .is_some_and(|joint| joint.stream.take_turns(now, timeout))
+            .is_some_and(|joint| joint.stream.is_alternating(now, timeout))
     }
 
-    /// What positions a joint may have had at `stamp` (ns), of which was heard at `heard`: the one
-    /// of that very moment if it was heard, otherwise those between the moments around it and as
-    /// far beyond as it moves from one to the next there. `None` if that can't be told.
+    /// Returns the positions that a joint may have had at `stamp` (ns), for a transform received at
+    /// `heard`; `None` if that is unknown.
+    ///
+    /// For a stamp that was received, the range is that position. Otherwise it spans the two
+    /// positions around the stamp, widened by the largest of the steps between them and to their
+    /// neighbours: a bound for smooth motion, which prefers a missed fault to a false one.
     pub(crate) fn at(&self, joint: &str, stamp: i64, heard: Instant) -> Option<Bounds> {
         let joint = self.joints.get(joint)?;
-        // Of a joint that was silent then, or whose publisher is new, the positions may be those of
-        // another life of the robot.
-        if heard.saturating_duration_since(joint.heard) > SILENCE || !joint.stream.is_calm(heard) {
+        // After a silence, or with a new publisher, the positions may date from another run of the
+        // robot.
+        if heard.saturating_duration_since(joint.heard) > MAX_SILENCE
+            || !joint.stream.is_settled(heard)
+        {
             return None;
         }
         let positions = &joint.positions;
@@ -172,11 +177,11 @@ impl Joints {
         };
         let get = |index: Option<usize>| index.and_then(|index| positions.get(index)).copied();
         let ((from, a), (to, b)) = (get(after.checked_sub(1))?, get(Some(after))?);
-        if to.saturating_sub(from) > LARGEST_GAP {
+        if to.saturating_sub(from) > MAX_GAP {
             return None;
         }
         let step = (b - a).abs();
-        // Where nothing was heard on one side, it may have moved as it does here, and turned.
+        // Without a neighbour on one side, the joint may have moved twice as far there.
         let beyond = |outer: Option<(i64, f64)>, inner: f64| {
             outer.map_or(2.0 * step, |(_, position)| (position - inner).abs())
         };
@@ -205,12 +210,13 @@ impl Joint {
                 let is_near = |index: usize| {
                     self.positions
                         .get(index)
-                        .is_some_and(|(at, _)| stamp.abs_diff(*at) < SPACING)
+                        .is_some_and(|(at, _)| stamp.abs_diff(*at) < MIN_SPACING)
                 };
+                // Denser positions would only shorten the time that is covered.
                 if is_near(after) || after.checked_sub(1).is_some_and(is_near) {
                     return;
                 }
-                if self.positions.len() == MOST_POSITIONS {
+                if self.positions.len() == MAX_POSITIONS {
                     if after == 0 {
                         return;
                     }
@@ -228,7 +234,7 @@ impl Joint {
 pub(crate) mod tests {
     use super::*;
 
-    /// Positions that are not borrowed.
+    /// Owned joint positions.
     pub(crate) struct State {
         pub(crate) stamp: i64,
         pub(crate) names: Vec<String>,
@@ -319,7 +325,7 @@ pub(crate) mod tests {
                 Instant::now(),
             );
         }
-        assert_eq!(joints.joints["j"].positions.len(), MOST_POSITIONS);
+        assert_eq!(joints.joints["j"].positions.len(), MAX_POSITIONS);
     }
 
     #[test]
@@ -340,12 +346,12 @@ pub(crate) mod tests {
         assert_eq!(
             positions,
             [1010, 1020, 1030, 1040],
-            "from the first word of the second on"
+            "from the first message of the second on"
         );
     }
 
     #[test]
-    fn of_a_new_publisher_nothing_counts_for_a_while() {
+    fn comparisons_pause_after_a_new_publisher() {
         let (mut joints, start) = (heard(&[(1000, 0.0)]), Instant::now());
         let other = PublisherId([1; 16]);
         for (at, milliseconds) in [(1010, 0), (3500, 2490), (3520, 2510)] {
@@ -369,7 +375,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_back_is_told_and_no_stamp_is_noted() {
+    fn clock_resets_and_missing_stamps_are_reported() {
         let mut joints = heard(&[(1000, 0.0), (1010, 0.0)]);
         assert!(joints.add(
             &state(400, &[("j", 0.0)]).borrowed(),
@@ -394,25 +400,21 @@ pub(crate) mod tests {
             let names: Vec<String> = (0..100).map(|n| format!("j_{second}_{n}")).collect();
             let positions: Vec<(&str, f64)> =
                 names.iter().map(|name| (name.as_str(), 0.0)).collect();
-            // The first are of long ago when there are too many.
+            // When there are too many, the first are old enough to be dropped.
             joints.add(
                 &state(second, &positions).borrowed(),
                 PublisherId::default(),
                 start + Duration::from_secs(10 * u64::from(second)),
             );
         }
-        assert!(
-            joints.joints.len() <= MOST_JOINTS,
-            "{}",
-            joints.joints.len()
-        );
-        assert!(joints.heard_of("j_599_99").is_some() && joints.heard_of("j_0_0").is_none());
+        assert!(joints.joints.len() <= MAX_JOINTS, "{}", joints.joints.len());
+        assert!(joints.last_heard("j_599_99").is_some() && joints.last_heard("j_0_0").is_none());
         joints.add(
             &state(700, &[("x".repeat(2000).as_str(), 0.0)]).borrowed(),
             PublisherId::default(),
             start,
         );
-        assert!(joints.heard_of(&"x".repeat(2000)).is_none());
+        assert!(joints.last_heard(&"x".repeat(2000)).is_none());
     }
 
     #[test]

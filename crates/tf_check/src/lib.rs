@@ -1,9 +1,8 @@
-//! Compares the frames of an asset with the running robot (REP-158 §2.7): which are missing, under
-//! another parent, on the wrong topic, not where the asset says, or silent; and why, where several
-//! of them have one reason.
+//! Compares the frames of an asset with a running robot (REP-158 §2.7).
 //!
-//! [`Expected`] is what the asset says, [`Live`] what is heard of the robot, and [`check_frames`]
-//! compares the two:
+//! It finds frames that are missing, under another parent, on the wrong topic, at another pose, or
+//! stale, and the common causes of several findings. [`Expected`] holds the frames of the asset,
+//! [`Live`] the messages of the robot, and [`check_frames`] compares the two:
 //!
 //! ```
 //! use std::time::Instant;
@@ -29,7 +28,7 @@
 //! let frames = vec![frame("base", None), frame("tool", Some("base"))];
 //! let expected = Expected::new(AssetFrames { frames, ..AssetFrames::default() }, Instant::now())?;
 //!
-//! // The robot: it says on /tf_static that the tool is 0.3 m above the base.
+//! // The robot: on /tf_static the tool is 0.3 m above the base.
 //! let topics = Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() };
 //! let mut live = Live::new(topics);
 //! let tool = Transform {
@@ -49,12 +48,13 @@
 //! # Ok::<(), urdf_usd_robot::kinematics::ModelError>(())
 //! ```
 //!
-//! Plain data and arithmetic: it knows neither ROS nor USD nor files, and no input makes it panic.
+//! Plain data and arithmetic: it depends neither on ROS nor on USD or files, and no input makes it
+//! panic.
 //!
-//! There are no false positives: frames and joints are compared at one stamp, never at one time of
-//! arrival; where the joint states do not tell the position at that stamp, every position that they
-//! allow counts; what was heard before a clock went back, before another publisher took over, or
-//! before the asset was written, does not count.
+//! It is designed without false positives: frames and joints are compared at the same stamp, never
+//! by time of arrival; if joint states do not give the position at a stamp, every position that
+//! they allow counts; messages from before a clock was set back, before another publisher took
+//! over, or before the asset was written do not count.
 
 #![warn(missing_docs)]
 

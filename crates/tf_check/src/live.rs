@@ -1,4 +1,4 @@
-//! What is heard of running robots in one namespace: transforms and joint states.
+//! Transforms and joint states of running robots in one namespace.
 
 use std::time::Instant;
 
@@ -6,30 +6,30 @@ use crate::input::{JointPositions, PublisherId, Transform};
 use crate::joints::Joints;
 use crate::tf::{Topic, Tree};
 
-/// The topics that are heard together, absolute names.
+/// Absolute names of the topics of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topics {
-    /// Frames that move: `/tf`.
+    /// Moving frames: `/tf`.
     pub moving: String,
-    /// Frames that do not: `/tf_static`.
+    /// Static frames: `/tf_static`.
     pub fixed: String,
     /// Joint states: `/joint_states`.
     pub joints: String,
 }
 
-/// What a robot's asset is compared with. Its transforms and its joint states may be heard in
-/// different namespaces.
+/// The messages that an asset is compared with. Transforms and joint states may come from different
+/// namespaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
-    /// Where its transforms are heard.
+    /// Source of transforms.
     pub transforms: &'a Live,
-    /// Where its joint states are heard.
+    /// Source of joint states.
     pub joints: &'a Live,
-    /// What else is heard, a few at most.
+    /// A few other namespaces, in which a missing robot is looked for.
     pub elsewhere: &'a [&'a Live],
 }
 
-/// What was heard on a namespace's topics.
+/// The state of a namespace's topics.
 #[derive(Clone, Debug)]
 pub struct Live {
     topics: Topics,
@@ -38,7 +38,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Nothing heard yet.
+    /// Creates the state without any message.
     pub fn new(topics: Topics) -> Self {
         Self {
             tree: Tree::new(&*topics.moving, &*topics.fixed),
@@ -47,32 +47,32 @@ impl Live {
         }
     }
 
-    /// The topics.
+    /// Returns the topics.
     pub fn topics(&self) -> &Topics {
         &self.topics
     }
 
-    /// The transforms heard.
+    /// Returns the TF tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// The joint states heard.
+    /// Returns the joint states.
     pub(crate) fn joints(&self) -> &Joints {
         &self.joints
     }
 
-    /// The position of each joint that was heard, as it was told last: radians, metres.
+    /// Returns the latest position of each joint, in rad or m.
     pub fn joint_positions(&self) -> impl Iterator<Item = (&str, f64)> {
         self.joints.newest()
     }
 
-    /// When joint states were heard last.
+    /// Returns the time of the last joint states.
     pub fn joints_heard(&self) -> Option<Instant> {
         self.joints.heard()
     }
 
-    /// Takes in transforms. `now` is when they arrived, by a clock that never goes back.
+    /// Adds transforms. `now` is their time of arrival, by a monotonic clock.
     pub fn add_transforms<'a, T>(
         &mut self,
         topic: Topic,
@@ -85,12 +85,12 @@ impl Live {
         let transforms = transforms.into_iter();
         if self.tree.add(topic, transforms.clone(), publisher, now) {
             self.forget();
-            // What came with the message counts again.
+            // The transforms of this message are from after the reset: add them again.
             self.tree.add(topic, transforms, publisher, now);
         }
     }
 
-    /// Takes in joint states. `now` is when they arrived, by a clock that never goes back.
+    /// Adds joint states. `now` is their time of arrival, by a monotonic clock.
     pub fn add_joint_positions(
         &mut self,
         state: &JointPositions<'_>,
@@ -103,22 +103,24 @@ impl Live {
         }
     }
 
-    /// Takes in who publishes on `/tf_static`, as the ROS graph has it. Whoever starts to listen
-    /// now does not hear what one said that has left; nor does it count here any more. Without ever
-    /// being told, everything heard counts. `now` is by the clock of [`Live::add_transforms`].
+    /// Sets the present publishers of `/tf_static`, as the ROS graph has them.
+    ///
+    /// Transforms of a publisher that has left are dropped, since a new listener would not get them
+    /// either. If this is never called, all transforms count. `now` is by the clock of
+    /// [`Live::add_transforms`].
     pub fn set_static_publishers(&mut self, present: &[PublisherId], now: Instant) {
         self.tree.set_static_publishers(present, now);
     }
 
-    /// Whether a static transform was heard of a publisher that had left, since a message may wait
-    /// to be read while its publisher leaves, or of one that was not told of yet. A
-    /// [`Live::set_static_publishers`] to come forgets it, or keeps it if the publisher is there.
+    /// Returns whether [`Live::set_static_publishers`] should be called again: a static transform
+    /// came from a publisher that had left (its message was still queued) or that the graph has not
+    /// shown yet.
     pub fn is_waiting(&self) -> bool {
         self.tree.is_waiting()
     }
 
-    /// A clock went back: a simulation was reset, or a recording starts again. Stamps from before
-    /// mean other moments than the same stamps from now on.
+    /// Forgets old moments after a clock was set back: a simulation was reset, or a recording
+    /// restarted. Equal stamps from before and after mean different moments.
     fn forget(&mut self) {
         self.tree.forget_moments();
         self.joints.forget_positions();

@@ -1,87 +1,87 @@
-//! Who publishes one thing, a joint or a frame, and whether their clock goes on or began anew.
+//! The publishers of one joint or frame, and detection of clock resets.
 //!
-//! When a simulation is reset or a recording starts again, stamps come a second time and mean other
-//! moments: what was heard before must not be compared with what is heard after. A message that
-//! comes late, or is overtaken, goes back as well and means nothing. What follows tells the two
-//! apart: after a reset several messages of one publisher in a row stay behind what it said before.
-//! A publisher that was not there before may have a clock of its own. Since messages of both lives
-//! may be under way together, nothing counts until [`CALM`] has passed.
+//! If a simulation is reset or a recording restarts, stamps repeat with another meaning: messages
+//! from before must not be compared with those from after. A stamp also goes back if a message is
+//! late or overtaken, which has no meaning. The two are told apart by what follows: after a reset,
+//! several messages in a row of one publisher stay behind its latest stamp. A new publisher may
+//! have a clock of its own. Since messages from before and after may arrive interleaved,
+//! comparisons pause for [`SETTLE_TIME`].
 
 use std::time::{Duration, Instant};
 
 use crate::input::PublisherId;
 
-/// By how much a stamp goes back, in ns, that is no jitter whatever follows, and whoever says it.
-const BEHIND: i64 = 500_000_000;
-/// How many messages of one publisher in a row may stay behind its latest before its clock was set
-/// back. Until then they are left out, so that what is left is of one life: a publisher's own
-/// messages do not overtake each other.
-const LATE: u8 = 4;
-/// How long after a new beginning nothing counts: as long as messages from before may be under way,
-/// and, for a clock that was set back by less than [`BEHIND`], until stamps are beyond all that
-/// were heard before.
-const CALM: Duration = Duration::from_millis(2500);
-/// How often a publisher must come back after another spoke before the two count as taking turns,
-/// and how long it takes from one time to the next at least and at most: when a node is restarted,
-/// messages of both may be under way together for a while.
-const TURNS: u8 = 3;
-const TURN: (Duration, Duration) = (Duration::from_millis(700), Duration::from_secs(5));
+/// Minimum step back of a stamp, in ns, that is a reset by itself, whoever published it.
+const MIN_RESET: i64 = 500_000_000;
+/// Maximum number of messages in a row that count as late. They are dropped, so that the rest
+/// belongs to one run: messages of one publisher do not overtake each other.
+const MAX_LATE: u8 = 4;
+/// Duration of the pause after a new start: as long as old messages may still arrive and, for a
+/// reset by less than [`MIN_RESET`], until new stamps exceed all earlier ones.
+const SETTLE_TIME: Duration = Duration::from_millis(2500);
+/// Minimum number of returns of a publisher for an alternation of two, and the minimum and maximum
+/// time between them. When a node restarts, messages of the old and the new one may be interleaved
+/// for a moment.
+const MIN_ALTERNATIONS: u8 = 3;
+const ALTERNATION_PERIOD: (Duration, Duration) =
+    (Duration::from_millis(700), Duration::from_secs(5));
 
-/// Those who publish one thing.
+/// The state of one joint's or frame's publishers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     publisher: PublisherId,
-    /// The one that spoke before it.
+    /// The publisher before the current one.
     other: Option<PublisherId>,
-    turns: u8,
-    turned: Option<Instant>,
-    /// The latest stamp of the publisher, in ns; 0 without one.
+    alternations: u8,
+    alternated: Option<Instant>,
+    /// Latest stamp of the current publisher, in ns; 0 if it has none.
     latest: i64,
-    /// How many messages in a row were behind it.
+    /// Number of messages in a row behind that stamp.
     behind: u8,
-    /// When it began anew last.
-    began: Option<Instant>,
+    /// Time of the last new start.
+    started: Option<Instant>,
 }
 
-/// How a message's stamp follows those before it.
+/// The relation of a message's stamp to earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StampOrder {
-    /// It goes on.
+    /// In order.
     InOrder,
-    /// It is behind what the publisher said before.
+    /// Behind the publisher's latest stamp.
     Late,
-    /// It is the first of a new beginning.
+    /// The first message of a new start.
     NewStart,
-    /// The same, since the publisher's clock went back far: so did that of everything else that
-    /// runs by it.
+    /// The first message after a far reset of the publisher's clock, which affects everything else
+    /// that uses it.
     ClockReset,
 }
 
 impl Stream {
-    /// The first message.
+    /// Creates the state from the first message.
     pub(crate) fn new(publisher: PublisherId, stamp: i64) -> Self {
         Self {
             publisher,
             other: None,
-            turns: 0,
-            turned: None,
+            alternations: 0,
+            alternated: None,
             latest: stamp,
             behind: 0,
-            began: None,
+            started: None,
         }
     }
 
-    /// Who spoke last.
+    /// Returns the current publisher.
     pub(crate) fn publisher(&self) -> PublisherId {
         self.publisher
     }
 
-    /// Who spoke before.
+    /// Returns the publisher before the current one.
     pub(crate) fn other(&self) -> Option<PublisherId> {
         self.other
     }
 
-    /// Takes in the next message. `stamp` in ns, 0 if it has none; `now`: when it was heard.
+    /// Adds the next message. `stamp` is in ns, 0 if there is none; `now` is the time of
+    /// arrival.
     pub(crate) fn add(&mut self, publisher: PublisherId, stamp: i64, now: Instant) -> StampOrder {
         let (is_same, is_known) = (publisher == self.publisher, self.other == Some(publisher));
         if !is_same {
@@ -90,15 +90,17 @@ impl Stream {
         if stamp == 0 {
             return StampOrder::InOrder;
         }
-        let is_far = self.latest.saturating_sub(stamp) > BEHIND;
+        // Further than any jitter, so it needs no confirmation by later messages.
+        let is_far = self.latest.saturating_sub(stamp) > MIN_RESET;
         let is_late = is_same && !is_far && stamp < self.latest;
-        if is_late && self.behind < LATE {
+        if is_late && self.behind < MAX_LATE {
             self.behind += 1;
             return StampOrder::Late;
         }
         (self.latest, self.behind) = (stamp, 0);
+        // A publisher that was neither the last nor the one before may have a clock of its own.
         if is_late || is_far || !is_same && !is_known {
-            self.began = Some(now);
+            self.started = Some(now);
             return if is_same && is_far {
                 StampOrder::ClockReset
             } else {
@@ -111,34 +113,37 @@ impl Stream {
     fn take_over(&mut self, publisher: PublisherId, now: Instant) {
         if self.other == Some(publisher) {
             match self
-                .turned
-                .map(|turned| now.saturating_duration_since(turned))
+                .alternated
+                .map(|alternated| now.saturating_duration_since(alternated))
             {
-                Some(since) if since < TURN.0 => {}
-                Some(since) if since <= TURN.1 => {
-                    (self.turns, self.turned) = (self.turns.saturating_add(1), Some(now))
+                // Interleaved messages of a restart are no alternation.
+                Some(since) if since < ALTERNATION_PERIOD.0 => {}
+                Some(since) if since <= ALTERNATION_PERIOD.1 => {
+                    (self.alternations, self.alternated) =
+                        (self.alternations.saturating_add(1), Some(now))
                 }
-                _ => (self.turns, self.turned) = (1, Some(now)),
+                _ => (self.alternations, self.alternated) = (1, Some(now)),
             }
         } else {
-            (self.turns, self.turned) = (0, None);
+            (self.alternations, self.alternated) = (0, None);
         }
         self.other = Some(self.publisher);
         self.publisher = publisher;
     }
 
-    /// Whether what was heard at `heard` may be compared with others: not while messages from
-    /// before a new beginning may be among them.
-    pub(crate) fn is_calm(&self, heard: Instant) -> bool {
-        self.began.is_none_or(|began| heard >= began + CALM)
+    /// Returns whether a message received at `heard` may be compared with others: not during the
+    /// pause after a new start.
+    pub(crate) fn is_settled(&self, heard: Instant) -> bool {
+        self.started
+            .is_none_or(|started| heard >= started + SETTLE_TIME)
     }
 
-    /// Whether two have taken turns within `timeout`.
-    pub(crate) fn take_turns(&self, now: Instant, timeout: Duration) -> bool {
-        self.turns >= TURNS
+    /// Returns whether two publishers have alternated within `timeout`.
+    pub(crate) fn is_alternating(&self, now: Instant, timeout: Duration) -> bool {
+        self.alternations >= MIN_ALTERNATIONS
             && self
-                .turned
-                .is_some_and(|turned| now.saturating_duration_since(turned) <= timeout)
+                .alternated
+                .is_some_and(|alternated| now.saturating_duration_since(alternated) <= timeout)
     }
 }
 
@@ -148,7 +153,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// What messages are, of who and when, in ms of their stamps.
+    /// Returns the order of messages, each given by its publisher and its stamp in ms.
     fn orders(messages: &[(u8, i64)]) -> Vec<StampOrder> {
         let (mut stream, now) = (
             Stream::new(PublisherId([1; 16]), 10_000 * MS),
@@ -161,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_or_overtaken_is_no_new_beginning() {
+    fn late_messages_are_no_reset() {
         use StampOrder::{InOrder, Late};
         assert_eq!(
             orders(&[(1, 10_100), (1, 10_000), (1, 10_050), (1, 10_110)]),
             [InOrder, Late, Late, InOrder]
         );
-        // Two sources behind one publisher, one of them 0.2 s behind, again and again.
+        // Two sources behind one publisher, one of them always 0.2 s behind.
         let messages: Vec<(u8, i64)> = (0..20)
             .map(|n| (1, 10_010 + 10 * n - if n % 2 == 0 { 0 } else { 200 }))
             .collect();
@@ -179,12 +184,12 @@ mod tests {
         assert_eq!(
             orders(&[(1, 10_000), (1, 10_000), (1, 0), (1, 10_000)]),
             [InOrder; 4],
-            "a clock that stands still"
+            "a stopped clock"
         );
     }
 
     #[test]
-    fn who_stays_behind_was_set_back_by_however_little() {
+    fn staying_behind_is_a_reset() {
         use StampOrder::{ClockReset, InOrder, Late, NewStart};
         let messages: Vec<(u8, i64)> = (0..6).map(|n| (1, 9_900 + 10 * n)).collect();
         assert_eq!(
@@ -195,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn another_publisher_is_a_new_beginning_once() {
+    fn a_new_publisher_is_a_new_start_once() {
         use StampOrder::{InOrder, NewStart};
         assert_eq!(
             orders(&[(2, 10_010), (1, 10_020), (2, 10_015), (2, 10_030)]),
@@ -209,17 +214,17 @@ mod tests {
     }
 
     #[test]
-    fn after_a_new_beginning_nothing_counts_for_a_while() {
+    fn comparisons_pause_after_a_new_start() {
         let (mut stream, now) = (
             Stream::new(PublisherId([1; 16]), 10_000 * MS),
             Instant::now(),
         );
-        assert!(stream.is_calm(now));
+        assert!(stream.is_settled(now));
         stream.add(PublisherId([2; 16]), 10_010 * MS, now);
         assert!(
-            !stream.is_calm(now - CALM)
-                && !stream.is_calm(now + CALM / 2)
-                && stream.is_calm(now + CALM)
+            !stream.is_settled(now - SETTLE_TIME)
+                && !stream.is_settled(now + SETTLE_TIME / 2)
+                && stream.is_settled(now + SETTLE_TIME)
         );
     }
 
@@ -230,19 +235,19 @@ mod tests {
             Instant::now(),
             Duration::from_secs(1),
         );
-        let mut take_turns = |publishers: &[u8], pause: u64| {
+        let mut is_alternating = |publishers: &[u8], pause: u64| {
             for publisher in publishers {
                 now += Duration::from_millis(pause);
                 stream.add(PublisherId([*publisher; 16]), 0, now);
             }
-            stream.take_turns(now, second)
+            stream.is_alternating(now, second)
         };
-        assert!(!take_turns(&[1, 1, 2, 2, 3, 4], 1000));
+        assert!(!is_alternating(&[1, 1, 2, 2, 3, 4], 1000));
         assert!(
-            !take_turns(&[3, 4, 3, 4, 3, 4, 3, 4], 50),
-            "messages that were under way"
+            !is_alternating(&[3, 4, 3, 4, 3, 4, 3, 4], 50),
+            "messages in flight"
         );
-        assert!(take_turns(&[3, 4, 3, 4], 1000));
-        assert!(!take_turns(&[4, 4], 1000));
+        assert!(is_alternating(&[3, 4, 3, 4], 1000));
+        assert!(!is_alternating(&[4, 4], 1000));
     }
 }

@@ -1,4 +1,4 @@
-//! Every status and every cause, provoked.
+//! Tests that provoke every status and every cause.
 
 mod random_robots;
 
@@ -34,7 +34,7 @@ pub(super) fn only_here(live: &Live) -> Sources<'_> {
     }
 }
 
-/// A transform that is not borrowed.
+/// An owned transform.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub(super) parent: String,
@@ -118,8 +118,8 @@ fn joint(name: &str, kind: JointKind) -> AssetJoint {
     }
 }
 
-/// base → (turn) arm → (slide) hand → tool, and hand → (follow, twice the slide) finger, and arm →
-/// camera.
+/// Returns the asset base → (turn) arm → (slide) hand → tool, and hand → (mimic, twice the slide)
+/// finger, and arm → camera.
 fn asset() -> AssetFrames {
     let mimic = Some(AssetMimic {
         joint: 1,
@@ -151,19 +151,19 @@ fn asset() -> AssetFrames {
     }
 }
 
-/// A transform as it is, to those that are heard.
+/// Maps a true transform to the published ones.
 type Bend = dyn Fn(Said, Topic) -> Vec<(Said, Topic, PublisherId)>;
 
-/// A robot that is heard: what it publishes can be bent.
+/// A simulated robot whose transforms can be falsified.
 struct Player {
     live: Live,
     start: Instant,
-    /// Milliseconds since.
+    /// Milliseconds since the start.
     at: u32,
     asset: AssetFrames,
-    /// Whether joint states are heard.
+    /// Whether joint states are published.
     joints: bool,
-    /// What becomes of each transform.
+    /// The falsification of transforms.
     bend: Box<Bend>,
 }
 
@@ -197,7 +197,7 @@ impl Player {
         [0.8 * (2.0 * t).sin(), slide, 2.0 * slide + 0.01]
     }
 
-    /// Plays for so many milliseconds.
+    /// Plays for the given time, in ms.
     fn play(mut self, milliseconds: u32) -> Self {
         let until = self.at + milliseconds;
         while self.at < until {
@@ -263,7 +263,7 @@ fn kinds(check: &FrameCheck) -> Vec<CauseKind> {
     check.causes.iter().map(|cause| cause.kind).collect()
 }
 
-/// Bends one frame only.
+/// Falsifies one frame only.
 fn only(
     frame: &'static str,
     bend: impl Fn(Said, Topic) -> Vec<(Said, Topic, PublisherId)> + 'static,
@@ -292,7 +292,7 @@ fn an_honest_robot_is_ok() {
     );
     let finger = &check.findings[4];
     assert!(
-        finger.detail.starts_with("where the joint state"),
+        finger.detail.starts_with("at the pose by the joint state"),
         "{finger:?}"
     );
     assert!(finger.error.unwrap().0 < 1e-9);
@@ -323,11 +323,11 @@ fn a_shifted_static_frame_is_off() {
 
 #[test]
 fn the_sign_of_a_quaternion_means_nothing() {
-    let turned = |mut t: Said, topic| {
+    let alternated = |mut t: Said, topic| {
         t.rotation = t.rotation.map(|q| -q);
         vec![(t, topic, ID)]
     };
-    assert_eq!(faults(&Player::bent(turned).play(2000).checked()), []);
+    assert_eq!(faults(&Player::bent(alternated).play(2000).checked()), []);
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn a_frame_on_the_wrong_topic() {
             .detail
             .starts_with("also on /tf,")
     );
-    // It was fixed: what moved is silent.
+    // It was fixed: the old moving transform is stale.
     let mut later = both;
     later.bend = Box::new(|t, topic| vec![(t, topic, ID)]);
     assert_eq!(faults(&later.play(6000).checked()), []);
@@ -436,12 +436,12 @@ fn a_wrong_parent() {
     assert_eq!(faults(&check), [("camera", FrameStatus::WrongParent)]);
     assert_eq!(
         check.findings[5].detail,
-        "under \"base\", the asset says \"arm\""
+        "under \"base\", while the asset declares \"arm\""
     );
 }
 
-/// base → mount, an empty link → (turn) arm: with flat bodies the asset says that the arm hangs on
-/// the base.
+/// Tests the asset base → mount, an empty link → (turn) arm: with flat bodies the asset declares
+/// the base as the arm's parent.
 #[test]
 fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_names() {
     let mount = Pose::from_parts(
@@ -462,7 +462,7 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
         },
     ]);
     flat.frames[1].is_apart = true;
-    // The tool is a body on a fixed joint, which says no more.
+    // The tool is a body on a fixed joint, which fixes its parent.
     flat.frames[3].is_apart = true;
     let plate = mount * Pose::translation(0.05, 0.0, 0.0);
     let checked = |under: &'static str, pose: Pose, asset: &AssetFrames| {
@@ -493,7 +493,7 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
         assert_eq!(faults(&check), [], "{under}");
         let arm = &check.findings[1];
         assert!(
-            arm.detail.starts_with("where the joint state") && arm.error.unwrap().0 < 1e-9,
+            arm.detail.starts_with("at the pose by the joint state") && arm.error.unwrap().0 < 1e-9,
             "{arm:?}"
         );
         assert_eq!(
@@ -506,7 +506,7 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
             (Some("base"), Some(under))
         );
     }
-    // It must be where its joint can take it all the same, and not just anywhere.
+    // It must still be within the reach of its joint.
     assert_eq!(
         faults(&checked("mount", Pose::identity(), &flat)),
         [("arm", FrameStatus::Off)]
@@ -524,7 +524,7 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
     );
 }
 
-/// `/x` hangs on `y`, which hangs on `x`.
+/// Tests `/x` under `y`, which is under `x`.
 #[test]
 fn names_with_and_without_a_slash_may_lead_round_in_a_circle() {
     let mut flat = asset();
@@ -552,7 +552,7 @@ fn names_with_and_without_a_slash_may_lead_round_in_a_circle() {
 }
 
 #[test]
-fn a_frame_that_is_not_told_is_missing_and_one_that_falls_silent_is_stale() {
+fn unpublished_frames_are_missing_and_silent_ones_stale() {
     let check = only("hand", |_, _| vec![]).play(100).checked();
     assert_eq!(faults(&check), [("hand", FrameStatus::Missing)]);
     let mut player = Player::new().play(1000);
@@ -589,7 +589,7 @@ fn joint_states_without_a_stamp_are_named() {
 }
 
 #[test]
-fn mimics_that_nobody_moves_are_named() {
+fn unpublished_mimics_are_named() {
     let check = only("finger", |_, _| vec![]).play(1000).checked();
     assert_eq!(faults(&check), [("finger", FrameStatus::Missing)]);
     assert_eq!(kinds(&check), [CauseKind::UnpublishedMimics]);
@@ -611,7 +611,7 @@ fn a_prefix_is_said_once() {
     assert_eq!(kinds(&check), [CauseKind::FramePrefix]);
     let cause = &check.causes[0].sentence;
     assert!(
-        cause.contains("\"r1/\"") && cause.contains("all are as the asset says"),
+        cause.contains("\"r1/\"") && cause.contains("all match the asset"),
         "{cause}"
     );
     assert!(
@@ -660,7 +660,7 @@ fn names_that_no_prim_can_have_are_said() {
     };
     let player = Player::bent(renamed).play(1000);
     let check = checked(&player, named(), &[]);
-    // What hangs on them is as the asset says, and what it lacks below them is found.
+    // Frames below them match the asset, and missing ones below them are found.
     assert_eq!(
         faults(&check),
         [
@@ -672,7 +672,7 @@ fn names_that_no_prim_can_have_are_said() {
     assert_eq!(kinds(&check), [CauseKind::EncodedNames]);
     let cause = &check.causes[0].sentence;
     assert!(
-        cause.contains("\"r1/arm\", \"r1/camera\"") && cause.contains("all are as the asset says"),
+        cause.contains("\"r1/arm\", \"r1/camera\"") && cause.contains("all match the asset"),
         "{cause}"
     );
     assert!(check.findings[1].detail.contains("\"r1/arm\""), "{check:?}");
@@ -681,7 +681,7 @@ fn names_that_no_prim_can_have_are_said() {
         [check.findings[1].clone()]
     );
 
-    // What else is wrong with them is found.
+    // Other faults of them are found.
     let mut shifted = named();
     shifted.frames[5].pose = Pose::translation(0.4, 0.0, 0.0);
     let check = checked(&player, shifted, &["camera"]);
@@ -691,7 +691,7 @@ fn names_that_no_prim_can_have_are_said() {
         "{check:?}"
     );
 
-    // Either name is ignored, whatever is wrong.
+    // Either name is ignored, whatever the fault.
     for pattern in ["camera", "r1/cam*"] {
         let limits = Limits {
             ignore: vec![pattern.to_owned()],
@@ -710,7 +710,7 @@ fn names_that_no_prim_can_have_are_said() {
         assert!(check.is_ok(), "{pattern}: {check:?}");
     }
 
-    // What is shown to people and could be a prim's name is no alias.
+    // A display name that is a valid prim name is no alias.
     let mut shown = named();
     shown.frames[3].display_name = Some("hand".to_owned());
     let player = Player::bent(|t, topic| {
@@ -726,7 +726,7 @@ fn names_that_no_prim_can_have_are_said() {
         [("tool", FrameStatus::Missing)]
     );
 
-    // Behind a prefix too.
+    // With a prefix too.
     let prefixed = move |t, topic| {
         let mut bent: Vec<(Said, Topic, PublisherId)> = renamed(t, topic);
         for (t, ..) in &mut bent {
@@ -738,18 +738,17 @@ fn names_that_no_prim_can_have_are_said() {
     let check = checked(&Player::bent(prefixed).play(1000), named(), &[]);
     let cause = &check.causes[0];
     assert!(
-        cause.kind == CauseKind::FramePrefix
-            && cause.sentence.contains("all are as the asset says"),
+        cause.kind == CauseKind::FramePrefix && cause.sentence.contains("all match the asset"),
         "{check:?}"
     );
 
-    // A robot that has the asset's names, as in simulation, is as it says.
+    // A robot with the asset's names, as in simulation, matches it.
     let check = checked(&Player::new().play(1000), named(), &[]);
     assert!(check.is_ok() && check.causes.is_empty(), "{check:?}");
 }
 
 #[test]
-fn of_many_robots_with_prefixes_each_has_its_own() {
+fn each_of_many_robots_has_its_own_prefix() {
     let mut player = Player::new();
     for robot in ["r1", "r2", "r3"] {
         player.bend = Box::new(move |mut t, topic| {
@@ -771,7 +770,7 @@ fn of_many_robots_with_prefixes_each_has_its_own() {
             player.now(),
         )
     };
-    // Of equals the first by name, so that it is the same every time.
+    // Among equals the first by name, so that the result is stable.
     for (namespace, prefix) in [
         ("/r1", "r1/"),
         ("/r2", "r2/"),
@@ -803,7 +802,7 @@ fn positions_beyond_all_measure_leave_nothing_to_compare_with() {
     });
     let expected = Expected::new(player.asset.clone(), player.start).expect("a model");
     player.joints = false;
-    // Between two of them the joint may have been anywhere, and no factor takes that anywhere.
+    // Between two of them the joint may have been anywhere, and no factor changes that.
     for n in 0..100 {
         player = player.play(10);
         let position = if n % 2 == 0 { f64::MAX } else { f64::MIN };
@@ -915,7 +914,7 @@ fn an_older_description_is_recognised() {
 
 #[test]
 fn a_second_publisher_is_recognised() {
-    // They are in step, so the moments kept may all be the first one's.
+    // They are in step, so the kept moments may all be the first one's.
     let twice = |t: Said, topic| vec![(t.clone(), topic, ID), (shifted(t, 0.2), topic, OTHER)];
     for name in ["arm", "tool"] {
         let check = only(name, twice).play(3000).checked();
@@ -979,7 +978,7 @@ fn a_calibrated_robot_is_recognised() {
 }
 
 #[test]
-fn what_hangs_on_the_robot_is_extra_and_no_fault() {
+fn frames_added_to_the_robot_are_extra_and_no_fault() {
     let mut player = Player::new().play(500);
     let now = player.now();
     let more = [
@@ -1004,7 +1003,7 @@ fn what_hangs_on_the_robot_is_extra_and_no_fault() {
     };
     let check = check_frames(&expected, &[], &only_here(&player.live), &limits, now);
     assert_eq!(faults(&check), []);
-    assert!(check.findings[3].detail.starts_with("not looked at"));
+    assert!(check.findings[3].detail.starts_with("ignored"));
 }
 
 #[test]
@@ -1064,7 +1063,7 @@ fn the_root_hangs_on_anything_unless_the_asset_says_what() {
 }
 
 #[test]
-fn the_ros_root_is_told_only_where_it_is_broadcast() {
+fn the_ros_root_is_reported_only_if_it_is_broadcast() {
     let mut player = Player::new().play(100);
     assert_eq!(player.checked().findings.len(), 6);
     let now = player.now();
@@ -1171,7 +1170,7 @@ fn a_planar_joint_may_slide_and_turn_in_its_plane_and_nothing_else() {
 }
 
 #[test]
-fn what_was_heard_before_the_asset_was_written_is_of_an_older_description() {
+fn older_transforms_do_not_count() {
     let lie = |mut t: Said, topic| {
         t.translation[2] += 0.03;
         vec![(t, topic, ID)]

@@ -1,10 +1,10 @@
-//! The live TF tree: what was heard of every frame, when, and from whom.
+//! The live TF tree: the latest transforms of every frame, with time of arrival and publisher.
 //!
-//! Its memory is bounded by the number of frames.
+//! Memory is bounded by the number of frames.
 
 #![allow(
     clippy::indexing_slicing,
-    reason = "a frame is numbered when it is first heard of; `Tree::make_room` renumbers all of them at once"
+    reason = "a frame is numbered when it is first heard of; `Tree::prune` renumbers all of them at once"
 )]
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -17,30 +17,29 @@ use crate::input::{PublisherId, Transform};
 use crate::stream::{StampOrder, Stream};
 use urdf_usd_robot::Pose;
 
-/// The most frames that are kept: beyond it, someone is making up names.
-const MOST_FRAMES: usize = 50_000;
-/// Of how many publishers that left that is remembered.
-const MOST_LEFT: usize = 1000;
-/// How long a publisher that was heard may not be there before it ever was: the ROS graph may lag
-/// behind.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest name of a frame, in bytes.
-const LONGEST_NAME: usize = 1024;
-/// How long a frame on `/tf` was not heard that makes room where there are too many.
-const FORGOTTEN: Duration = Duration::from_secs(600);
-/// How long to wait until room is made once more.
-const MADE_ROOM: Duration = Duration::from_secs(10);
-/// How many moments of a moving frame are kept.
-const MOST_MOMENTS: usize = 32;
-/// How far apart they are at least, by their stamps, in ns: so they reach back for as long as joint
-/// states may be late.
-const SPACING: i64 = 100_000_000;
-/// Which of the two topics a transform came on.
+/// Maximum number of frames, against invented names.
+const MAX_FRAMES: usize = 50_000;
+/// Maximum number of publishers that are remembered after they have left.
+const MAX_DEPARTED: usize = 1000;
+/// Grace period for a publisher whose messages arrive but which is not in the ROS graph, which may
+/// lag behind.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum length of a frame's name, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+/// Time without an update after which a frame on `/tf` is dropped if there are too many.
+const EXPIRY: Duration = Duration::from_secs(600);
+/// Minimum time between two prunings.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(10);
+/// Maximum number of moments kept per moving frame.
+const MAX_MOMENTS: usize = 32;
+/// Minimum distance of their stamps, in ns: with it they cover the delay of late joint states.
+const MIN_SPACING: i64 = 100_000_000;
+/// The topic of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// `/tf`: frames that move.
+    /// `/tf`: moving frames.
     Moving,
-    /// `/tf_static`: frames that do not.
+    /// `/tf_static`: static frames.
     Static,
 }
 
@@ -51,32 +50,32 @@ pub struct Edge {
     pub parent: String,
     /// The frame's pose in the parent.
     pub pose: Pose,
-    /// When it holds, in ns of the publisher's clock.
+    /// Time of validity, in ns of the publisher's clock.
     pub stamp: i64,
-    /// When it was heard, by ours.
+    /// Time of arrival, by our clock.
     pub heard: Instant,
     parent_index: usize,
     stream: Stream,
-    /// What the publisher that spoke before said last.
+    /// The last transform of the previous publisher, with its parent.
     other: Option<(String, Moment)>,
-    /// Earlier moments under this parent, by stamp, not closer than [`SPACING`]; of static frames
-    /// none.
+    /// Earlier moments under this parent, sorted by stamp and at least [`MIN_SPACING`] apart; empty
+    /// for static frames.
     moments: VecDeque<Moment>,
 }
 
-/// A frame's pose in its parent at a moment.
+/// A frame's pose in its parent at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
-    /// Nanoseconds of the publisher's clock.
+    /// Stamp in ns of the publisher's clock.
     pub stamp: i64,
-    /// The pose.
+    /// Pose in the parent.
     pub pose: Pose,
-    /// When it was heard.
+    /// Time of arrival.
     pub heard: Instant,
 }
 
 impl Edge {
-    /// The last moment, then earlier ones, the newest first.
+    /// Returns the latest moment, then earlier ones, newest first.
     pub(crate) fn moments(&self) -> impl Iterator<Item = Moment> {
         let last = Moment {
             stamp: self.stamp,
@@ -92,29 +91,29 @@ impl Edge {
         )
     }
 
-    /// Who said it.
+    /// Returns the publisher of the latest transform.
     pub(crate) fn publisher(&self) -> PublisherId {
         self.stream.publisher()
     }
 
-    /// Whether a moment of it may be compared with joint states: not while its publishers may have
-    /// begun anew.
-    pub(crate) fn is_calm(&self, moment: &Moment) -> bool {
-        self.stream.is_calm(moment.heard)
+    /// Returns whether a moment may be compared with joint states: not during the pause after a new
+    /// start.
+    pub(crate) fn is_settled(&self, moment: &Moment) -> bool {
+        self.stream.is_settled(moment.heard)
     }
 
-    /// What another publisher says of the same frame, its parent and the moment, if the two took
-    /// turns within `timeout`.
+    /// Returns what another publisher says of the frame, its parent and the moment, if the two have
+    /// alternated within `timeout`.
     pub(crate) fn rival(&self, now: Instant, timeout: Duration) -> Option<(&str, Moment)> {
         let (parent, moment) = self.other.as_ref()?;
         self.stream
-            .take_turns(now, timeout)
+            .is_alternating(now, timeout)
             .then_some((parent.as_str(), *moment))
     }
 }
 
 impl Moment {
-    /// The same, in what the parent is in at `above`.
+    /// Returns the moment in the frame in which the parent has the pose `above`.
     pub(crate) fn under(self, above: &Pose) -> Self {
         Self {
             pose: above * self.pose,
@@ -123,18 +122,18 @@ impl Moment {
     }
 }
 
-/// What was heard of a frame on either topic.
+/// The transforms of a frame on both topics.
 #[derive(Clone, Debug, Default)]
 pub struct TreeFrame {
     name: String,
     moving: Option<Edge>,
     fixed: Option<Edge>,
-    /// Frames under it, by index.
+    /// Children in the tree, by index.
     children: Vec<usize>,
 }
 
 impl TreeFrame {
-    /// The last transform on a topic.
+    /// Returns the latest transform on a topic.
     pub fn on(&self, topic: Topic) -> Option<&Edge> {
         match topic {
             Topic::Moving => self.moving.as_ref(),
@@ -142,8 +141,8 @@ impl TreeFrame {
         }
     }
 
-    /// The last transform of all, and its topic: a moving one counts while it is heard, and where
-    /// there is no other.
+    /// Returns the latest transform on either topic. A moving one counts unless a static one is
+    /// newer.
     pub fn newest(&self) -> Option<(Topic, &Edge)> {
         match (&self.moving, &self.fixed) {
             (Some(moving), Some(fixed)) if fixed.heard > moving.heard => {
@@ -154,7 +153,7 @@ impl TreeFrame {
         }
     }
 
-    fn hangs_on(&self, parent: usize) -> bool {
+    fn has_parent(&self, parent: usize) -> bool {
         [&self.moving, &self.fixed]
             .into_iter()
             .flatten()
@@ -165,30 +164,30 @@ impl TreeFrame {
 /// The live TF tree.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// Every frame named, as a parent or as a child.
+    /// Every frame that is named as a parent or as a child.
     frames: Vec<TreeFrame>,
     index: HashMap<String, usize, RandomState>,
     moving_topic: String,
     static_topic: String,
-    /// Publishers that were known to be there.
+    /// Publishers of `/tf_static` in the graph.
     present: HashSet<PublisherId>,
-    /// Publishers of `/tf_static` that were heard, and when last, but not known to be there so far:
-    /// the news of them may lag behind, or one was there only between two looks.
+    /// Publishers of `/tf_static` that are not in the graph, with their last message: the graph may
+    /// lag behind, or they existed only between two updates of it.
     unseen: HashMap<PublisherId, Instant>,
-    /// Whether anybody tells who is there.
-    is_told: bool,
-    /// Publishers that were there and left, a few: a message of theirs may still wait to be read.
+    /// Whether the graph's publishers are known at all.
+    knows_publishers: bool,
+    /// Some publishers that have left; messages from them may still be queued.
     left: HashSet<PublisherId>,
-    /// Whether such a message was read since.
+    /// Whether such a message has arrived.
     is_late: bool,
-    /// When room was made last.
-    made_room: Option<Instant>,
-    /// Whether a frame was left out since there was no room.
+    /// Time of the last pruning.
+    last_prune: Option<Instant>,
+    /// Whether a frame was dropped for lack of room.
     is_full: bool,
 }
 
 impl Tree {
-    /// An empty tree that is heard on topics of these names.
+    /// Creates an empty tree for topics of these names.
     pub(crate) fn new(moving_topic: impl Into<String>, static_topic: impl Into<String>) -> Self {
         Self {
             frames: Vec::new(),
@@ -197,15 +196,15 @@ impl Tree {
             static_topic: static_topic.into(),
             present: HashSet::new(),
             unseen: HashMap::new(),
-            is_told: false,
+            knows_publishers: false,
             left: HashSet::new(),
             is_late: false,
-            made_room: None,
+            last_prune: None,
             is_full: false,
         }
     }
 
-    /// The name of a topic.
+    /// Returns the name of a topic.
     pub(crate) fn name(&self, topic: Topic) -> &str {
         match topic {
             Topic::Moving => &self.moving_topic,
@@ -213,10 +212,11 @@ impl Tree {
         }
     }
 
-    /// Takes in what was heard on a topic, and tells whether a publisher's clock went back: then
-    /// moments heard before say nothing about what comes ([`Tree::forget_moments`]). Transforms
-    /// that mean nothing (no name, a frame in itself, not a number, no rotation) are passed over,
-    /// as tf2 does.
+    /// Adds transforms of a topic. Returns whether a publisher's clock was set back, which
+    /// makes older moments incomparable with newer ones (see [`Tree::forget_moments`]).
+    ///
+    /// Like tf2, it ignores invalid transforms: without a name, of a frame in itself, with a NaN or
+    /// without a rotation.
     pub(crate) fn add<'a, T>(
         &mut self,
         topic: Topic,
@@ -227,19 +227,18 @@ impl Tree {
     where
         T: ExactSizeIterator<Item = Transform<'a>>,
     {
-        // Names that come and go, as perception makes them, must not end hearing of new ones after
-        // a year.
-        if self.frames.len() + 2 * transforms.len() > MOST_FRAMES
+        // Short-lived names, such as perception creates, must not block new ones for good.
+        if self.frames.len() + 2 * transforms.len() > MAX_FRAMES
             && self
-                .made_room
-                .is_none_or(|at| heard.saturating_duration_since(at) >= MADE_ROOM)
+                .last_prune
+                .is_none_or(|at| heard.saturating_duration_since(at) >= PRUNE_INTERVAL)
         {
-            self.make_room(heard);
+            self.prune(heard);
         }
         if topic == Topic::Static {
-            self.note_static_publisher(publisher, heard);
+            self.record_static_publisher(publisher, heard);
         }
-        let mut went_back = false;
+        let mut was_reset = false;
         for transform in transforms {
             let (parent, child) = (plain(transform.parent), plain(transform.child));
             let Some(pose) = pose(&transform)
@@ -257,9 +256,9 @@ impl Tree {
             };
             match slot {
                 Some(edge) if edge.parent == parent => {
-                    went_back |= edge.update(topic, pose, stamp, publisher, heard);
+                    was_reset |= edge.update(topic, pose, stamp, publisher, heard);
                 }
-                _ => self.hang(
+                _ => self.set_edge(
                     topic,
                     index,
                     parent,
@@ -268,21 +267,21 @@ impl Tree {
                 ),
             }
         }
-        went_back
+        was_reset
     }
 
-    fn note_static_publisher(&mut self, publisher: PublisherId, heard: Instant) {
+    fn record_static_publisher(&mut self, publisher: PublisherId, heard: Instant) {
         if self.left.contains(&publisher) {
             self.is_late = true;
         } else if !self.present.contains(&publisher)
-            && (self.unseen.len() < MOST_LEFT || self.unseen.contains_key(&publisher))
+            && (self.unseen.len() < MAX_DEPARTED || self.unseen.contains_key(&publisher))
         {
             self.unseen.insert(publisher, heard);
         }
     }
 
-    /// A frame is heard under another parent than before, or for the first time.
-    fn hang(
+    /// Records a frame that is new or has changed its parent.
+    fn set_edge(
         &mut self,
         topic: Topic,
         index: usize,
@@ -294,8 +293,8 @@ impl Tree {
             return;
         };
         let frame = &mut self.frames[index];
-        // Not looked for among the children: a map may have tens of thousands.
-        let is_child = frame.hangs_on(parent_index);
+        // Not searched among the children: a map may have tens of thousands.
+        let is_child = frame.has_parent(parent_index);
         let slot = match topic {
             Topic::Moving => &mut frame.moving,
             Topic::Static => &mut frame.fixed,
@@ -332,7 +331,7 @@ impl Tree {
             other,
             moments,
         });
-        if let Some(was_under) = was_under.filter(|&was_under| !frame.hangs_on(was_under)) {
+        if let Some(was_under) = was_under.filter(|&was_under| !frame.has_parent(was_under)) {
             self.frames[was_under]
                 .children
                 .retain(|&child| child != index);
@@ -346,11 +345,11 @@ impl Tree {
         if let Some(&index) = self.index.get(name) {
             return Some(index);
         }
-        if self.frames.len() >= MOST_FRAMES {
+        if self.frames.len() >= MAX_FRAMES {
             self.is_full = true;
             return None;
         }
-        if name.len() > LONGEST_NAME {
+        if name.len() > MAX_NAME_BYTES {
             return None;
         }
         self.index.insert(name.to_owned(), self.frames.len());
@@ -361,15 +360,17 @@ impl Tree {
         Some(self.frames.len() - 1)
     }
 
-    /// Forgets frames that were not heard for long, and those that nothing hangs on any more.
-    /// Frames on `/tf_static` hold as long as their publishers are there.
-    fn make_room(&mut self, now: Instant) {
-        self.made_room = Some(now);
+    /// Drops frames that are stale, and those that no transform names any more. Static frames stay
+    /// as long as their publishers are present.
+    ///
+    /// O(n) in the number of frames.
+    fn prune(&mut self, now: Instant) {
+        self.last_prune = Some(now);
         self.is_full = false;
         for frame in &mut self.frames {
             frame
                 .moving
-                .take_if(|edge| now.saturating_duration_since(edge.heard) >= FORGOTTEN);
+                .take_if(|edge| now.saturating_duration_since(edge.heard) >= EXPIRY);
             frame.children.clear();
         }
         let mut is_kept = vec![false; self.frames.len()];
@@ -378,6 +379,7 @@ impl Tree {
                 (is_kept[index], is_kept[edge.parent_index]) = (true, true);
             }
         }
+        // A frame's new index is the number of kept frames before it.
         let before = is_kept.iter().scan(0, |kept, is_kept| {
             let index = *kept;
             *kept += usize::from(*is_kept);
@@ -411,12 +413,12 @@ impl Tree {
         }
     }
 
-    /// Whether frames are left out since there are too many.
+    /// Returns whether frames are dropped because there are too many.
     pub fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Forgets all moments of moving frames but the last of each.
+    /// Forgets all moments of moving frames except for the latest of each.
     pub(crate) fn forget_moments(&mut self) {
         for frame in &mut self.frames {
             if let Some(edge) = &mut frame.moving {
@@ -425,27 +427,29 @@ impl Tree {
         }
     }
 
-    /// Whether [`Tree::set_static_publishers`] may have something to forget, though nobody leaves:
-    /// something was heard of a publisher after it had left, or of one that is not known to be
-    /// there yet.
+    /// Returns whether [`Tree::set_static_publishers`] may have something to drop even if the graph
+    /// does not change: a transform came from a publisher that had left, or that the graph has not
+    /// shown yet.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.is_late || (self.is_told && !self.unseen.is_empty())
+        self.is_late || (self.knows_publishers && !self.unseen.is_empty())
     }
 
-    /// Takes in which publishers of `/tf_static` are there. What one said that has left is
-    /// forgotten, as it is for whoever starts to listen now; so is what one said that was not there
-    /// for [`PATIENCE`] after it was heard.
+    /// Sets the present publishers of `/tf_static`.
+    ///
+    /// Transforms of publishers that have left are dropped, as a new listener would not get them;
+    /// so are those of publishers that have not appeared within [`DISCOVERY_TIMEOUT`] of their last
+    /// message.
     pub(crate) fn set_static_publishers(&mut self, present: &[PublisherId], now: Instant) {
         let present: HashSet<PublisherId> = present.iter().copied().collect();
         let mut gone: Vec<PublisherId> = self.present.difference(&present).copied().collect();
-        self.is_told = true;
+        self.knows_publishers = true;
         self.unseen.retain(|publisher, heard| {
-            let is_missed =
-                !present.contains(publisher) && now.saturating_duration_since(*heard) >= PATIENCE;
+            let is_missed = !present.contains(publisher)
+                && now.saturating_duration_since(*heard) >= DISCOVERY_TIMEOUT;
             gone.extend(is_missed.then_some(*publisher));
             !is_missed && !present.contains(publisher)
         });
-        if self.left.len() + gone.len() > MOST_LEFT {
+        if self.left.len() + gone.len() > MAX_DEPARTED {
             self.left.clear();
         }
         self.left.retain(|publisher| !present.contains(publisher));
@@ -464,30 +468,30 @@ impl Tree {
             else {
                 continue;
             };
-            if !frame.hangs_on(edge.parent_index) {
+            if !frame.has_parent(edge.parent_index) {
                 self.frames[edge.parent_index]
                     .children
                     .retain(|&child| child != index);
             }
-            // Another that told the same frame before and is still there does not say it again: it
-            // is latched.
+            // A present publisher that was superseded does not repeat its latched transform:
+            // restore it.
             let other = edge
                 .other
                 .zip(edge.stream.other())
                 .filter(|(_, other)| present.contains(other));
             if let Some(((parent, moment), other)) = other {
-                self.hang(Topic::Static, index, &parent, moment, other);
+                self.set_edge(Topic::Static, index, &parent, moment, other);
             }
         }
     }
 
-    /// What was heard of a frame.
+    /// Returns the transforms of a frame, if it is a child of any.
     pub fn get(&self, frame: &str) -> Option<&TreeFrame> {
         let heard = &self.frames[*self.index.get(plain(frame))?];
         (heard.moving.is_some() || heard.fixed.is_some()).then_some(heard)
     }
 
-    /// Every frame's last transform on each topic that it was heard on, in no order.
+    /// Returns every frame's latest transform on each topic, in no particular order.
     pub fn edges(&self) -> impl Iterator<Item = (&str, Topic, &Edge)> {
         self.frames.iter().flat_map(|heard| {
             let on = |topic| {
@@ -499,7 +503,7 @@ impl Tree {
         })
     }
 
-    /// The frames right under a frame.
+    /// Returns the children of a frame.
     pub fn children(&self, frame: &str) -> impl Iterator<Item = &str> {
         let children = self
             .index
@@ -510,19 +514,20 @@ impl Tree {
             .map(|&child| self.frames[child].name.as_str())
     }
 
-    /// Whether a frame is the parent of another.
+    /// Returns whether a frame has children.
     pub fn is_parent(&self, frame: &str) -> bool {
         self.children(frame).next().is_some()
     }
 
-    /// Whether nothing was heard yet.
+    /// Returns whether no transform was received.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
 }
 
 impl Edge {
-    /// Takes in what is said under the same parent; tells whether the publisher's clock went back.
+    /// Adds a transform under the same parent. Returns whether the publisher's clock was set
+    /// back.
     fn update(
         &mut self,
         topic: Topic,
@@ -554,14 +559,14 @@ impl Edge {
         if matches!(order, StampOrder::NewStart | StampOrder::ClockReset) {
             self.moments.clear();
         }
-        // One that is late goes without, and of another publisher whose clock is behind: it is the
-        // last one all the same.
+        // A late moment is not kept, nor one of a publisher with a clock behind; it is the latest
+        // transform all the same.
         let is_next = self
             .moments
             .back()
-            .is_none_or(|last| moment.stamp.saturating_sub(last.stamp) >= SPACING);
+            .is_none_or(|last| moment.stamp.saturating_sub(last.stamp) >= MIN_SPACING);
         if is_next && order != StampOrder::Late {
-            if self.moments.len() == MOST_MOMENTS {
+            if self.moments.len() == MAX_MOMENTS {
                 self.moments.pop_front();
             }
             self.moments.push_back(moment);
@@ -570,7 +575,7 @@ impl Edge {
     }
 }
 
-/// A frame's name without the leading slash of ROS 1, which tf2 ignores too.
+/// Strips the leading slash of ROS 1 from a frame's name; tf2 ignores it too.
 pub fn plain(frame: &str) -> &str {
     frame.strip_prefix('/').unwrap_or(frame)
 }
@@ -593,7 +598,7 @@ fn pose(transform: &Transform<'_>) -> Option<Pose> {
 mod tests {
     use super::*;
 
-    /// A transform along x.
+    /// Returns a transform along x.
     fn transform<'a>(parent: &'a str, child: &'a str, x: f64) -> Transform<'a> {
         Transform {
             parent,
@@ -663,7 +668,7 @@ mod tests {
         assert!(tree.is_parent("base") && tree.is_parent("arm") && !tree.is_parent("tool"));
         assert!(
             tree.get("base").is_none(),
-            "no transform names it as its child"
+            "no transform has it as its child"
         );
     }
 
@@ -682,7 +687,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_passed_over() {
+    fn invalid_transforms_are_ignored() {
         let mut zero = transform("a", "b", 0.0);
         zero.rotation = [0.0; 4];
         let tree = tree(&[
@@ -698,7 +703,7 @@ mod tests {
     #[test]
     fn made_up_names_do_not_fill_the_memory() {
         let mut tree = Tree::new("/tf", "/tf_static");
-        let names: Vec<String> = (0..MOST_FRAMES + 10).map(|n| format!("f{n}")).collect();
+        let names: Vec<String> = (0..MAX_FRAMES + 10).map(|n| format!("f{n}")).collect();
         let many: Vec<_> = names.iter().map(|name| transform("a", name, 0.0)).collect();
         add(
             &mut tree,
@@ -707,8 +712,8 @@ mod tests {
             PublisherId::default(),
             Instant::now(),
         );
-        assert!(tree.frames.len() == MOST_FRAMES && tree.is_full());
-        let long = "x".repeat(LONGEST_NAME + 1);
+        assert!(tree.frames.len() == MAX_FRAMES && tree.is_full());
+        let long = "x".repeat(MAX_NAME_BYTES + 1);
         let mut tree = Tree::new("/tf", "/tf_static");
         add(
             &mut tree,
@@ -746,8 +751,9 @@ mod tests {
                 at(second),
             );
         }
-        // 150 000 names in 1500 s: those of ten minutes are there, and what hangs on what.
-        assert!(tree.frames.len() <= MOST_FRAMES && tree.index.len() == tree.frames.len());
+        // The test adds 150 000 names in 1500 s; those of the last ten minutes are kept, with their
+        // tree.
+        assert!(tree.frames.len() <= MAX_FRAMES && tree.index.len() == tree.frames.len());
         assert!(tree.get("seen_1499_99").is_some() && tree.get("seen_0_0").is_none());
         assert_eq!(tree.children("base").collect::<Vec<_>>(), ["arm"]);
         assert_eq!(tree.children("arm").collect::<Vec<_>>(), ["tool"]);
@@ -785,18 +791,18 @@ mod tests {
             .moments()
             .map(|m| m.stamp)
             .collect();
-        assert_eq!(moments.len(), MOST_MOMENTS + 1);
+        assert_eq!(moments.len(), MAX_MOMENTS + 1);
         assert!(
             moments
                 .windows(2)
                 .skip(1)
-                .all(|pair| pair[0] - pair[1] >= SPACING)
+                .all(|pair| pair[0] - pair[1] >= MIN_SPACING)
                 && moments[0] > moments[1]
         );
     }
 
     #[test]
-    fn a_clock_that_goes_back_is_told() {
+    fn clock_resets_are_reported() {
         let mut tree = tree(&[stamped("a", "b", 5000)]);
         let mut say = |at, publisher| {
             add(
@@ -807,15 +813,15 @@ mod tests {
                 Instant::now(),
             )
         };
-        assert!(!say(4600, 0), "a little is of this frame only");
+        assert!(!say(4600, 0), "a small step back concerns this frame only");
         assert!(say(3000, 0));
-        assert!(!say(2000, 1), "another one's clock is its own");
+        assert!(!say(2000, 1), "another publisher has its own clock");
         assert!(!say(2000, 1), "the same again");
         assert!(say(1000, 1));
     }
 
     #[test]
-    fn what_a_publisher_that_left_said_for_good_is_forgotten() {
+    fn static_transforms_of_departed_publishers_are_dropped() {
         let (mut tree, now) = (Tree::new("/tf", "/tf_static"), Instant::now());
         let id = |n| PublisherId([n; 16]);
         add(
@@ -832,19 +838,19 @@ mod tests {
             id(2),
             now,
         );
-        assert!(!tree.is_waiting(), "nobody tells who is there");
+        assert!(!tree.is_waiting(), "the publishers are unknown");
         tree.set_static_publishers(&[id(1)], now);
         assert!(
             tree.get("c").is_some() && tree.is_waiting(),
-            "it may yet be told of"
+            "it may still appear in the graph"
         );
         tree.set_static_publishers(&[], now);
         assert!(tree.get("b").is_none() && tree.get("c").is_some());
         assert_eq!(tree.children("a").collect::<Vec<_>>(), ["c"]);
-        // It was there only between two looks.
-        tree.set_static_publishers(&[], now + PATIENCE);
+        // It existed only between two updates of the graph.
+        tree.set_static_publishers(&[], now + DISCOVERY_TIMEOUT);
         assert!(tree.get("c").is_none() && !tree.is_waiting());
-        // A message that still waited when it left.
+        // A message that was still queued when its publisher left.
         add(
             &mut tree,
             Topic::Static,
@@ -855,7 +861,7 @@ mod tests {
         assert!(tree.is_waiting());
         tree.set_static_publishers(&[], now);
         assert!(tree.get("b").is_none() && !tree.is_waiting());
-        // It is back.
+        // The publisher returns.
         add(
             &mut tree,
             Topic::Static,
@@ -875,7 +881,7 @@ mod tests {
     }
 
     #[test]
-    fn who_told_it_before_and_is_still_there_tells_it_again() {
+    fn a_superseded_static_transform_is_restored() {
         let (mut tree, now) = (Tree::new("/tf", "/tf_static"), Instant::now());
         let id = |n| PublisherId([n; 16]);
         add(

@@ -20,10 +20,11 @@ use urdf_usd_usd_read as usd_read;
 
 /// Idle time before a worker returns freed memory to the system; sooner, the next task would fault
 /// it in again.
-const REST: Duration = Duration::from_secs(1);
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// Serves the process at the other end of standard input and output until it closes them.
-/// `arguments`: the number of threads, and the size of the cache in MiB.
+///
+/// `arguments` are the number of threads, and the size of the cache in MiB.
 pub fn main(arguments: &[usize], program: &Program) -> ExitCode {
     let &[threads, cache] = arguments else {
         return ExitCode::from(2);
@@ -46,7 +47,7 @@ pub fn main(arguments: &[usize], program: &Program) -> ExitCode {
     let replies = Arc::new(Mutex::new(std::io::stdout()));
     let store = Store::in_memory((cache as u64) << 20);
     loop {
-        let request = requests.recv_timeout(REST).or_else(|why| match why {
+        let request = requests.recv_timeout(IDLE_TIME).or_else(|why| match why {
             RecvTimeoutError::Timeout => {
                 (program.release_memory)();
                 requests.recv().map_err(|_| ())
@@ -65,7 +66,7 @@ pub fn main(arguments: &[usize], program: &Program) -> ExitCode {
 }
 
 /// Forwards requests until standard input closes, then kills the process group: no one waits for
-/// the current task any more.
+/// the current task.
 fn listen(requests: &Sender<Vec<u8>>) {
     let mut input = std::io::stdin().lock();
     while let Ok(Some((Kind::Request, request))) = receive(&mut input) {

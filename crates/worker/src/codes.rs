@@ -1,8 +1,8 @@
-//! Findings about processes.
+//! Diagnostic codes of worker processes.
 
 use urdf_usd_diagnostic::codes;
 
 codes! {
-    SYSTEM Error "bridge-system": "The system refuses threads, processes or signals.",
-        "The node does not start; a conversion that needs a process of its own is not done.";
+    SYSTEM Error "bridge-system": "The system provides no threads, processes or signals.",
+        "The node does not start; a conversion that needs its own process fails.";
 }

@@ -46,21 +46,21 @@ impl End {
             Self::TimedOut => {
                 let allowed = limits.time.unwrap_or_default().as_secs_f64();
                 let message =
-                    format!("{name} took longer than {allowed} s{at}, and its process was ended");
-                let help = "allow more time (--time-limit, time_limit), or give it less to do: simpler meshes, --tiers high, fewer formats";
+                    format!("{name} took longer than {allowed} s{at}, and its process was killed");
+                let help = "allow more time (--time-limit, time_limit), or reduce the work: simpler meshes, --tiers high, fewer formats";
                 (&codes::TIMED_OUT, message, help)
             }
             Self::Cancelled => (
                 &codes::CANCELLED,
-                format!("{name} was called off{at}"),
-                "convert it again if it is still wanted",
+                format!("{name} was cancelled{at}"),
+                "convert it again if the result is still needed",
             ),
             Self::Exited(status) if status.code() == Some(OUT_OF_MEMORY) => {
                 let limit = limits.memory.map_or_else(
                     || "the system has".to_owned(),
                     |limit| format!("its limit of {limit} MiB"),
                 );
-                let help = "allow more memory (--memory-limit, memory_limit), or give it less to do: smaller meshes and images, --tiers high";
+                let help = "allow more memory (--memory-limit, memory_limit), or reduce the work: smaller meshes and images, --tiers high";
                 (
                     &codes::OUT_OF_MEMORY,
                     format!("{name} needed more memory than {limit}{at}"),
@@ -70,25 +70,27 @@ impl End {
             // Sent by the kernel's OOM killer, unless a user sent it.
             Self::Exited(status) if status.signal() == Some(Signal::KILL.as_raw()) => {
                 let message = format!(
-                    "the system ended the process of {name}{at}: most likely the machine ran out of memory"
+                    "the system killed the process of {name}{at}: most likely the machine ran out of memory"
                 );
                 let help = "set a memory limit (--memory-limit, memory_limit), convert fewer robots at once (workers), or use a machine with more memory";
                 (&codes::OUT_OF_MEMORY, message, help)
             }
             Self::Exited(status) => {
-                let help = "this is a defect of urdf_usd: report it with the description; standard error, or the log, may say more";
+                let help = "this is a bug in urdf_usd: please report it with the description; standard error or the log may have details";
                 (
                     &codes::CRASHED,
-                    format!("the process of {name} ended without an answer{at}: {status}"),
+                    format!("the process of {name} ended without a result{at}: {status}"),
                     help,
                 )
             }
             Self::NotBegun(diagnostic) => return (**diagnostic).clone(),
             Self::Garbled(why) => {
-                let help = "this is a defect of urdf_usd: report it with the description";
+                let help = "this is a bug in urdf_usd: please report it with the description";
                 (
                     &codes::CRASHED,
-                    format!("the process of {name} gave no answer that can be read{at}: {why}"),
+                    format!(
+                        "the process of {name} sent a result that cannot be decoded{at}: {why}"
+                    ),
                     help,
                 )
             }

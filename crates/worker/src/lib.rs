@@ -9,8 +9,8 @@
 //! [`main`], the program of a worker, and [`limited::take`] act on the whole process: only a
 //! program's `main` calls them.
 //!
-//! This crate knows the tasks of workers; it must not know the node, the web server or the command
-//! line.
+//! This crate knows the tasks of workers; it does not depend on the node, the web server or the
+//! command line.
 
 mod child;
 pub mod codes;
@@ -49,7 +49,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether any limit is set.
+    /// Returns whether any limit is set.
     pub fn is_any(self) -> bool {
         self.time.is_some() || self.memory.is_some()
     }

@@ -11,13 +11,14 @@ use crate::codes::SYSTEM;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
 /// Shortest and longest interval between polls for the child's exit.
-const POLL: [Duration; 2] = [Duration::from_micros(500), Duration::from_millis(10)];
+const POLL_INTERVALS: [Duration; 2] = [Duration::from_micros(500), Duration::from_millis(10)];
 
-/// Runs the command line `arguments` of `program`, without the program's name, and returns its exit
-/// code. `name` is the activity, for messages. A command that `knows` its time limit stops by
-/// itself where it can, and gets a grace period.
+/// Runs a command line of `program` and returns its exit code.
 ///
-/// # Errors
+/// `arguments` exclude the program's name; `name` is the activity, for messages. A command that
+/// `knows` its time limit stops by itself where it can, and gets a grace period.
+///
+/// Fails if the child was killed, exited without a code, or could not be started.
 /// If the child was killed, exited without a code, or could not be started.
 pub fn run(
     program: &Program,
@@ -29,7 +30,7 @@ pub fn run(
         Diagnostic::new(
             &SYSTEM,
             Place::default(),
-            format!("no process can be started for {name}: {error}"),
+            format!("cannot start a process for {name}: {error}"),
         )
     };
     let grace = if knows { GRACE } else { Duration::ZERO };
@@ -62,7 +63,7 @@ pub fn run(
 
 /// Waits for the child to exit; kills it at the deadline.
 fn wait(child: &mut Child, deadline: Option<Instant>) -> std::io::Result<End> {
-    let [mut pause, longest] = POLL;
+    let [mut pause, longest] = POLL_INTERVALS;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(End::Exited(status));

@@ -4,7 +4,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Allowance for stacks in MiB, added to every limit: the kernel counts stacks in full, and the
 /// OpenUSD reader's has 256 MiB.
-const STACKS: u64 = 320;
+const STACK_ALLOWANCE: u64 = 320;
 
 /// The limited resource: private writable memory on Linux; elsewhere address space, the closest
 /// that POSIX has.
@@ -17,8 +17,11 @@ const RESOURCE: Resource = Resource::As;
 /// limit.
 pub(super) fn limit(mebibytes: Option<u64>) {
     let maximum = getrlimit(RESOURCE).maximum;
-    let wanted =
-        mebibytes.map(|mebibytes| mebibytes.saturating_add(STACKS).saturating_mul(1 << 20));
+    let wanted = mebibytes.map(|mebibytes| {
+        mebibytes
+            .saturating_add(STACK_ALLOWANCE)
+            .saturating_mul(1 << 20)
+    });
     let current = match (wanted, maximum) {
         (Some(wanted), Some(maximum)) => Some(wanted.min(maximum)),
         (wanted, maximum) => wanted.or(maximum),

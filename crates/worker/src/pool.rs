@@ -30,16 +30,16 @@ use urdf_usd_usd_read::{InterfaceSummary, TierSet};
 /// Approximate number of threads of all workers together; each has at least two.
 const MAX_THREADS: usize = 256;
 /// Interval between checks for cancellation.
-const POLL: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time to wait for the exit status of a worker that closed its output.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of robots remembered per worker.
-const MAX_KNOWN: usize = 1024;
+const MAX_KNOWN_ROBOTS: usize = 1024;
 /// Number of workers for reading and rendering, in addition to those that convert.
-const READERS: usize = 2;
+const EXTRA_WORKERS: usize = 2;
 /// Length of the prefix that identifies a description, in bytes: it holds the robot's name and
 /// xacro's source comment.
-const BEGINNING: usize = 512;
+const KEY_PREFIX_BYTES: usize = 512;
 /// Maximum number of workers started in advance.
 const MAX_STARTED_EARLY: usize = 4;
 
@@ -56,7 +56,7 @@ pub struct Workers {
     /// Arguments of a worker: threads, and cache size in MiB.
     arguments: [usize; 2],
     /// Maximum number of idle workers.
-    kept: usize,
+    max_idle: usize,
     idle: Mutex<Vec<Worker>>,
 }
 
@@ -67,7 +67,7 @@ impl Workers {
             program: None,
             release_memory: || (),
             arguments: [0; 2],
-            kept: 0,
+            max_idle: 0,
             idle: Mutex::default(),
         }
     }
@@ -84,14 +84,16 @@ impl Workers {
     /// Creates a pool for `count` concurrent conversions and for reading assets meanwhile, with a
     /// cache of `cache` MiB in total. Workers are started on demand.
     pub fn new(program: Program, count: usize, cache: u64) -> Self {
-        let (count, kept) = (count.max(1), count.max(1) + READERS);
+        let (count, max_idle) = (count.max(1), count.max(1) + EXTRA_WORKERS);
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let threads = (MAX_THREADS / count).min(processors).max(2);
-        let cache = usize::try_from(cache).unwrap_or(usize::MAX).div_ceil(kept);
+        let cache = usize::try_from(cache)
+            .unwrap_or(usize::MAX)
+            .div_ceil(max_idle);
         Self {
             program: Some(program),
             arguments: [threads, cache],
-            kept,
+            max_idle,
             ..Self::here()
         }
     }
@@ -100,7 +102,7 @@ impl Workers {
     #[must_use]
     pub fn warmed_up(self) -> Self {
         // A failure here is retried, and reported, by the first task.
-        let early = (0..self.kept.min(MAX_STARTED_EARLY))
+        let early = (0..self.max_idle.min(MAX_STARTED_EARLY))
             .map_while(|_| self.start().ok())
             .collect();
         Self {
@@ -109,7 +111,7 @@ impl Workers {
         }
     }
 
-    /// Whether tasks run in worker processes.
+    /// Returns whether tasks run in worker processes.
     pub fn are_processes(&self) -> bool {
         self.program.is_some()
     }
@@ -118,7 +120,7 @@ impl Workers {
     /// worker has its own.
     ///
     /// # Errors
-    /// Those of [`convert::convert`], and if the worker was killed or crashed.
+    /// Returns the errors of [`convert::convert`], and one if the worker was killed or crashed.
     pub fn convert(&self, job: &Job, context: &Context) -> Result<Report, Failure> {
         if !self.are_processes() {
             let result = convert::convert(job, context);
@@ -152,6 +154,7 @@ impl Workers {
         match outcome {
             Ok(outcome) => outcome.map(Report::from),
             Err(Stopped { end, at }) => {
+                // The killed worker has left its staging folder behind.
                 convert::clear_away(&job.output_dir);
                 Err(failed(end.diagnostic(&Subject {
                     name: "the conversion",
@@ -165,7 +168,7 @@ impl Workers {
     /// Reads the frames of the asset with this entry layer.
     ///
     /// # Errors
-    /// Why they can't be read, in a sentence.
+    /// Returns why they can't be read, as a sentence.
     pub fn frames(&self, entry: &Path, limits: Limits) -> Result<AssetFrames, String> {
         let here = || usd_read::read_frames(entry).map_err(|error| error.to_string());
         self.read(Task::Frames(entry.to_owned()), limits, here)
@@ -174,7 +177,7 @@ impl Workers {
     /// Reads the interfaces that an asset declares.
     ///
     /// # Errors
-    /// Why they can't be read, in a sentence.
+    /// Returns why they can't be read, as a sentence.
     pub fn interfaces(
         &self,
         entry: &Path,
@@ -187,7 +190,7 @@ impl Workers {
     /// Reads the mesh tiers of an asset.
     ///
     /// # Errors
-    /// Why they can't be read, in a sentence.
+    /// Returns why they can't be read, as a sentence.
     pub fn tiers(&self, entry: &Path, limits: Limits) -> Result<Vec<TierSet>, String> {
         let here = || usd_read::read_tiers(entry).map_err(|error| error.to_string());
         self.read(Task::Tiers(entry.to_owned()), limits, here)
@@ -197,7 +200,7 @@ impl Workers {
     /// process may open it.
     ///
     /// # Errors
-    /// Why not, in a sentence.
+    /// Returns why not, as a sentence.
     pub fn try_poses(&self, entry: &Path, limits: Limits) -> Result<(), String> {
         if !self.are_processes() {
             return Ok(());
@@ -243,8 +246,9 @@ impl Workers {
             task,
             memory_limit: limits.memory,
         };
+        // Encode before a worker is taken, so that a failure costs none.
         let request = message(Kind::Request, &request).map_err(|error| {
-            let message = format!("the work can't be handed to another process: {error}");
+            let message = format!("cannot send the task to a worker process: {error}");
             unable(Diagnostic::new(&SYSTEM, Place::default(), message).help("use paths in UTF-8"))
         })?;
         let mut worker = self.take(key).map_err(unable)?;
@@ -304,8 +308,8 @@ impl Workers {
         }
     }
 
-    /// Takes an idle worker: one that has seen `key`, else the one that has seen least, else a new
-    /// one.
+    /// Takes an idle worker: one that has seen `key`, else the one that has seen the fewest robots,
+    /// else a new one.
     fn take(&self, key: Option<u64>) -> Result<Worker, Diagnostic> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // Discard workers that died while idle.
@@ -325,7 +329,7 @@ impl Workers {
         let mut worker = found.map_or_else(|| self.start(), Ok)?;
         if let Some(key) = key.filter(|key| !worker.known.contains(key)) {
             worker.known.push_back(key);
-            if worker.known.len() > MAX_KNOWN {
+            if worker.known.len() > MAX_KNOWN_ROBOTS {
                 worker.known.pop_front();
             }
         }
@@ -334,7 +338,7 @@ impl Workers {
 
     fn put_back(&self, worker: Worker) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < self.kept {
+        if idle.len() < self.max_idle {
             idle.push(worker);
         }
     }
@@ -344,7 +348,7 @@ impl Workers {
             Diagnostic::new(
                 &SYSTEM,
                 Place::default(),
-                format!("no process can be started for the work: {error}"),
+                format!("cannot start a worker process: {error}"),
             )
         };
         let none = || std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -362,10 +366,13 @@ fn key(job: &Job) -> u64 {
         Source::File(file) | Source::Xacro { file, .. } => file.hash(&mut hasher),
         Source::Text { text, .. } => text
             .as_bytes()
-            .get(..BEGINNING)
+            .get(..KEY_PREFIX_BYTES)
             .unwrap_or(text.as_bytes())
             .hash(&mut hasher),
-        Source::Bytes { bytes, .. } => bytes.get(..BEGINNING).unwrap_or(bytes).hash(&mut hasher),
+        Source::Bytes { bytes, .. } => bytes
+            .get(..KEY_PREFIX_BYTES)
+            .unwrap_or(bytes)
+            .hash(&mut hasher),
     }
     hasher.finish()
 }
@@ -459,7 +466,10 @@ impl Worker {
             if left.is_some_and(|left| left.is_zero()) {
                 return Err(End::TimedOut);
             }
-            match self.replies.recv_timeout(left.unwrap_or(POLL).min(POLL)) {
+            match self
+                .replies
+                .recv_timeout(left.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL))
+            {
                 Ok((Kind::Done, content)) => return Ok(content),
                 Ok((kind, content)) => hear(kind, &content),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -474,7 +484,9 @@ impl Worker {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return End::Exited(status),
-                Ok(None) if since.elapsed() < LAST_WORDS => thread::sleep(Duration::from_millis(1)),
+                Ok(None) if since.elapsed() < EXIT_TIMEOUT => {
+                    thread::sleep(Duration::from_millis(1))
+                }
                 Ok(None) => return End::Garbled("it closed its output".to_owned()),
                 Err(error) => return End::Garbled(error.to_string()),
             }
@@ -543,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_process_does_its_end_is_told() {
+    fn every_end_of_a_process_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         for (script, limit, code, part) in [
             (
@@ -577,7 +589,7 @@ mod tests {
                 "echo this is no message",
                 None,
                 "convert-crashed",
-                "without an answer",
+                "without a result",
             ),
         ] {
             let workers = workers(folder.path(), script);
@@ -595,13 +607,13 @@ mod tests {
         let none = Workers::new(Program::new(folder.path().join("nothing")), 1, 0).warmed_up();
         let found = failure(&none, &job(folder.path(), None), &Context::default());
         assert!(
-            found.code == "system" || found.message.contains("no process can be started"),
+            found.code == "system" || found.message.contains("cannot start a worker process"),
             "{found}"
         );
     }
 
     #[test]
-    fn work_that_nobody_waits_for_is_ended_and_leaves_nothing_behind() {
+    fn cancelled_work_is_killed_and_cleaned_up() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
         fs::create_dir_all(out.join(".r.staging/sub")).unwrap();

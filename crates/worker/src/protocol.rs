@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Request = 1,
     /// From a worker: a [`Progress`].
     Progress,
-    /// From a worker: what xacro made of the source.
+    /// From a worker: the source as expanded by xacro.
     Expanded,
     /// From a worker: the outcome, of a type that follows from the task.
     Done,
@@ -98,10 +98,7 @@ pub(super) fn receive(from: &mut impl Read) -> io::Result<Option<(Kind, Vec<u8>)
     from.read_exact(&mut length)?;
     let (kind, length) = (Kind::of(kind[0]), u32::from_le_bytes(length));
     let Some(kind) = kind.filter(|_| length <= MAX_LENGTH) else {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "it is no message",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a message"));
     };
     let mut content = Vec::new();
     // Memory grows with the bytes received, not with the length announced.

@@ -1,31 +1,31 @@
-//! The interfaces that an asset declares, held against the graph: those that nobody offers, and
+//! Compares the interfaces that an asset declares with the graph: finds those that are missing and
 //! those of another type.
 
 use std::collections::BTreeSet;
 
-use super::Seen;
+use super::Snapshot;
 use crate::robots::{Robot, pair};
 use urdf_usd_ros::graph::{ServiceRole, TopicRole};
 use urdf_usd_ros::msg::diagnostic_msgs::DiagnosticStatus;
 use urdf_usd_ros::names;
 use urdf_usd_usd_read::InterfaceSummary;
 
-/// An interface of the asset that the running robot has not, or not so.
+/// An interface of the asset that the running robot lacks, or has with another type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Differing {
-    /// As in `publisher scan`.
+    /// Kind, role and name, as in `publisher scan`.
     pub what: String,
-    /// In a sentence.
+    /// A clause that says how it differs.
     pub detail: String,
-    /// Whether it is there with another type.
+    /// Whether it exists with another type.
     pub is_other_type: bool,
 }
 
-/// Holds what the asset declares against what was seen. `namespace`: where the robot is; `node`:
-/// this node, which offers nothing of it.
+/// Compares declared interfaces with a snapshot of the graph. `namespace` is the robot's; endpoints
+/// of this `node` do not count.
 pub(crate) fn compare(
     declared: &[InterfaceSummary],
-    seen: &Seen,
+    seen: &Snapshot,
     namespace: &str,
     node: &str,
 ) -> Vec<Differing> {
@@ -39,7 +39,7 @@ pub(crate) fn compare(
 
 fn differs(
     interface: &InterfaceSummary,
-    seen: &Seen,
+    seen: &Snapshot,
     namespace: &str,
     node: &str,
 ) -> Option<Differing> {
@@ -94,9 +94,9 @@ fn differs(
         return None;
     }
     let detail = match types.first() {
-        None => format!("nobody {verb} {name}"),
+        None => format!("no node {verb} {name}"),
         Some(other) => format!(
-            "{name} has the type {other}, the asset says {}",
+            "{name} has type {other}, while the asset declares {}",
             interface.type_name
         ),
     };
@@ -111,7 +111,7 @@ fn differs(
     })
 }
 
-/// How the interfaces stand, for `/diagnostics`; `declared`: how many the asset has.
+/// Summarises a robot's interfaces for `/diagnostics`; `declared` is their number in the asset.
 pub(crate) fn status(
     node: &str,
     key: &str,
@@ -142,9 +142,9 @@ pub(crate) fn status(
         },
         name: format!("{node}: interfaces of {key}"),
         message: match worst {
-            None => format!("all {declared} interfaces of the asset are there"),
+            None => format!("all {declared} interfaces of the asset are present"),
             Some(worst) => format!(
-                "{} of {declared} interfaces are not as the asset says: {}",
+                "{} of {declared} interfaces do not match the asset: {}",
                 differing.len(),
                 worst.detail
             ),

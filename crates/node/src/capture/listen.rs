@@ -1,4 +1,4 @@
-//! Listens to what is published, each topic for a few seconds, and tells what was heard once it has
+//! Subscribes to each published topic for a few seconds and reports measurements once they have
 //! settled.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,54 +10,54 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::{Heard, Seen, is_listened_to};
+use super::{Measurement, Snapshot, is_measurable};
 use urdf_usd_ros::graph::{Graph, TopicEnd, TopicRole};
 use urdf_usd_ros::{Durability, Node, PublisherId, Qos, Reliability};
 
-/// How long a topic is listened to, from its first message on.
+/// Duration of a measurement, from the first message on.
 const WINDOW: Duration = seconds(5);
-/// How many messages say enough.
-const ENOUGH: usize = 300;
-/// How many messages may wait to be counted.
-const WAITING: usize = 200;
-/// How long the graph has to rest before it is told.
-const REST: Duration = seconds(1);
-/// How long it may be kept back while topics are being listened to.
-const PATIENCE: Duration = seconds(10);
-/// By what part a rate may differ from the last one and count as the same.
+/// Number of messages after which a measurement ends early.
+const MAX_MESSAGES: usize = 300;
+/// Queue depth of the subscriptions.
+const QUEUE_DEPTH: usize = 200;
+/// Duration without changes after which the graph is reported.
+const QUIET_TIME: Duration = seconds(1);
+/// Maximum delay of a report while topics are being measured.
+const MAX_DELAY: Duration = seconds(10);
+/// Relative change of a rate that is attributed to noise.
 const TOLERANCE: f64 = 0.15;
-/// Rates that people choose.
-const USUAL: [f64; 18] = [
+/// Mantissas of rates that people choose.
+const COMMON_RATES: [f64; 18] = [
     1.0, 1.25, 1.5, 2.0, 2.4, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0, 9.6, 1.2, 1.8, 3.6,
 ];
 
-/// Seconds, which are tenths in tests.
+/// Seconds; tenths of a second in tests.
 const fn seconds(count: u64) -> Duration {
     Duration::from_millis(count * if cfg!(test) { 100 } else { 1000 })
 }
 
-/// What is known of a topic.
+/// Knowledge of a topic.
 #[derive(Default)]
 struct Topic {
-    /// Who published it when it was listened to last.
+    /// The publishers at the time of the last measurement.
     publishers: BTreeSet<(Option<PublisherId>, Option<String>, String)>,
-    heard: Heard,
+    heard: Measurement,
 }
 
-/// Keeps `seen` current until nobody wants to know any more, or the node has left.
-pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Seen>>) {
+/// Keeps `seen` current until all its receivers are dropped or the node has shut down.
+pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Snapshot>>) {
     let own = node.fully_qualified_name();
     let mut changes = node.graph_changes();
     let mut topics: BTreeMap<String, Topic> = BTreeMap::new();
-    let mut listening: JoinSet<Option<(String, Heard)>> = JoinSet::new();
-    // Topics of which a message was heard, and not yet enough.
+    let mut listening: JoinSet<Option<(String, Measurement)>> = JoinSet::new();
+    // Topics with a measurement in progress.
     let measuring = Arc::new(AtomicUsize::new(0));
     let mut graph = node.graph();
-    look(&node, &own, &graph, &mut topics, &mut listening, &measuring);
-    let mut news = Some((Instant::now() + REST, Instant::now() + PATIENCE));
+    measure_new_topics(&node, &own, &graph, &mut topics, &mut listening, &measuring);
+    let mut pending = Some((Instant::now() + QUIET_TIME, Instant::now() + MAX_DELAY));
     loop {
-        let due = news.map_or_else(
-            || Instant::now() + PATIENCE,
+        let due = pending.map_or_else(
+            || Instant::now() + MAX_DELAY,
             |(rest, latest)| rest.min(latest),
         );
         tokio::select! {
@@ -67,30 +67,30 @@ pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Seen>>
                     return;
                 }
                 graph = node.graph();
-                look(&node, &own, &graph, &mut topics, &mut listening, &measuring);
-                news = Some(later(news));
+                measure_new_topics(&node, &own, &graph, &mut topics, &mut listening, &measuring);
+                pending = Some(postpone(pending));
             }
             Some(done) = listening.join_next() => {
                 if let Ok(Some((name, heard))) = done
                     && let Some(topic) = topics.get_mut(&name)
                 {
-                    let rate = heard.rate.map(|rate| settled(topic.heard.rate, rate));
-                    topic.heard = Heard { rate, ..heard };
-                    news = Some(later(news));
+                    let rate = heard.rate.map(|rate| stable_rate(topic.heard.rate, rate));
+                    topic.heard = Measurement { rate, ..heard };
+                    pending = Some(postpone(pending));
                 }
             }
-            () = sleep_until(due), if news.is_some() => {
-                let is_over = news.is_some_and(|(_, latest)| Instant::now() >= latest);
+            () = sleep_until(due), if pending.is_some() => {
+                let is_over = pending.is_some_and(|(_, latest)| Instant::now() >= latest);
                 if !is_over && measuring.load(Ordering::Relaxed) > 0 {
-                    news = Some(later(news));
+                    pending = Some(postpone(pending));
                     continue;
                 }
-                news = None;
+                pending = None;
                 let heard = |(name, topic): (&String, &Topic)| (name.clone(), topic.heard.clone());
                 let published = graph.topics.iter().filter(|end| end.role == TopicRole::Publisher);
                 let published: BTreeSet<&str> = published.map(|end| end.topic.as_str()).collect();
-                let is_there = |(name, _): &(&String, &Topic)| published.contains(name.as_str());
-                let now = Seen::new(graph.clone(), topics.iter().filter(is_there).map(heard).collect());
+                let is_published = |(name, _): &(&String, &Topic)| published.contains(name.as_str());
+                let now = Snapshot::new(graph.clone(), topics.iter().filter(is_published).map(heard).collect());
                 seen.send_if_modified(|before| {
                     let is_new = **before != now;
                     if is_new {
@@ -103,26 +103,26 @@ pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Seen>>
     }
 }
 
-/// When to tell what is new: once it rests, and not much later than it was first.
-fn later(news: Option<(Instant, Instant)>) -> (Instant, Instant) {
+/// Postpones a report until the graph is quiet, up to a limit counted from the first change.
+fn postpone(pending: Option<(Instant, Instant)>) -> (Instant, Instant) {
     let now = Instant::now();
     (
-        now + REST,
-        news.map_or_else(|| now + PATIENCE, |(_, latest)| latest),
+        now + QUIET_TIME,
+        pending.map_or_else(|| now + MAX_DELAY, |(_, latest)| latest),
     )
 }
 
-/// Begins to listen to topics that are new, or that others publish now.
-fn look<N: Node>(
+/// Starts to measure topics that are new or whose publishers changed.
+fn measure_new_topics<N: Node>(
     node: &Arc<N>,
     own: &str,
     graph: &Graph,
     topics: &mut BTreeMap<String, Topic>,
-    listening: &mut JoinSet<Option<(String, Heard)>>,
+    listening: &mut JoinSet<Option<(String, Measurement)>>,
     measuring: &Arc<AtomicUsize>,
 ) {
     let mut published: BTreeMap<&str, Vec<&TopicEnd>> = BTreeMap::new();
-    for end in graph.topics.iter().filter(|end| is_listened_to(end, own)) {
+    for end in graph.topics.iter().filter(|end| is_measurable(end, own)) {
         published.entry(&end.topic).or_default().push(end);
     }
     for (name, ends) in published {
@@ -146,29 +146,32 @@ fn look<N: Node>(
     }
 }
 
-/// What every publisher of a topic will answer to; what was said before, only if all keep it.
+/// Returns the QoS that every publisher of a topic is compatible with; latched only if all
+/// publishers are.
 fn qos(ends: &[&TopicEnd]) -> Qos {
     let keeps = |end: &&TopicEnd| {
         end.qos.is_some_and(|qos| {
             qos.durability == Durability::TransientLocal && qos.reliability == Reliability::Reliable
         })
     };
+    // By DDS's rule of offered and requested QoS, a best-effort volatile subscription matches every
+    // publisher, and a latched one only latched publishers.
     if ends.iter().all(keeps) {
         Qos::latched(1)
     } else {
-        Qos::best_effort(WAITING)
+        Qos::best_effort(QUEUE_DEPTH)
     }
 }
 
-/// Listens to a topic: from its first message on, for a while.
+/// Measures a topic, from its first message on.
 async fn observe<N: Node>(
     node: Arc<N>,
     topic: String,
     type_name: String,
     qos: Qos,
     measuring: Arc<AtomicUsize>,
-) -> Option<(String, Heard)> {
-    // The node's remaps are meant for its own names.
+) -> Option<(String, Measurement)> {
+    // Remaps are meant for the node's own names; don't follow one for a name seen in the graph.
     if node
         .resolve_topic(&topic)
         .is_ok_and(|resolved| resolved != topic)
@@ -178,12 +181,12 @@ async fn observe<N: Node>(
     let mut messages = match node.observe(&topic, &type_name, qos) {
         Ok(messages) => messages,
         Err(error) => {
-            tracing::debug!("{topic} is not listened to: {error}");
+            tracing::debug!("{topic} cannot be measured: {error}");
             return None;
         }
     };
     let mut message = messages.next().await?;
-    let _measuring = Counted::new(&measuring);
+    let _measuring = CountGuard::new(&measuring);
     let first = Instant::now();
     let (mut last, mut count, mut frames) = (first, 0, BTreeSet::new());
     loop {
@@ -194,7 +197,7 @@ async fn observe<N: Node>(
                 .filter(|frame| !frame.is_empty()),
         );
         count += 1;
-        if count >= ENOUGH {
+        if count >= MAX_MESSAGES {
             break;
         }
         match timeout_at(first + WINDOW, messages.next()).await {
@@ -204,7 +207,7 @@ async fn observe<N: Node>(
         }
         last = Instant::now();
     }
-    // What is kept for who comes late comes all at once, which is no rate.
+    // Latched messages arrive all at once, so their timing is not a rate.
     let is_rate = qos.durability == Durability::Volatile && count >= 3;
     let rate = is_rate
         .then(|| (count - 1) as f64 / last.duration_since(first).as_secs_f64())
@@ -214,34 +217,34 @@ async fn observe<N: Node>(
     } else {
         None
     };
-    Some((topic, Heard { rate, frame }))
+    Some((topic, Measurement { rate, frame }))
 }
 
-/// Counts itself while it lives.
-struct Counted(Arc<AtomicUsize>);
+/// A guard that counts itself while it exists.
+struct CountGuard(Arc<AtomicUsize>);
 
-impl Counted {
+impl CountGuard {
     fn new(count: &Arc<AtomicUsize>) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(count.clone())
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// The rate in Hz that stands for a measured one: the last one if it is near, so that assets don't
-/// change with every measurement; else a usual one if that is near; else two digits.
-fn settled(last: Option<f64>, measured: f64) -> f64 {
+/// Rounds a measured rate in Hz so that an asset does not change with every measurement: to the
+/// last rate if it is near, else to a common rate if one is near, else to two digits.
+fn stable_rate(last: Option<f64>, measured: f64) -> f64 {
     let is_near = |rate: f64, part: f64| (measured / rate - 1.0).abs() <= part;
     if let Some(last) = last.filter(|last| is_near(*last, TOLERANCE)) {
         return last;
     }
     let magnitude = 10_f64.powf(measured.log10().floor());
-    let usual = USUAL
+    let usual = COMMON_RATES
         .iter()
         .flat_map(|rate| [rate * magnitude, rate * magnitude * 10.0]);
     let nearest = usual
@@ -252,7 +255,7 @@ fn settled(last: Option<f64>, measured: f64) -> f64 {
     } else {
         (measured / magnitude * 10.0).round() * magnitude / 10.0
     };
-    // Without the noise of binary fractions.
+    // Remove the noise of binary fractions.
     (rate * 1e6).round() / 1e6
 }
 
@@ -274,10 +277,10 @@ mod tests {
             (217.0, 220.0),
             (1003.0, 1000.0),
         ] {
-            assert_eq!(settled(None, measured), rate, "{measured}");
+            assert_eq!(stable_rate(None, measured), rate, "{measured}");
         }
         assert_eq!(
-            (settled(Some(30.0), 27.0), settled(Some(30.0), 20.3)),
+            (stable_rate(Some(30.0), 27.0), stable_rate(Some(30.0), 20.3)),
             (30.0, 20.0)
         );
     }

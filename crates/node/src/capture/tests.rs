@@ -49,8 +49,8 @@ fn service(service: &str, type_name: &str, role: ServiceRole, node: &str) -> Ser
     }
 }
 
-fn seen(topics: Vec<TopicEnd>, services: Vec<ServiceEnd>) -> Seen {
-    Seen::new(
+fn seen(topics: Vec<TopicEnd>, services: Vec<ServiceEnd>) -> Snapshot {
+    Snapshot::new(
         Graph {
             nodes: Vec::new(),
             topics,
@@ -60,15 +60,15 @@ fn seen(topics: Vec<TopicEnd>, services: Vec<ServiceEnd>) -> Seen {
     )
 }
 
-/// Of the robot in the namespace, the interfaces as `kind name type`.
-fn told(seen: &Seen, namespace: &str, others: &[&str]) -> Vec<String> {
+/// Returns the interfaces of the robot in the namespace, as `kind name type`.
+fn listed(seen: &Snapshot, namespace: &str, others: &[&str]) -> Vec<String> {
     let others = others.iter().copied().collect();
-    let who = Who {
+    let who = Scope {
         namespace,
         others: &others,
         node: "/urdf_usd",
     };
-    let told = |captured: Captured| {
+    let listed = |captured: Captured| {
         let kind = match captured.interface.kind {
             InterfaceKind::Publisher { .. } => "publisher",
             InterfaceKind::Subscription { .. } => "subscription",
@@ -82,7 +82,7 @@ fn told(seen: &Seen, namespace: &str, others: &[&str]) -> Vec<String> {
             captured.interface.name, captured.interface.type_name
         )
     };
-    interfaces(seen, &who).into_iter().map(told).collect()
+    interfaces(seen, &who).into_iter().map(listed).collect()
 }
 
 #[test]
@@ -110,11 +110,11 @@ fn topics_have_their_roles() {
         "publisher scan sensor_msgs/msg/LaserScan",
         "publisher twist geometry_msgs/msg/TwistStamped",
     ];
-    assert_eq!(told(&seen, "/", &[]), expected);
+    assert_eq!(listed(&seen, "/", &[]), expected);
 }
 
 #[test]
-fn what_is_no_robots_is_left_out() {
+fn infrastructure_is_excluded() {
     let node = "/driver";
     let seen = seen(
         vec![
@@ -161,7 +161,7 @@ fn what_is_no_robots_is_left_out() {
         ],
     );
     assert_eq!(
-        told(&seen, "/", &[]),
+        listed(&seen, "/", &[]),
         [
             "publisher note std_msgs/msg/String",
             "server reset std_srvs/srv/Trigger"
@@ -220,7 +220,7 @@ fn an_action_is_one_interface() {
         "asks dock x/action/Dock",
         "client map x/srv/Map",
     ];
-    assert_eq!(told(&seen, "/", &[]), expected);
+    assert_eq!(listed(&seen, "/", &[]), expected);
 }
 
 #[test]
@@ -236,9 +236,9 @@ fn every_robot_has_its_namespace() {
         Vec::new(),
     );
     let topics = |namespace, others: &[&str]| {
-        told(&seen, namespace, others)
+        listed(&seen, namespace, others)
             .iter()
-            .map(|told| told.split(' ').nth(1).unwrap().to_owned())
+            .map(|listed| listed.split(' ').nth(1).unwrap().to_owned())
             .collect::<Vec<_>>()
     };
     assert_eq!(topics("/r1", &["/", "/r1", "/r10"]), ["front/scan", "scan"]);
@@ -248,7 +248,7 @@ fn every_robot_has_its_namespace() {
 }
 
 #[test]
-fn what_was_heard_is_in_the_interface() {
+fn measurements_are_in_the_interface() {
     let mut seen = seen(
         vec![
             publisher("/scan", "sensor_msgs/msg/LaserScan", "/lidar"),
@@ -260,7 +260,7 @@ fn what_was_heard_is_in_the_interface() {
     for topic in ["/scan", "/joint_states"] {
         seen.heard.insert(
             topic.to_owned(),
-            Heard {
+            Measurement {
                 rate: Some(10.0),
                 frame: Some("laser".to_owned()),
             },
@@ -268,7 +268,7 @@ fn what_was_heard_is_in_the_interface() {
     }
     let found = interfaces(
         &seen,
-        &Who {
+        &Scope {
             namespace: "/",
             others: &Default::default(),
             node: "/urdf_usd",
@@ -290,16 +290,22 @@ fn what_was_heard_is_in_the_interface() {
         (scan.frame.as_deref(), scan.is_measured),
         (Some("laser"), true)
     );
-    // About the whole robot, whatever its header says.
+    // It describes the whole robot, whatever its header says.
     assert_eq!((joints.frame.as_deref(), joints.is_measured), (None, true));
     assert_eq!(
         (silent.interface.kind, silent.is_measured),
-        (InterfaceKind::Publisher { rate: NO_RATE, qos }, false)
+        (
+            InterfaceKind::Publisher {
+                rate: DEFAULT_RATE,
+                qos
+            },
+            false
+        )
     );
 }
 
 #[test]
-fn what_the_asset_declares_is_held_against_the_graph() {
+fn declared_interfaces_are_compared_with_the_graph() {
     let declared = |kind: &str, role: &str, name: &str, type_name: &str| InterfaceSummary {
         kind: kind.to_owned(),
         role: role.to_owned(),
@@ -314,7 +320,7 @@ fn what_the_asset_declares_is_held_against_the_graph() {
         vec![
             publisher("/r1/scan", "sensor_msgs/msg/LaserScan", "/r1/lidar"),
             subscriber("/cmd_vel", "geometry_msgs/msg/TwistStamped", "/r1/base"),
-            // This node listens to what it declares; that is no offer.
+            // This node subscribes to what it compares, which does not count.
             subscriber("/r1/robot_description", "std_msgs/msg/String", "/urdf_usd"),
         ],
         vec![service(
@@ -342,23 +348,23 @@ fn what_the_asset_declares_is_held_against_the_graph() {
         declared("service", "server", "reset", "std_srvs/srv/Trigger"),
     ];
     let differing = compare(&all, &seen, "/r1", "/urdf_usd");
-    let told: Vec<(&str, bool)> = differing
+    let listed: Vec<(&str, bool)> = differing
         .iter()
         .map(|d| (d.detail.as_str(), d.is_other_type))
         .collect();
     let expected = [
-        ("nobody serves /r1/reset", false),
+        ("no node serves /r1/reset", false),
         (
-            "/cmd_vel has the type geometry_msgs/msg/TwistStamped, the asset says geometry_msgs/msg/Twist",
+            "/cmd_vel has type geometry_msgs/msg/TwistStamped, while the asset declares geometry_msgs/msg/Twist",
             true,
         ),
-        ("nobody listens to /r1/robot_description", false),
+        ("no node listens to /r1/robot_description", false),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(listed, expected);
 }
 
 #[tokio::test]
-async fn topics_are_listened_to_and_told_once_they_settle() {
+async fn topics_are_measured_and_reported_once_they_settle() {
     let node = Arc::new(Fake::default());
     let scan = |who: u8| {
         let scan = publisher("/scan", "sensor_msgs/msg/LaserScan", "/lidar");
@@ -398,7 +404,7 @@ async fn topics_are_listened_to_and_told_once_they_settle() {
         }
     });
     let patience = Duration::from_secs(60);
-    let mut heard = async |is_it: &dyn Fn(&Heard) -> bool| {
+    let mut heard = async |is_it: &dyn Fn(&Measurement) -> bool| {
         let wait = receiver.wait_for(|seen| seen.heard.get("/scan").is_some_and(is_it));
         tokio::time::timeout(patience, wait)
             .await
@@ -412,7 +418,7 @@ async fn topics_are_listened_to_and_told_once_they_settle() {
         first.rate.unwrap() <= 110.0 && first.frame.as_deref() == Some("laser"),
         "{first:?}"
     );
-    // The same publisher is not listened to again; another is.
+    // The same publisher is not measured again; a new one is.
     *frames.lock().unwrap() = vec!["a", "b"];
     node.set_graph(scan(1));
     tokio::time::sleep(Duration::from_millis(1500)).await;

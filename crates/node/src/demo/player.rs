@@ -1,5 +1,5 @@
 //! Plays a robot: publishes its description, joint states that swing within their limits, and the
-//! transforms that follow.
+//! resulting transforms.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,24 +17,24 @@ use urdf_usd_ros::msg::tf2_msgs::TFMessage;
 use urdf_usd_ros::{Node, Publisher, Qos};
 use urdf_usd_urdf as urdf;
 
-/// Joint states and transforms per second.
+/// Rate of joint states and transforms, in Hz.
 const RATE: f64 = 30.0;
 
-/// A robot that moves.
+/// A simulated robot that moves.
 pub(super) struct Player {
     robot: Robot,
     joint_states: Publisher<JointState>,
     moving: Publisher<TFMessage>,
-    // Held for their last messages, which late listeners get.
+    // Kept alive for their latched messages.
     _description: Publisher<std_msgs::String>,
     _fixed: Publisher<TFMessage>,
 }
 
 impl Player {
-    /// Publishes what does not change.
+    /// Publishes the description and the static transforms.
     ///
     /// # Errors
-    /// If the sample can't be read, or the transport refuses.
+    /// Fails if the sample cannot be read, or the transport refuses.
     pub(super) fn new(node: &impl Node, sample: &Sample) -> Result<Self, Diagnostic> {
         let text = std::fs::read_to_string(&sample.urdf).map_err(|error| {
             fault(format!(
@@ -48,7 +48,7 @@ impl Player {
                 .diagnostics
                 .into_iter()
                 .next()
-                .unwrap_or_else(|| fault("the sample robot is no robot")));
+                .unwrap_or_else(|| fault("the sample robot cannot be read")));
         };
         let description = node.advertise("robot_description", Qos::latched(1))?;
         description.publish(std_msgs::String { data: text })?;
@@ -65,7 +65,7 @@ impl Player {
         })
     }
 
-    /// Moves until the future is dropped.
+    /// Publishes motion until the future is dropped.
     pub(super) async fn play(&self, node: Arc<impl Node>) {
         let mut period = tokio::time::interval(Duration::from_secs_f64(1.0 / RATE));
         period.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -84,20 +84,22 @@ impl Player {
                         }))
                 });
             if sent.is_err() {
-                // The node is leaving, and this future with it.
+                // The node is shutting down; this future is dropped next.
                 std::future::pending::<()>().await;
             }
         }
     }
 }
 
-/// How far wheels turn forward and back, in rad …
+/// Amplitude of the wheels, in rad.
 const DRIVE: f64 = 12.0;
-/// … and how far the swivels of casters turn to either side.
+/// Amplitude of the casters' swivels, in rad.
 const STEER: f64 = 0.7;
 
-/// Where every joint is after `seconds`: each swings smoothly through the middle half of its range,
-/// at a pace of its own. Wheels drive forward and back, and swivels steer.
+/// Returns the positions of all joints at a time, in rad or m.
+///
+/// Each joint swings through the middle half of its range at its own pace; wheels drive forward and
+/// back, and swivels steer.
 fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
     let positions: Vec<Vec<f64>> = robot
         .joints()
@@ -117,7 +119,8 @@ fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Whether a continuous joint carries a wheel: another one, about another axis, hangs on its link.
+/// Returns whether a continuous joint carries a wheel: its child link has another continuous joint
+/// about another axis.
 fn is_swivel(robot: &Robot, joint: &Joint) -> bool {
     let is_continuous = |joint: &Joint| joint.kind() == JointKind::Continuous;
     let mut carried = robot
@@ -154,7 +157,7 @@ fn joint_state(robot: &Robot, positions: &[Vec<f64>], stamp: Time) -> JointState
     state
 }
 
-/// The transforms of the joints that are `wanted`.
+/// Returns the transforms of the joints for which `wanted` holds.
 fn transforms(
     robot: &Robot,
     positions: &[Vec<f64>],

@@ -1,4 +1,4 @@
-//! The sample robot, carried in the program so that the demo works wherever the program is.
+//! The sample robot, embedded in the program so that the demo needs no installed files.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use super::Sample;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
-        /// Paths in the package, and contents.
+        /// Paths in the package, with contents.
         const FILES: &[(&str, &[u8])] =
             &[$(($path, include_bytes!(concat!("../../sample_rover/", $path)))),+];
     };

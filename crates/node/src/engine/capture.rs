@@ -1,4 +1,4 @@
-//! What running robots offer to ROS: taken into their assets, and assets held against it.
+//! Adds the observed interfaces of running robots to their assets, and compares assets with them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::{Done, Engine, Task};
-use crate::capture::{self, Differing, Seen, Who};
+use crate::capture::{self, Differing, Scope, Snapshot};
 use crate::description_source::{Origin, RobotNamespace};
 use crate::robots::{self, Robot};
 use urdf_usd_convert::Job;
@@ -15,14 +15,14 @@ use urdf_usd_ros::Node;
 use urdf_usd_ros::msg::diagnostic_msgs::DiagnosticStatus;
 use urdf_usd_usd_read::InterfaceSummary;
 
-/// The interfaces of running robots; nothing while they are not wanted.
+/// The latest snapshot of running robots; empty unless the parameter asks for it.
 #[derive(Default)]
 pub(super) struct Capture {
-    seen: Option<watch::Receiver<Arc<Seen>>>,
+    seen: Option<watch::Receiver<Arc<Snapshot>>>,
 }
 
 impl Capture {
-    /// Waits until something new was seen; for ever while nothing is wanted. Cancel-safe.
+    /// Waits for a new snapshot; pending forever if capturing is off. Cancel-safe.
     pub(super) async fn changed(&mut self) -> Option<()> {
         match &mut self.seen {
             Some(seen) => seen.changed().await.ok(),
@@ -32,16 +32,16 @@ impl Capture {
 }
 
 impl<N: Node> Engine<N> {
-    /// Begins to look at running robots, or ends it, as the parameter says.
+    /// Starts or stops the observation of running robots, as the parameter says.
     pub(super) fn set_capture(&mut self) {
-        // Who listens ends when nobody wants to know.
+        // Dropping the receiver ends the listener.
         self.capture = Capture::default();
         for robot in self.robots.values_mut() {
             (robot.declared, robot.differing) = (None, None);
         }
         if self.parameters.capture_interfaces {
             let (sender, seen) = watch::channel(Arc::default());
-            // Its end is noticed by that of what it tells.
+            // The engine notices its end by the closed channel.
             tokio::spawn(capture::listen(self.node.clone(), sender));
             self.capture.seen = Some(seen);
         }
@@ -52,7 +52,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Something new was seen: assets that it changes are written again.
+    /// Takes a new snapshot: converts the robots whose interfaces changed.
     pub(super) fn take_capture(&mut self) {
         if let Some(seen) = &mut self.capture.seen {
             seen.mark_unchanged();
@@ -69,15 +69,15 @@ impl<N: Node> Engine<N> {
             .map(|(key, _)| key.clone())
             .collect();
         for key in changed {
-            tracing::debug!("{key:?} offers other interfaces than before");
+            tracing::debug!("the interfaces of {key:?} have changed");
             self.convert_again(&key);
         }
         let keys: Vec<String> = self.robots.keys().cloned().collect();
-        keys.iter().for_each(|key| self.hold_interfaces(key));
+        keys.iter().for_each(|key| self.compare_interfaces(key));
     }
 
-    /// What the robot of a namespace is seen to have. `None`: nothing was seen yet, or it need not
-    /// be the robot that runs.
+    /// Returns the observed interfaces of a robot; `None` if no snapshot exists, or the description
+    /// came by a call: it may then not be the running robot's.
     pub(super) fn captured(
         &self,
         robot_namespace: &RobotNamespace,
@@ -100,7 +100,7 @@ impl<N: Node> Engine<N> {
         let node = self.node.fully_qualified_name();
         Some(capture::interfaces(
             &seen,
-            &Who {
+            &Scope {
                 namespace: self.namespace(robot_namespace),
                 others: all,
                 node: &node,
@@ -108,7 +108,7 @@ impl<N: Node> Engine<N> {
         ))
     }
 
-    /// The namespaces of the robots that are there.
+    /// Returns the namespaces of the robots that are present.
     fn namespaces(&self) -> BTreeSet<&str> {
         self.robots
             .values()
@@ -123,7 +123,7 @@ impl<N: Node> Engine<N> {
             .map_or("/", |namespace| namespace)
     }
 
-    /// The job with what the robot is seen to have.
+    /// Returns the job with the robot's observed interfaces.
     pub(super) fn with_captured(
         &self,
         job: Arc<Job>,
@@ -141,7 +141,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Has the interfaces of a robot's asset read back, if they are wanted.
+    /// Starts to read the interfaces of a robot's asset back, if capturing is on.
     pub(super) fn read_interfaces(&mut self, key: &str) {
         let Some(robot) = self.robots.get(key).filter(|_| self.capture.seen.is_some()) else {
             return;
@@ -174,7 +174,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// The interfaces of a revision were read back.
+    /// Takes the interfaces of a revision.
     pub(super) fn take_interfaces(
         &mut self,
         key: String,
@@ -183,12 +183,12 @@ impl<N: Node> Engine<N> {
     ) {
         match declared {
             Ok(declared) if self.capture.seen.is_some() => {
-                // It may have been forgotten meanwhile.
+                // The robot may have been forgotten meanwhile.
                 let Some(robot) = self.robots.get_mut(&key) else {
                     return;
                 };
                 robot.declared = Some((revision, declared));
-                self.hold_interfaces(&key);
+                self.compare_interfaces(&key);
             }
             Ok(_) => {}
             Err(reason) => {
@@ -197,8 +197,8 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Holds what a robot's asset declares against what is there, and tells what changed.
-    fn hold_interfaces(&mut self, key: &str) {
+    /// Compares the interfaces of a robot's asset with the snapshot, and reports what changed.
+    fn compare_interfaces(&mut self, key: &str) {
         let (Some(seen), Some(robot)) = (&self.capture.seen, self.robots.get(key)) else {
             return;
         };
@@ -228,7 +228,7 @@ impl<N: Node> Engine<N> {
         self.publish_status(key);
     }
 
-    /// How a robot's interfaces stand, for `/diagnostics`.
+    /// Returns the status of a robot's interfaces for `/diagnostics`.
     pub(super) fn interfaces_status(&self, key: &str, robot: &Robot) -> Option<DiagnosticStatus> {
         let differing = robot.differing.as_ref().filter(|_| robot.runs())?;
         let declared = robot

@@ -1,4 +1,4 @@
-//! Where descriptions come in: topics, a node's parameter, a file.
+//! Input of descriptions: from topics, another node's parameter, or a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,16 +18,16 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_ros::msg::std_msgs;
 use urdf_usd_ros::{Node, PublisherId, Qos, Sample, Subscription};
 
-/// How many descriptions may wait in the transport: several publishers may speak at once.
-const DESCRIPTIONS: usize = 16;
-/// How long it counts which assets were there.
-const COUNTED: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 10 });
-/// How many ways in which a robot is contested are told.
-const MOST_TOLD: usize = 8;
-/// How many topics are followed beside the node's own.
-const MOST_TOPICS: usize = 1000;
+/// Queue depth of a subscription: several publishers may send at once.
+const QUEUE_DEPTH: usize = 16;
+/// Minimum time between two scans for assets.
+const RESCAN_INTERVAL: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 10 });
+/// Maximum number of conflicts logged per robot.
+const MAX_RIVALS_LOGGED: usize = 8;
+/// Maximum number of description topics besides the node's own.
+const MAX_TOPICS: usize = 1000;
 
-/// A description as it was heard.
+/// A received description.
 pub(super) struct Described {
     pub robot_namespace: RobotNamespace,
     pub origin: Origin,
@@ -35,7 +35,7 @@ pub(super) struct Described {
     pub text: String,
 }
 
-/// The topics that descriptions are heard on.
+/// The subscriptions to descriptions.
 pub(super) struct Descriptions {
     own: Subscription<std_msgs::String>,
     own_topic: Arc<str>,
@@ -44,14 +44,15 @@ pub(super) struct Descriptions {
     sender: mpsc::Sender<Described>,
     heard: mpsc::Receiver<Described>,
     parts: Parts,
-    complained: bool,
+    has_warned: bool,
 }
 
 impl Descriptions {
-    /// Listens to the node's own topic.
+    /// Subscribes to the node's own topic.
     pub(super) fn start(node: &impl Node, parts: Parts) -> Result<Self, Diagnostic> {
-        let own = node.subscribe(DESCRIPTION, Qos::latched(DESCRIPTIONS))?;
-        // One at a time: they may be large, and what waits, waits in the subscriptions.
+        let own = node.subscribe(DESCRIPTION, Qos::latched(QUEUE_DEPTH))?;
+        // Capacity 1: descriptions may be large, and the bounded subscriptions hold those that
+        // wait.
         let (sender, heard) = mpsc::channel(1);
         let own_topic = own.topic().into();
         let (discovered, listeners) = (BTreeMap::new(), JoinSet::new());
@@ -63,16 +64,16 @@ impl Descriptions {
             sender,
             heard,
             parts,
-            complained: false,
+            has_warned: false,
         })
     }
 
-    /// The node's own topic.
+    /// Returns the node's own topic.
     pub(super) fn topic(&self) -> &Arc<str> {
         &self.own_topic
     }
 
-    /// Waits for the next description; `None` when the node has shut down. Cancel-safe.
+    /// Waits for the next description; `None` once the node has shut down. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Described> {
         tokio::select! {
             sample = self.own.next() => sample.map(|sample| described(RobotNamespace::Own, self.own_topic.clone(), sample)),
@@ -80,8 +81,7 @@ impl Descriptions {
         }
     }
 
-    /// Follows these topics beside the node's own, and no others. Returns those that are followed
-    /// no more.
+    /// Subscribes to exactly these topics, besides the node's own. Returns those that were dropped.
     pub(super) fn follow(&mut self, node: &impl Node, topics: &BTreeSet<&str>) -> Vec<String> {
         let gone: Vec<String> = self
             .discovered
@@ -96,29 +96,27 @@ impl Descriptions {
         while self.listeners.try_join_next().is_some() {}
         for topic in topics.iter().filter(|topic| ***topic != *self.own_topic) {
             let Some(robot_namespace) =
-                RobotNamespace::of_topic(topic).filter(|_| !self.discovered.contains_key(*topic))
+                RobotNamespace::from_topic(topic).filter(|_| !self.discovered.contains_key(*topic))
             else {
                 continue;
             };
-            // A remap, which is meant for the node's own names, leads elsewhere: what is there is
-            // followed under its own.
+            // Remaps are meant for the node's own names: a topic that one renames is followed under
+            // its actual name only.
             if node
                 .resolve_topic(topic)
                 .is_ok_and(|resolved| resolved != **topic)
             {
                 continue;
             }
-            if self.discovered.len() >= MOST_TOPICS {
-                if !std::mem::replace(&mut self.complained, true) {
-                    tracing::warn!(
-                        "no more than {MOST_TOPICS} topics of descriptions are followed; {topic} is not"
-                    );
+            if self.discovered.len() >= MAX_TOPICS {
+                if !std::mem::replace(&mut self.has_warned, true) {
+                    tracing::warn!("more than {MAX_TOPICS} description topics: {topic} is ignored");
                 }
                 break;
             }
-            match node.subscribe::<std_msgs::String>(topic, Qos::latched(DESCRIPTIONS)) {
+            match node.subscribe::<std_msgs::String>(topic, Qos::latched(QUEUE_DEPTH)) {
                 Ok(subscription) => {
-                    tracing::info!("listening to {topic} too");
+                    tracing::info!("also listening to {topic}");
                     let listener = listen(
                         subscription,
                         robot_namespace,
@@ -132,7 +130,7 @@ impl Descriptions {
                     self.discovered
                         .insert((*topic).to_owned(), self.listeners.spawn(listener));
                 }
-                Err(error) => tracing::warn!("{topic} is not followed: {error}"),
+                Err(error) => tracing::warn!("cannot listen to {topic}: {error}"),
             }
         }
         gone
@@ -169,20 +167,20 @@ async fn listen(
     }
 }
 
-/// The file that a parameter names, `asset_file` or `urdf_file`.
+/// The file of the parameter `asset_file` or `urdf_file`.
 pub(super) struct SourceFile {
     path: PathBuf,
-    /// The key of its robot, or one like its name as long as that is not known.
+    /// The key of its robot; until that is known, one made from the file's name.
     pub key: String,
-    /// What its newest conversion used: watched even while another description has taken the
-    /// robot's place.
+    /// The inputs of its latest conversion, watched even while another description has replaced the
+    /// robot's.
     pub used: Vec<PathBuf>,
 }
 
 impl<N: Node> Engine<N> {
-    /// A description was published, or read.
+    /// Schedules the conversion of a description that was received or read.
     pub(super) fn hear(&mut self, described: Described) {
-        // What was changed before the description came holds for it.
+        // Parameters that were set before the description arrived apply to it.
         while let Some(change) = self.changes.try_next() {
             self.change(&change);
         }
@@ -192,8 +190,8 @@ impl<N: Node> Engine<N> {
             publisher,
             text,
         } = described;
-        // What the node published comes back to it, by way of robot_state_publisher too.
-        if self.published.is(&text) || self.hears_itself(&origin) {
+        // Ignore the node's own description, which may come back through robot_state_publisher.
+        if self.published.matches(&text) || self.is_echo(&origin) {
             return;
         }
         let key = self.key_of(&robot_namespace, &text, publisher);
@@ -214,18 +212,18 @@ impl<N: Node> Engine<N> {
         if text.len() > most {
             let message = format!("the description has {} bytes, more than {most}", text.len());
             let diagnostic = Diagnostic::new(&codes::DESCRIPTION_TOO_LARGE, Place::default(), message)
-                .help("refer to meshes by package:// or file://, or raise the parameter max_description_bytes");
+                .help("refer to meshes by package:// or file:// URIs, or raise the parameter max_description_bytes");
             self.refuse(key, robot_namespace, origin, publisher, diagnostic);
             return;
         }
-        if self.has_no_place(&key) {
+        if self.is_full_for(&key) {
             let most = self.parameters.max_assets;
             let message = format!(
-                "the output directory holds {} assets, and may hold {most}",
+                "the output directory holds {} assets, and max_assets is {most}",
                 self.asset_paths.written()
             );
             let diagnostic = Diagnostic::new(&codes::TOO_MANY_ASSETS, Place::default(), message)
-                .help("remove folders of robots that are no more, or raise the parameter max_assets, and publish it again");
+                .help("remove the folders of robots that no longer exist or raise the parameter max_assets, then publish it again");
             self.refuse(key, robot_namespace, origin, publisher, diagnostic);
             return;
         }
@@ -238,7 +236,7 @@ impl<N: Node> Engine<N> {
             &robot_namespace,
             &key,
         );
-        self.heard = Some(request::Heard {
+        self.heard = Some(request::LastDescription {
             job: job.clone(),
             robot_namespace: robot_namespace.clone(),
             key: key.clone(),
@@ -254,17 +252,21 @@ impl<N: Node> Engine<N> {
             .replace(key.clone(), order, Instant::now())
             .is_some()
         {
-            tracing::debug!("a newer description of {key:?} takes the place of one that waited");
+            tracing::debug!("a newer description of {key:?} replaces one that waited");
         }
     }
 
-    /// Whether a robot is new and there may be no more assets. Then it is looked whether people
-    /// have removed some.
-    pub(super) fn has_no_place(&mut self, key: &str) -> bool {
+    /// Returns whether a robot is new and the limit of assets is reached. If so, starts a scan,
+    /// since users may have removed some.
+    pub(super) fn is_full_for(&mut self, key: &str) -> bool {
         let is_full = !self.asset_paths.is_written(key)
             && self.asset_paths.written() >= self.parameters.max_assets;
-        if is_full && self.counted_assets.is_none_or(|at| at.elapsed() >= COUNTED) {
-            self.counted_assets = Some(Instant::now());
+        if is_full
+            && self
+                .last_asset_scan
+                .is_none_or(|at| at.elapsed() >= RESCAN_INTERVAL)
+        {
+            self.last_asset_scan = Some(Instant::now());
             let folder = self.parameters.output_dir.clone();
             self.running.begin(Task::Assets, move |_| {
                 Done::Assets(asset_paths::scan(&folder))
@@ -273,7 +275,7 @@ impl<N: Node> Engine<N> {
         is_full
     }
 
-    /// The job that converts a source to the asset with this key.
+    /// Returns the job that converts a source to the asset with this key.
     pub(super) fn job(
         &self,
         source: Source,
@@ -288,26 +290,26 @@ impl<N: Node> Engine<N> {
         ))
     }
 
-    /// The key that a description's asset will have, as far as can be told before it is read.
+    /// Returns the key that a description's asset will have, as far as its text tells.
     fn key_of(
         &mut self,
         robot_namespace: &RobotNamespace,
         text: &str,
         publisher: Option<PublisherId>,
     ) -> String {
-        if self.asset_paths.are_many() {
+        if self.asset_paths.needs_pruning() {
             let Self {
                 asset_paths,
                 robots,
                 file,
                 ..
             } = self;
-            asset_paths.keep(|key| {
+            asset_paths.prune(|key| {
                 robots.contains_key(key) || file.as_ref().is_some_and(|file| file.key == key)
             });
         }
         if let Some(name) = robot_name(text) {
-            return self.asset_paths.of(robot_namespace, &name);
+            return self.asset_paths.assign(robot_namespace, &name);
         }
         let is_same = |robot: &Robot| {
             publisher.is_some()
@@ -319,10 +321,10 @@ impl<N: Node> Engine<N> {
             .iter()
             .find(|(_, robot)| is_same(robot))
             .map(|(key, _)| key.clone());
-        before.unwrap_or_else(|| self.asset_paths.of(robot_namespace, "robot"))
+        before.unwrap_or_else(|| self.asset_paths.assign(robot_namespace, "robot"))
     }
 
-    /// Two who describe one robot differently take its asset from each other.
+    /// Warns if different descriptions of one robot arrive: each would overwrite the other's asset.
     fn warn_of_rivals(&mut self, key: &str, origin: &Origin, text: &str) {
         let Some(robot) = self
             .robots
@@ -342,7 +344,7 @@ impl<N: Node> Engine<N> {
                 }
                 format!("{count} publishers of {now} describe")
             }
-            // In one order, whoever spoke last.
+            // Sorted, so that the text does not depend on the order of arrival.
             (before, now) => {
                 let mut both = [before.to_string(), now.to_string()];
                 both.sort();
@@ -352,22 +354,22 @@ impl<N: Node> Engine<N> {
         if is_same {
             return;
         }
-        // Each in its own right: a third one who joins is news, the same two again are none.
-        if robot.contested.len() < MOST_TOLD && robot.contested.insert(rivals.clone()) {
+        // Warn once per pair: a third publisher is news, the same two again are not.
+        if robot.contested.len() < MAX_RIVALS_LOGGED && robot.contested.insert(rivals.clone()) {
             tracing::warn!(
-                "{rivals} a robot {:?}, and differently: the last one heard counts; give them different names or namespaces",
+                "{rivals} a robot {:?}, with different content: the last description received is used; give them different names or namespaces",
                 robot.name
             );
         }
     }
 
-    /// Takes the file that the parameter names now in the place of the last one.
+    /// Makes the file that the parameter names the node's source file.
     pub(super) fn take_file(&mut self) {
         if let (Some(asset), Some(urdf)) = (&self.parameters.asset_file, &self.parameters.urdf_file)
         {
             let (asset, urdf) = (asset.display(), urdf.display());
             tracing::warn!(
-                "asset_file and urdf_file are both given: {asset} is converted, and {urdf} is not"
+                "asset_file and urdf_file are both set: {asset} is converted, {urdf} is ignored"
             );
         }
         self.file = self.parameters.file().cloned().map(|path| {
@@ -376,7 +378,7 @@ impl<N: Node> Engine<N> {
                 .map(|stem| stem.to_string_lossy().into_owned())
                 .unwrap_or_default();
             SourceFile {
-                key: self.asset_paths.of(&RobotNamespace::Own, &stem),
+                key: self.asset_paths.assign(&RobotNamespace::Own, &stem),
                 used: vec![path.clone()],
                 path,
             }
@@ -385,13 +387,13 @@ impl<N: Node> Engine<N> {
         self.watch_soon();
     }
 
-    /// Converts the file, if it or anything that it uses changed.
+    /// Schedules the conversion of the file, which ends early if no input changed.
     pub(super) fn convert_file(&mut self) {
         let Some(SourceFile { path, key, .. }) = &self.file else {
             return;
         };
         let (source, robot_namespace, origin) = (
-            jobs::file(path, &self.parameters),
+            jobs::file_source(path, &self.parameters),
             RobotNamespace::Own,
             Origin::File(path.clone()),
         );
@@ -404,8 +406,8 @@ impl<N: Node> Engine<N> {
         self.schedule.ensure(key, || order, Instant::now());
     }
 
-    /// The file was converted, or tried.
-    pub(super) fn tried_file(&mut self, origin: &Origin, key: &str, used: &[PathBuf]) {
+    /// Records the key and the inputs of the file's latest conversion.
+    pub(super) fn record_file_attempt(&mut self, origin: &Origin, key: &str, used: &[PathBuf]) {
         if let (Some(file), Origin::File(path)) = (&mut self.file, origin)
             && file.path == *path
         {

@@ -1,12 +1,12 @@
-//! What becomes of a conversion: a robot's new state, told to everyone; and robots that leave and
-//! come back.
+//! Completion of conversions: updates the robot's state, publishes it, and handles robots that
+//! leave and return.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Engine, Outcome, asset_key, jobs, log, request, tell};
+use super::{Engine, Outcome, asset_key, jobs, log, log_unsent, request};
 use crate::description_source::{Origin, RobotNamespace};
 use crate::jobs::Attempt;
 use crate::robots::{self, Frames, Robot, Written};
@@ -16,10 +16,10 @@ use urdf_usd_messages::Asset;
 use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_ros::{Node, Publisher, PublisherId, Qos};
 
-/// How many robots that are gone, or that nobody but a call described, are remembered …
-const MOST_GONE: usize = 256;
-/// … and how many bytes their descriptions may have together.
-const MOST_GONE_BYTES: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
+/// Maximum number of remembered robots that have left or were described only by a call.
+const MAX_IDLE_ROBOTS: usize = 256;
+/// Maximum bytes of the descriptions of these robots.
+const MAX_IDLE_BYTES: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
 impl<N: Node> Engine<N> {
     pub(super) fn finish_order(&mut self, mut key: String, number: u64, outcome: Outcome) {
@@ -42,11 +42,11 @@ impl<N: Node> Engine<N> {
                             asset_key(&self.parameters.output_dir, &report.directory),
                         );
                         if let Some(publisher) = heard_from {
-                            self.publishers.meant(publisher, &expected, &key);
+                            self.publishers.record_key(publisher, &expected, &key);
                         }
-                        self.tried_file(&origin, &key, &report.used);
+                        self.record_file_attempt(&origin, &key, &report.used);
                         let found = report.clone();
-                        self.wrote(
+                        self.finish_written(
                             key.clone(),
                             number,
                             *attempt,
@@ -54,14 +54,14 @@ impl<N: Node> Engine<N> {
                             origin,
                             heard_from,
                         );
-                        self.note_starved(&key, &found.diagnostics);
+                        self.record_starvation(&key, &found.diagnostics);
                     }
-                    // The caller was told; nothing of the node's own has failed.
+                    // The caller has the response; the node itself has not failed.
                     Err(_) if called => {}
                     Err(failure) => {
-                        self.tried_file(&origin, &key, &failure.used);
+                        self.record_file_attempt(&origin, &key, &failure.used);
                         let found = failure.diagnostics.clone();
-                        self.failed(
+                        self.finish_failed(
                             key.clone(),
                             number,
                             *attempt,
@@ -69,15 +69,15 @@ impl<N: Node> Engine<N> {
                             origin,
                             heard_from,
                         );
-                        self.note_starved(&key, &found);
+                        self.record_starvation(&key, &found);
                     }
                 }
             }
         }
     }
 
-    /// An asset was written, or found current.
-    fn wrote(
+    /// Takes a successful conversion: an asset that was written or found current.
+    fn finish_written(
         &mut self,
         key: String,
         number: u64,
@@ -87,7 +87,7 @@ impl<N: Node> Engine<N> {
         heard_from: Option<PublisherId>,
     ) {
         let Ok(report) = attempt.result else { return };
-        self.asset_paths.note(&key);
+        self.asset_paths.record_written(&key);
         let before = self.robots.remove(&key);
         if let Some(other) = before
             .as_ref()
@@ -95,7 +95,7 @@ impl<N: Node> Engine<N> {
         {
             let directory = report.directory.display();
             tracing::warn!(
-                "{:?} takes the place of {:?} in {directory}: give robots different names",
+                "{:?} replaces {:?} in {directory}: give the robots different names",
                 report.robot,
                 other.name
             );
@@ -120,6 +120,8 @@ impl<N: Node> Engine<N> {
                 asset.frames.clone()
             }
             None => {
+                // The conversion has put all files into place at once, so subscribers can open
+                // them.
                 self.announce(&key, &mut robot, &report);
                 self.begin_reading(&key, robot.asset.as_ref(), &report)
             }
@@ -129,15 +131,15 @@ impl<N: Node> Engine<N> {
             frames,
         });
         if robot.attempt > number {
-            // A newer source was there first, and now this older one is on disk.
+            // This conversion started before the one that finished first, yet it was written last:
+            // convert the newer source again.
             robot.fingerprint = None;
             self.insert(key.clone(), robot);
             self.convert_again(&key);
             return;
         }
-        // Whoever asks for the asset of a robot that is described elsewhere changes nothing about
-        // where that is. One that left while it was converted is still gone: hearing of it again is
-        // what brings it back.
+        // A call does not change where the robot is described. A robot that left during its
+        // conversion stays gone: only another message brings it back.
         if origin != Origin::Call {
             (robot.robot_namespace, robot.origin, robot.heard_from) =
                 (robot_namespace, origin.clone(), heard_from);
@@ -148,7 +150,7 @@ impl<N: Node> Engine<N> {
         (robot.job, robot.attempt, robot.fingerprint) =
             (attempt.job, number, Some(attempt.fingerprint));
         (robot.outcome, robot.time, robot.took) = (Ok(()), self.node.now(), attempt.took);
-        // A call converts without what was captured, and more may have been seen meanwhile.
+        // Calls convert without captured interfaces, and the snapshot may have changed meanwhile.
         let is_behind = robot.gone.is_none()
             && self
                 .captured(&robot.robot_namespace, &robot.origin)
@@ -158,15 +160,15 @@ impl<N: Node> Engine<N> {
         self.insert(key.clone(), robot);
         self.begin_publishing(&origin, &report);
         if called {
-            self.forget_longest_gone();
+            self.evict_idle();
         }
         if is_behind {
             self.convert_again(&key);
         }
     }
 
-    /// A source could not be converted. The last good asset stays.
-    fn failed(
+    /// Takes a failed conversion. The last good asset stays.
+    fn finish_failed(
         &mut self,
         key: String,
         number: u64,
@@ -192,7 +194,7 @@ impl<N: Node> Engine<N> {
         };
         let mut robot = before.unwrap_or_else(new);
         let stays = robot.asset.as_ref().map_or(String::new(), |asset| {
-            format!("; revision {} stays", asset.report.revision)
+            format!("; revision {} is kept", asset.report.revision)
         });
         tracing::error!("{:?} was not converted{stays}", robot.name);
         log(&failure.diagnostics);
@@ -203,7 +205,7 @@ impl<N: Node> Engine<N> {
             (attempt.job, number, Some(attempt.fingerprint));
         (robot.outcome, robot.time, robot.took) =
             (Err(failure.diagnostics), self.node.now(), attempt.took);
-        // A killed conversion reports no inputs; keep the previous ones, whose changes trigger the
+        // A killed conversion reports no inputs: keep the previous ones, whose changes trigger the
         // next attempt.
         let before = std::mem::replace(&mut robot.used, failure.used);
         if robot.is_set_aside() {
@@ -218,7 +220,7 @@ impl<N: Node> Engine<N> {
         self.insert(key, robot);
     }
 
-    /// A description is refused before it is tried.
+    /// Records a description that is refused without a conversion.
     pub(super) fn refuse(
         &mut self,
         key: String,
@@ -239,14 +241,14 @@ impl<N: Node> Engine<N> {
             );
             Robot::new(key.clone(), job, robot_namespace, origin, publisher)
         });
-        // The last good description is taken again if it is published again.
+        // Without a fingerprint, the last good description is converted again when it is published
+        // again.
         (robot.fingerprint, robot.outcome, robot.time) =
             (None, Err(vec![diagnostic]), self.node.now());
         self.insert(key, robot);
     }
 
-    /// A publisher whose description failed under one name and goes on under another leaves no
-    /// robot behind.
+    /// Forgets robots without an asset that the same publisher described under other names.
     fn forget_renamed(&mut self, key: &str, origin: &Origin, heard_from: Option<PublisherId>) {
         if *origin == Origin::Call {
             return;
@@ -264,7 +266,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Takes a robot's new state, and tells everyone.
+    /// Stores a robot's new state and publishes it.
     fn insert(&mut self, key: String, robot: Robot) {
         self.robots.insert(key.clone(), robot);
         self.schedule_graph_scan();
@@ -274,7 +276,7 @@ impl<N: Node> Engine<N> {
         self.watch_soon();
     }
 
-    /// Shows a robot's state to everyone.
+    /// Publishes a robot's state to the viewer and on `/diagnostics`.
     fn publish_state(&self, key: &str) {
         let Some(robot) = self.robots.get(key) else {
             return;
@@ -285,15 +287,15 @@ impl<N: Node> Engine<N> {
             "revision": robot.asset.as_ref().map(|asset| asset.report.revision),
             "state": robot.state(),
             "presence": robot.presence(),
-            "message": robots::without(&self.parameters.output_dir, robot.message()),
+            "message": robots::redact(&self.parameters.output_dir, robot.message()),
         });
         self.show(key);
-        self.site.tell("diagnostics", &event);
+        self.site.publish("diagnostics", &event);
         self.publish_status(key);
     }
 
-    /// A robot left: its asset stays, and it is no longer held against TF. Whatever is done for a
-    /// robot while it is there ends here …
+    /// Marks a robot as gone: its asset stays, but its frames are no longer compared with TF.
+    /// [`Engine::mark_returned`] is the inverse.
     pub(super) fn mark_gone(&mut self, key: &str) {
         let now = self.node.now();
         let Some(robot) = self.robots.get_mut(key) else {
@@ -303,20 +305,20 @@ impl<N: Node> Engine<N> {
         tracing::info!("{key:?} is gone: {}", robot.why_gone());
         robot.contested.clear();
         if robot.frame_check.take().is_some() {
-            self.site.tell(
+            self.site.publish(
                 "frames",
                 &serde_json::json!({ "key": key, "ok": 0, "total": 0 }),
             );
         }
         self.site.forget_joints(key);
         self.publish_state(key);
-        self.forget_longest_gone();
+        self.evict_idle();
         self.schedule_graph_scan();
     }
 
-    /// Robots that come under new names all the time, and those that calls made, must not fill the
-    /// memory.
-    fn forget_longest_gone(&mut self) {
+    /// Forgets the longest idle robots beyond the limits: an endless stream of names, or of calls,
+    /// must not exhaust memory. O(n log n) in the number of idle robots.
+    fn evict_idle(&mut self) {
         let idle = self.robots.iter().filter(|(_, robot)| !robot.runs());
         let mut idle: Vec<(Time, &String, usize)> = idle
             .map(|(key, robot)| {
@@ -334,7 +336,7 @@ impl<N: Node> Engine<N> {
         );
         let mut forgotten = Vec::new();
         for (_, key, size) in idle {
-            if count <= MOST_GONE && bytes <= MOST_GONE_BYTES {
+            if count <= MAX_IDLE_ROBOTS && bytes <= MAX_IDLE_BYTES {
                 break;
             }
             (count, bytes) = (count - 1, bytes - size);
@@ -346,8 +348,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Forgets a robot: all that is kept for it goes with it, and its place is free unless an asset
-    /// lies there.
+    /// Forgets a robot with all its state. Its place becomes free unless an asset is there.
     fn forget(&mut self, key: &str) {
         self.robots.remove(key);
         if self.file.as_ref().is_none_or(|file| file.key != key) {
@@ -360,7 +361,7 @@ impl<N: Node> Engine<N> {
         self.site.hide(key);
     }
 
-    /// … and begins again here, if it was gone.
+    /// Marks a robot as present, if it was gone.
     pub(super) fn mark_returned(&mut self, key: &str) {
         let Some(robot) = self
             .robots
@@ -373,7 +374,7 @@ impl<N: Node> Engine<N> {
         tracing::info!("{key:?} is back");
         let report = robot.asset.as_ref().map(|asset| asset.report.clone());
         if let Some(report) = report.filter(|_| robot.announcer.is_none()) {
-            // It was withdrawn to make room.
+            // Its publisher was dropped to make room.
             publish_asset(&*self.node, &mut self.first_announcer, robot, &report);
         }
         self.check_robot(key);
@@ -381,7 +382,7 @@ impl<N: Node> Engine<N> {
         self.schedule_graph_scan();
     }
 
-    /// Has the frames of a new revision read back.
+    /// Schedules reading back the frames of a new revision.
     fn begin_reading(
         &mut self,
         key: &str,
@@ -400,18 +401,18 @@ impl<N: Node> Engine<N> {
         })
     }
 
-    /// Publishes a new revision.
+    /// Announces a new revision to ROS and to the viewer.
     fn announce(&mut self, key: &str, robot: &mut Robot, report: &Report) {
         tracing::info!("{}", request::summary(report));
         log(&report.diagnostics);
         publish_asset(&*self.node, &mut self.first_announcer, robot, report);
         let event =
             serde_json::json!({ "robot": report.robot, "key": key, "revision": report.revision });
-        self.site.tell("revision", &event);
+        self.site.publish("revision", &event);
     }
 }
 
-/// Publishes a robot's asset. `first`: what stands for the topic until the first robot takes it.
+/// Publishes a robot's asset. `first` is the publisher that the first robot takes over.
 fn publish_asset(
     node: &impl Node,
     first: &mut Option<Publisher<Asset>>,
@@ -428,6 +429,6 @@ fn publish_asset(
             Err(error) => return tracing::error!("{error}"),
         },
     };
-    tell(announcer.publish(robots::announcement(report, node.now())));
+    log_unsent(announcer.publish(robots::announcement(report, node.now())));
     robot.announcer = Some(announcer);
 }

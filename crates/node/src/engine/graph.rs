@@ -1,5 +1,5 @@
-//! What the ROS graph tells: which descriptions there are to follow, which robots came and went,
-//! whom to ask.
+//! Reacts to changes of the ROS graph: follows description topics, notes robots that come and go,
+//! and asks nodes for their parameter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,44 +16,43 @@ use urdf_usd_tf_check as tf_check;
 
 use super::descriptions::Described;
 
-/// The type of a description's topic.
-const STRING: &str = "std_msgs/msg/String";
-/// Who publishes descriptions in ROS, and has them as a parameter.
-const PUBLISHER: &str = "robot_state_publisher";
-/// The service of a node that tells its parameters, after its name.
+/// Type of a description topic.
+const DESCRIPTION_TYPE: &str = "std_msgs/msg/String";
+/// Usual name of the node that publishes a description and has it as a parameter.
+const STATE_PUBLISHER: &str = "robot_state_publisher";
+/// Suffix of the service that returns a node's parameters.
 const GET_PARAMETERS: &str = "/get_parameters";
-/// Which nodes to ask: any. A lone `*` would be an alias to YAML, at which `ros2 param load` gives
-/// up.
-const ANY: &str = "/*";
-/// How many topics of another type are remembered that are there no more.
-const MOST_ODD: usize = 1000;
-/// How many nodes are asked.
-const MOST_ASKED: usize = 64;
+/// The pattern for any node. A lone `*` would be an alias in YAML, which `ros2 param load` rejects.
+const ANY_NODE: &str = "/*";
+/// Maximum number of warned topics of another type before those that are gone are forgotten.
+const MAX_MISTYPED_TOPICS: usize = 1000;
+/// Maximum number of nodes that are asked.
+const MAX_ASKED_NODES: usize = 64;
 /// Maximum number of clients listed whose requests can't be answered.
 const MAX_UNREACHABLE_CLIENTS: usize = 100;
-/// How many nodes are named where there may be many.
-const MOST_NAMED: usize = 5;
-/// How long a topic may take to be there before a parameter is read in its place.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How long a node may take to answer.
-const ANSWER: Duration = Duration::from_secs(5);
-/// In how many other namespaces the frames of a robot are looked for.
-const MOST_SEARCHED: usize = 4;
-/// How often a node that does not answer is asked.
-const TRIES: u32 = 3;
+/// Maximum number of nodes that a message names.
+const MAX_NAMED: usize = 5;
+/// Time to wait for a description topic before a parameter is read instead.
+const TOPIC_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time limit for a node's answer.
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of other namespaces in which a robot's frames are looked for.
+const MAX_SEARCHED_NAMESPACES: usize = 4;
+/// Maximum number of requests to a node that does not answer.
+const MAX_TRIES: u32 = 3;
 
-/// What the graph offers of what is followed here.
+/// The topics in the graph that have publishers.
 struct Offered<'a> {
-    /// The publishers of each topic that holds a description.
+    /// Description topics, with their publishers.
     descriptions: BTreeMap<&'a str, Vec<Option<PublisherId>>>,
-    /// Topics that are called like one, and are of another type.
+    /// Topics with the name of a description topic but another type.
     others: BTreeMap<&'a str, &'a str>,
     /// All other topics, with their publishers.
     topics: BTreeMap<&'a str, Vec<Option<PublisherId>>>,
 }
 
 impl<'a> Offered<'a> {
-    fn of(graph: &'a Graph, own: &str) -> Self {
+    fn from_graph(graph: &'a Graph, own: &str) -> Self {
         let (mut descriptions, mut others, mut topics) = (
             BTreeMap::<_, Vec<_>>::new(),
             BTreeMap::new(),
@@ -65,9 +64,9 @@ impl<'a> Offered<'a> {
             .filter(|end| end.role == TopicRole::Publisher)
         {
             let topic = end.topic.as_str();
-            if topic != own && RobotNamespace::of_topic(topic).is_none() {
+            if topic != own && RobotNamespace::from_topic(topic).is_none() {
                 topics.entry(topic).or_default().push(end.id);
-            } else if end.type_name == STRING {
+            } else if end.type_name == DESCRIPTION_TYPE {
                 descriptions.entry(topic).or_default().push(end.id);
             } else {
                 others.insert(topic, end.type_name.as_str());
@@ -84,66 +83,66 @@ impl<'a> Offered<'a> {
 /// Nodes whose parameter may be read, by name.
 #[derive(Default)]
 pub(super) struct Nodes {
-    nodes: BTreeMap<Arc<str>, Asked>,
-    /// Topics of another type, of which was told.
-    odd: BTreeSet<String>,
+    nodes: BTreeMap<Arc<str>, Inquiry>,
+    /// Topics of another type that were warned of.
+    mistyped: BTreeSet<String>,
 }
 
-/// How it went with a node.
-struct Asked {
+/// The state of the requests to a node.
+struct Inquiry {
     since: Instant,
     tries: u32,
     state: State,
-    /// Who else may have it.
+    /// Other nodes that may have the parameter.
     others: Vec<Arc<str>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It was not asked yet, or is to be asked again from then on.
+    /// To be asked at this time.
     Due(Instant),
     Asking,
     /// Its description was read.
-    Told,
-    /// It has no such parameter, or never answers.
+    Answered,
+    /// It has no such parameter, or never answered.
     Done,
 }
 
 impl Nodes {
-    /// Whether a node is yet to be asked.
+    /// Returns whether a node is still to be asked.
     pub(super) fn are_waiting(&self) -> bool {
         self.nodes
             .values()
             .any(|asked| matches!(asked.state, State::Due(_)))
     }
 
-    /// Forgets those that were not asked yet.
+    /// Forgets nodes that are due but were not asked.
     fn forget_due(&mut self) {
         self.nodes
             .retain(|_, asked| !matches!(asked.state, State::Due(_)));
     }
 
-    /// Whether one of these was read, or is being asked.
-    fn has_told(&self, nodes: &[Arc<str>]) -> bool {
+    /// Returns whether one of these nodes has answered or is being asked.
+    fn has_answer(&self, nodes: &[Arc<str>]) -> bool {
         let state = |node| self.nodes.get(node).map(|asked| asked.state);
         nodes
             .iter()
-            .any(|node| matches!(state(node), Some(State::Asking | State::Told)))
+            .any(|node| matches!(state(node), Some(State::Asking | State::Answered)))
     }
 }
 
 impl<N: Node> Engine<N> {
-    /// The graph changed, or something that depends on it.
-    pub(super) fn look_at_graph(&mut self) {
+    /// Scans the graph, after it or something that depends on it changed.
+    pub(super) fn scan_graph(&mut self) {
         let (graph, now) = (self.node.graph(), Instant::now());
         let own = self.descriptions.topic().clone();
-        let offered = Offered::of(&graph, &own);
+        let offered = Offered::from_graph(&graph, &own);
         for (topic, kind) in &offered.others {
             if (self.parameters.discover || **topic == *own)
-                && self.nodes.odd.insert((*topic).to_owned())
+                && self.nodes.mistyped.insert((*topic).to_owned())
             {
                 tracing::warn!(
-                    "{topic} is not listened to: it is of type {kind}, and a description is a {STRING}"
+                    "{topic} is ignored: its type is {kind}, and descriptions are of type {DESCRIPTION_TYPE}"
                 );
             }
         }
@@ -152,14 +151,15 @@ impl<N: Node> Engine<N> {
         } else {
             BTreeSet::new()
         };
-        if self.nodes.odd.len() > MOST_ODD {
+        if self.nodes.mistyped.len() > MAX_MISTYPED_TOPICS {
             self.nodes
-                .odd
+                .mistyped
                 .retain(|topic| offered.others.contains_key(topic.as_str()));
         }
-        self.note_unreachable_clients(&graph);
+        self.warn_of_unreachable_clients(&graph);
         let dropped = self.descriptions.follow(&*self.node, &wanted);
-        // A client that tells nothing of the graph tells of nobody that left either.
+        // An empty graph may come from a client that reports none: don't conclude that publishers
+        // have left.
         let is_known = !graph.topics.is_empty();
         if is_known {
             let publishers = |topic: &str| {
@@ -168,25 +168,26 @@ impl<N: Node> Engine<N> {
                     .get(topic)
                     .map_or(&[][..], Vec::as_slice)
             };
-            self.publishers.look(publishers, now);
+            self.publishers.update(publishers, now);
         }
         dropped
             .iter()
             .for_each(|topic| self.publishers.forget(topic));
-        self.note_presence(&graph, is_known);
+        // After the publishers, which decide about presence.
+        self.update_presence(&graph, is_known);
         self.open_scopes(&offered.topics.keys().copied().collect());
         if is_known {
-            self.subscriptions.note_publishers(
+            self.subscriptions.update_publishers(
                 |topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice),
                 now,
             );
         }
         self.ask_nodes(&graph, !offered.descriptions.is_empty(), now);
-        self.give_description(&graph, now);
+        self.set_description_parameters(&graph, now);
     }
 
-    /// Notes nodes that call a service of this one, and whose requests its ROS client can't answer.
-    fn note_unreachable_clients(&mut self, graph: &Graph) {
+    /// Warns of nodes that call a service of this node but that its ROS client can't answer.
+    fn warn_of_unreachable_clients(&mut self, graph: &Graph) {
         let this = self.node.fully_qualified_name();
         let ends = |role| graph.services.iter().filter(move |end| end.role == role);
         let own: BTreeSet<&str> = ends(ServiceRole::Server)
@@ -195,20 +196,20 @@ impl<N: Node> Engine<N> {
             .collect();
         let clients = ends(ServiceRole::Client)
             .filter(|end| !end.is_reachable && own.contains(end.service.as_str()));
-        // One whose node is not announced yet is taken up with its name.
+        // An endpoint whose node is not announced yet is reported once it has a name.
         let clients = clients.filter_map(|end| Some((end.node.clone()?, end.service.clone())));
         let clients: BTreeSet<(String, String)> = clients.take(MAX_UNREACHABLE_CLIENTS).collect();
         for (node, service) in clients.difference(&self.unreachable_clients) {
             tracing::warn!(
-                "{node} calls {service} and gets no answer: services can't be exchanged with nodes on Fast DDS or Connext by this \
-                 build; run it with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp, or build this node in a ROS 2 workspace (docs/ros.md)"
+                "{node} calls {service} but gets no answer: this build cannot exchange services with nodes on Fast DDS or Connext; \
+                 run it with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp, or build this node in a ROS 2 workspace (docs/ros.md)"
             );
         }
         self.unreachable_clients = clients;
     }
 
-    /// Notes which robots left.
-    fn note_presence(&mut self, graph: &Graph, is_known: bool) {
+    /// Marks robots that have left, and robots from a file that have returned.
+    fn update_presence(&mut self, graph: &Graph, is_known: bool) {
         let described = self.publishers.keys();
         let has_left = |key: &str, robot: &Robot| match &robot.origin {
             Origin::Topic(_) => !described.contains(key),
@@ -230,7 +231,7 @@ impl<N: Node> Engine<N> {
         for key in left {
             self.mark_gone(&key);
         }
-        // A file is there as long as the parameter names it.
+        // The robot of a file is present as long as the parameter names the file.
         let is_back = |robot: &Robot| {
             robot.gone.is_some()
                 && matches!(&robot.origin, Origin::File(path) if self.parameters.file() == Some(path))
@@ -246,7 +247,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Listens to what the robots that are there say of themselves.
+    /// Subscribes to TF and joint states in the namespaces of the present robots.
     fn open_scopes(&mut self, offered: &BTreeSet<&str>) {
         let mut wanted: BTreeMap<Arc<str>, BTreeSet<String>> = BTreeMap::new();
         for (key, robot) in self.robots.iter().filter(|(_, robot)| robot.gone.is_none()) {
@@ -266,7 +267,7 @@ impl<N: Node> Engine<N> {
             });
             for namespace in others
                 .filter(|namespace| !namespace.is_empty())
-                .take(MOST_SEARCHED)
+                .take(MAX_SEARCHED_NAMESPACES)
             {
                 wanted.entry(namespace.into()).or_default();
             }
@@ -274,7 +275,8 @@ impl<N: Node> Engine<N> {
         self.subscriptions.set(&wanted, offered);
     }
 
-    /// Whether a robot of the node's own is there, and no frame of it is heard where it should be.
+    /// Returns whether a present robot of the node's own namespace has frames but none of them is
+    /// received.
     pub(super) fn is_any_lost(&self) -> bool {
         self.robots.values().any(|robot| {
             let has_frames =
@@ -285,13 +287,13 @@ impl<N: Node> Engine<N> {
         })
     }
 
-    /// Reads the parameter of a node where no description is heard.
+    /// Asks nodes for their parameter in namespaces where no description is received.
     fn ask_nodes(&mut self, graph: &Graph, is_any_published: bool, now: Instant) {
         let Some(pattern) = self.parameters.description_from.as_deref() else {
             return;
         };
-        // Nobody is bothered at random where robots are described as usual.
-        if pattern == ANY && is_any_published {
+        // Don't query arbitrary nodes in a system that publishes descriptions as usual.
+        if pattern == ANY_NODE && is_any_published {
             self.nodes.forget_due();
             return;
         }
@@ -308,41 +310,43 @@ impl<N: Node> Engine<N> {
         let servers: BTreeSet<&str> = servers
             .filter_map(|end| end.service.strip_suffix(GET_PARAMETERS))
             .collect();
-        let can_tell = |node: &str| graph.services.is_empty() || servers.contains(node);
+        let has_parameters = |node: &str| graph.services.is_empty() || servers.contains(node);
         let nodes = graph.nodes.iter().map(String::as_str);
-        let there: BTreeSet<&str> = nodes
-            .filter(|node| *node != this && tf_check::matches(&pattern, node) && can_tell(node))
+        let present: BTreeSet<&str> = nodes
+            .filter(|node| {
+                *node != this && tf_check::matches(&pattern, node) && has_parameters(node)
+            })
             .collect();
-        self.nodes.nodes.retain(|node, _| there.contains(&**node));
-        let mut homes: BTreeMap<RobotNamespace, Vec<Arc<str>>> = BTreeMap::new();
-        for node in there {
+        self.nodes.nodes.retain(|node, _| present.contains(&**node));
+        let mut by_namespace: BTreeMap<RobotNamespace, Vec<Arc<str>>> = BTreeMap::new();
+        for node in present {
             let node: Arc<str> = node.into();
             if !self.nodes.nodes.contains_key(&node) {
-                if self.nodes.nodes.len() >= MOST_ASKED {
+                if self.nodes.nodes.len() >= MAX_ASKED_NODES {
                     break;
                 }
-                let asked = Asked {
+                let asked = Inquiry {
                     since: now,
                     tries: 0,
-                    state: State::Due(now + PATIENCE),
+                    state: State::Due(now + TOPIC_TIMEOUT),
                     others: Vec::new(),
                 };
                 self.nodes.nodes.insert(node.clone(), asked);
             }
-            homes
-                .entry(self.home_of_node(&node))
+            by_namespace
+                .entry(self.namespace_of_node(&node))
                 .or_default()
                 .push(node);
         }
-        for (robot_namespace, mut nodes) in homes {
-            if self.is_heard(&robot_namespace) || self.nodes.has_told(&nodes) {
+        for (robot_namespace, mut nodes) in by_namespace {
+            if self.is_heard(&robot_namespace) || self.nodes.has_answer(&nodes) {
                 continue;
             }
-            // The likeliest first: in the node's own namespace, and called as usual.
+            // The most likely first: in this node's namespace, with the usual name.
             let own = self.node.namespace().trim_end_matches('/').to_owned();
             nodes.sort_by_cached_key(|node| {
                 let (namespace, name) = node.rsplit_once('/').unwrap_or_default();
-                (name != PUBLISHER, namespace != own, node.clone())
+                (name != STATE_PUBLISHER, namespace != own, node.clone())
             });
             let due = |node: &&Arc<str>| {
                 self.nodes
@@ -350,14 +354,15 @@ impl<N: Node> Engine<N> {
                     .get(*node)
                     .is_some_and(|asked| matches!(asked.state, State::Due(due) if due <= now))
             };
+            // One node at a time: usually the first has the parameter.
             if let Some(node) = nodes.iter().find(due).cloned() {
                 self.ask(&node, robot_namespace, &nodes);
             }
         }
     }
 
-    /// Whose robots a node describes.
-    fn home_of_node(&self, node: &str) -> RobotNamespace {
+    /// Returns the namespace of the robots that a node describes.
+    fn namespace_of_node(&self, node: &str) -> RobotNamespace {
         let topic = match node.rsplit_once('/') {
             Some((namespace, _)) => names::join(namespace, DESCRIPTION),
             None => return RobotNamespace::Own,
@@ -365,23 +370,24 @@ impl<N: Node> Engine<N> {
         if !self.parameters.discover || topic == **self.descriptions.topic() {
             return RobotNamespace::Own;
         }
-        RobotNamespace::of_topic(&topic).unwrap_or(RobotNamespace::Own)
+        RobotNamespace::from_topic(&topic).unwrap_or(RobotNamespace::Own)
     }
 
-    /// The topic that a namespace's robots are described on.
-    fn topic_of(&self, robot_namespace: &RobotNamespace) -> String {
+    /// Returns the topic on which a namespace's robots are described.
+    fn description_topic(&self, robot_namespace: &RobotNamespace) -> String {
         robot_namespace
             .topic(DESCRIPTION)
             .unwrap_or_else(|| self.descriptions.topic().to_string())
     }
 
-    /// Whether a description is heard on a namespace's topic.
+    /// Returns whether a description was received on a namespace's topic.
     fn is_heard(&self, robot_namespace: &RobotNamespace) -> bool {
-        self.publishers.is_heard(&self.topic_of(robot_namespace))
+        self.publishers
+            .is_heard(&self.description_topic(robot_namespace))
     }
 
     fn ask(&mut self, node: &Arc<str>, robot_namespace: RobotNamespace, among: &[Arc<str>]) {
-        let topic = self.topic_of(&robot_namespace);
+        let topic = self.description_topic(&robot_namespace);
         let Some(asked) = self.nodes.nodes.get_mut(node) else {
             return;
         };
@@ -403,7 +409,9 @@ impl<N: Node> Engine<N> {
             let request = GetParametersRequest {
                 names: vec![DESCRIPTION.to_owned()],
             };
-            let answer = ros.call::<GetParameters>(&service, request, ANSWER).await;
+            let answer = ros
+                .call::<GetParameters>(&service, request, CALL_TIMEOUT)
+                .await;
             let value = answer.map(|answer| {
                 match answer
                     .values
@@ -423,7 +431,7 @@ impl<N: Node> Engine<N> {
         });
     }
 
-    /// A node told of its parameter.
+    /// Takes a node's answer about its parameter.
     pub(super) fn take_parameter(
         &mut self,
         node: Arc<str>,
@@ -432,7 +440,7 @@ impl<N: Node> Engine<N> {
     ) {
         self.schedule_graph_scan();
         let (topic, is_heard) = (
-            self.topic_of(&robot_namespace),
+            self.description_topic(&robot_namespace),
             self.is_heard(&robot_namespace),
         );
         // It may have left meanwhile.
@@ -443,17 +451,17 @@ impl<N: Node> Engine<N> {
         asked.state = State::Done;
         match value {
             Ok(Some(_)) if is_heard => {
-                tracing::debug!("a description was heard meanwhile: that of {node} is left")
+                tracing::debug!("a description was heard meanwhile: that of {node} is ignored")
             }
             Ok(Some(text)) => {
-                asked.state = State::Told;
+                asked.state = State::Answered;
                 let others = match asked.others.len() {
                     0 => String::new(),
-                    1..=MOST_NAMED => format!(
-                        "; {} may have it too, and is not asked",
+                    1..=MAX_NAMED => format!(
+                        "; {} may have it too but was not asked",
                         asked.others.join(", ")
                     ),
-                    many => format!("; {many} other nodes may have it too, and are not asked"),
+                    many => format!("; {many} other nodes may have it too but were not asked"),
                 };
                 tracing::info!(
                     "nothing is heard on {topic}: the parameter {DESCRIPTION} of {node} was read{others}"
@@ -466,13 +474,14 @@ impl<N: Node> Engine<N> {
                 });
             }
             Ok(None) => tracing::debug!("{node} has no parameter {DESCRIPTION}"),
-            Err(error) if asked.tries < TRIES => {
+            Err(error) if asked.tries < MAX_TRIES => {
+                // Exponential back-off: 2 s, then 4 s.
                 let wait = Duration::from_secs(1 << asked.tries);
                 asked.state = State::Due(Instant::now() + wait);
                 tracing::debug!("{error}; asking again in {} s", wait.as_secs());
             }
-            // Whoever names a node wants to hear of it.
-            Err(error) if self.parameters.description_from.as_deref() != Some(ANY) => {
+            // A user who names a node wants to know that it failed.
+            Err(error) if self.parameters.description_from.as_deref() != Some(ANY_NODE) => {
                 tracing::warn!(
                     "the parameter {DESCRIPTION} of {node} could not be read in {waited} s: {error}"
                 );

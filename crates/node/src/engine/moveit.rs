@@ -1,11 +1,10 @@
-//! Forward and inverse kinematics as clients of MoveIt ask for them: `compute_ik` and `compute_fk`.
+//! The MoveIt services `compute_ik` and `compute_fk`.
 //!
-//! Links are named by the call, so planning groups are not looked at. Nothing here knows what
-//! touches.
+//! Calls name links, so planning groups are ignored. Collisions are not checked.
 
 use super::Engine;
-use super::motion::{Refused, Subject, base_of, link_of, message_of, pose_of, reach};
-use crate::robots::Posable;
+use super::motion::{Refusal, Subject, find_base, find_link, solve_ik, to_message, to_pose};
+use crate::robots::MotionModel;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_kinematics::ik::{Goal, Target};
 use urdf_usd_kinematics::names;
@@ -19,13 +18,13 @@ use urdf_usd_ros::msg::moveit_msgs::{
 use urdf_usd_ros::msg::sensor_msgs::JointState;
 use urdf_usd_ros::{Node, Request, Requests};
 
-/// The calls that come.
+/// Queues of the MoveIt services.
 pub(super) struct Calls {
     ik: Requests<GetPositionIK>,
     fk: Requests<GetPositionFK>,
 }
 
-/// A call that came; boxed, since they are much larger than those of our own.
+/// A received call, boxed since these requests are much larger than the node's own.
 pub(super) enum Call {
     Ik(Box<Request<GetPositionIK>>),
     Fk(Box<Request<GetPositionFK>>),
@@ -39,7 +38,7 @@ impl Calls {
         })
     }
 
-    /// The next one; `None` once the node has left.
+    /// Waits for the next call; `None` once the node has shut down.
     pub(super) async fn next(&mut self) -> Option<Call> {
         tokio::select! {
             call = self.ik.next() => call.map(|call| Call::Ik(Box::new(call))),
@@ -65,11 +64,11 @@ impl<N: Node> Engine<N> {
     }
 }
 
-/// Why a call is refused: one of [`MoveItErrorCodes`], and a sentence.
-struct Why(i32, String);
+/// The result of a call: one of [`MoveItErrorCodes`], and a sentence.
+struct ErrorCode(i32, String);
 
-impl From<Why> for MoveItErrorCodes {
-    fn from(Why(val, message): Why) -> Self {
+impl From<ErrorCode> for MoveItErrorCodes {
+    fn from(ErrorCode(val, message): ErrorCode) -> Self {
         Self {
             val,
             message,
@@ -78,8 +77,8 @@ impl From<Why> for MoveItErrorCodes {
     }
 }
 
-impl From<Why> for GetPositionIKResponse {
-    fn from(why: Why) -> Self {
+impl From<ErrorCode> for GetPositionIKResponse {
+    fn from(why: ErrorCode) -> Self {
         Self {
             error_code: why.into(),
             ..Self::default()
@@ -87,8 +86,8 @@ impl From<Why> for GetPositionIKResponse {
     }
 }
 
-impl From<Why> for GetPositionFKResponse {
-    fn from(why: Why) -> Self {
+impl From<ErrorCode> for GetPositionFKResponse {
+    fn from(why: ErrorCode) -> Self {
         Self {
             error_code: why.into(),
             ..Self::default()
@@ -96,47 +95,53 @@ impl From<Why> for GetPositionFKResponse {
     }
 }
 
-impl Refused for GetPositionIKResponse {
-    fn refused(message: String) -> Self {
-        Why(MoveItErrorCodes::FAILURE, message).into()
+impl Refusal for GetPositionIKResponse {
+    fn refusal(message: String) -> Self {
+        ErrorCode(MoveItErrorCodes::FAILURE, message).into()
     }
 }
 
-impl Refused for GetPositionFKResponse {
-    fn refused(message: String) -> Self {
-        Why(MoveItErrorCodes::FAILURE, message).into()
+impl Refusal for GetPositionFKResponse {
+    fn refusal(message: String) -> Self {
+        ErrorCode(MoveItErrorCodes::FAILURE, message).into()
     }
 }
 
-fn is(code: i32) -> impl Fn(String) -> Why {
-    move |message| Why(code, message)
+fn error(code: i32) -> impl Fn(String) -> ErrorCode {
+    move |message| ErrorCode(code, message)
 }
 
-/// The link whose frame a header names; none: the root link.
-fn frame(robot: &Robot, name: &str) -> Result<urdf_usd_robot::LinkId, Why> {
-    base_of(robot, name.trim_start_matches('/'))
-        .map_err(is(MoveItErrorCodes::FRAME_TRANSFORM_FAILURE))
+/// Returns the link whose frame a header names, the root link if it names none.
+fn frame(robot: &Robot, name: &str) -> Result<urdf_usd_robot::LinkId, ErrorCode> {
+    find_base(robot, name.trim_start_matches('/'))
+        .map_err(error(MoveItErrorCodes::FRAME_TRANSFORM_FAILURE))
 }
 
-fn ik(request: &GetPositionIKRequest, subject: &mut Subject) -> Result<GetPositionIKResponse, Why> {
+fn ik(
+    request: &GetPositionIKRequest,
+    subject: &mut Subject,
+) -> Result<GetPositionIKResponse, ErrorCode> {
     let request = &request.ik_request;
     if request.avoid_collisions {
-        let message =
-            "nothing here knows what touches: call with avoid_collisions = false".to_owned();
-        return Err(Why(
+        let message = "collisions cannot be checked: call with avoid_collisions = false".to_owned();
+        return Err(ErrorCode(
             MoveItErrorCodes::COLLISION_CHECKING_UNAVAILABLE,
             message,
         ));
     }
-    let held = &request.constraints;
-    if !(held.joint_constraints.is_empty()
-        && held.position_constraints.is_empty()
-        && held.orientation_constraints.is_empty()
-        && held.visibility_constraints.is_empty())
+    let constraints = &request.constraints;
+    if !(constraints.joint_constraints.is_empty()
+        && constraints.position_constraints.is_empty()
+        && constraints.orientation_constraints.is_empty()
+        && constraints.visibility_constraints.is_empty())
     {
         let message =
-            "no constraints are held here but the limits of joints: call without".to_owned();
-        return Err(Why(MoveItErrorCodes::INVALID_GOAL_CONSTRAINTS, message));
+            "constraints other than joint limits are not supported: call without constraints"
+                .to_owned();
+        return Err(ErrorCode(
+            MoveItErrorCodes::INVALID_GOAL_CONSTRAINTS,
+            message,
+        ));
     }
     let (tips, poses) = if request.ik_link_names.is_empty() {
         (
@@ -148,35 +153,36 @@ fn ik(request: &GetPositionIKRequest, subject: &mut Subject) -> Result<GetPositi
     };
     if tips.len() != poses.len() {
         let message = format!(
-            "{} links are named and {} poses given: give one for each",
+            "got {} link names and {} poses: pass one pose per link",
             tips.len(),
             poses.len()
         );
-        return Err(Why(MoveItErrorCodes::INVALID_LINK_NAME, message));
+        return Err(ErrorCode(MoveItErrorCodes::INVALID_LINK_NAME, message));
     }
     if tips.iter().any(|tip| tip.trim().is_empty()) {
-        let message =
-            "planning groups are not known here: name the link in ik_link_name".to_owned();
-        return Err(Why(MoveItErrorCodes::INVALID_LINK_NAME, message));
+        let message = "planning groups are not supported: name the link in ik_link_name".to_owned();
+        return Err(ErrorCode(MoveItErrorCodes::INVALID_LINK_NAME, message));
     }
     let state = subject.coordinates(&request.robot_state.joint_state);
-    let (posable, mut q, known) = state.map_err(is(MoveItErrorCodes::INVALID_ROBOT_STATE))?;
-    let Posable {
+    let (motion_model, mut q, known) =
+        state.map_err(error(MoveItErrorCodes::INVALID_ROBOT_STATE))?;
+    let MotionModel {
         robot, mechanism, ..
-    } = &*posable;
+    } = &*motion_model;
     let mut targets = Vec::new();
     for (tip, pose) in tips.iter().zip(poses) {
-        let tip = link_of(robot, tip).map_err(is(MoveItErrorCodes::INVALID_LINK_NAME))?;
-        let goal = Goal::Pose(pose_of(&pose.pose).map_err(is(MoveItErrorCodes::FAILURE))?);
+        let tip = find_link(robot, tip).map_err(error(MoveItErrorCodes::INVALID_LINK_NAME))?;
+        let goal = Goal::Pose(to_pose(&pose.pose).map_err(error(MoveItErrorCodes::FAILURE))?);
         targets.push(Target::new(frame(robot, &pose.header.frame_id)?, tip, goal));
     }
-    let outcome = reach(&posable, &targets, &mut q, &known)
-        .map_err(is(MoveItErrorCodes::INVALID_LINK_NAME))?;
+    let outcome = solve_ik(&motion_model, &targets, &mut q, &known)
+        .map_err(error(MoveItErrorCodes::INVALID_LINK_NAME))?;
     if !outcome.is_reached {
         let (attempts, way, turn) = (outcome.attempts, outcome.position, outcome.angle);
-        let message =
-            format!("not reached in {attempts} attempts: {way:.6} m and {turn:.6} rad are left");
-        return Err(Why(MoveItErrorCodes::NO_IK_SOLUTION, message));
+        let message = format!(
+            "not reached in {attempts} attempts: the best is off by {way:.6} m and {turn:.6} rad"
+        );
+        return Err(ErrorCode(MoveItErrorCodes::NO_IK_SOLUTION, message));
     }
     let mut positions = vec![0.0; mechanism.position_count()];
     mechanism.positions(&q, &mut positions);
@@ -195,40 +201,43 @@ fn ik(request: &GetPositionIKRequest, subject: &mut Subject) -> Result<GetPositi
     };
     Ok(GetPositionIKResponse {
         solution,
-        error_code: Why(MoveItErrorCodes::SUCCESS, "reached".to_owned()).into(),
+        error_code: ErrorCode(MoveItErrorCodes::SUCCESS, "reached".to_owned()).into(),
     })
 }
 
-fn fk(request: &GetPositionFKRequest, subject: &mut Subject) -> Result<GetPositionFKResponse, Why> {
+fn fk(
+    request: &GetPositionFKRequest,
+    subject: &mut Subject,
+) -> Result<GetPositionFKResponse, ErrorCode> {
     if request.fk_link_names.is_empty() {
-        return Err(Why(
+        return Err(ErrorCode(
             MoveItErrorCodes::INVALID_LINK_NAME,
-            "no links are named in fk_link_names".to_owned(),
+            "fk_link_names is empty".to_owned(),
         ));
     }
     let state = subject.coordinates(&request.robot_state.joint_state);
-    let (posable, q, _) = state.map_err(is(MoveItErrorCodes::INVALID_ROBOT_STATE))?;
-    let Posable {
+    let (motion_model, q, _) = state.map_err(error(MoveItErrorCodes::INVALID_ROBOT_STATE))?;
+    let MotionModel {
         robot, mechanism, ..
-    } = &*posable;
+    } = &*motion_model;
     let base = frame(robot, &request.header.frame_id)?;
     let mut header = request.header.clone();
     header.frame_id = robot.links()[base].name().to_owned();
     let mut response = GetPositionFKResponse::default();
     for name in &request.fk_link_names {
-        let link = link_of(robot, name).map_err(is(MoveItErrorCodes::INVALID_LINK_NAME))?;
+        let link = find_link(robot, name).map_err(error(MoveItErrorCodes::INVALID_LINK_NAME))?;
         let chain = names::chain(robot, mechanism, base, link).map_err(|wrong| wrong.to_sentence());
-        let chain = chain.map_err(is(MoveItErrorCodes::FRAME_TRANSFORM_FAILURE))?;
+        let chain = chain.map_err(error(MoveItErrorCodes::FRAME_TRANSFORM_FAILURE))?;
         let mut own = vec![0.0; chain.coordinates().len()];
         chain.gather(&q, &mut own);
-        let pose = message_of(&chain.forward(&own).pose());
+        let pose = to_message(&chain.forward(&own).pose());
         response.pose_stamped.push(PoseStamped {
             header: header.clone(),
             pose,
         });
         response.fk_link_names.push(name.clone());
     }
-    response.error_code = Why(
+    response.error_code = ErrorCode(
         MoveItErrorCodes::SUCCESS,
         format!("{} links", response.fk_link_names.len()),
     )

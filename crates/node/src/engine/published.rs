@@ -1,6 +1,5 @@
-//! The description that the node itself publishes: the URDF of the file that it was given, for
-//! robots that no URDF describes (parameters `asset_file`, `publish_description`,
-//! `description_to`).
+//! Publishes the URDF of the file that the node was given, for robots that have no other
+//! description (parameters `asset_file`, `publish_description`, `description_to`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,51 +14,50 @@ use urdf_usd_ros::msg::std_msgs;
 use urdf_usd_ros::{Graph, Node, Publisher, Qos, Value, names};
 use urdf_usd_tf_check as tf_check;
 
-/// How long a node may take to take a parameter.
-const ANSWER: Duration = Duration::from_secs(5);
-/// How long it waits until it asks again a node that did not take it.
-const AGAIN: Duration = Duration::from_secs(10);
-/// How many nodes are given it.
-const MOST_NODES: usize = 64;
+/// Time limit for a node's answer.
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Delay before a node is asked again.
+const RETRY_DELAY: Duration = Duration::from_secs(10);
+/// Maximum number of nodes whose parameter is set.
+const MAX_NODES: usize = 64;
 
-/// The description that the node publishes.
+/// The description that this node publishes.
 #[derive(Default)]
 pub(super) struct Published {
     publisher: Option<Publisher<std_msgs::String>>,
     text: Option<Arc<str>>,
-    /// The nodes whose parameter is it, or when they are asked again.
+    /// The nodes whose parameter was set, with the time of the next try if that failed.
     nodes: BTreeMap<Arc<str>, Option<Instant>>,
 }
 
 impl Published {
-    /// Whether a description is what the node published: then it says nothing new, whoever repeats
-    /// it.
-    pub(super) fn is(&self, text: &str) -> bool {
+    /// Returns whether a description equals the published one, and so brings nothing new.
+    pub(super) fn matches(&self, text: &str) -> bool {
         self.text.as_deref() == Some(text)
     }
 
-    /// Whether a node is to be asked again.
+    /// Returns whether a node is to be asked again.
     pub(super) fn is_waiting(&self) -> bool {
         self.nodes.values().any(Option::is_some)
     }
 }
 
 impl<N: Node> Engine<N> {
-    /// Whether a description comes from where the node's own goes: the topic on which it publishes
-    /// and the nodes whose parameter it sets. These hold another robot only until they have heard,
-    /// robot_state_publisher the one that it was started with.
-    pub(super) fn hears_itself(&self, origin: &Origin) -> bool {
+    /// Returns whether a description comes from a topic or node that this node gives its own
+    /// description to. Any other text from there is stale: robot_state_publisher first publishes
+    /// the one that it was started with.
+    pub(super) fn is_echo(&self, origin: &Origin) -> bool {
         self.parameters.publish_description
             && self.parameters.file().is_some()
             && match origin {
                 Origin::Topic(topic) => topic == self.descriptions.topic(),
-                Origin::Parameter(node) => self.is_given(node),
+                Origin::Parameter(node) => self.is_recipient(node),
                 Origin::File(_) | Origin::Call => false,
             }
     }
 
-    /// Whether a node is one of those whose parameter is set.
-    fn is_given(&self, node: &str) -> bool {
+    /// Returns whether this node sets the parameter of a node.
+    fn is_recipient(&self, node: &str) -> bool {
         self.parameters
             .description_to
             .as_ref()
@@ -74,7 +72,7 @@ impl<N: Node> Engine<N> {
             })
     }
 
-    /// Has the URDF of a revision read, if it is that of the file.
+    /// Starts to read the URDF of a revision, if the revision is the file's.
     pub(super) fn begin_publishing(&mut self, origin: &Origin, report: &Report) {
         if !self.parameters.publish_description || !matches!(origin, Origin::File(_)) {
             return;
@@ -91,9 +89,9 @@ impl<N: Node> Engine<N> {
             });
     }
 
-    /// The URDF of a revision was read.
+    /// Publishes the URDF of a revision.
     pub(super) fn publish_description(&mut self, path: &Path, text: Result<String, String>) {
-        // It may have been told to stop meanwhile.
+        // Publishing may have been switched off meanwhile.
         if !self.parameters.publish_description {
             return;
         }
@@ -101,18 +99,18 @@ impl<N: Node> Engine<N> {
             Ok(text) => text.into(),
             Err(why) => {
                 return tracing::error!(
-                    "the description in {} can't be read: {why}",
+                    "the description in {} cannot be read: {why}",
                     path.display()
                 );
             }
         };
-        if self.published.is(&text) {
+        if self.published.matches(&text) {
             return;
         }
         if self.published.publisher.is_none() {
             match self.node.advertise(DESCRIPTION, Qos::latched(1)) {
                 Ok(publisher) => self.published.publisher = Some(publisher),
-                Err(error) => return tracing::error!("no description is published: {error}"),
+                Err(error) => return tracing::error!("cannot publish the description: {error}"),
             }
         }
         self.published.text = Some(text.clone());
@@ -127,29 +125,29 @@ impl<N: Node> Engine<N> {
                     path.display(),
                     publisher.topic()
                 ),
-                Err(error) => tracing::error!("the description is not published: {error}"),
+                Err(error) => tracing::error!("cannot publish the description: {error}"),
             }
         }
         self.schedule_graph_scan();
     }
 
-    /// Publishes no more.
+    /// Stops publishing.
     pub(super) fn end_publishing(&mut self) {
         self.published = Published::default();
     }
 
-    /// Gives the description to the nodes that are to have it as a parameter, each once.
-    pub(super) fn give_description(&mut self, graph: &Graph, now: Instant) {
+    /// Sets the parameter of the nodes that match `description_to`, once each.
+    pub(super) fn set_description_parameters(&mut self, graph: &Graph, now: Instant) {
         let Some(text) = self.published.text.clone() else {
             return;
         };
         let given: BTreeSet<&String> = graph
             .nodes
             .iter()
-            .filter(|node| self.is_given(node))
-            .take(MOST_NODES)
+            .filter(|node| self.is_recipient(node))
+            .take(MAX_NODES)
             .collect();
-        // One that comes again under its name has to be given it again.
+        // A node that restarts under the same name needs the parameter again.
         self.published
             .nodes
             .retain(|node, _| given.iter().any(|other| ***other == **node));
@@ -178,7 +176,7 @@ impl<N: Node> Engine<N> {
                         SetParametersRequest {
                             parameters: vec![parameter],
                         },
-                        ANSWER,
+                        CALL_TIMEOUT,
                     )
                     .await;
                 let taken = answer
@@ -200,19 +198,24 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// A node was given the description.
-    pub(super) fn note_given(&mut self, node: Arc<str>, text: &str, taken: Result<(), String>) {
-        if !self.published.is(text) {
+    /// Takes a node's answer about setting its parameter.
+    pub(super) fn finish_set_parameter(
+        &mut self,
+        node: Arc<str>,
+        text: &str,
+        taken: Result<(), String>,
+    ) {
+        if !self.published.matches(text) {
             return;
         }
         match taken {
-            Ok(()) => tracing::info!("the parameter {DESCRIPTION} of {node} is what is published"),
+            Ok(()) => tracing::info!("set the parameter {DESCRIPTION} of {node}"),
             Err(why) => {
                 tracing::warn!(
-                    "the parameter {DESCRIPTION} of {node} could not be set: {why}; it is tried again"
+                    "the parameter {DESCRIPTION} of {node} could not be set: {why}; trying again"
                 );
                 if let Some(state) = self.published.nodes.get_mut(&node) {
-                    *state = Some(Instant::now() + AGAIN);
+                    *state = Some(Instant::now() + RETRY_DELAY);
                 }
             }
         }

@@ -1,10 +1,10 @@
-//! Work on threads: begun, done, and given up where it never comes back.
+//! Supervision of work on threads: start, completion, and abandonment of threads that never finish.
 //!
-//! What happens to one piece of work, a panic or an endless loop, happens to the robot that it is
-//! for and to nothing else. Conversions, and reading what they wrote, are done by processes that
-//! are ended in time. A thread can't be ended from outside: one that waits for a file system
-//! without end, or works in a node without such processes, is given up and stays; at too many of
-//! them the node ends, to be started again.
+//! A panic or an endless loop affects only the robot that the work is for. Conversions and
+//! read-backs run in child processes, which are killed at their time limit. A thread can't be
+//! killed from outside: one that is blocked in a file system, or that converts in a node without
+//! worker processes, is abandoned and leaks. After too many of them the node ends, so that a
+//! supervisor can restart it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::{Done, Engine, Outcome, Work, codes, interfaces, request, tell};
+use super::{Done, Engine, Outcome, Work, codes, interfaces, log_unsent, request};
 use crate::fingerprint::Fingerprint;
 use crate::jobs::{Attempt, defect, panic_text};
 use crate::parts;
@@ -23,16 +23,16 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_ros::msg::Service;
 use urdf_usd_ros::{Node, Responder};
 
-/// How much longer than the parameter `time_limit` a thread is waited for: a conversion ends by
-/// itself where it can.
+/// Grace period of a thread beyond the parameter `time_limit`: a conversion ends by itself where it
+/// can.
 const GRACE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 20 });
 /// Maximum number of abandoned threads that convert in this process.
 pub(super) const MAX_WORKING: usize = 4;
 /// Maximum number of abandoned threads that wait for workers.
 const MAX_WAITING: usize = 64;
 
-/// The way back to a caller: from the thread that works for it, or from the engine when that is
-/// given up.
+/// A pending response, which either the working thread or, once that is abandoned, the engine
+/// sends.
 pub(super) struct Caller<S: Service>(Arc<Mutex<Option<Responder<S>>>>);
 
 impl<S: Service> Clone for Caller<S> {
@@ -46,49 +46,49 @@ impl<S: Service> Caller<S> {
         Self(Arc::new(Mutex::new(Some(responder))))
     }
 
-    /// Answers, unless it was answered before.
+    /// Sends the response, unless one was sent before.
     pub(super) fn send(&self, response: S::Response) {
         if let Some(responder) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            tell(responder.send(response));
+            log_unsent(responder.send(response));
         }
     }
 }
 
-/// What is worked on.
+/// The purpose of a piece of work, kept to report its failure.
 pub(super) enum Task {
-    /// A source of a robot, under the key that it was scheduled under.
+    /// The source of a robot, with the key that it was scheduled under.
     Source { key: String, work: Work },
     /// A call of `convert`.
     Call {
         key: String,
         caller: Caller<interfaces::Convert>,
     },
-    /// The frames of a revision.
+    /// Reading the frames of a revision.
     Frames { key: String, report: Arc<Report> },
-    /// The interfaces of a revision.
+    /// Reading the interfaces of a revision.
     Interfaces { key: String, revision: u64 },
-    /// Which assets there are.
+    /// Scanning the output directory.
     Assets,
-    /// The URDF of a revision.
+    /// Reading the URDF of a revision.
     Description { path: PathBuf },
-    /// A call about how a robot stands. What answers it if there is no outcome.
+    /// A motion call, with the function that answers it if the work fails.
     Motion {
-        given_up: Box<dyn FnOnce(&Diagnostic) + Send>,
+        on_abandoned: Box<dyn FnOnce(&Diagnostic) + Send>,
     },
 }
 
-/// All work on threads.
+/// All work in progress.
 #[derive(Default)]
 pub(super) struct Running {
     pub(super) tasks: JoinSet<(u64, Result<Done, String>)>,
-    /// Counts pieces of work, of which the newer ones have the higher numbers.
+    /// Number of pieces of work so far; newer ones have higher numbers.
     count: u64,
     begun: BTreeMap<u64, (Task, Instant)>,
-    given_up: BTreeSet<u64>,
+    abandoned: BTreeSet<u64>,
 }
 
 impl Running {
-    /// Puts work on a thread. Its number.
+    /// Runs work on a thread and passes it its number.
     pub(super) fn begin(&mut self, task: Task, work: impl FnOnce(u64) -> Done + Send + 'static) {
         self.count += 1;
         let number = self.count;
@@ -99,7 +99,7 @@ impl Running {
         });
     }
 
-    /// How many calls about how robots stand are worked on.
+    /// Returns the number of motion calls in progress.
     pub(super) fn motion_calls(&self) -> usize {
         self.begun
             .values()
@@ -107,15 +107,18 @@ impl Running {
             .count()
     }
 
-    /// Waits for what takes no thread.
+    /// Runs a future that needs no thread of its own.
     pub(super) fn wait(&mut self, future: impl Future<Output = Done> + Send + 'static) {
         self.tasks.spawn(async move { (0, Ok(future.await)) });
     }
 }
 
 impl<N: Node> Engine<N> {
-    /// Work came back. `Err`: why the node has to end.
-    pub(super) fn take_back(
+    /// Takes the result of finished work.
+    ///
+    /// # Errors
+    /// The node has to end.
+    pub(super) fn finish_task(
         &mut self,
         back: Result<(u64, Result<Done, String>), tokio::task::JoinError>,
     ) -> Result<(), Diagnostic> {
@@ -124,12 +127,12 @@ impl<N: Node> Engine<N> {
             Err(error) if error.is_panic() => {
                 return Err(parts::defect("asking other nodes", &*error.into_panic()));
             }
-            // A runtime that ends.
+            // The runtime is shutting down.
             Err(_) => return Ok(()),
         };
         let task = self.running.begun.remove(&number).map(|(task, _)| task);
-        if self.running.given_up.remove(&number) {
-            tracing::info!("what was given up came back after all");
+        if self.running.abandoned.remove(&number) {
+            tracing::info!("an abandoned piece of work has finished after all");
         }
         match &task {
             Some(Task::Source { key, .. } | Task::Call { key, .. }) => self.schedule.finished(key),
@@ -137,15 +140,20 @@ impl<N: Node> Engine<N> {
             _ => {}
         }
         match (done, task) {
+            // The result of abandoned work counts too: `finish_order` compares the numbers of
+            // attempts, and converts again if a newer one exists.
             (Ok(done), _) => self.finish(done),
-            (Err(text), Some(task)) => self.part_from(number, task, &defect(&text), Duration::ZERO),
+            (Err(text), Some(task)) => self.fail_task(number, task, &defect(&text), Duration::ZERO),
             (Err(text), None) => tracing::error!("{}", defect(&text)),
         }
         Ok(())
     }
 
-    /// Gives up what has been worked on for too long. `Err`: why the node has to end.
-    pub(super) fn give_up(&mut self) -> Result<(), Diagnostic> {
+    /// Abandons work that is overdue.
+    ///
+    /// # Errors
+    /// The node has to end: too many threads are abandoned.
+    pub(super) fn abandon_overdue(&mut self) -> Result<(), Diagnostic> {
         let Some(most) = self
             .parameters
             .conversion
@@ -162,7 +170,9 @@ impl<N: Node> Engine<N> {
             let Some((task, since)) = self.running.begun.remove(&number) else {
                 continue;
             };
-            self.running.given_up.insert(number);
+            // Free the key, so that the robot's next source can be converted; the thread itself
+            // leaks.
+            self.running.abandoned.insert(number);
             match &task {
                 Task::Source { key, .. } | Task::Call { key, .. } => self.schedule.finished(key),
                 Task::Frames { key, .. } => self.reading.finished(key),
@@ -172,29 +182,29 @@ impl<N: Node> Engine<N> {
                 | Task::Motion { .. } => {}
             }
             let message = format!(
-                "it did not end within {:.0} s and is given up",
+                "the work did not end within {:.0} s and was abandoned",
                 since.elapsed().as_secs_f64()
             );
             let diagnostic = Diagnostic::new(&codes::TIME_LIMIT, Place::default(), message)
-                .help("raise the parameter time_limit if the robot is that large; else it is a defect: report it with the description");
-            self.part_from(number, task, &diagnostic, since.elapsed());
+                .help("raise the parameter time_limit if the robot is that large; otherwise this is a bug: please report it with the description");
+            self.fail_task(number, task, &diagnostic, since.elapsed());
         }
-        let count = self.running.given_up.len();
+        let count = self.running.abandoned.len();
         let most = if self.workers.are_processes() {
             MAX_WAITING
         } else {
             MAX_WORKING
         };
         if count > most {
-            let message = format!("{count} threads were given up that never came back");
-            let help = "start the node again; the log above says which robots they were for";
+            let message = format!("{count} abandoned threads have not finished");
+            let help = "restart the node; the log above names their robots";
             return Err(Diagnostic::new(&codes::ENDED, Place::default(), message).help(help));
         }
         Ok(())
     }
 
-    /// Work has ended without an outcome.
-    fn part_from(&mut self, number: u64, task: Task, why: &Diagnostic, took: Duration) {
+    /// Handles work that failed without an outcome.
+    fn fail_task(&mut self, number: u64, task: Task, why: &Diagnostic, took: Duration) {
         match task {
             Task::Source {
                 key,
@@ -210,7 +220,7 @@ impl<N: Node> Engine<N> {
                     .robots
                     .get(&key)
                     .map_or_else(Vec::new, |robot| robot.used.clone());
-                let fingerprint = Fingerprint::of_job(job.clone());
+                let fingerprint = Fingerprint::for_job(job.clone());
                 let result = Err(Failure {
                     diagnostics: vec![why.clone()],
                     used,
@@ -244,11 +254,11 @@ impl<N: Node> Engine<N> {
                 self.take_interfaces(key, revision, Err(why.message.clone()))
             }
             Task::Description { path } => self.publish_description(&path, Err(why.message.clone())),
-            Task::Motion { given_up } => {
-                tracing::error!("a call about how a robot stands: {why}");
-                given_up(why);
+            Task::Motion { on_abandoned } => {
+                tracing::error!("a motion call: {why}");
+                on_abandoned(why);
             }
-            Task::Assets => tracing::warn!("output_dir cannot be looked at: {why}"),
+            Task::Assets => tracing::warn!("cannot scan output_dir: {why}"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What the node reports of shortages: conversions that lacked file descriptors, and services that
-//! its ROS client can't carry.
+//! Reports shortages: conversions that ran out of file descriptors, and services that the ROS
+//! client can't carry.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_ros::Node;
 use urdf_usd_ros::msg::diagnostic_msgs::DiagnosticStatus;
 
-/// How often in a row the pause after a conversion that lacked descriptors is doubled.
+/// Maximum number of doublings of the delay after a conversion that ran out of descriptors.
 const MAX_DOUBLINGS: u32 = 6;
 
 impl<N: Node> Engine<N> {
@@ -19,13 +19,15 @@ impl<N: Node> Engine<N> {
         let first: Vec<String> = self
             .unreachable_clients
             .iter()
-            .take(robots::MOST_NAMED)
+            .take(robots::MAX_NAMED)
             .map(|(node, service)| format!("{node} ({service})"))
             .collect();
         (!first.is_empty()).then(|| DiagnosticStatus {
             level: DiagnosticStatus::WARN,
             name: format!("{}: services", self.node.name()),
-            message: "services can't be exchanged with nodes on Fast DDS or Connext by this build; topics can".to_owned(),
+            message:
+                "this build cannot exchange services with nodes on Fast DDS or Connext; topics work"
+                    .to_owned(),
             hardware_id: "none".to_owned(),
             values: vec![
                 pair("code", urdf_usd_ros::codes::OTHER_SERVICE_WIRE.id),
@@ -35,8 +37,8 @@ impl<N: Node> Engine<N> {
         })
     }
 
-    /// A conversion lacked descriptors, or did not: then the next time is the first again.
-    pub(super) fn note_starved(&mut self, key: &str, diagnostics: &[Diagnostic]) {
+    /// Records whether a conversion ran out of descriptors; a success resets the delay.
+    pub(super) fn record_starvation(&mut self, key: &str, diagnostics: &[Diagnostic]) {
         let Some(robot) = self.robots.get_mut(key) else {
             return;
         };
@@ -48,11 +50,11 @@ impl<N: Node> Engine<N> {
             .starved
             .map_or(0, |(times, _)| (times + 1).min(MAX_DOUBLINGS));
         robot.starved = Some((times, Instant::now() + Duration::from_secs(1 << times)));
-        // What it found holds for that moment only.
+        // A result that depends on other processes' descriptors must not be reused.
         robot.fingerprint = None;
     }
 
-    /// Converts what lacked descriptors once more.
+    /// Schedules another conversion of robots that ran out of descriptors and whose delay is over.
     pub(super) fn try_starved_again(&mut self) {
         let now = Instant::now();
         let mut due = Vec::new();
@@ -63,7 +65,7 @@ impl<N: Node> Engine<N> {
             }
         }
         for key in due {
-            tracing::info!("{key:?} lacked descriptors: it is converted again");
+            tracing::info!("converting {key:?} again, which ran out of file descriptors");
             self.convert_again(&key);
         }
     }

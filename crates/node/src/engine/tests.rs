@@ -1,4 +1,4 @@
-//! The node's behaviour without a network and without real conversions.
+//! Behaviour of the node without a network and without real conversions.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -39,20 +39,20 @@ use urdf_usd_ros::{Graph, Node, PublisherId, Sample, Value, queue};
 use urdf_usd_serve::{Presence, RobotView, Server, Site};
 use urdf_usd_worker::Workers;
 
-/// A stand-in for conversions: it can be held up, fails for an empty text and for one with "broken"
-/// in it, and counts. What it is told of running robots makes a revision.
+/// A substitute for conversions: it can be paused, counts, and fails for an empty text and for one
+/// with "broken" in it. Captured interfaces change the revision.
 #[derive(Default)]
 struct Converter {
     count: AtomicU64,
     revisions: Mutex<std::collections::HashMap<PathBuf, (u64, String)>>,
     held: Mutex<bool>,
-    /// Whether only texts with "slow" in them are held up.
+    /// Whether only texts with "slow" in them are paused.
     only_slow: AtomicBool,
     freed: Condvar,
     used: Mutex<Vec<PathBuf>>,
-    /// Whether every text counts as broken.
+    /// Whether every text is broken.
     fails: AtomicBool,
-    /// How many conversions from now on find no descriptor free.
+    /// Number of future conversions that run out of descriptors.
     starving: AtomicU64,
 }
 
@@ -99,7 +99,7 @@ impl Converter {
         if text.contains("panic") {
             panic!("a defect");
         }
-        // A file that is just being written is empty for a moment.
+        // A file that is being written is empty for a moment.
         if text.is_empty() || text.contains("broken") || self.fails.load(Ordering::SeqCst) {
             let place = Place {
                 line: 3,
@@ -166,7 +166,7 @@ struct Bed {
     site: Arc<Site>,
     assets: queue::Receiver<Sample<Asset>>,
     diagnostics: queue::Receiver<Sample<DiagnosticArray>>,
-    /// Tells why the engine ended.
+    /// Returns why the engine ended.
     engine: tokio::task::JoinHandle<Diagnostic>,
 }
 
@@ -178,7 +178,7 @@ fn bed_with(set: impl FnOnce(&mut Parameters)) -> Bed {
     bed_of(Fake::default(), None, set)
 }
 
-/// With real conversions, so that there are frames; what is counted stays 0.
+/// Creates a bed with real conversions, so that assets have frames; the counter stays 0.
 fn real_bed(set: impl FnOnce(&mut Parameters)) -> Bed {
     bed_of(
         Fake::default(),
@@ -218,7 +218,7 @@ fn bed_of(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Param
     }
 }
 
-/// An engine that does not run yet.
+/// Creates an engine that does not run yet.
 struct Started {
     engine: Engine<Fake>,
     node: Arc<Fake>,
@@ -260,7 +260,7 @@ impl Bed {
         );
     }
 
-    /// Publishes on a topic, once the node listens to it for descriptions.
+    /// Publishes on a topic, once the node has subscribed to it for descriptions.
     async fn describe_on(&self, topic: &str, text: &str, who: u8) {
         within(async {
             while !self.node.is_heard::<std_msgs::String>(topic) {
@@ -277,7 +277,7 @@ impl Bed {
         );
     }
 
-    /// Waits until nobody listens to a topic.
+    /// Waits until a topic has no subscription.
     async fn unheard(&self, topic: &str) {
         within(async {
             while self.node.listeners(topic) > 0 {
@@ -287,7 +287,7 @@ impl Bed {
         .await;
     }
 
-    /// Waits until somebody listens to a topic.
+    /// Waits until a topic has a subscription.
     async fn heard(&self, topic: &str) {
         within(async {
             while self.node.listeners(topic) == 0 {
@@ -311,7 +311,7 @@ impl Bed {
         within(self.assets.next()).await.unwrap().message
     }
 
-    /// The first status from now on that `accept`s.
+    /// Returns the first status from now on for which `accept` holds.
     async fn status(&mut self, accept: impl Fn(&DiagnosticStatus) -> bool) -> DiagnosticStatus {
         while self.diagnostics.try_next().is_some() {}
         within(async {
@@ -325,7 +325,7 @@ impl Bed {
         .await
     }
 
-    /// Waits until the page lists `count` robots: it does so just after their asset is announced.
+    /// Waits until the page lists `count` robots, which follows the announcement of their assets.
     async fn listed(&self, count: usize) {
         within(async {
             while self.site.robots().len() != count {
@@ -386,7 +386,7 @@ async fn while_a_conversion_runs_only_the_newest_waits() {
         bed.describe(&format!("<robot name='arm'><link name='l{n}'/></robot>"));
     }
     bed.describe(TWO);
-    // Another robot is not held up in the queue, only by the converter.
+    // Another robot is not blocked in the queue, only by the converter.
     bed.describe("<robot name='rover'/>");
     bed.converting(2).await;
     bed.converter.hold(false);
@@ -421,7 +421,7 @@ async fn the_same_again_is_not_converted_again() {
     bed.describe("<robot name='arm'/>");
     bed.asset().await;
     bed.describe("<robot name='arm'/>");
-    // A third robot comes through after it, so it was dealt with.
+    // A third robot is converted after it, so it was processed.
     bed.describe("<robot name='rover'/>");
     assert_eq!(bed.asset().await.robot, "rover");
     assert_eq!(bed.converter.count(), 2);
@@ -495,7 +495,7 @@ async fn calls_are_answered() {
         !empty.success
             && empty
                 .message
-                .contains("no robot description was heard on /robot_description"),
+                .contains("no robot description was received on /robot_description"),
         "{}",
         empty.message
     );
@@ -552,7 +552,7 @@ async fn calls_are_answered() {
         ),
         ("dog", true)
     );
-    // The URDF file is watched from then on.
+    // The URDF file is watched from now on.
     fs::write(&path, "<robot name='dog'><link name='tail'/></robot>").unwrap();
     assert_eq!(bed.asset().await.revision, 2);
     bed.listed(2).await;
@@ -585,7 +585,7 @@ async fn many_calls_at_once_are_all_answered() {
     for answer in waiting {
         assert!(within(answer).await.unwrap().success);
     }
-    // In the order of the calls: the last text of each robot is the one on disk.
+    // In the order of the calls, so the last text of each robot is on disk.
     for (directory, (_, text)) in &*bed.converter.revisions.lock().unwrap() {
         let robot: usize = directory.file_name().unwrap().to_str().unwrap()[1..]
             .parse()
@@ -641,8 +641,7 @@ async fn frames_without_usd_or_robot_are_refused_with_the_reason() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_parameter_holds_from_the_next_conversion() {
     let mut bed = bed();
-    // Refused by the parameter's rule before it came here; a value that does not fit changes
-    // nothing.
+    // The parameter's rule rejects it first; an invalid value changes nothing.
     bed.node
         .set("formats", Value::StringArray(vec!["stl".into()]));
     bed.node
@@ -690,8 +689,8 @@ async fn an_older_source_that_is_written_late_gives_way_to_the_newer() {
     );
 }
 
-/// What the page would get of a path, as JSON.
-async fn told(address: SocketAddr, path: &str) -> serde_json::Value {
+/// Returns the page's JSON for a path.
+async fn get_json(address: SocketAddr, path: &str) -> serde_json::Value {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -701,7 +700,7 @@ async fn told(address: SocketAddr, path: &str) -> serde_json::Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn joint_states_reach_those_who_watch_and_their_end_is_told() {
+async fn joint_states_and_their_end_reach_clients() {
     let bed = bed();
     let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let url = format!("ws://{}/joints", server.address());
@@ -740,13 +739,13 @@ async fn joint_states_reach_those_who_watch_and_their_end_is_told() {
         first["positions"],
         serde_json::json!({ "hip": 0.5, "knee": -0.25 })
     );
-    // Another publisher tells other joints, and more positions than names.
+    // Another publisher with other joints, and with more positions than names.
     say(&["grip"], &[0.01, 9.0]);
     assert_eq!(
         state().await["positions"],
         serde_json::json!({ "grip": 0.01, "hip": 0.5, "knee": -0.25 })
     );
-    // Nobody says anything any more: the last positions stay.
+    // Joint states end: the last positions stay.
     let last = state().await;
     assert_eq!(
         (&last["live"], &last["positions"]["hip"]),
@@ -761,7 +760,7 @@ async fn joint_states_reach_those_who_watch_and_their_end_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_tf_tree_is_told_for_a_robot_without_usd_too() {
+async fn a_robot_without_usd_has_a_tf_tree() {
     let mut bed = bed();
     let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = server.address();
@@ -770,7 +769,7 @@ async fn the_tf_tree_is_told_for_a_robot_without_usd_too() {
     bed.asset().await;
     bed.listed(1).await;
     assert_eq!(
-        told(address, "/api/frames/arm").await,
+        get_json(address, "/api/frames/arm").await,
         serde_json::json!({ "frames": [], "causes": [], "tf": [] })
     );
     let said = |parent, child| TFMessage {
@@ -780,7 +779,7 @@ async fn the_tf_tree_is_told_for_a_robot_without_usd_too() {
     bed.node.say("/tf_static", &said("world", "base"), 1);
     let tree = within(async {
         loop {
-            let tree = told(address, "/api/frames/arm").await["tf"].clone();
+            let tree = get_json(address, "/api/frames/arm").await["tf"].clone();
             if tree.as_array().is_some_and(|tree| tree.len() == 2) {
                 return tree;
             }
@@ -812,7 +811,7 @@ async fn the_tf_tree_is_told_for_a_robot_without_usd_too() {
 const STRING: &str = "std_msgs/msg/String";
 const TF: &str = "tf2_msgs/msg/TFMessage";
 
-/// A graph of publishers: topic, type, who.
+/// Returns a graph of publishers, each with topic, type and identity.
 fn graph(publishers: &[(&str, &str, u8)]) -> Graph {
     let end = |(topic, kind, who): &(&str, &str, u8)| TopicEnd {
         topic: (*topic).to_owned(),
@@ -832,7 +831,7 @@ fn graph(publishers: &[(&str, &str, u8)]) -> Graph {
 async fn equal_robots_in_namespaces_are_robots_of_their_own() {
     let mut bed = bed_with(|parameters| {
         parameters.discover = true;
-        // It is for the node's own robot: no two robots may have one namespace.
+        // Applies to the node's own robot only: no two robots may share a namespace.
         parameters.conversion.namespace = Some("own".to_owned());
     });
     let (r1, r2) = ("/r1/robot_description", "/fleet/r2/robot_description");
@@ -878,12 +877,12 @@ async fn equal_robots_in_namespaces_are_robots_of_their_own() {
         listed,
         expected.map(|(key, namespace)| (key.to_owned(), namespace.to_owned()))
     );
-    // The own topic is heard once, and nothing else is followed.
+    // The own topic has one subscription, and no other topic is followed.
     assert_eq!(bed.converter.count(), 3);
     for topic in ["/r3/robot_description", "/r4/my_robot_description"] {
         assert_eq!(bed.node.listeners(topic), 0, "{topic}");
     }
-    // Their topics are listened to only if somebody publishes them.
+    // Topics in the namespaces are subscribed to only if they have publishers.
     assert_eq!(
         (bed.node.listeners("/r1/tf"), bed.node.listeners("/tf")),
         (0, 1)
@@ -903,7 +902,7 @@ async fn equal_robots_in_namespaces_are_robots_of_their_own() {
         "a key is taken first: {}",
         several.message
     );
-    // A call for the last description heard is one for that robot.
+    // A call without a source converts the last described robot.
     let last = within(
         bed.node
             .ask::<ConvertService>("/convert", ConvertRequest::default()),
@@ -992,7 +991,7 @@ async fn robots_leave_and_come_back() {
         DiagnosticStatus::OK
     );
     assert_eq!((bed.site.robots().len(), bed.converter.count()), (2, 2));
-    // No more discovery: those that it found are not followed any more.
+    // Without discovery, discovered topics are no longer followed.
     bed.node.set("discover", Value::Bool(false));
     bed.shows("r1/arm", |robot| robot.presence == Presence::Gone)
         .await;
@@ -1116,11 +1115,11 @@ async fn joint_states_and_transforms_of_a_namespace_are_its_robots() {
         heard,
         [(None, Some(0.5)), (Some("r1/arm".to_owned()), Some(0.75))].into()
     );
-    // Transforms are those of the namespace once there are any, and everybody's before.
+    // Transforms in the namespace take precedence over shared ones.
     let tree = async |root: &str| {
         within(async {
             loop {
-                let tree = told(address, "/api/frames/r1/arm").await["tf"].clone();
+                let tree = get_json(address, "/api/frames/r1/arm").await["tf"].clone();
                 if tree[0]["parent"] == root {
                     return tree.as_array().map(Vec::len);
                 }
@@ -1175,7 +1174,7 @@ async fn a_nodes_parameter_is_read_where_no_topic_is_heard() {
     );
     bed.shows("arm", |robot| robot.presence == Presence::Live)
         .await;
-    // One that does not have it is no robot, and one was enough.
+    // A node without the parameter is no robot, and one answer is enough.
     assert!(
         tokio::time::timeout(Duration::from_millis(1500), others.next())
             .await
@@ -1192,7 +1191,7 @@ async fn a_file_is_converted_and_followed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap().join("my.urdf");
     let mut bed = bed_with(|parameters| parameters.urdf_file = Some(path.clone()));
-    // It comes late, is broken, and is mended under another name than the file's.
+    // It appears late, is broken, and is fixed under a name other than the file's.
     fs::write(&path, "<robot name='arm'>broken</robot>").unwrap();
     bed.status(|s| s.name == "urdf_usd: conversion of my" && s.level == DiagnosticStatus::ERROR)
         .await;
@@ -1201,7 +1200,7 @@ async fn a_file_is_converted_and_followed() {
     bed.listed(1).await;
     fs::write(&path, TWO).unwrap();
     assert_eq!(bed.asset().await.revision, 2);
-    // Even while another description has its place.
+    // Even while another description has replaced it.
     bed.describe("<robot name='arm'><link name='other'/></robot>");
     assert_eq!(bed.asset().await.revision, 3);
     fs::write(&path, "<robot name='arm'><link name='three'/></robot>").unwrap();
@@ -1211,7 +1210,7 @@ async fn a_file_is_converted_and_followed() {
         .await;
 }
 
-/// A value of a status.
+/// Returns a value of a status.
 fn value<'a>(status: &'a DiagnosticStatus, key: &str) -> Option<&'a str> {
     status
         .values
@@ -1221,7 +1220,7 @@ fn value<'a>(status: &'a DiagnosticStatus, key: &str) -> Option<&'a str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_robot_that_left_while_it_was_converted_stays_gone_until_it_is_heard_again() {
+async fn a_robot_that_left_during_its_conversion_stays_gone() {
     let mut bed = bed();
     let topic = "/robot_description";
     let mesh = bed.folder.path().canonicalize().unwrap().join("a.stl");
@@ -1240,7 +1239,7 @@ async fn a_robot_that_left_while_it_was_converted_stays_gone_until_it_is_heard_a
         .await;
     let since = value(&bed.status(|s| s.name.ends_with("of arm")).await, "gone").map(str::to_owned);
     assert!(since.is_some());
-    // What is made of it then: from a file that changes, and one that does not work.
+    // Then a conversion from a file that changes, and one that fails.
     for (content, revision) in [("two", 2), ("three", 3)] {
         fs::write(&mesh, content).unwrap();
         assert_eq!(bed.asset().await.revision, revision);
@@ -1307,7 +1306,7 @@ async fn a_robot_of_another_name_takes_the_place_of_what_its_publisher_described
         status.message
     );
     assert!(bed.folder.path().join("out/arm/report.json").exists());
-    // Even while the first is still being converted; and back again.
+    // Even while the first is still in progress; and back again.
     bed.converter.hold(true);
     bed.describe("<robot name='arm'><link name='three'/></robot>");
     bed.converting(4).await;
@@ -1348,7 +1347,7 @@ async fn a_file_that_the_parameter_names_again_is_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_robots_that_are_gone_the_longest_gone_are_forgotten() {
+async fn the_longest_gone_robots_are_evicted() {
     let most = 256;
     let bed = bed();
     let mut before = None;
@@ -1368,7 +1367,7 @@ async fn of_robots_that_are_gone_the_longest_gone_are_forgotten() {
         "the longest gone go first"
     );
     assert!(bed.folder.path().join("out/r0/report.json").exists());
-    // It is as new when it is heard again.
+    // It is like new when it is described again.
     bed.describe("<robot name='r0'/>");
     bed.shows("r0", |robot| {
         robot.presence == Presence::Live && robot.revision == Some(1)
@@ -1376,7 +1375,7 @@ async fn of_robots_that_are_gone_the_longest_gone_are_forgotten() {
     .await;
 }
 
-/// base → (fixed) tool, a camera on it.
+/// A base, a tool on a fixed joint, and a camera on the tool.
 const REAL: &str = "<robot name='arm'>\
     <link name='base'><visual><geometry><box size='1 1 1'/></geometry></visual></link>\
     <link name='tool'><visual><geometry><box size='1 1 1'/></geometry></visual></link>\
@@ -1385,8 +1384,8 @@ const REAL: &str = "<robot name='arm'>\
     <image><width>640</width><height>480</height></image></camera></sensor></gazebo></robot>";
 
 impl Bed {
-    /// Says again and again where the tool is, on the static topic of a namespace, until `wanted`
-    /// holds for the status of the frames.
+    /// Publishes the tool repeatedly on the static topic of a namespace until `wanted` holds for
+    /// the status of the frames.
     async fn with_tool_on(
         &mut self,
         namespace: &str,
@@ -1431,7 +1430,7 @@ async fn frames_are_heard_in_the_namespace_that_the_asset_declares() {
         .with_tool_on("/left", |status| status.level == DiagnosticStatus::OK)
         .await;
     assert!(!status.message.contains("heard on"), "{}", status.message);
-    // At run time too.
+    // Changes at run time apply too.
     bed.node
         .set("asset_namespace", Value::String("right".into()));
     bed.node.set_graph(tf("/right"));
@@ -1461,15 +1460,15 @@ async fn a_robot_with_a_camera_that_is_heard_nowhere_is_looked_for_elsewhere() {
         .with_tool_on("/r9", |status| status.message.contains("/r9/tf_static"))
         .await;
     assert_eq!(status.level, DiagnosticStatus::WARN);
-    // The camera's own frame need not be heard to be as it should be; that says nothing about where
-    // the robot is.
+    // The camera's optical frame is ok without being received; that proves nothing about where the
+    // robot is.
     bed.node.set_graph(graph(&ends));
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(bed.node.listeners("/r9/tf_static"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_publisher_of_static_transforms_said_goes_when_it_leaves() {
+async fn static_transforms_go_with_their_publisher() {
     let mut bed = real_bed(|_| {});
     let description = ("/robot_description", STRING, 1);
     bed.node
@@ -1485,7 +1484,7 @@ async fn what_a_publisher_of_static_transforms_said_goes_when_it_leaves() {
         .status(|s| s.name.ends_with("frames of arm") && s.level == DiagnosticStatus::WARN)
         .await;
     assert!(status.message.contains("missing"), "{}", status.message);
-    // A message that is read only after its publisher left changes nothing for long.
+    // A message read after its publisher has left has no lasting effect.
     bed.node.say(
         "/tf_static",
         &TFMessage {
@@ -1499,7 +1498,7 @@ async fn what_a_publisher_of_static_transforms_said_goes_when_it_leaves() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_robot_that_only_a_call_made_nobody_said_that_it_runs() {
+async fn a_robot_made_by_a_call_does_not_count_as_running() {
     let mut bed = real_bed(|parameters| parameters.capture_interfaces = true);
     bed.node.set_graph(graph(&[("/tf_static", TF, 7)]));
     let request = ConvertRequest {
@@ -1516,7 +1515,7 @@ async fn of_a_robot_that_only_a_call_made_nobody_said_that_it_runs() {
         7,
     );
     bed.shows("arm", |robot| robot.revision == Some(1)).await;
-    // Its frames are held against TF when somebody asks.
+    // Its frames are compared with TF on request.
     let request = CheckFramesRequest {
         robot: "arm".into(),
         frames: vec![],
@@ -1568,7 +1567,7 @@ async fn remaps_are_for_the_nodes_own_names() {
     bed.describe_on(r2, TWO, 2).await;
     bed.heard("/r2/tf_static").await;
     bed.heard("/r2/odometry").await;
-    // What is published there is another robot's, or no robot's at all.
+    // Messages on the renamed topic belong to another robot, or to none.
     assert_eq!(
         remaps.map(|(_, elsewhere)| bed.node.listeners(elsewhere)),
         [0; 3]
@@ -1576,7 +1575,7 @@ async fn remaps_are_for_the_nodes_own_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_captured_outlives_a_call() {
+async fn captured_interfaces_outlive_a_call() {
     let mut bed = bed_with(|parameters| parameters.capture_interfaces = true);
     bed.node.set_graph(graph(&[
         ("/robot_description", STRING, 1),
@@ -1614,7 +1613,7 @@ async fn what_was_captured_outlives_a_call() {
     )
     .await;
     assert!(answer.success, "{}", answer.message);
-    // The call converts what it asks for, and after it the robot's own asset is there again.
+    // The call converts what it asks for; afterwards the robot's own asset is restored.
     assert_eq!(bed.asset().await.revision, revision + 1);
     assert_eq!(bed.asset().await.revision, revision + 2);
     assert_eq!(captured(&bed).await, revision + 2);

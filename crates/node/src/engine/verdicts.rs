@@ -1,9 +1,9 @@
-//! The frames of assets held against TF: in turn, on request, and as a status.
+//! Compares the frames of assets with TF: periodically, on request, and for `/diagnostics`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Engine, MOST_CALLS, interfaces, tell};
+use super::{Engine, MAX_WAITING_CALLS, interfaces, log_unsent};
 use crate::robots::{self, Frames, Robot};
 use crate::tf_messages;
 use urdf_usd_convert::Report;
@@ -13,23 +13,23 @@ use urdf_usd_ros::msg::std_msgs::Header;
 use urdf_usd_ros::{Node, Request};
 use urdf_usd_tf_check::{Expected, FrameCheck, FrameStatus, check_frames};
 
-/// How many robots are told of in full on `/diagnostics` each time. Of more, those that are as they
-/// should be are told of in a sentence; their details come with every change.
-const MOST_IN_FULL: usize = 20;
-/// About how many bytes of statuses one message has: it fits in a datagram.
-const MOST_BYTES: usize = 48 << 10;
+/// Maximum number of robots with details in each periodic message on `/diagnostics`. Beyond it,
+/// robots without a fault have a summary only; their details are published with every change.
+const MAX_DETAILED: usize = 20;
+/// Approximate maximum size of a message, in bytes of statuses: it fits in a UDP datagram.
+const MAX_MESSAGE_BYTES: usize = 48 << 10;
 
-/// What is new about a robot's frames.
+/// The change of a robot's frames between two checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
     None,
-    /// How long ago one was heard, how far it is off.
+    /// The age or the error of a frame changed, no verdict.
     Details,
     Verdicts,
 }
 
 impl<N: Node> Engine<N> {
-    /// The frames of an asset were read back.
+    /// Takes the frames that were read back from a revision.
     pub(super) fn take_frames(
         &mut self,
         key: &str,
@@ -40,7 +40,7 @@ impl<N: Node> Engine<N> {
             .robots
             .get_mut(key)
             .and_then(|robot| robot.asset.as_mut());
-        // Another revision may have come meanwhile: its frames are read next.
+        // A newer revision may exist by now; its frames are read next.
         let Some(asset) = asset.filter(|asset| asset.report.revision == report.revision) else {
             return;
         };
@@ -57,7 +57,7 @@ impl<N: Node> Engine<N> {
         };
         asset.frames = Frames::Read(frames.map(|frames| Arc::new(frames.after(previous))));
         self.check_and_report(key);
-        // Even if nothing was heard yet that they could be checked against.
+        // Publish even if nothing was received to compare with.
         self.show(key);
         self.publish_status(key);
         self.answer_waiting_checks();
@@ -89,7 +89,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Holds a robot's frames against TF, if its asset has any and it runs.
+    /// Compares a robot's frames with TF, if its asset declares some and the robot is present.
     pub(super) fn check_robot(&mut self, key: &str) -> News {
         let limits = self.limits();
         let Some(robot) = self.robots.get_mut(key) else {
@@ -107,11 +107,13 @@ impl<N: Node> Engine<N> {
                 News::None
             };
         };
-        let check = self.subscriptions.with(&robot.robot_namespace, |heard| {
-            let is_silent = heard.transforms.tree().is_empty()
-                && heard.elsewhere.iter().all(|live| live.tree().is_empty());
-            (!is_silent).then(|| check_frames(frames, &[], heard, &limits, Instant::now()))
-        });
+        let check = self
+            .subscriptions
+            .with_sources(&robot.robot_namespace, |heard| {
+                let is_silent = heard.transforms.tree().is_empty()
+                    && heard.elsewhere.iter().all(|live| live.tree().is_empty());
+                (!is_silent).then(|| check_frames(frames, &[], heard, &limits, Instant::now()))
+            });
         let Some(check) = check else {
             return News::None;
         };
@@ -131,7 +133,7 @@ impl<N: Node> Engine<N> {
         news
     }
 
-    /// Holds a robot's frames against TF, shows what was found, and tells if a verdict changed.
+    /// Compares a robot's frames with TF, publishes the result, and announces changed verdicts.
     pub(super) fn check_and_report(&mut self, key: &str) {
         let news = self.check_robot(key);
         if news != News::None {
@@ -147,7 +149,7 @@ impl<N: Node> Engine<N> {
                 .iter()
                 .filter(|f| f.verdict == FrameStatus::Ok)
                 .count();
-            self.site.tell(
+            self.site.publish(
                 "frames",
                 &serde_json::json!({ "key": key, "ok": ok, "total": findings.len() }),
             );
@@ -155,7 +157,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// The regular look at all frames begins, unless the last one is not over yet.
+    /// Starts the periodic check of all robots, unless the last one is still in progress.
     pub(super) fn begin_checks(&mut self) {
         if self.to_check.is_empty() {
             self.to_check.extend(
@@ -170,7 +172,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Goes on with it.
+    /// Checks the next robot of the periodic check.
     pub(super) fn check_next(&mut self) {
         if let Some(key) = self.to_check.pop_front() {
             self.check_and_report(&key);
@@ -180,7 +182,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// The status of all robots.
+    /// Publishes the statuses of all robots.
     fn publish_diagnostics(&self) {
         let mut statuses = Vec::with_capacity(2 * self.robots.len().max(1));
         if self.robots.is_empty() {
@@ -188,16 +190,20 @@ impl<N: Node> Engine<N> {
                 "no robot description heard on {} yet",
                 self.descriptions.topic()
             );
-            statuses.push(robots::unheard(self.node.name(), "conversion", message));
+            statuses.push(robots::silent_status(
+                self.node.name(),
+                "conversion",
+                message,
+            ));
         }
         statuses.extend(self.services_status());
         let mut in_full = 0;
         for (key, robot) in &self.robots {
             for mut status in self.statuses(key, robot) {
-                let is_in_full = self.robots.len() <= MOST_IN_FULL
+                let is_in_full = self.robots.len() <= MAX_DETAILED
                     || (status.level > DiagnosticStatus::OK
                         && robot.gone.is_none()
-                        && in_full < MOST_IN_FULL);
+                        && in_full < MAX_DETAILED);
                 if is_in_full {
                     in_full += 1;
                 } else {
@@ -209,7 +215,7 @@ impl<N: Node> Engine<N> {
         let (mut part, mut bytes) = (Vec::new(), 0);
         for status in statuses {
             let size = robots::size(&status);
-            if bytes + size > MOST_BYTES && !part.is_empty() {
+            if bytes + size > MAX_MESSAGE_BYTES && !part.is_empty() {
                 self.publish_statuses(std::mem::take(&mut part));
                 bytes = 0;
             }
@@ -219,7 +225,7 @@ impl<N: Node> Engine<N> {
         self.publish_statuses(part);
     }
 
-    /// The status of one robot, which changed.
+    /// Publishes the status of a robot that changed.
     pub(super) fn publish_status(&self, key: &str) {
         if let Some(robot) = self.robots.get(key) {
             self.publish_statuses(self.statuses(key, robot));
@@ -243,7 +249,11 @@ impl<N: Node> Engine<N> {
                     "nothing heard on {} yet",
                     self.subscriptions.topics(&robot.robot_namespace)
                 );
-                Some(robots::unheard(node, &format!("frames of {key}"), message))
+                Some(robots::silent_status(
+                    node,
+                    &format!("frames of {key}"),
+                    message,
+                ))
             }
             (Some(Frames::Read(Err(reason))), _) => {
                 Some(robots::unreadable_frames(node, key, robot, reason))
@@ -259,17 +269,18 @@ impl<N: Node> Engine<N> {
             stamp: self.node.now(),
             ..Header::default()
         };
-        tell(self.diagnostics.publish(DiagnosticArray { header, status }));
+        log_unsent(self.diagnostics.publish(DiagnosticArray { header, status }));
     }
 
-    /// Answers a call of `~/check_frames`, or keeps it until the frames are read.
+    /// Answers a call of `~/check_frames`, or defers it until the frames are read back.
     pub(super) fn answer_check(&mut self, call: Request<interfaces::CheckFrames>) {
         match self.check_frames(&call.request) {
-            Some(response) => tell(call.responder.send(response)),
-            None if self.waiting_checks.len() < MOST_CALLS => self.waiting_checks.push(call),
+            Some(response) => log_unsent(call.responder.send(response)),
+            None if self.waiting_checks.len() < MAX_WAITING_CALLS => self.waiting_checks.push(call),
             None => {
-                let message = format!("{MOST_CALLS} calls are waiting already; call again later");
-                tell(call.responder.send(CheckFramesResponse {
+                let message =
+                    format!("{MAX_WAITING_CALLS} calls are waiting already; call again later");
+                log_unsent(call.responder.send(CheckFramesResponse {
                     message,
                     ..CheckFramesResponse::default()
                 }));
@@ -277,12 +288,13 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// The key of the robot that a call means.
-    pub(super) fn asked(&self, asked: &str) -> Result<&str, String> {
+    /// Returns the key of the robot that a call names, by key or by a unique name; the latest robot
+    /// if it names none.
+    pub(super) fn resolve_robot(&self, asked: &str) -> Result<&str, String> {
         if asked.is_empty() {
             let none = || {
                 format!(
-                    "no robot was converted yet; is a description published on {}?",
+                    "no robot was converted yet; check that a description is published on {}",
                     self.descriptions.topic()
                 )
             };
@@ -290,8 +302,8 @@ impl<N: Node> Engine<N> {
                 .newest
                 .as_deref()
                 .filter(|key| self.robots.contains_key(*key));
-            // The newest may have been forgotten: of those that are here the one converted last, if
-            // any has an asset.
+            // The newest may have been forgotten: fall back to the one converted last, preferring
+            // robots with an asset.
             let converted = |(_, robot): &(&String, &Robot)| {
                 (robot.asset.is_some(), robot.gone.is_none(), robot.attempt)
             };
@@ -312,7 +324,7 @@ impl<N: Node> Engine<N> {
             .filter(|(_, robot)| robot.name == asked)
             .map(|(key, _)| key.as_str());
         let known = |keys: Vec<&str>| {
-            let more = keys.len().saturating_sub(robots::MOST_NAMED);
+            let more = keys.len().saturating_sub(robots::MAX_NAMED);
             let more = if more > 0 {
                 format!(" and {more} more")
             } else {
@@ -321,7 +333,7 @@ impl<N: Node> Engine<N> {
             format!(
                 "{}{more}",
                 keys.into_iter()
-                    .take(robots::MOST_NAMED)
+                    .take(robots::MAX_NAMED)
                     .collect::<Vec<_>>()
                     .join(", ")
             )
@@ -331,12 +343,12 @@ impl<N: Node> Engine<N> {
             (Some(first), Some(second)) => {
                 let keys = [first, second].into_iter().chain(named).collect();
                 Err(format!(
-                    "several robots are called {asked:?}: ask for one of {}",
+                    "several robots are named {asked:?}: pass one of {}",
                     known(keys)
                 ))
             }
             _ if self.robots.is_empty() => Err(format!(
-                "no robot was converted yet; is a description published on {}?",
+                "no robot was converted yet; check that a description is published on {}",
                 self.descriptions.topic()
             )),
             _ => {
@@ -346,7 +358,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// The answer to `~/check_frames`; `None` while the asset is still being read back.
+    /// Returns the answer to `~/check_frames`; `None` while the asset is being read back.
     fn check_frames(&self, request: &CheckFramesRequest) -> Option<CheckFramesResponse> {
         let refuse = |message: String| {
             Some(CheckFramesResponse {
@@ -354,7 +366,7 @@ impl<N: Node> Engine<N> {
                 ..CheckFramesResponse::default()
             })
         };
-        let robot = match self.asked(request.robot.trim()) {
+        let robot = match self.resolve_robot(request.robot.trim()) {
             Ok(key) => self.robots.get(key)?,
             Err(message) => return refuse(message),
         };
@@ -367,7 +379,7 @@ impl<N: Node> Engine<N> {
         };
         if robot.gone.is_some() {
             return refuse(format!(
-                "{:?} is gone, so there is nothing to hold its frames against: {}",
+                "{:?} is gone, so there is no TF to compare its frames with: {}",
                 robot.name,
                 robot.why_gone()
             ));
@@ -389,8 +401,9 @@ impl<N: Node> Engine<N> {
             }
         };
         let limits = self.limits();
-        let FrameCheck { findings, causes } =
-            self.subscriptions.with(&robot.robot_namespace, |heard| {
+        let FrameCheck { findings, causes } = self
+            .subscriptions
+            .with_sources(&robot.robot_namespace, |heard| {
                 check_frames(frames, &request.frames, heard, &limits, Instant::now())
             });
         let wrong = findings
@@ -405,8 +418,8 @@ impl<N: Node> Engine<N> {
         Some(CheckFramesResponse {
             success: true,
             message: match wrong {
-                0 => format!("all {all} frames are as the asset says{cause}"),
-                _ => format!("{wrong} of {all} frames are not as the asset says{cause}"),
+                0 => format!("all {all} frames match the asset{cause}"),
+                _ => format!("{wrong} of {all} frames do not match the asset{cause}"),
             },
             all_ok: wrong == 0,
             robot: robot.name.clone(),

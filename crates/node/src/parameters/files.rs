@@ -1,5 +1,5 @@
-//! The files that are made from the tables of parameters: a test holds them against those, and
-//! writes them anew with `UPDATE_DOCS=1`.
+//! Files generated from the parameter tables: a test compares them with the tables, and writes them
+//! with `UPDATE_DOCS=1`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ fn default(row: Row) -> Value {
     row.get(&Parameters::default())
 }
 
-/// A value as a parameter file has it. Empty lists are left out: `rcl` can't read them.
+/// Returns a value in the syntax of a parameter file; `None` for an empty list, which `rcl` can't
+/// read.
 fn in_yaml(value: &Value) -> Option<String> {
     Some(match value {
         Value::List(texts) if texts.is_empty() => return None,
@@ -29,7 +30,7 @@ fn in_yaml(value: &Value) -> Option<String> {
     })
 }
 
-/// What a value must be, and when it may be given; empty if there is nothing to say.
+/// Returns the constraint on a value and when it may be set; empty if there is neither.
 fn notes(row: Row) -> String {
     let about = row.about();
     let rule = Some(about.kind.rule()).filter(|rule| !rule.is_empty());
@@ -39,14 +40,14 @@ fn notes(row: Row) -> String {
         .join("; ")
 }
 
-/// `config/bridge.yaml`: all parameters with their defaults, limits and meaning.
+/// Returns the text of `config/bridge.yaml`: all parameters with defaults, limits and meaning.
 fn yaml() -> String {
     let mut text = String::from(
         "# The parameters of the node `bridge`, with their defaults. A parameter file for it needs only the lines that differ:\n\
          #   ros2 launch urdf_usd bridge.launch.py params_file:=my.yaml\n\
          #   ros2 run urdf_usd bridge --ros-args --params-file my.yaml\n\
-         # Those marked \"at start\" keep their value while the node runs; `ros2 param set` changes the others.\n\
-         # Doubles need a decimal point (1.0): ROS 2 takes 1 for an integer and refuses it.\n\
+         # Those marked \"at start\" are fixed while the node runs; `ros2 param set` changes the others.\n\
+         # Doubles need a decimal point (1.0): ROS 2 reads 1 as an integer and rejects it.\n\
          /**:\n  ros__parameters:\n",
     );
     let mut group = "";
@@ -72,13 +73,13 @@ fn yaml() -> String {
         }
         let _ = match in_yaml(&default(row)) {
             Some(default) => writeln!(text, "{indent}{name}: {default}"),
-            None => writeln!(text, "{indent}# {name}: [...]  # none unless given"),
+            None => writeln!(text, "{indent}# {name}: [...]  # empty by default"),
         };
     }
     text
 }
 
-/// `config/parameters.json`: what the launch file makes its arguments from.
+/// Returns the text of `config/parameters.json`, from which the launch file makes its arguments.
 fn json() -> String {
     let described = rows().into_iter().map(|row| {
         let (about, default) = (row.about(), default(row));
@@ -109,22 +110,22 @@ fn json() -> String {
     serde_json::to_string_pretty(&rows).expect("JSON") + "\n"
 }
 
-/// `docs/parameters.md`.
+/// Returns the text of `docs/parameters.md`.
 fn page() -> String {
     let mut text = String::from(
         "# Parameters of the node\n\n\
-         Each is a parameter of the node, with the same name an argument of the launch file, and a line of\n\
-         [config/bridge.yaml](../config/bridge.yaml), which works as a parameter file:\n\n\
+         Each is a parameter of the node, an argument of the launch file with the same name, and an entry in\n\
+         [config/bridge.yaml](../config/bridge.yaml), which is a valid parameter file:\n\n\
          ```\n\
          ros2 launch urdf_usd bridge.launch.py discover:=true gltf.physics:=true\n\
          ros2 run urdf_usd bridge --ros-args -p discover:=true --params-file my.yaml\n\
          ros2 param set /urdf_usd strict true\n\
          ```\n\n\
-         Those that are set *at start* keep their value while the node runs. The others hold from the next conversion, check or message\n\
-         on. A value that does not fit is refused with the reason: at start the node does not start, later the call fails and the old\n\
-         value stays. Options of a conversion are flags of [`urdf_usd convert`](cli.md), too.\n\n\
-         This page is made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version -p urdf_usd_node parameters`.\n\n\
-         | parameter | default | may be | set | flag | what it is |\n|---|---|---|---|---|---|\n",
+         Parameters set *at start* are fixed while the node runs. Changes of the others apply from the next conversion, check or message\n\
+         on. An invalid value is rejected with the reason: at start the node exits, later the call fails and the old\n\
+         value is kept. Options of a conversion are also flags of [`urdf_usd convert`](cli.md).\n\n\
+         This page is generated: `UPDATE_DOCS=1 cargo test --ignore-rust-version -p urdf_usd_node parameters`.\n\n\
+         | parameter | default | values | set | flag | meaning |\n|---|---|---|---|---|---|\n",
     );
     for row in rows() {
         let about = row.about();

@@ -1,6 +1,7 @@
-//! Log lines as people know them from ROS: `[INFO] [1700000000.123456789] [urdf_usd]: text` on
-//! standard error, in a file beside those of other nodes, and wherever else a [`Sink`] takes them,
-//! as to `/rosout`.
+//! Log output in the format of ROS: `[INFO] [1700000000.123456789] [urdf_usd]: text`.
+//!
+//! Lines go to standard error, to a file next to those of other nodes, and to a [`Sink`] such as
+//! the topic `/rosout`.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -23,13 +24,13 @@ use urdf_usd_ros::args::LogLevel;
 use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_ros::rosout::Line;
 
-/// Takes log lines. It must neither block nor log.
+/// A receiver of log lines. It must neither block nor log.
 pub type Sink = dyn Fn(&Line) + Send + Sync;
 
-/// Where else the lines of this process go.
+/// The additional receiver of this process's lines.
 static SINK: RwLock<Option<Arc<Sink>>> = RwLock::new(None);
 
-/// Starts logging for the node called `name`, as `args` ask for it. Later calls change nothing.
+/// Starts logging for the node `name` with the settings in `args`. Later calls have no effect.
 pub fn start(name: &str, args: &Args) {
     let file =
         (args.file_logs != Some(false)).then(|| LogFile::create(args.log_file_name.as_deref()));
@@ -42,12 +43,11 @@ pub fn start(name: &str, args: &Args) {
     let filter = args.log_filter(&lines.name);
     install(lines, &filter);
     if let Some(fault) = fault {
-        tracing::warn!("there is no log file: {fault}");
+        tracing::warn!("cannot create the log file: {fault}");
     }
 }
 
-/// Starts logging to the terminal only, as far as `filter` (in the syntax of [`EnvFilter`]) lets
-/// lines through.
+/// Starts logging to the terminal only. `filter` has the syntax of [`EnvFilter`].
 pub fn start_in_terminal(name: &str, filter: &str) {
     install(Lines::new(name, true, None), filter);
 }
@@ -59,13 +59,13 @@ fn install(lines: Lines, filter: &str) {
         .try_init();
 }
 
-/// From now on lines go to `sink` too; to none with `None`. What libraries log of the network does
-/// not: it would make more of it.
+/// Sets or removes the additional receiver. Messages of network libraries are excluded: publishing
+/// them would cause more of them.
 pub fn send_to(sink: Option<Arc<Sink>>) {
     *SINK.write().unwrap_or_else(PoisonError::into_inner) = sink;
 }
 
-/// Whether lines on the terminal are coloured: as `NO_COLOR`, `CLICOLOR_FORCE` and `--color` say.
+/// Returns whether terminal output is coloured: `NO_COLOR`, `CLICOLOR_FORCE` and `--color` decide.
 fn is_coloured() -> bool {
     AutoStream::choice(&io::stderr()) != ColorChoice::Never
 }
@@ -75,7 +75,7 @@ struct Lines {
     terminal: bool,
     colours: bool,
     file: Option<Mutex<LogFile>>,
-    libraries: Mutex<Libraries>,
+    libraries: Mutex<LibraryWarnings>,
 }
 
 impl Lines {
@@ -90,7 +90,7 @@ impl Lines {
         }
     }
 
-    /// The line as ROS writes it.
+    /// Formats a line as ROS does.
     fn write(&self, line: &Line, colours: bool) -> String {
         let (word, colour) = match line.level {
             LogLevel::Fatal => ("FATAL", "\x1b[31m"),
@@ -147,9 +147,10 @@ impl<S: Subscriber> Layer<S> for Lines {
                 &fields.by
             };
             let library = by.split("::").next().unwrap_or_default().to_owned();
-            let _ = write!(fields.text, " (said by {library}{before})");
+            let _ = write!(fields.text, " (from {library}{before})");
         }
-        // Names come from files and from the network: one event is one line, and moves no cursor.
+        // Names come from files and the network: escaped, an event is one line and can't move the
+        // cursor.
         let text = escape_controls(&fields.text);
         let line = Line {
             stamp: Time::now(),
@@ -161,7 +162,7 @@ impl<S: Subscriber> Layer<S> for Lines {
             line: metadata.line().unwrap_or_default(),
         };
         if self.terminal {
-            // Nobody can be told that nobody can be told.
+            // A failure to log can't be logged.
             let _ = io::stderr().write_all(self.write(&line, self.colours).as_bytes());
         }
         if let Some(file) = &self.file {
@@ -179,34 +180,34 @@ impl<S: Subscriber> Layer<S> for Lines {
     }
 }
 
-/// What libraries warn of: each cause once a minute.
+/// Rate limit for warnings of libraries: each cause once a minute.
 #[derive(Default)]
-struct Libraries(HashMap<String, (Instant, u64)>);
+struct LibraryWarnings(HashMap<String, (Instant, u64)>);
 
-impl Libraries {
-    /// Whether what was said at `place`, a line of source, is to be told now; and if so how often
-    /// it was not told before.
+impl LibraryWarnings {
+    /// Returns `None` if the warning from this source line was logged recently, otherwise a note on
+    /// how often it was suppressed since.
     fn take(&mut self, place: String, now: Instant) -> Option<String> {
-        const AGAIN: Duration = Duration::from_secs(60);
+        const REPEAT_INTERVAL: Duration = Duration::from_secs(60);
         match self.0.get_mut(&place) {
-            Some((told, untold)) if now.duration_since(*told) < AGAIN => {
-                *untold += 1;
+            Some((logged, suppressed)) if now.duration_since(*logged) < REPEAT_INTERVAL => {
+                *suppressed += 1;
                 None
             }
             known => {
-                let untold = known.map_or(0, |(_, untold)| *untold);
+                let suppressed = known.map_or(0, |(_, suppressed)| *suppressed);
                 self.0.insert(place, (now, 0));
-                Some(if untold == 0 {
+                Some(if suppressed == 0 {
                     String::new()
                 } else {
-                    format!(", {untold} times more since the last time")
+                    format!(", repeated {suppressed} times since the last message")
                 })
             }
         }
     }
 }
 
-/// What an event says: its message, then its fields; and where it was said, if by way of the `log`
+/// The text of an event: its message, then its fields; and its origin if it comes through the `log`
 /// crate.
 #[derive(Default)]
 struct EventFields {
@@ -232,12 +233,12 @@ impl Visit for EventFields {
     }
 }
 
-/// The log file of this process, where every ROS node has its own: in `ROS_LOG_DIR`, else
+/// The log file of this process, in the directory that all ROS nodes use: `ROS_LOG_DIR`, else
 /// `ROS_HOME/log`, else `~/.ros/log`.
 struct LogFile(Option<File>);
 
 impl LogFile {
-    /// Creates it. Its name begins with `prefix`, or with the program's name.
+    /// Creates the file. Its name begins with `prefix`, or with the program's name.
     fn create(prefix: Option<&str>) -> Result<Self, String> {
         let variable = |name: &str| {
             std::env::var_os(name)
@@ -268,7 +269,7 @@ impl LogFile {
             .map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Adds a line; when the disk is full, no more.
+    /// Appends a line; after the first failure, such as a full disk, later lines are dropped.
     fn add(&mut self, line: &str) {
         if self
             .0
@@ -280,7 +281,7 @@ impl LogFile {
     }
 }
 
-/// Where log files are kept. A `~` in front is the home folder.
+/// Returns the directory for log files. A leading `~` is the home directory.
 fn log_folder(
     log_dir: Option<PathBuf>,
     ros_home: Option<PathBuf>,
@@ -303,7 +304,7 @@ fn log_folder(
 pub(crate) mod tests {
     use super::*;
 
-    /// Takes the lines of a thread.
+    /// Returns a subscriber that collects the lines of a thread.
     pub(crate) fn collecting(lines: Arc<Mutex<Vec<String>>>) -> impl Subscriber + Send + Sync {
         struct Collect(Arc<Mutex<Vec<String>>>);
         impl<S: Subscriber> Layer<S> for Collect {
@@ -355,7 +356,7 @@ pub(crate) mod tests {
             seconds.parse::<u64>().is_ok() && fraction.len() == 9,
             "{head}"
         );
-        // Tests beside this one log too.
+        // Other tests in this process log too.
         let taken = taken.lock().unwrap();
         let mine: Vec<_> = taken
             .iter()
@@ -377,8 +378,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_libraries_warn_of_is_told_once_a_minute() {
-        let (mut libraries, start) = (Libraries::default(), Instant::now());
+    fn library_warnings_are_logged_once_a_minute() {
+        let (mut libraries, start) = (LibraryWarnings::default(), Instant::now());
         let mut take = |place: &str, seconds| {
             libraries.take(place.to_owned(), start + Duration::from_secs(seconds))
         };
@@ -387,7 +388,7 @@ pub(crate) mod tests {
         assert_eq!(take("a:2", 59).as_deref(), Some(""));
         assert_eq!(
             take("a:1", 61).as_deref(),
-            Some(", 2 times more since the last time")
+            Some(", repeated 2 times since the last message")
         );
         assert_eq!(take("a:1", 62), None);
     }

@@ -5,24 +5,24 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// SIGINT and SIGTERM, which no longer end the process by themselves.
+/// A handler of SIGINT and SIGTERM that replaces the default of ending the process.
 pub struct Interrupted {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Interrupted {
-    /// Takes the signals over, in a runtime.
+    /// Installs the handler. Must be called in a runtime.
     ///
     /// # Errors
-    /// If the system delivers none.
+    /// Fails if the handler cannot be installed.
     pub fn new() -> Result<Self, Diagnostic> {
         let take = |kind| {
             signal(kind).map_err(|error| {
                 Diagnostic::new(
                     &codes::SYSTEM,
                     Place::default(),
-                    format!("the system delivers no signals: {error}"),
+                    format!("cannot handle signals: {error}"),
                 )
             })
         };
@@ -32,7 +32,7 @@ impl Interrupted {
         })
     }
 
-    /// Waits for one and tells its name.
+    /// Waits for a signal and returns its name as a word for messages.
     pub async fn wait(&mut self) -> &'static str {
         tokio::select! {
             _ = self.interrupt.recv() => "interrupted",

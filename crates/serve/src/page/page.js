@@ -1,6 +1,6 @@
 "use strict";
 
-// Names come from the network: everything is shown through textContent, nothing is parsed as HTML.
+// Names come from the network: show everything through textContent, parse nothing as HTML.
 
 const most = 200;
 
@@ -59,7 +59,7 @@ function frames(view) {
   const items = list(view.findings, (item) =>
     make("li", {}, make("code", { textContent: item.frame }), ` ${item.verdict}: ${item.detail}`),
   );
-  return section(`Frames: ${view.ok} of ${view.total} as the asset says`, false, items);
+  return section(`Frames: ${view.ok} of ${view.total} match the asset`, false, items);
 }
 
 function card(robot) {
@@ -92,7 +92,7 @@ async function show() {
   box.replaceChildren(...robots.map((robot) => {
     const article = card(robot);
     article.querySelectorAll("details").forEach((element) => {
-      // What a person has opened or closed stays so when something changes.
+      // Keep what the user has opened or closed when the page is updated.
       element.dataset.place = `${robot.key} ${element.firstChild.textContent.replace(/\d+/g, "")}`;
       if (open.has(element.dataset.place)) element.open = open.get(element.dataset.place);
     });

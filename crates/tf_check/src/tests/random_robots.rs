@@ -1,7 +1,8 @@
-//! A robot that is as its asset says never gets a bad status, and one whose joint states are wrong
-//! always does: random trees that move at random, messages that are late, lost or overtaken by
-//! others, stamps that jitter, publishers that publish a part of the joints each or restart, clocks
-//! that are apart or start anew.
+//! Property tests: a robot that matches its asset never gets a fault, and one with wrong joint
+//! states always does.
+//!
+//! Random trees move at random; messages are late, lost or overtaken, stamps jitter, publishers
+//! send a part of the joints each or restart, and clocks differ or are reset.
 
 use std::time::{Duration, Instant};
 
@@ -16,36 +17,36 @@ use crate::*;
 use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{JointKind, Pose};
 
-/// How long it plays, in s.
+/// Duration of a run, in s.
 const LENGTH: f64 = 8.0;
 
-/// What a case is like.
+/// The parameters of a case.
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
     frames: usize,
-    /// Who tells joint states.
+    /// Number of publishers of joint states.
     parts: usize,
-    /// Hz.
+    /// Rate in Hz.
     rate: f64,
-    /// The longest way of a message, in s.
+    /// Maximum delay of a message, in s.
     delay: f64,
-    /// How many messages are lost.
+    /// Probability that a message is lost.
     loss: f64,
-    /// Whether transforms come with the joint states' stamps, as from robot_state_publisher, or at
-    /// moments of their own, as from a simulator.
+    /// Whether transforms have the joint states' stamps, as from robot_state_publisher, or their
+    /// own, as from a simulator.
     follows: bool,
-    /// How many messages tell of a moment before their own, and how far before at most, in s.
+    /// Probability that a message has an earlier stamp, and by how much at most, in s.
     jitter: (f64, f64),
-    /// When the clock starts anew, if it does, and whether with new publishers.
+    /// Time of a clock reset, if any, and whether the publishers are new.
     reset: Option<(f64, bool)>,
-    /// When the publisher of transforms is another one from then on.
+    /// Time from which the publisher of transforms is another one.
     restart: Option<f64>,
-    /// How far beside the truth all joint states are, in rad or m.
+    /// Error of all joint states, in rad or m.
     lie: f64,
 }
 
-/// An honest robot.
+/// Cases of robots that match their asset.
 fn honest() -> impl Strategy<Value = Case> {
     let parts = (
         any::<u64>(),
@@ -63,7 +64,7 @@ fn honest() -> impl Strategy<Value = Case> {
     );
     (parts, jitter, events).prop_map(
         |((seed, frames, parts, rate, delay, loss, follows), jitter, (reset, restart))| {
-            // What a simulator publishes comes from one place.
+            // A simulator publishes everything from one source.
             let parts = if follows { parts } else { 1 };
             Case {
                 seed,
@@ -82,7 +83,7 @@ fn honest() -> impl Strategy<Value = Case> {
     )
 }
 
-/// One whose joint states lie, and that has time enough after the last event to be found out.
+/// Cases of wrong joint states, with enough time after the last event to be detected.
 fn liar() -> impl Strategy<Value = Case> {
     let events = (
         prop::option::of((0.3..3.0_f64, any::<bool>())),
@@ -90,7 +91,7 @@ fn liar() -> impl Strategy<Value = Case> {
     );
     (honest(), events, 0.0..0.05_f64, 0.1..1.0_f64).prop_map(
         |(case, (reset, restart), late, lie)| {
-            // Between two joint states anything near counts, so the same stamps.
+            // Between two joint states anything near counts, so use the same stamps.
             Case {
                 follows: true,
                 loss: 0.5 * case.loss,
@@ -104,7 +105,7 @@ fn liar() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Numbers from a seed.
+/// A seeded generator of random numbers.
 struct Random(u64);
 
 impl Random {
@@ -194,12 +195,12 @@ fn asset(count: usize, random: &mut Random) -> AssetFrames {
     asset
 }
 
-/// How a joint moves.
+/// The motion of a joint.
 struct Motion {
     size: f64,
     pace: f64,
     phase: f64,
-    /// Radians a second on and on; told within a turn.
+    /// Continuous rotation in rad/s; published within one turn.
     spin: Option<f64>,
 }
 
@@ -219,19 +220,19 @@ enum Message {
     Transforms(Topic, Vec<Said>),
 }
 
-/// Nanoseconds.
+/// Converts seconds to nanoseconds.
 fn time(seconds: f64) -> i64 {
     seconds.floor() as i64 * 1_000_000_000 + (seconds.fract() * 1e9) as i64
 }
 
-/// What is heard, in the order of arrival: when, from whom, what.
+/// Returns the messages in order of arrival: time, publisher, content.
 fn play(
     case: &Case,
     asset: &AssetFrames,
     model: &Model,
     random: &mut Random,
 ) -> Vec<(f64, PublisherId, Message)> {
-    // In each life the robot moves otherwise.
+    // The robot moves differently in each run.
     let mut motions = || -> Vec<Motion> {
         let motion = |joint: &AssetJoint| Motion {
             size: random.from(0.1, 2.0),
@@ -319,7 +320,7 @@ fn play(
         )
     };
     let mut heard = vec![(0.0, id(0, 0, 0), Message::Transforms(Topic::Static, fixed))];
-    // Of one publisher nothing overtakes.
+    // Messages of one publisher never overtake each other.
     let mut last: std::collections::HashMap<PublisherId, f64> = std::collections::HashMap::new();
     let mut send = |t: f64, publisher: PublisherId, message: Message, random: &mut Random| {
         let arrival =
@@ -384,7 +385,7 @@ fn play(
     heard
 }
 
-/// Plays a case, and tells what is found about the robot again and again, and when.
+/// Plays a case and checks the robot periodically; returns the findings with their times.
 fn play_and_check(
     case: &Case,
     mut each: impl FnMut(f64, &FrameCheck) -> Result<(), TestCaseError>,
@@ -415,7 +416,7 @@ fn play_and_check(
     Ok(expected)
 }
 
-/// As many cases as the environment's PROPTEST_CASES says, else few.
+/// The number of cases is PROPTEST_CASES, or else small.
 fn config() -> ProptestConfig {
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
         ProptestConfig::default().cases
@@ -436,7 +437,7 @@ proptest! {
     fn a_robot_as_its_asset_says_has_no_fault(case in honest()) {
         let mut compared = 0;
         let expected = play_and_check(&case, |arrival, check| {
-            compared += check.findings.iter().filter(|f| f.detail.starts_with("where the joint state")).count();
+            compared += check.findings.iter().filter(|f| f.detail.starts_with("at the pose by the joint state")).count();
             for finding in &check.findings {
                 let is_heard = arrival > 2.5;
                 let is_bad = match finding.verdict {
@@ -451,7 +452,7 @@ proptest! {
             }
             Ok(())
         })?;
-        // It is not that nothing was looked at.
+        // The frames were really compared.
         let moves = expected.iter().any(|frame| frame.joint.is_some());
         prop_assert!(!moves || compared > 0 || !case.follows || case.jitter.0 > 0.2);
     }

@@ -1,9 +1,9 @@
-//! What the node outlives: conversions that never come back, parts that end, peers without end,
-//! conversions without descriptors.
+//! Robustness of the node: conversions that never return, parts that end, endless peers, and lack
+//! of file descriptors.
 
 use super::*;
 
-/// A robot of this name whose description has so many bytes and more.
+/// Returns a description of a robot with this name that is longer than `bytes`.
 fn large(name: &str, bytes: usize) -> String {
     format!("<robot name='{name}'><!--{}--></robot>", "x".repeat(bytes))
 }
@@ -44,7 +44,7 @@ async fn a_conversion_that_never_comes_back_is_given_up_and_others_go_on() {
             .any(|d| d.code == "bridge-time-limit")
     })
     .await;
-    // It is set aside: the same again is not tried, something else is.
+    // It is set aside: the same description is not tried again, another one is.
     let count = bed.converter.count();
     bed.describe(slow);
     bed.node.say(
@@ -60,7 +60,7 @@ async fn a_conversion_that_never_comes_back_is_given_up_and_others_go_on() {
     );
     bed.describe("<robot name='good'><link name='new'/></robot>");
     assert_eq!(bed.asset().await.revision, 2);
-    // It came back after all, and wrote what is old by now: the newer is written again.
+    // It returned after all, and wrote an outdated asset: the newer source is written again.
     bed.converter.hold(false);
     assert_eq!(
         (bed.asset().await.revision, bed.asset().await.revision),
@@ -97,7 +97,7 @@ async fn a_caller_whose_conversion_is_given_up_gets_an_answer_and_too_many_end_t
     for call in calls {
         let answer = within(call).await.unwrap();
         assert!(
-            !answer.success && answer.message.contains("is given up"),
+            !answer.success && answer.message.contains("was abandoned"),
             "{}",
             answer.message
         );
@@ -143,7 +143,7 @@ async fn a_file_that_changes_while_a_newer_description_is_converted_brings_no_ol
     bed.describe(TWO);
     bed.converting(2).await;
     fs::write(&mesh, "two").unwrap();
-    // The change is heard of meanwhile.
+    // The change is reported meanwhile.
     tokio::time::sleep(Duration::from_secs(1)).await;
     bed.converter.hold(false);
     assert_eq!(bed.asset().await.revision, 2);
@@ -163,7 +163,7 @@ async fn a_file_that_changes_while_a_newer_description_is_converted_brings_no_ol
 
 #[tokio::test(flavor = "multi_thread")]
 async fn work_that_panics_outside_of_the_conversion_keeps_no_key_busy() {
-    // What the engine itself does on a thread may have a defect as well.
+    // Work of the engine on a thread may panic as well.
     let mut bed = bed();
     let mut running = super::super::Running::default();
     running.begin(super::super::Task::Assets, |_| panic!("seven"));
@@ -192,13 +192,13 @@ async fn the_node_ends_when_a_part_of_it_does() {
     bed.node
         .set_graph(graph(&[("/r1/robot_description", STRING, 2)]));
     bed.heard("/r1/robot_description").await;
-    // Who is followed no more ends nothing …
+    // A subscription that was closed on purpose ends nothing …
     bed.node
         .set_graph(graph(&[("/r2/robot_description", STRING, 2)]));
     bed.unheard("/r1/robot_description").await;
     bed.heard("/r2/robot_description").await;
     assert!(!bed.engine.is_finished());
-    // … but who should be does.
+    // … but an unexpected end does.
     bed.node.lose("/r2/robot_description");
     let ended = within(bed.engine).await.unwrap();
     assert!(
@@ -226,8 +226,7 @@ async fn descriptions_that_wait_are_bounded_and_none_is_lost() {
         bed.describe(&large(&format!("r{n}"), 400 << 10));
     }
     bed.converting(1).await;
-    // Three wait in the engine, beside the one that is converted; the others wait where they came
-    // from.
+    // Three wait in the engine, besides the one in progress; the others wait in the subscriptions.
     tokio::time::sleep(Duration::from_millis(200)).await;
     let call = ConvertRequest {
         urdf: "<robot name='call'/>".into(),
@@ -248,18 +247,18 @@ async fn descriptions_that_wait_are_bounded_and_none_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_gone_keeps_little_memory_and_the_newest_of_the_others_is_checked() {
+async fn gone_robots_are_evicted_by_memory() {
     let bed = bed();
     bed.describe("<robot name='arm'/>");
     bed.shows("arm", |robot| robot.revision.is_some()).await;
-    // A second publisher, so that the first robot stays.
+    // A second publisher keeps the first robot present.
     let say = |text: String| {
         bed.node
             .say("/robot_description", &std_msgs::String { data: text }, 2)
     };
     say(large("big", 2 << 20));
     bed.shows("big", |robot| robot.revision.is_some()).await;
-    // It goes on with another robot, which fails, so that the big one is the newest, and forgotten.
+    // It publishes another robot, which fails, so that the big one is the newest and forgotten.
     say("<robot name='bad'>broken</robot>".to_owned());
     bed.shows("bad", |robot| robot.revision.is_none()).await;
     within(async {
@@ -293,7 +292,7 @@ async fn robots_that_calls_made_are_forgotten_in_the_end() {
         .await;
     }
     within(async {
-        // The last one is shown just before the oldest one goes.
+        // The last one is shown just before the oldest one is removed.
         while bed.site.robot("r299").is_none() || bed.site.robots().len() > 256 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
@@ -333,10 +332,10 @@ async fn made_up_names_fill_no_disk() {
         "{}",
         answer.message
     );
-    // Those that are there go on.
+    // Existing robots are not affected.
     bed.describe("<robot name='arm'><link name='x'/></robot>");
     assert_eq!((bed.asset().await.revision, bed.converter.count()), (2, 3));
-    // Someone makes room, which is seen when the next one comes.
+    // A user makes room, which is noticed with the next description.
     fs::remove_dir_all(bed.folder.path().join("out/dog")).unwrap();
     within(async {
         while !bed.folder.path().join("out/cat").exists() {
@@ -348,11 +347,11 @@ async fn made_up_names_fill_no_disk() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_third_one_who_describes_the_same_robot_is_told_too() {
-    let told: Arc<Mutex<Vec<String>>> = Arc::default();
-    let log = crate::process::logging::tests::collecting(told.clone());
+async fn a_third_publisher_of_the_same_robot_is_reported() {
+    let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = crate::process::logging::tests::collecting(lines.clone());
     let _guard = tracing::subscriber::set_default(log);
-    // On this thread, so that what is told comes here.
+    // On this thread, so that the log lines arrive here.
     let folder = tempfile::tempdir().unwrap();
     let parameters = fake::parameters(folder.path());
     let Started { mut engine, .. } = start(Fake::default(), None, parameters);
@@ -368,9 +367,10 @@ async fn a_third_one_who_describes_the_same_robot_is_told_too() {
     hear(&mut engine, 1, "a");
     engine.start_due();
     let back = within(engine.running.tasks.join_next()).await.unwrap();
-    engine.take_back(back).unwrap();
+    engine.finish_task(back).unwrap();
     let count = || {
-        told.lock()
+        lines
+            .lock()
             .unwrap()
             .iter()
             .filter(|text| text.contains("describe a robot"))
@@ -384,12 +384,12 @@ async fn a_third_one_who_describes_the_same_robot_is_told_too() {
         (1, "f", 2),
     ] {
         hear(&mut engine, who, link);
-        assert_eq!(count(), times, "{who}: {:?}", told.lock().unwrap());
+        assert_eq!(count(), times, "{who}: {:?}", lines.lock().unwrap());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_assets_lie_on_this_machine_is_not_told_to_the_page() {
+async fn the_page_does_not_reveal_paths() {
     let mut bed = bed();
     let mut events = bed.site.events();
     bed.describe("<robot name='arm'/>");
@@ -435,7 +435,7 @@ async fn nothing_grows_with_robots_that_are_gone() {
             id: Some(id(*who)),
             qos: None,
         };
-        // Another end, without which the graph would count as unknown.
+        // Another publisher, without which the graph would count as unknown.
         let other = TopicEnd {
             topic: "/other".to_owned(),
             ..end(&0)
@@ -445,7 +445,7 @@ async fn nothing_grows_with_robots_that_are_gone() {
             ..Graph::default()
         };
         node.set_graph(with(publishers.iter().map(end).collect()));
-        // They come, fail under one name and go on under another, which makes an asset …
+        // They appear, fail under one name and continue under another, which yields an asset …
         for (name, text) in [("a", "broken"), ("b", "fine")] {
             for &who in &publishers {
                 engine.hear(super::super::descriptions::Described {
@@ -462,7 +462,7 @@ async fn nothing_grows_with_robots_that_are_gone() {
                         break;
                     }
                     let back = engine.running.tasks.join_next().await.unwrap();
-                    engine.take_back(back).unwrap();
+                    engine.finish_task(back).unwrap();
                 }
             })
             .await;
@@ -477,10 +477,10 @@ async fn nothing_grows_with_robots_that_are_gone() {
                 .iter()
                 .all(|who| engine.robots[&format!("b{who}")].announcer.is_some())
         );
-        engine.look_at_graph();
-        // … and go.
+        engine.scan_graph();
+        // … and leave.
         node.set_graph(with(Vec::new()));
-        engine.look_at_graph();
+        engine.scan_graph();
         assert!(engine.robots.values().all(|robot| robot.gone.is_some()));
         sizes.push((
             engine.robots.len(),

@@ -1,4 +1,4 @@
-//! What the node publishes of a file that is no URDF.
+//! The description that the node publishes for a file that is not a URDF.
 
 use super::*;
 use urdf_usd_convert::{Context, convert};
@@ -13,7 +13,7 @@ const ARM: &str = "<robot name='arm'><link name='base'><visual><geometry><mesh f
 
 const OTHER: &str = "<robot name='none'><link name='none'/></robot>";
 
-/// Converts a URDF into the asset that the node is given.
+/// Converts a URDF to the asset for the node.
 fn make(folder: &std::path::Path, text: &str) -> PathBuf {
     fs::write(
         folder.join("a b.stl"),
@@ -44,7 +44,7 @@ async fn the_description_of_an_asset_is_published_and_given_to_nodes() {
     let first = within(descriptions.next()).await.unwrap().message.data;
     let robot = urdf_usd_urdf::read(&first, None);
     assert!(robot.robot.unwrap().joint_named("turn").is_some());
-    // Its mesh is where it says.
+    // Its mesh is where the URDF says.
     let [mesh] = &robot.references.meshes[..] else {
         panic!("{first}")
     };
@@ -60,8 +60,8 @@ async fn the_description_of_an_asset_is_published_and_given_to_nodes() {
         ("arm", true)
     );
 
-    // robot_state_publisher has to be started with some robot: that becomes no asset, for the
-    // file's own is on its way.
+    // robot_state_publisher has to be started with some robot, which must not become an asset: that
+    // of the file follows.
     bed.node.say(
         "/robot_description",
         &std_msgs::String {
@@ -70,8 +70,7 @@ async fn the_description_of_an_asset_is_published_and_given_to_nodes() {
         9,
     );
 
-    // A node that comes later gets it as its parameter, once, and what it publishes then is nothing
-    // new.
+    // A node that starts later gets the parameter once, and its publication of it is ignored.
     let nodes = vec!["/r/robot_state_publisher".to_owned(), "/r/other".to_owned()];
     bed.node.set_graph(Graph {
         nodes,
@@ -103,8 +102,8 @@ async fn the_description_of_an_asset_is_published_and_given_to_nodes() {
         9,
     );
 
-    // The asset changes, and with it the description; the next asset is the file's, not what was
-    // said.
+    // The asset changes, and with it the description; the next asset comes from the file, not from
+    // the topic.
     make(&folder, &ARM.replace("0 0 1'/><axis", "0 0 2'/><axis"));
     let second = loop {
         let text = within(descriptions.next()).await.unwrap().message.data;
@@ -121,7 +120,7 @@ async fn the_description_of_an_asset_is_published_and_given_to_nodes() {
         Some(Value::String(second))
     );
 
-    // Told to stop, it does.
+    // Publishing stops on request.
     bed.node.set("publish_description", Value::Bool(false));
     make(&folder, &ARM.replace("0 0 1'/><axis", "0 0 3'/><axis"));
     assert_eq!(bed.asset().await.revision, 3);

@@ -1,8 +1,8 @@
-//! An asset drawn in other variants than its own GLB is: which there are to choose from, and the
-//! GLB with some of them, made on demand from the asset's layers.
+//! GLBs of an asset in variants other than its own GLB's: the available variants, and rendering on
+//! demand from the asset's layers.
 //!
-//! What was made is kept in memory by the content of the asset, so nothing of an older revision is
-//! ever given. It must not know ROS, nor HTTP.
+//! Results are cached in memory under the asset's content, so none of an older revision is ever
+//! returned. This module does not depend on ROS or HTTP.
 
 use std::fs;
 use std::path::Path;
@@ -17,121 +17,120 @@ use urdf_usd_store::{Key, KeyOf, Store, pack, unpack};
 use urdf_usd_usd_read::{TierSet, VariantChoice};
 use urdf_usd_worker::{Limits, Workers};
 
-/// How many bytes of what was made are kept.
-const KEPT: u64 = 256 << 20;
-/// How long making a drawing may take: meshes are read and written, nothing is derived from them.
-const LONGEST: Duration = Duration::from_secs(120);
-/// How often it is begun anew because another revision took the asset's place meanwhile.
-const ATTEMPTS: usize = 3;
+/// Maximum size of the cache, in bytes.
+const CACHE_BYTES: u64 = 256 << 20;
+/// Time limit for rendering, which reads and writes meshes but derives none.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
+/// Maximum number of attempts if a new revision replaces the asset meanwhile.
+const MAX_ATTEMPTS: usize = 3;
 
-/// A GLB.
+/// A GLB file in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Drawing {
-    /// Of the bytes, lower-case hex.
+pub(crate) struct VariantGlb {
+    /// SHA-256 of the bytes, in lower-case hex.
     pub(crate) sha256: String,
-    /// The file.
+    /// Content of the file.
     pub(crate) bytes: Bytes,
 }
 
-/// Makes drawings and keeps them.
+/// Renders GLBs and caches them.
 #[derive(Debug)]
-pub(crate) struct Drawings {
-    kept: Store,
+pub(crate) struct VariantCache {
+    store: Store,
     workers: Arc<Workers>,
     limits: Limits,
 }
 
-impl Default for Drawings {
+impl Default for VariantCache {
     fn default() -> Self {
         Self::new(Arc::new(Workers::here()), None)
     }
 }
 
-impl Drawings {
-    /// Renders variants in `workers`, each with a memory limit in MiB.
+impl VariantCache {
+    /// Creates a cache that renders in `workers`, each with a memory limit in MiB.
     pub(crate) fn new(workers: Arc<Workers>, memory: Option<u64>) -> Self {
         Self {
-            kept: Store::in_memory(KEPT),
+            store: Store::in_memory(CACHE_BYTES),
             workers,
             limits: Limits {
-                time: Some(LONGEST),
+                time: Some(TIME_LIMIT),
                 memory,
             },
         }
     }
 
-    /// The variant sets that the asset with this entry layer can be drawn in; the first variant of
-    /// each is what its own GLB shows.
+    /// Returns the variant sets of the asset with this entry layer; the first variant of each is
+    /// the one in the asset's own GLB.
     ///
     /// # Errors
-    /// Why they can't be read, in a sentence.
+    /// Returns why they can't be read, as a sentence.
     pub(crate) fn offered(&self, entry: &Path) -> Result<Vec<TierSet>, String> {
         let known = |asset: KeyOf| asset.and(b"offered").key();
         let before = known(content(entry)?);
         if let Some(sets) = self
-            .kept
+            .store
             .get(&before, |bytes| serde_json::from_slice(bytes).ok())
         {
             return Ok(sets);
         }
         let sets = self.workers.tiers(entry, self.limits)?;
-        // What was read while a revision took the place of another is of neither.
+        // If a new revision was published meanwhile, the result belongs to neither.
         if content(entry).is_ok_and(|now| known(now) == before) {
-            self.kept
+            self.store
                 .put(&before, || serde_json::to_vec(&sets).unwrap_or_default());
         }
         Ok(sets)
     }
 
-    /// The drawing in these variants, if it was made of the asset as it is now.
+    /// Returns the GLB in these variants, if it is cached for the asset's current content.
     ///
     /// # Errors
-    /// Why the asset can't be read, in a sentence.
+    /// Returns why the asset can't be read, as a sentence.
     pub(crate) fn known(
         &self,
         entry: &Path,
         variants: &[VariantChoice],
-    ) -> Result<Option<Drawing>, String> {
-        Ok(self.kept(&key(content(entry)?, variants)))
+    ) -> Result<Option<VariantGlb>, String> {
+        Ok(self.cached(&key(content(entry)?, variants)))
     }
 
-    /// The drawing in these variants, made if need be; `cancelled` calls that off.
+    /// Returns the GLB in these variants, rendering it if necessary; `cancelled` stops that.
     ///
     /// # Errors
-    /// Why there is none, in a sentence.
-    pub(crate) fn draw(
+    /// Returns why there is none, as a sentence.
+    pub(crate) fn render(
         &self,
         entry: &Path,
         variants: &[VariantChoice],
         cancelled: &Arc<AtomicBool>,
-    ) -> Result<Drawing, String> {
-        for _ in 0..ATTEMPTS {
+    ) -> Result<VariantGlb, String> {
+        // Optimistic concurrency: conversions do not wait for readers, so compare the asset's
+        // content before and after, and retry if it changed.
+        for _ in 0..MAX_ATTEMPTS {
             let before = key(content(entry)?, variants);
-            if let Some(known) = self.kept(&before) {
+            if let Some(known) = self.cached(&before) {
                 return Ok(known);
             }
-            let made = self.make(entry, variants, cancelled.clone());
+            let rendered = self.convert(entry, variants, cancelled.clone());
             if key(content(entry)?, variants) == before {
-                let drawing = made?;
-                self.kept
-                    .put_content(&before, &pack(&drawing.sha256, [drawing.bytes.clone()]));
-                return Ok(drawing);
+                let glb = rendered?;
+                self.store
+                    .put_content(&before, &pack(&glb.sha256, [glb.bytes.clone()]));
+                return Ok(glb);
             }
         }
-        Err(
-            "the asset is written again and again while it is drawn: try again once it rests"
-                .to_owned(),
-        )
+        Err("the asset keeps changing while it is rendered: try again later".to_owned())
     }
 
-    fn make(
+    fn convert(
         &self,
         entry: &Path,
         variants: &[VariantChoice],
         cancelled: Arc<AtomicBool>,
-    ) -> Result<Drawing, String> {
+    ) -> Result<VariantGlb, String> {
         let folder = tempfile::tempdir()
-            .map_err(|error| format!("there is no temporary folder: {error}"))?;
+            .map_err(|error| format!("cannot create a temporary folder: {error}"))?;
         let options = Options {
             formats: Formats::only(OutputFormat::Glb),
             tiers: Tiers::High,
@@ -168,17 +167,17 @@ impl Drawings {
             .find(|listed| *listed.path == *name)
             .ok_or("the conversion wrote no GLB")?;
         let bytes =
-            fs::read(&file).map_err(|error| format!("what was drawn cannot be read: {error}"))?;
-        Ok(Drawing {
+            fs::read(&file).map_err(|error| format!("the rendered GLB cannot be read: {error}"))?;
+        Ok(VariantGlb {
             sha256: listed.sha256.clone(),
             bytes: bytes.into(),
         })
     }
 
-    fn kept(&self, key: &Key) -> Option<Drawing> {
-        let entry = self.kept.take(key)?;
+    fn cached(&self, key: &Key) -> Option<VariantGlb> {
+        let entry = self.store.take(key)?;
         let (sha256, bytes) = unpack(&entry)?;
-        Some(Drawing {
+        Some(VariantGlb {
             sha256,
             bytes: entry.slice_ref(bytes),
         })
@@ -194,8 +193,8 @@ fn key(asset: KeyOf, variants: &[VariantChoice]) -> Key {
         .key()
 }
 
-/// What tells one content of an asset from another: its report, and when each file was written,
-/// should somebody have edited a layer.
+/// Returns a key of the asset's content: its report, and the modification times of its files, since
+/// a user may have edited a layer.
 fn content(entry: &Path) -> Result<KeyOf, String> {
     let directory = entry.parent().unwrap_or(Path::new("."));
     let report = Report::read(directory)
@@ -227,7 +226,8 @@ mod tests {
     use urdf_usd_convert as convert;
     use urdf_usd_worker::Program;
 
-    /// Writes the asset of a robot with a wavy sheet of `side` × `side` squares; gives its entry.
+    /// Writes the asset of a robot with a wavy sheet of `side` × `side` squares, and returns its
+    /// entry.
     fn asset(folder: &Path, side: usize) -> PathBuf {
         let at = |x: usize, y: usize| {
             let [x, y] = [x, y].map(|k| k as f64 / side as f64);
@@ -285,44 +285,49 @@ mod tests {
         let program = Program::new("none").releasing_with(|| {
             RELEASED.fetch_add(1, Ordering::SeqCst);
         });
-        let drawings = Drawings::new(Arc::new(Workers::in_process_of(Some(&program))), None);
-        let sets: Vec<String> = drawings
+        let variant_cache =
+            VariantCache::new(Arc::new(Workers::in_process_of(Some(&program))), None);
+        let sets: Vec<String> = variant_cache
             .offered(&entry)
             .unwrap()
             .into_iter()
             .map(|tiers| tiers.set)
             .collect();
         assert_eq!(sets, ["visual_representation", "collision_fidelity"]);
-        assert_eq!(drawings.known(&entry, &low()), Ok(None));
-        let first = drawings.draw(&entry, &low(), &Arc::default()).unwrap();
+        assert_eq!(variant_cache.known(&entry, &low()), Ok(None));
+        let first = variant_cache
+            .render(&entry, &low(), &Arc::default())
+            .unwrap();
         assert!(
             first.bytes.starts_with(b"glTF")
                 && first.bytes.len()
                     < fs::metadata(entry.with_extension("glb")).unwrap().len() as usize
         );
         assert_eq!(first.sha256, convert::sha256(&first.bytes));
-        // What is kept can be had even when nothing can be made.
+        // A cached GLB is returned even if rendering is cancelled.
         assert_eq!(
             RELEASED.load(Ordering::SeqCst),
             1,
-            "memory is released after a drawing is made"
+            "memory is released after a glb is rendered"
         );
         assert_eq!(
-            drawings.draw(&entry, &low(), &Arc::new(true.into())),
+            variant_cache.render(&entry, &low(), &Arc::new(true.into())),
             Ok(first.clone())
         );
         assert_eq!(
-            drawings.known(&entry, &["collision_fidelity=convex_hull".parse().unwrap()]),
+            variant_cache.known(&entry, &["collision_fidelity=convex_hull".parse().unwrap()]),
             Ok(None)
         );
-        // Another revision.
+        // A new revision.
         asset(folder.path(), 60);
-        assert_eq!(drawings.known(&entry, &low()), Ok(None));
+        assert_eq!(variant_cache.known(&entry, &low()), Ok(None));
         assert_ne!(
-            drawings.draw(&entry, &low(), &Arc::default()).unwrap(),
+            variant_cache
+                .render(&entry, &low(), &Arc::default())
+                .unwrap(),
             first
         );
-        // A layer that somebody edited.
+        // An edited layer.
         let layer = entry.with_file_name("base.usda");
         fs::File::options()
             .write(true)
@@ -330,27 +335,38 @@ mod tests {
             .unwrap()
             .set_modified(SystemTime::now() + Duration::from_secs(9))
             .unwrap();
-        assert_eq!(drawings.known(&entry, &low()), Ok(None));
+        assert_eq!(variant_cache.known(&entry, &low()), Ok(None));
     }
 
     #[test]
-    fn what_is_in_the_way_is_a_sentence() {
+    fn errors_are_sentences() {
         let folder = tempfile::tempdir().unwrap();
         let entry = asset(folder.path(), 10);
-        let drawings = Drawings::default();
-        // So small a mesh has no tiers.
-        assert_eq!(drawings.offered(&entry).unwrap().len(), 1);
-        let none = drawings.draw(&entry, &low(), &Arc::default()).unwrap_err();
+        let variant_cache = VariantCache::default();
+        // A mesh this small has no tiers.
+        assert_eq!(variant_cache.offered(&entry).unwrap().len(), 1);
+        let none = variant_cache
+            .render(&entry, &low(), &Arc::default())
+            .unwrap_err();
         assert!(none.contains("visual_representation=mesh_low"), "{none}");
         let off = ["collision_fidelity=convex_hull".parse().unwrap()];
-        assert!(drawings.draw(&entry, &off, &Arc::new(true.into())).is_err());
-        assert!(drawings.draw(&entry, &off, &Arc::default()).is_ok());
+        assert!(
+            variant_cache
+                .render(&entry, &off, &Arc::new(true.into()))
+                .is_err()
+        );
+        assert!(variant_cache.render(&entry, &off, &Arc::default()).is_ok());
         fs::write(entry.with_file_name("base.usda"), "#usda 1.0\ndef {").unwrap();
         assert!(
-            drawings.offered(&entry).unwrap().is_empty()
-                && drawings.draw(&entry, &off, &Arc::default()).is_err()
+            variant_cache.offered(&entry).unwrap().is_empty()
+                && variant_cache.render(&entry, &off, &Arc::default()).is_err()
         );
         fs::remove_file(entry.with_file_name(convert::REPORT)).unwrap();
-        assert!(drawings.offered(&entry).unwrap_err().contains("report"));
+        assert!(
+            variant_cache
+                .offered(&entry)
+                .unwrap_err()
+                .contains("report")
+        );
     }
 }

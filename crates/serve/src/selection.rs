@@ -1,33 +1,37 @@
-//! What a request wants of a content: nothing new, all of it, or a part (RFC 9110 §13 and §14).
+//! Conditional and range requests (RFC 9110 §13 and §14).
 //!
-//! Pure: it compares header fields with a content's tag and length. By hand, since the crate
-//! `headers` neither tells which tag of a list matched nor accepts a range whose end has too many
-//! digits.
+//! Pure functions of header fields and a content's tag and length. Not the crate `headers`: it does
+//! not tell which tag of a list matched, and rejects a range whose end has too many digits.
 
 use std::ops::Range;
 
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 
-/// What is to be sent.
+/// The part of a content to send.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// What the client has is current; its tag as the client knows it.
-    Nothing(HeaderValue),
+pub(super) enum Selection {
+    /// The client's copy is current; holds the tag as the client knows it.
+    NotModified(HeaderValue),
     /// The whole content.
     Whole,
-    /// These bytes of it, at least one.
+    /// A non-empty range of bytes.
     Part(Range<u64>),
-    /// Bytes that it does not have.
-    Beyond,
+    /// The range is outside the content.
+    Unsatisfiable,
 }
 
-impl Wanted {
-    /// What `headers` ask of a content with the strong entity tag `tag` and `length` bytes.
-    pub(super) fn of(method: &Method, headers: &HeaderMap, tag: &HeaderValue, length: u64) -> Self {
+impl Selection {
+    /// Evaluates `headers` for a content with the strong entity tag `tag` and `length` bytes.
+    pub(super) fn from_headers(
+        method: &Method,
+        headers: &HeaderMap,
+        tag: &HeaderValue,
+        length: u64,
+    ) -> Self {
         if let Some(known) = known_tag(headers, tag) {
-            return Self::Nothing(known);
+            return Self::NotModified(known);
         }
-        // A range of another content is worth nothing, and only GET has ranges.
+        // A range of another content is useless, and only GET has ranges.
         let same = headers
             .get(header::IF_RANGE)
             .is_none_or(|condition| condition == tag);
@@ -41,8 +45,8 @@ impl Wanted {
     }
 }
 
-/// The tag in `If-None-Match` that means `tag`: weak ones do too, since compressed content goes by
-/// them.
+/// Returns the tag in `If-None-Match` that matches `tag`. The comparison is weak (§13.1.2), since
+/// compressed responses have weak tags.
 fn known_tag(headers: &HeaderMap, tag: &HeaderValue) -> Option<HeaderValue> {
     let strong = tag.to_str().ok()?;
     let fields = headers
@@ -60,30 +64,30 @@ fn known_tag(headers: &HeaderMap, tag: &HeaderValue) -> Option<HeaderValue> {
     HeaderValue::from_str(known).ok()
 }
 
-/// One range of bytes. Several at once, other units and what can't be read are passed over, as the
-/// RFC allows.
-fn part(range: &str, length: u64) -> Wanted {
+/// Parses a single range of bytes. Several ranges, other units and malformed values are ignored, as
+/// §14.2 allows.
+fn part(range: &str, length: u64) -> Selection {
     let Some((first, last)) = range
         .strip_prefix("bytes=")
         .and_then(|set| set.trim().split_once('-'))
     else {
-        return Wanted::Whole;
+        return Selection::Whole;
     };
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        // More digits than a number can have is more bytes than any file has.
+        // A number that overflows is beyond the end of any file.
         digits.then(|| text.parse::<u64>().unwrap_or(u64::MAX))
     };
     let bytes = match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),
         (Some(first), None) if last.is_empty() => first..length,
         (None, Some(count)) if first.is_empty() => length.saturating_sub(count)..length,
-        _ => return Wanted::Whole,
+        _ => return Selection::Whole,
     };
     if bytes.is_empty() {
-        Wanted::Beyond
+        Selection::Unsatisfiable
     } else {
-        Wanted::Part(bytes)
+        Selection::Part(bytes)
     }
 }
 
@@ -91,12 +95,12 @@ fn part(range: &str, length: u64) -> Wanted {
 mod tests {
     use super::*;
 
-    fn of(method: Method, fields: &[(header::HeaderName, &str)], length: u64) -> Wanted {
+    fn of(method: Method, fields: &[(header::HeaderName, &str)], length: u64) -> Selection {
         let mut headers = HeaderMap::new();
         for (name, value) in fields {
             headers.append(name, HeaderValue::from_str(value).unwrap());
         }
-        Wanted::of(
+        Selection::from_headers(
             &method,
             &headers,
             &HeaderValue::from_static("\"a\""),
@@ -104,37 +108,37 @@ mod tests {
         )
     }
 
-    fn range(range: &str, length: u64) -> Wanted {
+    fn range(range: &str, length: u64) -> Selection {
         of(Method::GET, &[(header::RANGE, range)], length)
     }
 
     #[test]
     fn ranges() {
         for (text, wanted) in [
-            ("bytes=0-0", Wanted::Part(0..1)),
-            ("bytes=2-4", Wanted::Part(2..5)),
-            ("bytes=2-", Wanted::Part(2..10)),
-            ("bytes=-3", Wanted::Part(7..10)),
-            ("bytes=-30", Wanted::Part(0..10)),
-            ("bytes=2-99", Wanted::Part(2..10)),
-            ("bytes=2-99999999999999999999999", Wanted::Part(2..10)),
-            ("bytes=10-", Wanted::Beyond),
-            ("bytes=10-12", Wanted::Beyond),
-            ("bytes=-0", Wanted::Beyond),
-            ("bytes=99999999999999999999999-", Wanted::Beyond),
-            ("bytes=4-2", Wanted::Whole),
-            ("bytes=0-1,4-5", Wanted::Whole),
-            ("bytes=-", Wanted::Whole),
-            ("bytes=a-b", Wanted::Whole),
-            ("bytes=+1-2", Wanted::Whole),
-            ("lines=0-1", Wanted::Whole),
-            ("", Wanted::Whole),
+            ("bytes=0-0", Selection::Part(0..1)),
+            ("bytes=2-4", Selection::Part(2..5)),
+            ("bytes=2-", Selection::Part(2..10)),
+            ("bytes=-3", Selection::Part(7..10)),
+            ("bytes=-30", Selection::Part(0..10)),
+            ("bytes=2-99", Selection::Part(2..10)),
+            ("bytes=2-99999999999999999999999", Selection::Part(2..10)),
+            ("bytes=10-", Selection::Unsatisfiable),
+            ("bytes=10-12", Selection::Unsatisfiable),
+            ("bytes=-0", Selection::Unsatisfiable),
+            ("bytes=99999999999999999999999-", Selection::Unsatisfiable),
+            ("bytes=4-2", Selection::Whole),
+            ("bytes=0-1,4-5", Selection::Whole),
+            ("bytes=-", Selection::Whole),
+            ("bytes=a-b", Selection::Whole),
+            ("bytes=+1-2", Selection::Whole),
+            ("lines=0-1", Selection::Whole),
+            ("", Selection::Whole),
         ] {
             assert_eq!(range(text, 10), wanted, "{text:?}");
         }
         assert_eq!(
             (range("bytes=0-", 0), range("bytes=-1", 0)),
-            (Wanted::Beyond, Wanted::Beyond)
+            (Selection::Unsatisfiable, Selection::Unsatisfiable)
         );
     }
 
@@ -147,18 +151,18 @@ mod tests {
                 10,
             )
         };
-        assert_eq!(with("\"a\""), Wanted::Part(1..3));
+        assert_eq!(with("\"a\""), Selection::Part(1..3));
         for other in ["\"b\"", "W/\"a\"", "Wed, 21 Oct 2015 07:28:00 GMT"] {
-            assert_eq!(with(other), Wanted::Whole, "{other}");
+            assert_eq!(with(other), Selection::Whole, "{other}");
         }
         assert_eq!(
             of(Method::HEAD, &[(header::RANGE, "bytes=1-2")], 10),
-            Wanted::Whole
+            Selection::Whole
         );
     }
 
     #[test]
-    fn what_is_known_is_not_sent_again() {
+    fn current_content_is_not_modified() {
         let with = |known| {
             of(
                 Method::GET,
@@ -166,7 +170,7 @@ mod tests {
                 10,
             )
         };
-        let tag = |tag| Wanted::Nothing(HeaderValue::from_static(tag));
+        let tag = |tag| Selection::NotModified(HeaderValue::from_static(tag));
         assert_eq!(
             (with("\"a\""), with("\"b\", \"a\""), with("*")),
             (tag("\"a\""), tag("\"a\""), tag("\"a\""))
@@ -174,7 +178,7 @@ mod tests {
         assert_eq!(with("W/\"a\""), tag("W/\"a\""));
         assert_eq!(
             (with("\"b\""), with("a")),
-            (Wanted::Part(0..2), Wanted::Part(0..2))
+            (Selection::Part(0..2), Selection::Part(0..2))
         );
         let two = [
             (header::IF_NONE_MATCH, "\"b\""),
