@@ -1,5 +1,4 @@
-//! In what state files are, and whether they still are: told by what the file system says of them,
-//! without reading them.
+//! States of files, compared by metadata without reading them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -10,10 +9,10 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-/// How coarsely file systems note times, the coarsest of them.
+/// Resolution of the coarsest timestamps of file systems (FAT).
 pub const COARSE: Duration = Duration::from_secs(2);
 
-/// The states of files at some time; and where paths led to then, symbolic links resolved, if that
+/// States of files at some time, and the targets of paths with symbolic links resolved, if they
 /// mattered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct States(Vec<(PathBuf, State)>, Vec<(PathBuf, Option<PathBuf>)>);
@@ -27,10 +26,10 @@ enum State {
         inode: u64,
         /// Seconds and nanoseconds.
         modified: (i64, i64),
-        /// The same for what is known of the file: a time that somebody set shows here.
+        /// The same for metadata (ctime), which also changes if the modification time is set back.
         changed: (i64, i64),
     },
-    /// What was read of it can't be told.
+    /// Changed while it was read, or not accessible: nothing can be concluded.
     Unsure,
 }
 
@@ -65,16 +64,18 @@ impl From<&Metadata> for State {
     }
 }
 
-/// What tells the content of a file from others that it may have had: its path and state, by which
-/// make and git go too. `None` if it changed so lately that another change might not show.
+/// Returns an identifier of the file's present content: its path and metadata, the criterion of
+/// make and git. `None` if the file changed so recently that a further change might not alter its
+/// times.
 pub(super) fn stamp(path: &Path, meta: &Metadata) -> Option<String> {
     let (state, now) = (State::from(meta), SystemTime::now());
     (!state.is_young(now - COARSE, now)).then(|| format!("{path:?} {state:?}"))
 }
 
 impl State {
-    /// Whether the file was changed, moved or replaced from `since` to `now`, by what it says
-    /// itself. A time in the future proves nothing, and would never come to rest.
+    /// Returns whether the file was changed, moved or replaced between `since` and `now`, by its
+    /// own times. Times in the future are ignored: they prove nothing, and the file would stay
+    /// unreliable for as long.
     fn is_young(&self, since: SystemTime, now: SystemTime) -> bool {
         let Self::File {
             modified, changed, ..
@@ -96,13 +97,13 @@ impl State {
 }
 
 impl States {
-    /// The states of `paths`, which were read from `started` on. Files that may have changed
-    /// meanwhile are in no state to rely on.
+    /// Returns the states of `paths`, which were read from `started` on. Files that may have
+    /// changed meanwhile are marked as unreliable.
     pub fn take<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, started: SystemTime) -> Self {
         Self::now(paths).since(started)
     }
 
-    /// The states of `paths` as they are.
+    /// Returns the present states of `paths`.
     pub fn now<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         Self(
             paths
@@ -113,8 +114,7 @@ impl States {
         )
     }
 
-    /// The same with paths and where they are, symbolic links resolved; `None` where there is
-    /// nothing.
+    /// Adds paths and their targets with symbolic links resolved; `None` if a path does not exist.
     pub(super) fn with_real(
         mut self,
         real: impl IntoIterator<Item = (PathBuf, Option<PathBuf>)>,
@@ -123,8 +123,8 @@ impl States {
         self
     }
 
-    /// The same, but for what may have changed from `since` on, by the times of files or by what
-    /// they are now.
+    /// Marks files as unreliable that may have changed from `since` on, by their times or by their
+    /// present state.
     pub(super) fn since(mut self, since: SystemTime) -> Self {
         let now = SystemTime::now();
         for (path, state) in &mut self.0 {
@@ -135,7 +135,7 @@ impl States {
         self
     }
 
-    /// The same without files that were written to since they were in the states `before`.
+    /// Leaves out files that were written to in place after the states `before`.
     #[must_use]
     pub fn unless_written_since(mut self, before: &Self) -> Self {
         let is_written = |(path, now): &(PathBuf, State)| {
@@ -166,18 +166,18 @@ impl States {
         self
     }
 
-    /// Whether they can be relied on.
+    /// Returns whether all states are reliable.
     pub fn are_sure(&self) -> bool {
         self.0.iter().all(|(_, state)| *state != State::Unsure)
     }
 
-    /// Whether `path` is among them and is what it was, and that is sure.
+    /// Returns whether the state of `path` is known, reliable and unchanged.
     pub fn holds(&self, path: &Path) -> bool {
         let known = self.0.iter().find(|(known, _)| known == path);
         known.is_some_and(|(_, state)| *state != State::Unsure && State::of(path) == *state)
     }
 
-    /// Whether they are what they were, and that is sure.
+    /// Returns whether all states are reliable and unchanged.
     pub fn hold(&self) -> bool {
         self.are_sure()
             && self.0.iter().all(|(path, state)| State::of(path) == *state)
@@ -188,7 +188,7 @@ impl States {
     }
 }
 
-/// The states of paths when each was first looked at.
+/// States of paths, each from when it was first examined.
 #[derive(Debug, Default)]
 pub(super) struct Seen(BTreeMap<PathBuf, State>);
 
@@ -217,7 +217,7 @@ mod tests {
     use super::States;
 
     #[test]
-    fn what_was_written_to_since_is_left_out_and_what_took_its_place_is_not() {
+    fn files_written_in_place_are_left_out_but_not_replaced_ones() {
         let folder = tempfile::tempdir().unwrap();
         let [kept, written, replaced, new] =
             ["kept", "written", "replaced", "new"].map(|name| folder.path().join(name));

@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 use super::{Error, File, Files, Options, Resolver, prefixes};
 
-/// A folder with files in it, gone at the end of the test.
+/// A temporary folder with files, removed at the end of the test.
 struct World {
     dir: TempDir,
 }
 
 impl World {
-    /// `files`: names (relative) with contents.
+    /// Creates `files`: relative paths with contents.
     fn new(files: &[(&str, &str)]) -> Self {
         let world = Self {
             dir: tempfile::tempdir().unwrap(),
@@ -165,7 +165,7 @@ fn an_unknown_package_lists_every_place() {
 }
 
 #[test]
-fn a_given_folder_that_is_none_ends_the_search() {
+fn a_mapping_to_a_missing_folder_ends_the_search() {
     let world = World::new(&[("path/arm/a", "path")]);
     let mut options = Options {
         package_paths: vec![world.at("path")],
@@ -300,7 +300,7 @@ fn a_refusal_lasts_until_what_it_depends_on_changes() {
         .iter()
         .for_each(|link| symlink(world.at("b"), world.at(link)).unwrap());
     assert!(!missing.iter().any(super::States::hold));
-    // The same file, which lies somewhere else by now.
+    // The same path, which leads elsewhere now.
     let moved = refusal("a/x");
     fs::rename(world.at("a/x"), world.at("b/x")).unwrap();
     symlink(world.at("b/x"), world.at("a/x")).unwrap();
@@ -327,7 +327,7 @@ fn a_package_installed_by_links_can_be_read() {
         installed.used().contains(&world.at("i/share/arm/meshes/a"))
             && installed.used().contains(&file.path)
     );
-    // What the mesh refers to starts from where it really is, also if nothing was opened before.
+    // References in the mesh start at its real folder, also if nothing was opened before.
     let fresh = files(world.prefixes(&["i"]));
     assert_eq!(text(fresh.open("t", file.path.parent())), "t");
     assert_eq!(
@@ -443,7 +443,7 @@ fn only_regular_files_of_a_bounded_size_are_read() {
     );
 }
 
-/// Exchanges `name` for `other` and back, as often as it can, while `work` runs.
+/// Exchanges `name` and `other` repeatedly while `work` runs.
 fn while_exchanged(world: &World, name: &str, other: &str, work: impl FnOnce()) {
     let is_done = std::sync::atomic::AtomicBool::new(false);
     let (name, other) = (world.at(name), world.at(other));
