@@ -14,7 +14,7 @@ use urdf_usd_resolve::Opened;
 const MAX_LINE: usize = 240;
 
 /// The largest file that excerpts are taken from: as much as a description may have.
-const MAX_BYTES: u64 = urdf_usd_urdf::MAX_TEXT as u64;
+const MAX_BYTES: u64 = urdf_usd_urdf::MAX_TEXT_BYTES as u64;
 
 /// What stands for the part of a line that is cut off.
 const CUT: char = '…';

@@ -55,7 +55,7 @@ impl Known {
     /// Whether the file at `path`, `relative` in the asset, is known to hold `content`.
     fn says(&self, path: &Path, relative: &str, content: &Content) -> bool {
         let known = self.sha256.get(relative).map(String::as_str);
-        known.is_some() && known == content.known_sha256() && self.states.holds(path)
+        known.is_some() && known == content.known_sha256() && self.states.is_unchanged(path)
     }
 }
 
@@ -957,7 +957,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.glb");
         let content = |last: u8| {
-            Content::of(
+            Content::from_pieces(
                 [
                     b"head".to_vec(),
                     [vec![7; 2 * COMPARED], vec![last]].concat(),
@@ -987,7 +987,7 @@ mod tests {
             sha256: [("arm.usda".to_owned(), "hash".to_owned())].into(),
             states: States::now([&path]),
         };
-        let content = |sha256: &str| Content::of(["two"], Some(sha256.to_owned()));
+        let content = |sha256: &str| Content::from_pieces(["two"], Some(sha256.to_owned()));
         let slot = slot.knowing(known());
         // What it holds does not count then.
         assert!(

@@ -186,16 +186,16 @@ mod tests {
             ALL.iter()
                 .all(|code| groups.iter().any(|group| group.code() == code.id))
         );
-        let told: Vec<(String, u32)> = groups
+        let shown: Vec<(String, u32)> = groups
             .iter()
             .map(|group| (group.title(), group.first.place.line))
             .collect();
-        let told: Vec<(&str, u32)> = told
+        let shown: Vec<(&str, u32)> = shown
             .iter()
             .map(|(title, line)| (title.as_str(), *line))
             .collect();
         assert_eq!(
-            told,
+            shown,
             [
                 ("test-package ×2", 3),
                 ("test-package", 4),

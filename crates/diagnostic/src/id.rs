@@ -54,7 +54,7 @@ mod tests {
             ..Place::file("/a.urdf")
         };
         for diagnostic in [
-            Diagnostic::new(&UNLISTED, place, "something is wrong").help("mend it"),
+            Diagnostic::new(&UNLISTED, place, "something is wrong").help("correct it"),
             Diagnostic::new(&UNLISTED, Place::default(), "é"),
         ] {
             let text = serde_json::to_string(&diagnostic).unwrap();

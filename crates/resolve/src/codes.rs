@@ -3,7 +3,7 @@
 use urdf_usd_diagnostic::codes;
 
 const STOPS_OR_GOES_ON: &str =
-    "Continues without the file and everything that needs it; stops if it is the input itself.";
+    "Goes on without the file and everything that needs it; stops if it is the input itself.";
 
 codes! {
     MALFORMED_URI Error "resolve-malformed-uri":
@@ -26,6 +26,6 @@ codes! {
     UNREADABLE Error "resolve-unreadable": "The operating system refuses to read a file.", STOPS_OR_GOES_ON;
     TOO_MANY_OPEN Error "resolve-too-many-open-files":
         "A file could not be opened: this process, or the system, has too many open files.",
-        "Continues without the file and everything that needs it, or stops if it is required. The node retries the conversion after a while.";
+        "Goes on without the file and everything that needs it, or stops if it is required. The node retries the conversion after a while.";
     TOO_LARGE Error "resolve-too-large": "A file is larger than 1 GiB.", STOPS_OR_GOES_ON;
 }

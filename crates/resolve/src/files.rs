@@ -173,7 +173,10 @@ impl Files {
             return Err(too_large(&opened.path));
         }
         if bytes > max_bytes {
-            let message = format!("{shown} has {bytes} bytes; the limit is {} MiB", max_bytes >> 20);
+            let message = format!(
+                "{shown} has {bytes} bytes; the limit is {} MiB",
+                max_bytes >> 20
+            );
             return Err(Error::new(
                 &codes::TOO_LARGE,
                 message,
@@ -224,7 +227,7 @@ impl Files {
     /// Returns the errors of [`Self::open`].
     pub fn open_path(&self, path: &Path) -> Result<Opened, Error> {
         let folders = self.state().folders.clone();
-        self.first(
+        self.open_first(
             &path.display().to_string(),
             &[absolute(path)],
             None,
@@ -253,7 +256,7 @@ impl Files {
             }
             Reference::Path { spellings } => (located(uri, &spellings, base)?, None),
         };
-        let opened = self.first(uri, &candidates, package, &folders)?;
+        let opened = self.open_first(uri, &candidates, package, &folders)?;
         if opened.meta.len() > MAX_BYTES {
             Err(too_large(&opened.path))
         } else {
@@ -263,7 +266,7 @@ impl Files {
 
     /// Opens the first of `candidates` that exists, if it may be read. `folders` are those of the
     /// URDF.
-    fn first(
+    fn open_first(
         &self,
         uri: &str,
         candidates: &[PathBuf],
@@ -341,7 +344,7 @@ impl Files {
         let roots = if state.refused.is_empty() {
             Vec::new()
         } else {
-            self.lookups.asked()
+            self.lookups.real_paths()
         };
         states.with_real(state.refused.clone().into_iter().chain(roots))
     }
@@ -539,8 +542,9 @@ fn located(uri: &str, spellings: &[String], base: Option<&Path>) -> Result<Vec<P
         _ if path.is_absolute() => Ok(path.to_owned()),
         Some(base) => Ok(absolute(base).join(path)),
         None => {
-            let message =
-                format!("\"{uri}\" is relative, but the text that contains it came without a folder");
+            let message = format!(
+                "\"{uri}\" is relative, but the text that contains it came without a folder"
+            );
             let help = "use package://NAME/path, or convert the URDF file instead of its text";
             Err(Error::new(&codes::NO_BASE, message, help))
         }
@@ -604,10 +608,7 @@ fn missing(uri: &str, path: &Path) -> Error {
         let name = name.to_string_lossy();
         // If the reference is the path itself, do not repeat its parts.
         if gap != path || Path::new(uri) != path {
-            message.push_str(&format!(
-                ": no {what} \"{name}\" in {}",
-                folder.display()
-            ));
+            message.push_str(&format!(": no {what} \"{name}\" in {}", folder.display()));
         }
         if let Some(question) = did_you_mean(near_names(folder, &name)) {
             help = question;

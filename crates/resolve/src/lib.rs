@@ -39,7 +39,7 @@ pub use error::{Error, is_out_of_descriptors};
 pub use files::{File, Files, Located, MAX_BYTES};
 pub use package::{Package, package_of};
 pub use place::Opened;
-pub use states::{COARSE, States};
+pub use states::{States, TIMESTAMP_RESOLUTION};
 
 /// Search paths for packages, and further folders that may be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -123,7 +123,7 @@ impl Resolver {
     /// Returns every package that is found outside the ament index, for programs that search only
     /// the index: the packages of [`Options::packages`] and [`Options::package_paths`], and the one
     /// that contains `urdf_folder`.
-    pub fn beyond_the_index(&self, urdf_folder: Option<&Path>) -> Vec<Package> {
+    pub fn packages_outside_index(&self, urdf_folder: Option<&Path>) -> Vec<Package> {
         let mut names: Vec<String> = self
             .options
             .packages

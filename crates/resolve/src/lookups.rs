@@ -26,11 +26,11 @@ struct Manifest {
 impl Lookups {
     /// Returns `path` with symbolic links resolved, if it exists.
     pub fn real(&self, path: &Path) -> Option<PathBuf> {
-        once(&self.real, path, || path.canonicalize().ok())
+        cached(&self.real, path, || path.canonicalize().ok())
     }
 
     /// Returns all arguments and results of [`Self::real`] so far.
-    pub fn asked(&self) -> Vec<(PathBuf, Option<PathBuf>)> {
+    pub fn real_paths(&self) -> Vec<(PathBuf, Option<PathBuf>)> {
         let real = self.real.lock().unwrap_or_else(PoisonError::into_inner);
         real.iter()
             .map(|(path, real)| (path.clone(), real.clone()))
@@ -48,7 +48,7 @@ impl Lookups {
     }
 
     fn manifest(&self, folder: &Path) -> Option<Manifest> {
-        once(&self.manifests, folder, || {
+        cached(&self.manifests, folder, || {
             folder.join(MANIFEST).is_file().then(|| Manifest {
                 name: manifest_text(folder, "name"),
             })
@@ -57,13 +57,17 @@ impl Lookups {
 }
 
 /// Returns the cached answer for `path`, or computes it.
-fn once<T: Clone>(known: &Mutex<HashMap<PathBuf, T>>, path: &Path, ask: impl FnOnce() -> T) -> T {
+fn cached<T: Clone>(
+    known: &Mutex<HashMap<PathBuf, T>>,
+    path: &Path,
+    compute: impl FnOnce() -> T,
+) -> T {
     // The map is consistent between any two statements, so a panic elsewhere does not damage it.
     let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(answer) = lock().get(path) {
         return answer.clone();
     }
-    let answer = ask();
+    let answer = compute();
     // If two threads computed it, the first answer stays.
     lock().entry(path.to_owned()).or_insert(answer).clone()
 }

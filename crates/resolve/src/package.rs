@@ -11,7 +11,7 @@ use super::{Error, Options, codes};
 pub(super) const MANIFEST: &str = "package.xml";
 
 /// Maximum number of bytes read of a package.xml, far more than any has.
-const MAX_MANIFEST: u64 = 1 << 20;
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// A ROS package.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,8 +94,10 @@ fn is_below_top(folder: &Path) -> bool {
 pub(super) fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
     let Opened { file, meta, .. } = Opened::at(&folder.join(MANIFEST)).ok()?;
     // One byte of spare capacity lets `read_to_string` find the end without growing.
-    let mut text = String::with_capacity(meta.len().min(MAX_MANIFEST) as usize + 1);
-    file.take(MAX_MANIFEST).read_to_string(&mut text).ok()?;
+    let mut text = String::with_capacity(meta.len().min(MAX_MANIFEST_BYTES) as usize + 1);
+    file.take(MAX_MANIFEST_BYTES)
+        .read_to_string(&mut text)
+        .ok()?;
     let document = roxmltree::Document::parse(text.trim_start_matches('\u{feff}')).ok()?;
     let package = Some(document.root_element()).filter(|root| root.has_tag_name("package"))?;
     let text = package
@@ -147,7 +149,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn miss(&mut self, place: PathBuf, why: impl Into<String>) -> Option<Package> {
+    fn record_miss(&mut self, place: PathBuf, why: impl Into<String>) -> Option<Package> {
         self.looked.push((place, why.into()));
         None
     }
@@ -157,7 +159,7 @@ impl<'a> Search<'a> {
         if folder.is_dir() {
             Some(self.found(folder))
         } else {
-            self.miss(folder.to_owned(), otherwise)
+            self.record_miss(folder.to_owned(), otherwise)
         }
     }
 
@@ -172,7 +174,7 @@ impl<'a> Search<'a> {
         self.seen.push(folder.join(MANIFEST));
         match self.lookups.manifest_name(&folder) {
             Some(other) if other != self.name => {
-                self.miss(folder, format!("its package.xml says \"{other}\""))
+                self.record_miss(folder, format!("its package.xml says \"{other}\""))
             }
             _ => self.folder(&folder, "no such folder"),
         }
@@ -190,7 +192,7 @@ impl<'a> Search<'a> {
                     "listed in the ament index, but no such folder",
                 );
             }
-            self.miss(marker, "no such file");
+            self.record_miss(marker, "no such file");
         }
         None
     }
@@ -200,11 +202,11 @@ impl<'a> Search<'a> {
         self.seen.extend(manifests_around(folder, self.lookups));
         match package_around(folder, self.lookups) {
             Some(package) if package.name == self.name => Some(package),
-            Some(other) => self.miss(
+            Some(other) => self.record_miss(
                 other.folder.join(MANIFEST),
                 format!("says \"{}\"", other.name),
             ),
-            None => self.miss(folder.to_owned(), "no package.xml in it or above it"),
+            None => self.record_miss(folder.to_owned(), "no package.xml in it or above it"),
         }
     }
 
@@ -213,7 +215,9 @@ impl<'a> Search<'a> {
         let name = self.name;
         let mut message = format!("the package \"{name}\" of \"{uri}\" was not found");
         if self.looked.is_empty() {
-            message.push_str("; there is no place to search: no package, package path or ament prefix is set");
+            message.push_str(
+                "; there is no place to search: no package, package path or ament prefix is set",
+            );
         } else {
             message.push_str("; looked in:");
             for (place, why) in &self.looked {

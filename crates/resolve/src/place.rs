@@ -86,7 +86,7 @@ pub(super) struct Place {
 impl Place {
     /// Walks to the place that `path` leads to, like [`fs::canonicalize`].
     #[cfg(test)]
-    pub fn of(path: &Path) -> io::Result<Self> {
+    pub fn walk(path: &Path) -> io::Result<Self> {
         Walk::new(path)?.run(MAX_LINKS)
     }
 
@@ -167,13 +167,13 @@ impl Walk {
             left: Vec::new(),
             to_folder,
         };
-        walk.go(&std::path::absolute(path)?)?;
+        walk.prepend(&std::path::absolute(path)?)?;
         Ok(walk)
     }
 
     /// Prepends the components of `path` to the remaining ones; an absolute path restarts at the
     /// root.
-    fn go(&mut self, path: &Path) -> io::Result<()> {
+    fn prepend(&mut self, path: &Path) -> io::Result<()> {
         for component in path.components().rev() {
             match component {
                 Component::RootDir => {
@@ -200,7 +200,7 @@ impl Walk {
                 // walk to the recorded parent again.
                 let mut above = std::mem::take(&mut self.path);
                 above.pop();
-                self.go(&above)?;
+                self.prepend(&above)?;
                 continue;
             }
             match openat(&self.folder, &*name, FOLDER, Mode::empty()) {
@@ -215,7 +215,7 @@ impl Walk {
                             if links > max_links {
                                 return Err(Errno::LOOP.into());
                             }
-                            self.go(Path::new(OsStr::from_bytes(target.as_bytes())))?;
+                            self.prepend(Path::new(OsStr::from_bytes(target.as_bytes())))?;
                         }
                         // Not a link, or no longer one.
                         Err(Errno::INVAL) => {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 /// Resolution of the coarsest timestamps of file systems (FAT).
-pub const COARSE: Duration = Duration::from_secs(2);
+pub const TIMESTAMP_RESOLUTION: Duration = Duration::from_secs(2);
 
 /// States of files at some time, and the targets of paths with symbolic links resolved, if they
 /// mattered.
@@ -34,7 +34,7 @@ enum State {
 }
 
 impl State {
-    fn of(path: &Path) -> Self {
+    fn read(path: &Path) -> Self {
         match fs::metadata(path) {
             Ok(meta) => Self::from(&meta),
             Err(error)
@@ -69,7 +69,7 @@ impl From<&Metadata> for State {
 /// times.
 pub(super) fn stamp(path: &Path, meta: &Metadata) -> Option<String> {
     let (state, now) = (State::from(meta), SystemTime::now());
-    (!state.is_young(now - COARSE, now)).then(|| format!("{path:?} {state:?}"))
+    (!state.is_young(now - TIMESTAMP_RESOLUTION, now)).then(|| format!("{path:?} {state:?}"))
 }
 
 impl State {
@@ -99,7 +99,7 @@ impl State {
 impl States {
     /// Returns the states of `paths`, which were read from `started` on. Files that may have
     /// changed meanwhile are marked as unreliable.
-    pub fn take<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, started: SystemTime) -> Self {
+    pub fn snapshot<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, started: SystemTime) -> Self {
         Self::now(paths).since(started)
     }
 
@@ -108,7 +108,7 @@ impl States {
         Self(
             paths
                 .into_iter()
-                .map(|path| (path.clone(), State::of(path)))
+                .map(|path| (path.clone(), State::read(path)))
                 .collect(),
             Vec::new(),
         )
@@ -128,7 +128,7 @@ impl States {
     pub(super) fn since(mut self, since: SystemTime) -> Self {
         let now = SystemTime::now();
         for (path, state) in &mut self.0 {
-            if state.is_young(since, now) || State::of(path) != *state {
+            if state.is_young(since, now) || State::read(path) != *state {
                 *state = State::Unsure;
             }
         }
@@ -137,7 +137,7 @@ impl States {
 
     /// Leaves out files that were written to in place after the states `before`.
     #[must_use]
-    pub fn unless_written_since(mut self, before: &Self) -> Self {
+    pub fn without_written_since(mut self, before: &Self) -> Self {
         let is_written = |(path, now): &(PathBuf, State)| {
             let was = before
                 .0
@@ -167,20 +167,23 @@ impl States {
     }
 
     /// Returns whether all states are reliable.
-    pub fn are_sure(&self) -> bool {
+    pub fn are_reliable(&self) -> bool {
         self.0.iter().all(|(_, state)| *state != State::Unsure)
     }
 
     /// Returns whether the state of `path` is known, reliable and unchanged.
-    pub fn holds(&self, path: &Path) -> bool {
+    pub fn is_unchanged(&self, path: &Path) -> bool {
         let known = self.0.iter().find(|(known, _)| known == path);
-        known.is_some_and(|(_, state)| *state != State::Unsure && State::of(path) == *state)
+        known.is_some_and(|(_, state)| *state != State::Unsure && State::read(path) == *state)
     }
 
     /// Returns whether all states are reliable and unchanged.
-    pub fn hold(&self) -> bool {
-        self.are_sure()
-            && self.0.iter().all(|(path, state)| State::of(path) == *state)
+    pub fn are_unchanged(&self) -> bool {
+        self.are_reliable()
+            && self
+                .0
+                .iter()
+                .all(|(path, state)| State::read(path) == *state)
             && self
                 .1
                 .iter()
@@ -195,7 +198,7 @@ pub(super) struct Seen(BTreeMap<PathBuf, State>);
 impl Seen {
     pub fn note(&mut self, path: &Path) {
         if !self.0.contains_key(path) {
-            self.0.insert(path.to_owned(), State::of(path));
+            self.0.insert(path.to_owned(), State::read(path));
         }
     }
 
@@ -231,9 +234,9 @@ mod tests {
         fs::write(&other, "other").unwrap();
         fs::rename(&other, &paths[2]).unwrap();
         fs::write(&paths[3], "other").unwrap();
-        let now = States::now(&paths).unless_written_since(&before);
+        let now = States::now(&paths).without_written_since(&before);
         assert_eq!(
-            paths.each_ref().map(|path| now.holds(path)),
+            paths.each_ref().map(|path| now.is_unchanged(path)),
             [true, false, true, true]
         );
     }

@@ -290,21 +290,21 @@ fn a_refusal_lasts_until_what_it_depends_on_changes() {
         files.states(SystemTime::now())
     };
     let (there, missing) = (refusal("b/f"), refusal("gone/deep/f"));
-    assert!(there.hold() && missing.hold());
+    assert!(there.are_unchanged() && missing.are_unchanged());
     fs::remove_file(world.at("root")).unwrap();
     symlink(world.at("b"), world.at("root")).unwrap();
-    assert!(!there.hold());
+    assert!(!there.are_unchanged());
     let missing = [refusal("gone/deep/f"), refusal("a/deep/f")];
-    assert!(missing.iter().all(super::States::hold));
+    assert!(missing.iter().all(super::States::are_unchanged));
     ["gone", "a/deep"]
         .iter()
         .for_each(|link| symlink(world.at("b"), world.at(link)).unwrap());
-    assert!(!missing.iter().any(super::States::hold));
+    assert!(!missing.iter().any(super::States::are_unchanged));
     // The same path, which leads elsewhere now.
     let moved = refusal("a/x");
     fs::rename(world.at("a/x"), world.at("b/x")).unwrap();
     symlink(world.at("b/x"), world.at("a/x")).unwrap();
-    assert!(!moved.hold());
+    assert!(!moved.are_unchanged());
 }
 
 #[test]
@@ -559,7 +559,7 @@ fn a_path_is_walked_as_the_file_system_goes() {
     ] {
         let path = world.at(path);
         assert_eq!(
-            super::place::Place::of(&path).unwrap().path,
+            super::place::Place::walk(&path).unwrap().path,
             path.canonicalize().unwrap(),
             "{}",
             path.display()
@@ -575,13 +575,13 @@ fn a_path_is_walked_as_the_file_system_goes() {
     ] {
         let path = world.at(path);
         let kinds = (
-            super::place::Place::of(&path).unwrap_err().kind(),
+            super::place::Place::walk(&path).unwrap_err().kind(),
             path.canonicalize().unwrap_err().kind(),
         );
         assert_eq!(kinds.0, kinds.1, "{}", path.display());
     }
     assert_eq!(
-        super::place::Place::of(Path::new("/")).unwrap().path,
+        super::place::Place::walk(Path::new("/")).unwrap().path,
         Path::new("/")
     );
     let exactly = |path| {

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 
 use urdf_usd_convert::{Context, Formats, Job, Options, OutputFormat, Report, Source, Tiers};
-use urdf_usd_store::{Key, KeyOf, Store, pack, unpack};
+use urdf_usd_store::{Key, KeyBuilder, Store, pack, unpack};
 use urdf_usd_usd_read::{TierSet, VariantChoice};
 use urdf_usd_worker::{Limits, Workers};
 
@@ -66,7 +66,7 @@ impl Drawings {
     /// # Errors
     /// Why they can't be read, in a sentence.
     pub(crate) fn offered(&self, entry: &Path) -> Result<Vec<TierSet>, String> {
-        let known = |asset: KeyOf| asset.and(b"offered").key();
+        let known = |asset: KeyBuilder| asset.and(b"offered").key();
         let before = known(content(entry)?);
         if let Some(sets) = self
             .kept
@@ -176,7 +176,7 @@ impl Drawings {
     }
 
     fn kept(&self, key: &Key) -> Option<Drawing> {
-        let entry = self.kept.take(key)?;
+        let entry = self.kept.load(key)?;
         let (sha256, bytes) = unpack(&entry)?;
         Some(Drawing {
             sha256,
@@ -185,7 +185,7 @@ impl Drawings {
     }
 }
 
-fn key(asset: KeyOf, variants: &[VariantChoice]) -> Key {
+fn key(asset: KeyBuilder, variants: &[VariantChoice]) -> Key {
     variants
         .iter()
         .fold(asset.and(b"drawing"), |key, choice| {
@@ -196,11 +196,11 @@ fn key(asset: KeyOf, variants: &[VariantChoice]) -> Key {
 
 /// What tells one content of an asset from another: its report, and when each file was written,
 /// should somebody have edited a layer.
-fn content(entry: &Path) -> Result<KeyOf, String> {
+fn content(entry: &Path) -> Result<KeyBuilder, String> {
     let directory = entry.parent().unwrap_or(Path::new("."));
     let report = Report::read(directory)
         .map_err(|error| format!("the asset's report cannot be read: {error}"))?;
-    let mut key = Key::of("asset")
+    let mut key = Key::builder("asset")
         .and(entry.as_os_str().as_encoded_bytes())
         .and(&report.revision.to_le_bytes());
     for file in &report.files {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::spill::{Piece, joined};
-use super::{Later, hex};
+use super::{Loader, hex};
 
 /// The bytes of a file, with their length and hash. Clones share the bytes and the hash once either
 /// is loaded or computed.
@@ -28,27 +28,30 @@ struct Known {
     /// Consecutive pieces, so that a large piece need not be copied to follow a small one.
     pieces: OnceLock<Vec<Piece>>,
     /// Loads the bytes from a store, if they are not in memory.
-    kept: Option<Later>,
+    loader: Option<Loader>,
     length: u64,
     sha256: OnceLock<Option<String>>,
 }
 
 impl<T: Into<Bytes>> From<T> for Content {
     fn from(bytes: T) -> Self {
-        Self::of([bytes.into()], None)
+        Self::from_pieces([bytes.into()], None)
     }
 }
 
 impl Content {
     /// Creates content from consecutive pieces, with its SHA-256 in lower-case hex if known.
-    pub fn of(pieces: impl IntoIterator<Item: Into<Piece>>, sha256: Option<String>) -> Self {
+    pub fn from_pieces(
+        pieces: impl IntoIterator<Item: Into<Piece>>,
+        sha256: Option<String>,
+    ) -> Self {
         let pieces: Vec<Piece> = pieces.into_iter().map(Into::into).collect();
         let length = pieces.iter().map(|piece| piece.len() as u64).sum();
         let sha256 = sha256.map_or_else(OnceLock::new, |known| Some(known).into());
         Self(
             Known {
                 pieces: pieces.into(),
-                kept: None,
+                loader: None,
                 length,
                 sha256,
             }
@@ -57,11 +60,11 @@ impl Content {
     }
 
     /// Creates content that is loaded from a store: `length` bytes with this SHA-256.
-    pub fn kept(kept: Later, length: u64, sha256: String) -> Self {
+    pub fn stored(loader: Loader, length: u64, sha256: String) -> Self {
         Self(
             Known {
                 pieces: OnceLock::new(),
-                kept: Some(kept),
+                loader: Some(loader),
                 length,
                 sha256: Some(sha256).into(),
             }
@@ -94,7 +97,7 @@ impl Content {
     fn pieces(&self) -> Option<&[Piece]> {
         if self.0.pieces.get().is_none() {
             let bytes =
-                self.0.kept.as_ref()?().filter(|bytes| bytes.len() as u64 == self.0.length)?;
+                self.0.loader.as_ref()?().filter(|bytes| bytes.len() as u64 == self.0.length)?;
             let _ = self.0.pieces.set(vec![bytes.into()]);
         }
         self.0.pieces.get().map(Vec::as_slice)
@@ -131,24 +134,24 @@ mod tests {
     #[test]
     fn content_is_equal_in_pieces_and_from_a_store() {
         let folder = tempfile::tempdir().unwrap();
-        let key = Key::of("test").key();
-        let pieces = Content::of(["a", "bc"], None);
+        let key = Key::builder("test").key();
+        let pieces = Content::from_pieces(["a", "bc"], None);
         assert_eq!(pieces.known_sha256(), None);
         let mut contents = vec![pieces, Content::from("abc")];
         for store in [Store::in_memory(10), Store::on_disk(folder.path(), 10)] {
-            assert!(store.later(&key).is_none());
+            assert!(store.loader(&key).is_none());
             store.put(&key, || &b"abc"[..]);
-            contents.push(Content::kept(
-                store.later(&key).unwrap(),
+            contents.push(Content::stored(
+                store.loader(&key).unwrap(),
                 3,
                 SHA256_OF_ABC.to_owned(),
             ));
             assert!(
-                Content::kept(store.later(&key).unwrap(), 4, String::new())
+                Content::stored(store.loader(&key).unwrap(), 4, String::new())
                     .bytes()
                     .is_none()
             );
-            assert!(store.anew().later(&key).is_none());
+            assert!(store.write_only().loader(&key).is_none());
         }
         for content in contents {
             assert_eq!(
@@ -165,13 +168,13 @@ mod tests {
     #[test]
     fn a_loader_keeps_memory_entries_but_not_disk_entries() {
         let folder = tempfile::tempdir().unwrap();
-        let key = Key::of("test").key();
+        let key = Key::builder("test").key();
         for (store, stays) in [
             (Store::in_memory(10), true),
             (Store::on_disk(folder.path(), 10), false),
         ] {
             store.put(&key, || &b"abc"[..]);
-            let later = store.later(&key).unwrap();
+            let later = store.loader(&key).unwrap();
             store.put(&key, || &b"another"[..]);
             assert_eq!(later().as_deref() == Some(&b"abc"[..]), stays);
         }

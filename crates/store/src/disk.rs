@@ -263,14 +263,14 @@ mod tests {
     use super::*;
 
     fn key(i: u64) -> Key {
-        Key::of("test").and(&i.to_le_bytes()).key()
+        Key::builder("test").and(&i.to_le_bytes()).key()
     }
 
     #[test]
     fn damaged_entries_are_absent_and_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::new(folder.path(), 1000);
-        disk.put(&key(0), &Content::of(["some ", "content"], None));
+        disk.put(&key(0), &Content::from_pieces(["some ", "content"], None));
         let path = disk.path(&key(0));
         let whole = fs::read(&path).unwrap();
         let mut flipped = whole.clone();
@@ -279,7 +279,7 @@ mod tests {
             fs::write(&path, damaged).unwrap();
             assert_eq!(disk.get(&key(0)), None);
         }
-        disk.put(&key(0), &Content::of(["some ", "content"], None));
+        disk.put(&key(0), &Content::from_pieces(["some ", "content"], None));
         assert_eq!(disk.get(&key(0)).unwrap(), b"some content");
     }
 
@@ -353,7 +353,10 @@ mod tests {
         let disk = Disk::new(folder.path(), 10 * CHECK_AFTER_BYTES);
         let old = SystemTime::now() - Duration::from_secs(100_000);
         for i in 0..12 {
-            disk.put(&key(i), &vec![0; CHECK_AFTER_BYTES as usize - TRAILER].into());
+            disk.put(
+                &key(i),
+                &vec![0; CHECK_AFTER_BYTES as usize - TRAILER].into(),
+            );
             let file = File::options()
                 .append(true)
                 .open(disk.path(&key(i)))

@@ -9,9 +9,9 @@ mod content;
 mod disk;
 mod memory;
 mod pieces;
+mod small_entries;
 mod spill;
 pub mod time_limit;
-mod together;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ pub use self::content::Content;
 use self::disk::Disk;
 use self::memory::Memory;
 pub use self::pieces::{Pieces, bytes_of};
+use self::small_entries::SmallEntries;
 pub use self::spill::{Piece, Spill, joined};
-use self::together::Together;
 
 /// Default limit of a store in memory, in bytes.
 pub const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
@@ -48,16 +48,16 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// Loads an entry lazily; returns `None` if it was evicted.
-pub type Later = Box<dyn Fn() -> Option<Bytes> + Send + Sync>;
+pub type Loader = Box<dyn Fn() -> Option<Bytes> + Send + Sync>;
 
 /// Builds a [`Key`] from the inputs of a result.
 #[derive(Clone, Debug)]
-pub struct KeyOf(Sha256);
+pub struct KeyBuilder(Sha256);
 
 impl Key {
     /// Starts the key of a result of the given `kind`; [`KeyBuilder::and`] adds its inputs.
-    pub fn of(kind: &str) -> KeyOf {
-        KeyOf(Sha256::new()).and(kind.as_bytes())
+    pub fn builder(kind: &str) -> KeyBuilder {
+        KeyBuilder(Sha256::new()).and(kind.as_bytes())
     }
 
     /// Returns the bytes of the key.
@@ -71,7 +71,7 @@ impl Key {
     }
 }
 
-impl KeyOf {
+impl KeyBuilder {
     /// Adds an input. Its length is hashed first, so that adjacent inputs can't be confused.
     #[must_use]
     pub fn and(mut self, thing: &[u8]) -> Self {
@@ -92,9 +92,9 @@ impl KeyOf {
 pub struct Store {
     place: Arc<Place>,
     /// Whether reads find nothing.
-    is_anew: bool,
+    is_write_only: bool,
     /// Small entries of the current job.
-    together: Option<Arc<Together>>,
+    small_entries: Option<Arc<SmallEntries>>,
     /// Temporary file that the current job spills to.
     spill: Option<Arc<Spill>>,
 }
@@ -145,9 +145,9 @@ impl Store {
     /// Returns a handle whose reads find nothing, for a job that recomputes everything. Results are
     /// stored, and stay in memory instead of being spilled.
     #[must_use]
-    pub fn anew(&self) -> Self {
+    pub fn write_only(&self) -> Self {
         Self {
-            is_anew: true,
+            is_write_only: true,
             spill: None,
             ..self.clone()
         }
@@ -165,10 +165,10 @@ impl Store {
 
     /// Reserves `length` bytes of the job's memory budget; returns whether they exceed it and must
     /// be spilled.
-    pub fn is_to_spill(&self, length: usize) -> bool {
+    pub fn must_spill(&self, length: usize) -> bool {
         self.spill
             .as_ref()
-            .is_some_and(|spill| spill.is_due(length))
+            .is_some_and(|spill| spill.must_spill(length))
     }
 
     /// Writes `bytes` to the job's temporary file; `None` if there is none, or it can't be written.
@@ -179,19 +179,15 @@ impl Store {
     /// Returns the bytes as a piece, spilled to the job's temporary file if they are large and
     /// exceed its memory budget.
     pub fn piece(&self, bytes: Bytes) -> Piece {
-        let is_to_spill = bytes.len() >= pieces::LARGE && self.is_to_spill(bytes.len());
-        let spilled = if is_to_spill {
-            self.spill(&bytes)
-        } else {
-            None
-        };
+        let must_spill = bytes.len() >= pieces::MIN_PIECE_BYTES && self.must_spill(bytes.len());
+        let spilled = if must_spill { self.spill(&bytes) } else { None };
         spilled.unwrap_or_else(|| bytes.into())
     }
 
     /// Returns a handle for a recurring job, identified by `key`.
     ///
     /// On disk, the small entries that the job uses are also stored together in one entry. It is
-    /// read here and written by [`Self::keep_together`]: opening hundreds of files takes longer
+    /// read here and written by [`Self::save_small_entries`]: opening hundreds of files takes longer
     /// than using their contents.
     #[must_use]
     pub fn for_job(&self, key: &Key) -> Self {
@@ -199,37 +195,37 @@ impl Store {
             return self.clone();
         };
         Self {
-            together: Some(Together::new(*key, disk.get(key).map(Bytes::from)).into()),
+            small_entries: Some(SmallEntries::new(*key, disk.get(key).map(Bytes::from)).into()),
             ..self.clone()
         }
     }
 
     /// Stores the small entries of the job together, if they differ from those of its last run.
-    pub fn keep_together(&self) {
-        if let (Place::Disk(disk), Some(together)) = (&*self.place, &self.together)
-            && let Some(bytes) = together.changed()
+    pub fn save_small_entries(&self) {
+        if let (Place::Disk(disk), Some(small_entries)) = (&*self.place, &self.small_entries)
+            && let Some(bytes) = small_entries.changed()
         {
-            disk.put(&together.key, &bytes.into());
+            disk.put(&small_entries.key, &bytes.into());
         }
     }
 
     /// Records that a large entry replaced a small one of the job.
     fn note_large(&self, key: &Key) {
-        self.together
+        self.small_entries
             .iter()
-            .for_each(|together| together.note_large(key));
+            .for_each(|small_entries| small_entries.note_large(key));
     }
 
     /// Records an entry used by the job.
     fn note(&self, key: &Key, bytes: &[u8]) {
-        self.together
+        self.small_entries
             .iter()
-            .for_each(|together| together.note(key, bytes));
+            .for_each(|small_entries| small_entries.note(key, bytes));
     }
 
     /// Returns the place that reads go to.
-    fn asked(&self) -> &Place {
-        if self.is_anew {
+    fn readable_place(&self) -> &Place {
+        if self.is_write_only {
             &Place::Nowhere
         } else {
             &self.place
@@ -250,7 +246,7 @@ impl Store {
     }
 
     /// Returns whether the store keeps entries.
-    pub fn keeps(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         !matches!(*self.place, Place::Nowhere)
     }
 
@@ -258,15 +254,15 @@ impl Store {
     ///
     /// The loader of an entry in memory holds the bytes. An entry on disk may be damaged, or
     /// evicted before it is loaded.
-    pub fn later(&self, key: &Key) -> Option<Later> {
-        match self.asked() {
+    pub fn loader(&self, key: &Key) -> Option<Loader> {
+        match self.readable_place() {
             Place::Nowhere => None,
             Place::Memory(memory) => memory
                 .get(key)
-                .map(|bytes| -> Later { Box::new(move || Some(bytes.clone())) }),
+                .map(|bytes| -> Loader { Box::new(move || Some(bytes.clone())) }),
             Place::Disk(disk) => disk.has(key).then(|| {
                 let (store, key) = (self.clone(), *key);
-                let later: Later = Box::new(move || store.take(&key));
+                let later: Loader = Box::new(move || store.load(&key));
                 later
             }),
         }
@@ -275,18 +271,18 @@ impl Store {
     /// Returns the entry under `key` as decoded by `read`; `None` if it is absent, or `read` can't
     /// decode it.
     pub fn get<T>(&self, key: &Key, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
-        read(&self.take(key)?)
+        read(&self.load(key)?)
     }
 
     /// Returns the entry under `key`. A store in memory shares its bytes.
-    pub fn take(&self, key: &Key) -> Option<Bytes> {
-        match self.asked() {
+    pub fn load(&self, key: &Key) -> Option<Bytes> {
+        match self.readable_place() {
             Place::Nowhere => None,
             Place::Memory(memory) => memory.get(key),
             Place::Disk(disk) => self
-                .together
+                .small_entries
                 .as_ref()
-                .and_then(|together| together.get(key))
+                .and_then(|small_entries| small_entries.get(key))
                 .or_else(|| {
                     let bytes = disk.get(key)?;
                     self.note(key, &bytes);
@@ -317,7 +313,7 @@ impl Store {
                 .into_iter()
                 .for_each(|bytes| memory.put(*key, bytes)),
             Place::Disk(disk) => {
-                let small = if content.length() <= together::SMALL as u64 {
+                let small = if content.length() <= small_entries::MAX_SMALL_BYTES as u64 {
                     content.bytes()
                 } else {
                     None
@@ -344,7 +340,7 @@ impl Store {
 pub fn pack(head: &impl Serialize, arrays: impl IntoIterator<Item: Into<Piece>>) -> Content {
     let mut head = serde_json::to_vec(head).unwrap_or_default();
     head.extend((head.len() as u64).to_le_bytes());
-    Content::of(
+    Content::from_pieces(
         arrays.into_iter().map(Into::into).chain([head.into()]),
         None,
     )
@@ -363,7 +359,7 @@ mod tests {
     use super::*;
 
     fn bytes(store: &Store, key: &Key) -> Option<Vec<u8>> {
-        let taken = store.take(key);
+        let taken = store.load(key);
         let taken = taken.map(Vec::from);
         assert_eq!(taken, store.get(key, |bytes| Some(bytes.to_vec())));
         taken
@@ -372,39 +368,41 @@ mod tests {
     #[test]
     fn keys_depend_on_the_boundaries_of_inputs() {
         let keys = [
-            Key::of("a").and(b"bc").key(),
-            Key::of("ab").and(b"c").key(),
-            Key::of("a").and(b"b").and(b"c").key(),
-            Key::of("a").key(),
+            Key::builder("a").and(b"bc").key(),
+            Key::builder("ab").and(b"c").key(),
+            Key::builder("a").and(b"b").and(b"c").key(),
+            Key::builder("a").key(),
         ];
         for (i, key) in keys.iter().enumerate() {
             assert!(keys[i + 1..].iter().all(|other| other != key));
         }
-        assert_eq!(keys[0], Key::of("a").and(b"bc").key());
+        assert_eq!(keys[0], Key::builder("a").and(b"bc").key());
     }
 
     #[test]
     fn small_entries_of_a_job_are_kept_together() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::on_disk(folder.path(), 1 << 20);
-        let (job, large, small) = (Key::of("job").key(), Key::of("large").key(), |i: u8| {
-            Key::of("small").and(&[i]).key()
-        });
-        let together = |key: &Key| store.take(key).map(|bytes| bytes.len());
+        let (job, large, small) = (
+            Key::builder("job").key(),
+            Key::builder("large").key(),
+            |i: u8| Key::builder("small").and(&[i]).key(),
+        );
+        let stored_length = |key: &Key| store.load(key).map(|bytes| bytes.len());
         let with_job = store.for_job(&job);
         with_job.put(&large, || vec![1; 5000]);
         (0..3).for_each(|i| with_job.put_content(&small(i), &vec![i; 10].into()));
-        with_job.keep_together();
-        assert_eq!(together(&job), Some(3 * (32 + 4 + 10)));
+        with_job.save_small_entries();
+        assert_eq!(stored_length(&job), Some(3 * (32 + 4 + 10)));
         // The job now reads them from there; a write-only handle does not.
         (0..3).for_each(|i| store.put(&small(i), || vec![7; 20]));
         let with_job = store.for_job(&job);
         for i in 0..2 {
-            assert_eq!(with_job.take(&small(i)).unwrap(), vec![i; 10]);
+            assert_eq!(with_job.load(&small(i)).unwrap(), vec![i; 10]);
             assert_eq!(
                 (
-                    with_job.anew().take(&small(i)),
-                    store.take(&small(i)).unwrap()
+                    with_job.write_only().load(&small(i)),
+                    store.load(&small(i)).unwrap()
                 ),
                 (None, vec![7; 20].into())
             );
@@ -413,23 +411,23 @@ mod tests {
         with_job.put(&small(4), || vec![4; 30]);
         // The latest value counts, also where a large entry replaces a small one.
         with_job.put(&small(0), || vec![9; 11]);
-        assert_eq!(with_job.take(&small(0)).unwrap(), vec![9; 11]);
+        assert_eq!(with_job.load(&small(0)).unwrap(), vec![9; 11]);
         with_job.put_content(&small(2), &vec![8; 6000].into());
-        with_job.keep_together();
-        assert_eq!(store.for_job(&job).take(&small(2)).unwrap(), vec![8; 6000]);
+        with_job.save_small_entries();
+        assert_eq!(store.for_job(&job).load(&small(2)).unwrap(), vec![8; 6000]);
         // Entries that the job no longer uses are dropped.
-        assert_eq!(together(&job), Some(3 * (32 + 4) + 11 + 10 + 30));
+        assert_eq!(stored_length(&job), Some(3 * (32 + 4) + 11 + 10 + 30));
         store.put(&job, || [&[0; 32][..], &[255; 9]].concat());
-        assert_eq!(store.for_job(&job).take(&small(1)).unwrap(), vec![7; 20]);
+        assert_eq!(store.for_job(&job).load(&small(1)).unwrap(), vec![7; 20]);
     }
 
     #[test]
     fn stored_entries_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("cache");
-        let key = Key::of("test").key();
+        let key = Key::builder("test").key();
         for store in [Store::in_memory(1000), Store::on_disk(&directory, 1000)] {
-            assert!(store.keeps() && bytes(&store, &key).is_none());
+            assert!(store.is_enabled() && bytes(&store, &key).is_none());
             store.put(&key, || &b"value"[..]);
             assert_eq!(bytes(&store, &key).unwrap(), b"value");
             store.put(&key, || &b"newer"[..]);
@@ -443,7 +441,7 @@ mod tests {
         );
         let none = Store::none();
         none.put(&key, || -> Bytes { unreachable!() });
-        assert!(!Store::in_memory(0).keeps() && !Store::on_disk(&directory, 0).keeps());
-        assert!(!none.keeps() && bytes(&none, &key).is_none());
+        assert!(!Store::in_memory(0).is_enabled() && !Store::on_disk(&directory, 0).is_enabled());
+        assert!(!none.is_enabled() && bytes(&none, &key).is_none());
     }
 }

@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_entries_are_evicted_first() {
-        let key = |i: u64| Key::of("test").and(&i.to_le_bytes()).key();
+        let key = |i: u64| Key::builder("test").and(&i.to_le_bytes()).key();
         let memory = Memory::new(100);
         for i in 0..10 {
             memory.put(key(i), vec![0; 10].into());

@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_is_large_is_a_piece_of_its_own() {
-        let large = Bytes::from(vec![7; LARGE]);
+        let large = Bytes::from(vec![7; MIN_PIECE_BYTES]);
         let mut pieces = Pieces::default();
         assert!(pieces.is_empty() && pieces.pieces().is_empty());
         pieces.push(&Piece::from(&b"ab"[..]));
@@ -123,14 +123,17 @@ mod tests {
         pieces.extend(b"efgh");
         pieces.shorten(1);
         pieces.last()[0] = b'E';
-        pieces.fill_up(LARGE + 9);
+        pieces.fill_up(MIN_PIECE_BYTES + 9);
         pieces.fill_up(3);
-        assert_eq!(pieces.len(), LARGE + 9);
+        assert_eq!(pieces.len(), MIN_PIECE_BYTES + 9);
         let all: Vec<Bytes> = pieces.pieces().iter().filter_map(Piece::bytes).collect();
         assert_eq!([&all[0][..], &all[2]], [&b"abcd"[..], b"Efg\0\0"]);
         assert_eq!(all[1].as_ptr(), large.as_ptr());
         // Nothing of a large piece is removed.
         pieces.shorten(9);
-        assert_eq!((pieces.len(), pieces.pieces().len()), (LARGE + 9, 3));
+        assert_eq!(
+            (pieces.len(), pieces.pieces().len()),
+            (MIN_PIECE_BYTES + 9, 3)
+        );
     }
 }

@@ -47,7 +47,7 @@ impl Spill {
     }
 
     /// Returns whether `length` more bytes exceed the limit; counts them if they do not.
-    pub(super) fn is_due(&self, length: usize) -> bool {
+    pub(super) fn must_spill(&self, length: usize) -> bool {
         let stays = |bytes: usize| {
             bytes
                 .checked_add(length)
@@ -197,7 +197,12 @@ mod tests {
     fn what_is_beyond_the_limit_is_in_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let spill = Arc::new(Spill::new(&folder.path().join("to/be/made"), 10));
-        assert!(spill.is_due(11) && !spill.is_due(10) && spill.is_due(1) && !spill.is_due(0));
+        assert!(
+            spill.must_spill(11)
+                && !spill.must_spill(10)
+                && spill.must_spill(1)
+                && !spill.must_spill(0)
+        );
         let large: Vec<u8> = (0..CHUNK + 5).map(|i| i as u8).collect();
         let pieces = [
             spill.put(b"abc").unwrap(),
@@ -243,6 +248,6 @@ mod tests {
             directories: [nowhere(), nowhere()],
             ..Spill::new(Path::new("/"), 0)
         };
-        assert!(spill.is_due(1) && Arc::new(spill).put(b"a").is_none());
+        assert!(spill.must_spill(1) && Arc::new(spill).put(b"a").is_none());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The limit is cooperative. Every loop whose length depends on the input calls
 //! [`TimeLimit::is_over`] before its next step and stops if it is; the caller of the job then asks
-//! [`TimeLimit::ended`] and discards the partial result. This module knows neither the job nor who
+//! [`TimeLimit::interruption`] and discards the partial result. This module knows neither the job nor who
 //! reports its end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,12 +19,12 @@ struct Shared {
     allowed: Option<Duration>,
     cancelled: Arc<AtomicBool>,
     /// The reason why the job ended early, once a part of it noticed.
-    ended: OnceLock<Ended>,
+    interruption: OnceLock<Interruption>,
 }
 
 /// The early end of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct Interruption {
     /// Step that was due next.
     pub part: String,
     /// Time that the job had run.
@@ -41,7 +41,7 @@ impl TimeLimit {
             started: Instant::now(),
             allowed,
             cancelled,
-            ended: OnceLock::new(),
+            interruption: OnceLock::new(),
         })))
     }
 
@@ -49,7 +49,7 @@ impl TimeLimit {
     /// notices the end records it.
     pub fn is_over(&self, part: impl FnOnce() -> String) -> bool {
         let Some(shared) = &self.0 else { return false };
-        if shared.ended.get().is_some() {
+        if shared.interruption.get().is_some() {
             return true;
         }
         let is_cancelled = shared.cancelled.load(Ordering::Relaxed);
@@ -57,7 +57,7 @@ impl TimeLimit {
         let is_late = shared.allowed.is_some_and(|allowed| after >= allowed);
         if is_cancelled || is_late {
             let allowed = shared.allowed.filter(|_| !is_cancelled);
-            shared.ended.get_or_init(|| Ended {
+            shared.interruption.get_or_init(|| Interruption {
                 part: part(),
                 after,
                 allowed,
@@ -67,8 +67,8 @@ impl TimeLimit {
     }
 
     /// Returns the early end of the job, if any part of it noticed.
-    pub fn ended(&self) -> Option<&Ended> {
-        self.0.as_ref()?.ended.get()
+    pub fn interruption(&self) -> Option<&Interruption> {
+        self.0.as_ref()?.interruption.get()
     }
 
     /// Returns the time left; `None` without a deadline.
@@ -86,7 +86,9 @@ mod tests {
     fn it_ends_at_the_deadline_or_when_cancelled_and_says_where() {
         let none = TimeLimit::default();
         assert!(
-            !none.is_over(|| unreachable!()) && none.ended().is_none() && none.left().is_none()
+            !none.is_over(|| unreachable!())
+                && none.interruption().is_none()
+                && none.left().is_none()
         );
 
         let cancelled = Arc::new(AtomicBool::new(false));
@@ -100,12 +102,12 @@ mod tests {
             other.is_over(|| "one".to_owned())
                 && limit.is_over(|| unreachable!("it was noticed already"))
         );
-        let ended = limit.ended().unwrap();
+        let ended = limit.interruption().unwrap();
         assert_eq!((ended.part.as_str(), ended.allowed), ("one", None));
 
         let late = TimeLimit::new(Some(Duration::ZERO), Arc::default());
-        assert!(late.ended().is_none(), "nobody noticed yet");
+        assert!(late.interruption().is_none(), "not noticed yet");
         assert!(late.is_over(|| "two".to_owned()));
-        assert_eq!(late.ended().unwrap().allowed, Some(Duration::ZERO));
+        assert_eq!(late.interruption().unwrap().allowed, Some(Duration::ZERO));
     }
 }

@@ -274,7 +274,10 @@ impl<'a> Reader<'a> {
             });
         };
         let Some((value, count, deep)) = anchors.known.get(&anchor).cloned() else {
-return Err(fault(at, "this alias (`*name`) refers to a value that contains it"));
+            return Err(fault(
+                at,
+                "this alias (`*name`) refers to a value that contains it",
+            ));
         };
         if depth + deep > MAX_DEPTH {
             return Err(fault(at, "nested too deeply"));
@@ -286,10 +289,18 @@ return Err(fault(at, "this alias (`*name`) refers to a value that contains it"))
     fn entry(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<(Key, Yaml), Fault> {
         let name = match event {
             event @ (Event::Scalar(..) | Event::Alias(_)) => self.node(event, span, depth)?.content,
-            _ => return Err(fault(span.start, "a key must be a scalar, not a list or map")),
+            _ => {
+                return Err(fault(
+                    span.start,
+                    "a key must be a scalar, not a list or map",
+                ));
+            }
         };
         let Content::Scalar { text, .. } = name else {
-            return Err(fault(span.start, "a key must be a scalar, not a list or map"));
+            return Err(fault(
+                span.start,
+                "a key must be a scalar, not a list or map",
+            ));
         };
         if text.is_empty() {
             return Err(fault(span.start, "a key is empty"));
@@ -310,7 +321,7 @@ impl Anchors {
         if self.copied > MAX_ALIAS_VALUES {
             let fault = fault(
                 at,
-format!("aliases (`*name`) expand to more than {MAX_ALIAS_VALUES} values"),
+                format!("aliases (`*name`) expand to more than {MAX_ALIAS_VALUES} values"),
             );
             return Err(Fault {
                 help: "write the values out".to_owned(),

@@ -9,11 +9,11 @@ use bytes::{Buf, Bytes, BytesMut};
 use super::Key;
 
 /// Maximum size of a small entry, in bytes.
-pub(super) const SMALL: usize = 4 << 10;
+pub(super) const MAX_SMALL_BYTES: usize = 4 << 10;
 
 /// Small entries of a job.
 #[derive(Debug)]
-pub(super) struct Together {
+pub(super) struct SmallEntries {
     /// Key of the common entry.
     pub key: Key,
     /// Entries of the last run.
@@ -24,7 +24,7 @@ pub(super) struct Together {
     replaced: Mutex<HashSet<Key>>,
 }
 
-impl Together {
+impl SmallEntries {
     /// Creates the entries of a job from `kept`, which [`Self::changed`] returned in its last run.
     pub fn new(key: Key, kept: Option<Bytes>) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Together {
     /// Records an entry that was read from the store, or put.
     pub fn note(&self, key: &Key, bytes: &[u8]) {
         let mut used = self.used();
-        if bytes.len() <= SMALL {
+        if bytes.len() <= MAX_SMALL_BYTES {
             used.insert(*key, Bytes::copy_from_slice(bytes));
         } else {
             drop(used);
