@@ -757,7 +757,7 @@ fn sizes_are_limited() {
     let last = found.last().unwrap();
     assert_eq!(
         (found.len(), last.code, last.message.as_str()),
-        (1001, "xrdf-more-findings", "there are 5 more findings")
+        (1001, "xrdf-more-findings", "5 more findings are not listed")
     );
 }
 
