@@ -1035,16 +1035,16 @@ chained: {ros__parameters: {joints: [a, b], command_joints: [admittance/a, admit
         .collect();
     let message = |holder: &str, of: &str, joints: &str, why: &str| {
         format!(
-            "the controllers \"{holder}\" and \"{of}\" command the same joints ({joints}); \"{of}\" starts disabled, since the other one {why}"
+            "the controllers \"{holder}\" and \"{of}\" command the same joints ({joints}); \"{of}\" starts disabled, because the other one {why}"
         )
     };
     let is_trajectory = "is a trajectory controller";
     let expected = [
         (5, message("arm", "position", "a, b", is_trajectory)),
-        (7, message("arm", "scaled", "a, b", "is named first")),
+        (7, message("arm", "scaled", "a, b", "comes first")),
         (8, message("arm", "velocity", "b", is_trajectory)),
         (9, message("arm", "admittance", "a, b", is_trajectory)),
-        (11, message("wheels", "left", "l2", "is named first")),
+        (11, message("wheels", "left", "l2", "comes first")),
     ];
     let expected: Vec<_> = expected
         .iter()
