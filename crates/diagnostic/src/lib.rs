@@ -161,8 +161,8 @@ impl Diagnostic {
         self
     }
 
-    /// Returns what is wrong and what to do about it as one sentence, without place and code: the
-    /// answer to a caller who knows what it is about.
+    /// Returns the message and the remedy as one sentence, without place and code, for callers that
+    /// know the subject.
     pub fn to_sentence(&self) -> String {
         match self.help.as_str() {
             "" => self.message.clone(),

@@ -100,7 +100,11 @@ impl Writer<'_> {
             }
         }
         for frame in carried {
-            for light in robot.lights().iter().filter(|light| light.link == frame.link) {
+            for light in robot
+                .lights()
+                .iter()
+                .filter(|light| light.link == frame.link)
+            {
                 self.light(frame, light, &mut inside);
             }
             self.link_sensors(frame, &mut inside);

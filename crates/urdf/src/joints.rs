@@ -498,7 +498,7 @@ fn mimics(xml: &mut Xml<'_>, robot: &mut Robot, nodes: &[Node<'_>], names: &Name
         &format!("mimics through more than {MAX_MIMIC_STEPS} other joints"),
         "let it mimic the first joint of the chain",
     );
-    // Neither a circle nor a foreign joint is left.
+    // The mimics are free of cycles, and refer to joints of this robot.
     if let Err(error) = robot.set_mimics(mimics.iter().map(|(id, mimic)| (id, *mimic))) {
         xml.push(error.to_diagnostic(robot.place.clone()));
     }

@@ -521,7 +521,7 @@ fn links(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot, assets: &mut Asse
     }
 }
 
-/// What an element `link` says.
+/// The content of a `link` element.
 struct ReadLink {
     properties: LinkProperties,
     visuals: Vec<Shape>,

@@ -228,7 +228,7 @@ fn modify(
             Ok(removed) => removed,
             Err(error) => {
                 findings.refuse(&error, at, element);
-                return gone;
+                return removed_names;
             }
         };
         references.renumber(&removed.links);

@@ -55,7 +55,7 @@ impl Findings {
             .push(Diagnostic::new(code, place, message).help(help));
     }
 
-    /// Reports that the robot refused what was read.
+    /// Reports that the robot rejected a change.
     pub fn refuse(&mut self, error: &InvalidRobot, at: Mark, element: &str) {
         self.list.push(error.to_diagnostic(self.place(at, element)));
     }
