@@ -127,7 +127,7 @@ def test_packages_are_found_where_a_person_says(package, tmp_path):
         ("walker", "</link>", "</lonk>", 16, ["mismatched tag"]),
         ("leg", "</link>", "</lonk>", 19, ["mismatched tag", "included from: ", "walker.urdf.xacro"]),
         ("leg", "radius=\"${radius}\" length", "radius=\"${radios}\" length", 13, ["radios", "when instantiating macro: leg"]),
-        ("walker", "${left > 1}", "true", None, ["maximum recursion depth", "without end"]),
+        ("walker", "${left > 1}", "true", None, ["maximum recursion depth", "endlessly"]),
         ("walker", "$(arg prefix)", "$(arg praefix)", 6, ["praefix", "NAME:=VALUE"]),
         ("walker", "../config/sizes.yaml", "../config/size.yaml", 5, ["size.yaml"]),
         ("leg", "<robot ", "<xacro:include filename='leg.xacro'/><robot ", None, []),
@@ -156,7 +156,7 @@ def test_include_without_end(tmp_path):
     file = tmp_path / "r.xacro"
     file.write_text('<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n<xacro:include filename="r.xacro"/></robot>')
     done = convert(file, "-o", tmp_path / "out")
-    assert done.returncode == 1 and "without end" in done.stderr, done.stderr
+    assert done.returncode == 1 and "endlessly" in done.stderr, done.stderr
 
 
 def test_xacro_is_not_installed(tmp_path):

@@ -62,7 +62,7 @@ def loops(converted):
 def renaming(converted):
     """The joints that have another name in the SDF."""
     messages = [d["message"] for d in written(converted)[1]["diagnostics"] if d["code"] == "sdf-renamed"]
-    return {found[1]: found[2] for message in messages if (found := re.fullmatch('joint "(.*?)" is called "(.*?)" in the SDF', message))}
+    return {found[1]: found[2] for message in messages if (found := re.fullmatch('joint "(.*?)" is named "(.*?)" in the SDF', message))}
 
 
 def tops(urdf):

@@ -14,7 +14,7 @@ use urdf_usd_resolve::Opened;
 const MAX_LINE: usize = 240;
 
 /// Maximum size of a file that excerpts are taken from, in bytes: that of a description.
-const MAX_BYTES: u64 = urdf_usd_urdf::MAX_TEXT as u64;
+const MAX_BYTES: u64 = urdf_usd_urdf::MAX_TEXT_BYTES as u64;
 
 /// Placeholder for the part of a line that is cut off.
 const CUT: char = '…';

@@ -631,7 +631,7 @@ fn open_cache(no_cache: bool) -> Result<Store, String> {
                 )
             })?
             .saturating_mul(1 << 20),
-        Err(_) => store::DISK_BYTES,
+        Err(_) => store::DEFAULT_DISK_BYTES,
     };
     Ok(match Store::directory() {
         Some(directory) if !no_cache => Store::on_disk(&directory, limit),
@@ -644,7 +644,7 @@ fn open_cache(no_cache: bool) -> Result<Store, String> {
 fn standard_input() -> Result<Source, String> {
     let (mut bytes, mut input) = (Vec::new(), std::io::stdin().lock());
     let failed = |error: std::io::Error| format!("cannot read standard input: {error}");
-    let of_text = urdf_usd_urdf::MAX_TEXT as u64;
+    let of_text = urdf_usd_urdf::MAX_TEXT_BYTES as u64;
     input
         .by_ref()
         .take(of_text + 1)

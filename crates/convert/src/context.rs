@@ -182,7 +182,7 @@ pub(super) fn retry_if_evicted<T>(
     work: impl Fn(&Store) -> Result<T, Stop>,
 ) -> Result<T, Vec<Diagnostic>> {
     let done = work(store).or_else(|stop| match stop {
-        Stop::Evicted(_) => work(&store.anew()),
+        Stop::Evicted(_) => work(&store.write_only()),
         stop => Err(stop),
     });
     done.map_err(|stop| match stop {

@@ -348,13 +348,15 @@ fn write_gltf(subject: &Subject<'_>) -> Result<Written, Stop> {
             .files
             .insert(format!("{name}.gltf"), document.into());
         if !bytes.is_empty() {
-            written.files.insert(binary, Content::of(bytes, None));
+            written
+                .files
+                .insert(binary, Content::from_pieces(bytes, None));
         }
     }
     if options.formats.contains(OutputFormat::Glb) {
         match gltf.glb_in_pieces() {
             Ok(glb) => {
-                let glb = Content::of(glb, None);
+                let glb = Content::from_pieces(glb, None);
                 written.files.insert(format!("{name}.glb"), glb.clone());
                 // Hash the largest file while others are still being written.
                 rayon::spawn(move || {

@@ -59,7 +59,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_gltf_write as gltf;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{CacheEvicted, Captured, Robot};
-use urdf_usd_store::time_limit::{Ended, TimeLimit};
+use urdf_usd_store::time_limit::{Interruption, TimeLimit};
 use urdf_usd_store::{Spill, Store, hex};
 use urdf_usd_usd_write as usd_write;
 
@@ -258,7 +258,7 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
         catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
     // A failed conversion used only a part of its entries, and must not replace the set of all.
     if result.is_ok() {
-        store.keep_together();
+        store.save_small_entries();
     }
     let used = files.used();
     let result = match result {
@@ -693,17 +693,17 @@ fn check_inputs_kept(
 fn check_time(limit: &TimeLimit, next: &str) -> Result<(), Vec<Diagnostic>> {
     limit.is_over(|| next.to_owned());
     limit
-        .ended()
+        .interruption()
         .map_or(Ok(()), |ended| Err(vec![ended_early(ended)]))
 }
 
 /// Returns the finding about a conversion that ended early.
 fn ended_early(
-    Ended {
+    Interruption {
         part,
         after,
         allowed,
-    }: &Ended,
+    }: &Interruption,
 ) -> Diagnostic {
     let after = after.as_secs_f64();
     match allowed {
@@ -832,7 +832,7 @@ fn publish(
         let states = resolve::States::now(&paths);
         memo::remember_published(
             report,
-            states.clone().unless_written_since(&at_first),
+            states.clone().without_written_since(&at_first),
             store,
         );
         states

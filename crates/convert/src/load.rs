@@ -184,7 +184,7 @@ fn meshes<'a>(
             Err(error) => (None, vec![unreadable(&error, &located.path, place)]),
         }
     });
-    if work.limit.ended().is_some() {
+    if work.limit.interruption().is_some() {
         return Ok(Meshes {
             missing: references.iter().collect(),
             diagnostics,
@@ -321,7 +321,7 @@ pub(super) fn xrdf(
 fn open_named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let file = files
-        .input_within(&path, urdf::MAX_TEXT as u64)
+        .input_within(&path, urdf::MAX_TEXT_BYTES as u64)
         .map_err(|error| error.at(Place::file(path.clone())))?;
     Ok((path, file))
 }
@@ -482,7 +482,7 @@ fn derive_meshes(
         .all(work.limit, batch, |task| derive(task, work));
     let mut diagnostics = Vec::new();
     // Results are missing then; the caller reports the exceeded limit.
-    if work.limit.ended().is_some() {
+    if work.limit.interruption().is_some() {
         return Ok(diagnostics);
     }
     let made = made.into_iter().collect::<Result<Vec<_>, CacheEvicted>>()?;

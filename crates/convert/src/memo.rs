@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::publish::Known;
 use super::report::{Outcome, Report, Timings};
 use super::{Job, Options, Source};
-use urdf_usd_resolve::{COARSE, States};
+use urdf_usd_resolve::{States, TIMESTAMP_RESOLUTION};
 use urdf_usd_store::{Key, Store};
 
 /// Files that changed this shortly before a conversion are not trusted: their time stamps are too
@@ -21,7 +21,7 @@ use urdf_usd_store::{Key, Store};
 pub(super) const MARGIN: Duration = if cfg!(test) {
     Duration::from_millis(50)
 } else {
-    COARSE
+    TIMESTAMP_RESOLUTION
 };
 
 /// The cached outcome of a conversion.
@@ -44,7 +44,7 @@ pub(super) fn recall(
     let memo: Memo = store.get(&key("conversion", job, hash, store)?, |bytes| {
         serde_json::from_slice(bytes).ok()
     })?;
-    if !(memo.read.hold() && memo.written.hold()) {
+    if !(memo.read.are_unchanged() && memo.written.are_unchanged()) {
         return None;
     }
     let timings_ms = Timings {
@@ -67,7 +67,7 @@ pub(super) fn remember(
     read: States,
     written: States,
 ) {
-    if let Some(key) = key("conversion", job, hash, store).filter(|_| read.are_sure()) {
+    if let Some(key) = key("conversion", job, hash, store).filter(|_| read.are_reliable()) {
         let memo = Memo {
             read,
             written,
@@ -104,9 +104,9 @@ pub(super) fn remember_published(report: &Report, states: States, store: &Store)
 }
 
 fn published_key(directory: &Path, store: &Store) -> Option<Key> {
-    let folder = std::env::current_dir().ok().filter(|_| store.keeps())?;
+    let folder = std::env::current_dir().ok().filter(|_| store.is_enabled())?;
     Some(
-        Key::of("published")
+        Key::builder("published")
             .and(folder.join(directory).as_os_str().as_encoded_bytes())
             .key(),
     )
@@ -117,7 +117,7 @@ fn published_key(directory: &Path, store: &Store) -> Option<Key> {
 /// `None` if the store keeps nothing, or if the outcome depends on more than the job and its files:
 /// on the date, or on the contents of a workspace.
 fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
-    if !store.keeps() || job.options.simready || job.options.dated || job.options.check {
+    if !store.is_enabled() || job.options.simready || job.options.dated || job.options.check {
         return None;
     }
     // Limits do not change the output.
@@ -138,7 +138,7 @@ fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> 
     // Relative paths of the job depend on the working directory.
     let folder = std::env::current_dir().ok()?;
     // The debug text contains every field of the job, so no new option can be missing from the key.
-    let key = Key::of(kind)
+    let key = Key::builder(kind)
         .and(folder.as_os_str().as_encoded_bytes())
         .and(format!("{job:?}").as_bytes());
     Some(key.and(hash.unwrap_or_default().as_bytes()).key())
@@ -372,8 +372,11 @@ mod tests {
             .unwrap()
             .unwrap()
             .mesh;
-        let keys =
-            [mesh, hull].map(|mesh| urdf_usd_store::Key::of("arrays").and(&mesh.digest).key());
+        let keys = [mesh, hull].map(|mesh| {
+            urdf_usd_store::Key::builder("arrays")
+                .and(&mesh.digest)
+                .key()
+        });
 
         for store in [
             Store::on_disk(&root.join("cache"), 1 << 20),
@@ -397,11 +400,11 @@ mod tests {
             urdf(1);
             let first = convert(&job(&["usd", "glb"]), &context).unwrap();
             let layer = bytes(&first, "geometries.usdc");
-            assert!(keys.iter().all(|key| store.later(key).is_some()));
+            assert!(keys.iter().all(|key| store.loader(key).is_some()));
             keys.iter().for_each(|key| store.put(key, || "spoilt"));
             let is_spoilt = || {
                 keys.iter()
-                    .all(|key| store.take(key).is_some_and(|bytes| &*bytes == b"spoilt"))
+                    .all(|key| store.load(key).is_some_and(|bytes| &*bytes == b"spoilt"))
             };
             urdf(2);
             let second = convert(&job(&["usd", "glb"]), &context).unwrap();

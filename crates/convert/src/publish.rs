@@ -57,7 +57,7 @@ impl Known {
     /// `content`.
     fn has_content(&self, path: &Path, relative: &str, content: &Content) -> bool {
         let known = self.sha256.get(relative).map(String::as_str);
-        known.is_some() && known == content.known_sha256() && self.states.holds(path)
+        known.is_some() && known == content.known_sha256() && self.states.is_unchanged(path)
     }
 }
 
@@ -984,7 +984,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.glb");
         let content = |last: u8| {
-            Content::of(
+            Content::from_pieces(
                 [
                     b"head".to_vec(),
                     [vec![7; 2 * COMPARED_BYTES], vec![last]].concat(),
@@ -1022,7 +1022,7 @@ mod tests {
             sha256: [("arm.usda".to_owned(), "hash".to_owned())].into(),
             states: States::now([&path]),
         };
-        let content = |sha256: &str| Content::of(["two"], Some(sha256.to_owned()));
+        let content = |sha256: &str| Content::from_pieces(["two"], Some(sha256.to_owned()));
         let slot = slot.with_known(known());
         // The cached hash does not apply then.
         assert!(

@@ -167,7 +167,7 @@ pub(super) fn expand(
 ) -> Result<Input, Box<Diagnostic>> {
     let file = absolute(file);
     files
-        .input_within(&file, urdf::MAX_TEXT as u64)
+        .input_within(&file, urdf::MAX_TEXT_BYTES as u64)
         .map_err(|error| error.at(Place::file(file.clone())))?;
     context.begin_step(Step::Expand);
     let (expanded, included) = xacro::expand(&file, arguments, files.resolver(), limit.left());
@@ -228,7 +228,7 @@ pub(super) fn open(
             let path = absolute(path);
             let format = start(&path).map_or(Format::Urdf, |start| Format::detect(&start));
             let most = if format == Format::Urdf {
-                urdf::MAX_TEXT as u64
+                urdf::MAX_TEXT_BYTES as u64
             } else {
                 resolve::MAX_BYTES
             };

@@ -1,25 +1,27 @@
-//! What a code is, and how a module declares its own.
+//! Codes of findings, and the macro with which a module declares its own.
 
 use super::Severity;
 
 /// A kind of finding. Codes are part of the contract: once published they keep their meaning.
 ///
-/// Every module declares its own with [`codes!`](super::codes); `docs/diagnostics.md` is made from
-/// them.
+/// Every module declares its own with [`codes!`](super::codes); `docs/diagnostics.md` is generated
+/// from them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
-    /// Kebab-case, unique in the project: `urdf-unknown-link`.
+    /// Identifier in kebab-case, unique in the project: `urdf-unknown-link`.
     pub id: &'static str,
-    /// The severity it is reported with.
+    /// Severity of every finding of this kind.
     pub severity: Severity,
-    /// What it means, in a sentence.
+    /// One sentence that says what is wrong.
     pub meaning: &'static str,
     /// What the conversion does about it: how it goes on, or that it stops.
     pub outcome: &'static str,
 }
 
-/// Declares the codes of a module, by the name `diagnostic::codes!`: each as a constant, documented
-/// by its meaning, and all of them as `ALL`, in the order given.
+/// Declares the codes of a module (exported as `diagnostic::codes!`).
+///
+/// Each code becomes a constant that is documented by its meaning. `ALL` lists them in the order
+/// given.
 ///
 /// ```
 /// urdf_usd_diagnostic::codes! {

@@ -1,16 +1,16 @@
-//! A list of findings that does not grow without end.
+//! A list of findings of bounded length.
 
 use super::{Code, Diagnostic, Place, Severity};
 
-/// Maximum number of findings of one code that a check lists; further ones are counted only.
+/// Maximum number of findings of one code that a check lists; further ones are only counted.
 pub const MAX_PER_CODE: usize = 100;
 
-/// How many findings a [`Collector`] keeps.
+/// Maximum number of findings that a [`Collector`] keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Most {
-    /// So many of each code.
+    /// Limit for each code.
     OfEachCode(usize),
-    /// So many altogether.
+    /// Limit for all codes together.
     Together(usize),
 }
 
@@ -19,24 +19,24 @@ pub enum Most {
 pub struct Collector {
     most: Most,
     kept: Vec<Diagnostic>,
-    /// How many of each code are kept.
+    /// Number of findings kept, by code.
     counts: Vec<(&'static str, usize)>,
     omitted: Vec<Omitted>,
 }
 
-/// The findings of a code that were counted only.
+/// The findings of one code beyond the limit, which were only counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Omitted {
-    /// Their code, [`Code::id`].
+    /// Their [`Code::id`].
     pub code: &'static str,
     /// Their severity.
     pub severity: Severity,
-    /// How many there are.
+    /// Their number.
     pub count: usize,
 }
 
 impl Omitted {
-    /// A finding of the same kind that says how many were left out.
+    /// Returns a finding of the same kind whose message says how many were left out.
     pub fn summary(&self, place: Place, message: impl Into<String>) -> Diagnostic {
         let (help, cause, about) = <(String, String, String)>::default();
         Diagnostic {
@@ -52,7 +52,7 @@ impl Omitted {
 }
 
 impl Collector {
-    /// An empty list that keeps at most so many.
+    /// Creates an empty collector with the limit `most`.
     pub const fn new(most: Most) -> Self {
         Self {
             most,
@@ -62,17 +62,17 @@ impl Collector {
         }
     }
 
-    /// An empty list that keeps at most [`MAX_PER_CODE`] findings of each code.
+    /// Creates an empty collector that keeps at most [`MAX_PER_CODE`] findings of each code.
     pub const fn per_code() -> Self {
         Self::new(Most::OfEachCode(MAX_PER_CODE))
     }
 
-    /// Whether there is a finding of this code.
+    /// Returns whether a finding of this code was pushed.
     pub fn has(&self, code: &str) -> bool {
         self.counts.iter().any(|(known, _)| *known == code)
     }
 
-    /// Whether a further finding of this code is counted only.
+    /// Returns whether a further finding of this code would only be counted.
     pub fn is_full(&self, code: &str) -> bool {
         match self.most {
             Most::OfEachCode(most) => self
@@ -83,7 +83,7 @@ impl Collector {
         }
     }
 
-    /// Makes a finding and keeps it, or counts it; whether it was kept.
+    /// Creates a finding, and keeps or counts it; returns whether it was kept.
     pub fn report(
         &mut self,
         code: &'static Code,
@@ -94,7 +94,7 @@ impl Collector {
         self.push(Diagnostic::new(code, place.clone(), message).help(help))
     }
 
-    /// Keeps a finding, or counts it; whether it was kept.
+    /// Keeps a finding, or counts it beyond the limit; returns whether it was kept.
     pub fn push(&mut self, finding: Diagnostic) -> bool {
         if !self.is_full(finding.code) {
             self.keep(finding);
@@ -115,7 +115,7 @@ impl Collector {
         false
     }
 
-    /// Keeps a finding that people must be told of, however many there are.
+    /// Keeps a finding that must be reported, whatever the limit.
     pub fn keep(&mut self, finding: Diagnostic) {
         match self
             .counts
@@ -128,20 +128,19 @@ impl Collector {
         self.kept.push(finding);
     }
 
-    /// The findings that are kept so far, in the order in which they came.
+    /// Returns the findings kept so far, in order of arrival.
     pub fn kept(&self) -> &[Diagnostic] {
         &self.kept
     }
 
-    /// The findings that were kept, in the order in which they came, and how many were not, in the
-    /// order in which codes first exceeded the limit.
+    /// Returns the findings kept, in order of arrival, and the number omitted by code, in the order
+    /// in which codes first exceeded the limit.
     pub fn finish(self) -> (Vec<Diagnostic>, Vec<Omitted>) {
         (self.kept, self.omitted)
     }
 
-    /// The findings that were kept and, for each code of which there were more, in the order of
-    /// codes, one that says how many, at the place of the last that was kept. `help`: what to do
-    /// about those.
+    /// Returns the findings kept and, sorted by code, a finding with the number of omitted ones for
+    /// each code, at the place of the last one kept. `help` is the remedy of these.
     pub fn finish_by_code(self, help: &str) -> Vec<Diagnostic> {
         let (mut kept, mut omitted) = self.finish();
         omitted.sort_by_key(|more| more.code);
@@ -155,8 +154,8 @@ impl Collector {
         kept
     }
 
-    /// The findings that were kept and, for each code of which there were more, one at `place` that
-    /// says how many.
+    /// Returns the findings kept and, for each code, a finding at `place` with the number of omitted
+    /// ones.
     pub fn finish_at(self, place: &Place) -> Vec<Diagnostic> {
         let (mut kept, omitted) = self.finish();
         kept.extend(omitted.iter().map(|more| {
@@ -166,15 +165,15 @@ impl Collector {
         kept
     }
 
-    /// The findings that were kept and, if there were more, one of the kind `more` at `place` that
-    /// says how many.
+    /// Returns the findings kept. If any were omitted, a last finding of the kind `more` at `place`
+    /// gives their number.
     pub fn finish_with(self, more: &'static Code, place: Place) -> Vec<Diagnostic> {
         let (mut kept, omitted) = self.finish();
         let count: usize = omitted.iter().map(|omitted| omitted.count).sum();
         if count > 0 {
             kept.push(
-                Diagnostic::new(more, place, format!("there are {count} more findings"))
-                    .help("mend the ones above first"),
+                Diagnostic::new(more, place, format!("{count} more findings are not listed"))
+                    .help("correct the findings above first"),
             );
         }
         kept
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn all_together_have_one_limit_but_for_what_must_be_told() {
+    fn kept_findings_ignore_the_common_limit() {
         let mut findings = Collector::new(Most::Together(2));
         for code in [&A, &B, &B, &A] {
             findings.push(finding(code));
@@ -240,7 +239,7 @@ mod tests {
             all.iter().map(|d| d.code).collect::<Vec<_>>(),
             ["test-a", "test-b", "test-b", "test-more"]
         );
-        assert_eq!(all[3].message, "there are 2 more findings");
+        assert_eq!(all[3].message, "2 more findings are not listed");
         assert_eq!(
             Collector::new(Most::Together(0)).finish_with(&MORE, Place::default()),
             []

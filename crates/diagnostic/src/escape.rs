@@ -1,15 +1,15 @@
-//! Text from input, made safe for a terminal and a log.
+//! Escapes text from the input for terminals and logs.
 //!
-//! Names and file contents may hold escape sequences, line breaks and marks that turn the direction
-//! of writing. Shown raw they could move the cursor, forge a line of a log, or show another name
-//! than the one that is meant. Everything that prints text from input calls this module, so that
-//! there is one list of what is not shown.
+//! Names and file contents may hold escape sequences, line breaks and bidirectional formatting
+//! characters. Printed raw, they could move the cursor, forge a line of a log, or display a
+//! misleading name. All code that prints text from the input calls this module, so there is a
+//! single list of escaped characters.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// `text` on one line: control characters, line breaks and direction marks are written as escapes
-/// (`\n`, `\u{1b}`, `\u{202e}`). Nearly every text has none, and is not copied.
+/// Returns `text` on one line: control characters, line breaks and direction marks are escaped
+/// (`\n`, `\u{1b}`, `\u{202e}`). Text without any of them is not copied.
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     if text.chars().any(acts_on_a_terminal) {
         Cow::Owned(Escaped(text).to_string())
@@ -18,9 +18,9 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for a text that we break into lines ourselves: a line break stays where the next line
-/// is indented, as those of lists in messages are. A line that input makes up can then neither
-/// begin where a line of a log begins, nor leave its paragraph.
+/// Escapes like [`escape_controls`], but keeps a line break that is followed by two spaces, as in
+/// the lists of our own messages. Text from the input can therefore neither start at the beginning
+/// of a log line nor leave its paragraph.
 pub fn escape_controls_in_list(text: &str) -> Cow<'_, str> {
     if !text.chars().any(acts_on_a_terminal) {
         return Cow::Borrowed(text);
@@ -33,7 +33,7 @@ pub fn escape_controls_in_list(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A text that is displayed as [`escape_controls`] gives it.
+/// Displays a text as [`escape_controls`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct Escaped<'a>(pub &'a str);
 
@@ -50,8 +50,8 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// JSON text with the same characters as JSON's own escapes, so that programs read the same
-/// strings. The line breaks between values stay.
+/// Escapes the same characters in JSON text with JSON's own escapes, so that a parser reads the
+/// same strings. Line breaks between values stay.
 pub fn escape_controls_in_json(json: &str) -> Cow<'_, str> {
     let is_escaped = |c: char| c != '\n' && acts_on_a_terminal(c);
     if !json.contains(is_escaped) {
@@ -60,7 +60,7 @@ pub fn escape_controls_in_json(json: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(json.len() + 64);
     for c in json.chars() {
         if is_escaped(c) {
-            // All of them are in the first plane, so that one escape is enough.
+            // All of these characters are in the Basic Multilingual Plane: one escape is enough.
             out.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             out.push(c);
@@ -69,8 +69,8 @@ pub fn escape_controls_in_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a terminal would do more than show `c`: control characters, line separators, and
-/// Unicode's marks of direction.
+/// Returns whether a terminal interprets `c` instead of displaying it: control characters, line
+/// separators, and bidirectional formatting characters.
 pub fn acts_on_a_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_acts_on_a_terminal_is_written_out() {
+    fn characters_that_act_on_a_terminal_are_escaped() {
         let raw = "a\u{1b}[2J\r\nb\t\u{7f}\u{9b}0m\u{202e}c\u{2066}\u{2028}";
         let shown = escape_controls(raw);
         assert_eq!(

@@ -1,7 +1,7 @@
-//! Findings that say the same of several things, told as one.
+//! Groups findings that report the same problem.
 //!
-//! Terminals, pages and status texts show groups: a robot with thirty links without a mass has one
-//! thing to mend, not thirty.
+//! Terminals, pages and status texts show groups: a robot with thirty massless links has one
+//! problem to solve, not thirty.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,36 +9,36 @@ use std::fmt::{self, Write as _};
 
 use super::{Diagnostic, Severity, id};
 
-/// How many groups a [`status`] names.
-const MOST_NAMED: usize = 3;
+/// Maximum number of groups that a [`status`] names.
+const MAX_NAMED: usize = 3;
 
 /// All findings of one code, severity and [cause](Diagnostic::cause), in the order in which they
-/// were found. There is at least one.
+/// were reported. A group is never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group<'a> {
-    /// The first of them, which stands for all.
+    /// The first finding, which represents the group.
     pub first: &'a Diagnostic,
-    /// The others.
+    /// The other findings.
     pub others: Vec<&'a Diagnostic>,
 }
 
 impl<'a> Group<'a> {
-    /// How many findings it has.
+    /// Returns the number of findings.
     pub fn count(&self) -> usize {
         1 + self.others.len()
     }
 
-    /// How bad they are.
+    /// Returns the severity of the findings.
     pub fn severity(&self) -> Severity {
         self.first.severity
     }
 
-    /// Their code.
+    /// Returns the code of the findings.
     pub fn code(&self) -> id::Id {
         self.first.code
     }
 
-    /// `link-without-mass ×33`; the code alone if there is one finding.
+    /// Returns `link-without-mass ×33`, or the code alone if there is one finding.
     pub fn title(&self) -> String {
         match self.count() {
             1 => self.first.code.to_owned(),
@@ -46,8 +46,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// What the other findings are about, each thing once, without that of the first: at most
-    /// `most` of them, and how many more there are.
+    /// Returns the distinct subjects of the other findings, without that of the first: at most
+    /// `most` of them, and the number left out.
     pub fn other_subjects(&self, most: usize) -> (Vec<Cow<'a, str>>, usize) {
         let first = self.first.subject();
         let mut subjects: Vec<Cow<'a, str>> = Vec::new();
@@ -63,7 +63,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// `link-without-mass ×33, first: arm.urdf:12:3: link "a" has no inertial`.
+/// Formats the group as `link-without-mass ×33, first: arm.urdf:12:3: link "a" has no inertial`.
 impl fmt::Display for Group<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.first.message.lines().next().unwrap_or_default();
@@ -77,7 +77,8 @@ impl fmt::Display for Group<'_> {
     }
 }
 
-/// Findings in groups: the worst first, and of one severity those first that were found first.
+/// Groups findings, highest severity first; groups of equal severity keep the order of their first
+/// findings.
 pub fn groups<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut known: HashMap<(Severity, &str, &str), usize> = HashMap::new();
@@ -97,7 +98,7 @@ pub fn groups<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<
     groups
 }
 
-/// `14 errors, 1 warning`; empty if there are neither.
+/// Returns `14 errors, 1 warning`, or an empty string if there are neither.
 pub fn count(diagnostics: &[Diagnostic]) -> String {
     let mut text = String::new();
     for (severity, noun) in [(Severity::Error, "error"), (Severity::Warning, "warning")] {
@@ -116,15 +117,15 @@ pub fn count(diagnostics: &[Diagnostic]) -> String {
     text
 }
 
-/// Errors and warnings in a line: how many there are and of which kinds, or what is the matter
-/// where there is one only. Empty if there are none.
+/// Summarises errors and warnings in one line: their number and kinds, or the message itself if
+/// there is only one. Empty if there are none.
 pub fn status(diagnostics: &[Diagnostic]) -> String {
-    let told = groups(
+    let named = groups(
         diagnostics
             .iter()
             .filter(|finding| finding.severity > Severity::Info),
     );
-    let what = match &told[..] {
+    let what = match &named[..] {
         [] => return String::new(),
         [only] if only.count() == 1 || !only.first.cause.is_empty() => {
             let text = if only.first.cause.is_empty() {
@@ -135,8 +136,8 @@ pub fn status(diagnostics: &[Diagnostic]) -> String {
             text.lines().next().unwrap_or_default().to_owned()
         }
         _ => {
-            let titles: Vec<String> = told.iter().take(MOST_NAMED).map(Group::title).collect();
-            titles.join(", ") + if told.len() > MOST_NAMED { ", …" } else { "" }
+            let titles: Vec<String> = named.iter().take(MAX_NAMED).map(Group::title).collect();
+            titles.join(", ") + if named.len() > MAX_NAMED { ", …" } else { "" }
         }
     };
     format!("{}: {what}", count(diagnostics))
@@ -185,16 +186,16 @@ mod tests {
             ALL.iter()
                 .all(|code| groups.iter().any(|group| group.code() == code.id))
         );
-        let told: Vec<(String, u32)> = groups
+        let shown: Vec<(String, u32)> = groups
             .iter()
             .map(|group| (group.title(), group.first.place.line))
             .collect();
-        let told: Vec<(&str, u32)> = told
+        let shown: Vec<(&str, u32)> = shown
             .iter()
             .map(|(title, line)| (title.as_str(), *line))
             .collect();
         assert_eq!(
-            told,
+            shown,
             [
                 ("test-package ×2", 3),
                 ("test-package", 4),
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_tells_how_many_there_are_and_never_one_of_several() {
+    fn a_status_counts_and_quotes_only_a_single_message() {
         let all = many();
         assert_eq!(
             status(&all),

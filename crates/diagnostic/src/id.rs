@@ -1,8 +1,7 @@
-//! Identifiers of codes that are read from files.
+//! Deserialisation of the identifiers of codes.
 //!
-//! There are few of them, and most are those of this program. Each is kept once for as long as the
-//! process runs, so that a finding that was read is like one that was made, and this module need
-//! not know who reports what.
+//! An identifier is a `&'static str`. Interning each distinct one for the life of the process lets
+//! a finding read from a file equal one created here, without this crate knowing who reports what.
 
 use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -13,22 +12,22 @@ use serde::{Deserialize, Deserializer};
 /// [`super::Code::id`].
 pub type Id = &'static str;
 
-/// How many different identifiers are read in one process …
-const MOST: usize = 4096;
-/// … and how many bytes each may have.
-const LONGEST: usize = 128;
+/// Maximum number of distinct identifiers interned by a process: the memory is never freed.
+const MAX_IDS: usize = 4096;
+/// Maximum length of an identifier.
+const MAX_ID_BYTES: usize = 128;
 
 static KNOWN: LazyLock<Mutex<HashSet<Id>>> = LazyLock::new(Mutex::default);
 
-/// Reads an identifier.
+/// Reads an identifier, and interns it if it is new.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Id, D::Error> {
     let read = String::deserialize(from)?;
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(id) = known.get(read.as_str()) {
         return Ok(id);
     }
-    if read.len() > LONGEST || known.len() >= MOST {
-        return Err(D::Error::custom("this is no code of a diagnostic"));
+    if read.len() > MAX_ID_BYTES || known.len() >= MAX_IDS {
+        return Err(D::Error::custom("not the code of a diagnostic"));
     }
     let id: Id = read.leak();
     known.insert(id);
@@ -55,7 +54,7 @@ mod tests {
             ..Place::file("/a.urdf")
         };
         for diagnostic in [
-            Diagnostic::new(&UNLISTED, place, "something is wrong").help("mend it"),
+            Diagnostic::new(&UNLISTED, place, "something is wrong").help("correct it"),
             Diagnostic::new(&UNLISTED, Place::default(), "é"),
         ] {
             let text = serde_json::to_string(&diagnostic).unwrap();
@@ -65,13 +64,13 @@ mod tests {
                 (&read, serde_json::to_string(&read).unwrap()),
                 (&diagnostic, text)
             );
-            // Kept once.
+            // Interned once.
             assert!(std::ptr::eq(read.code, again.code));
         }
     }
 
     #[test]
-    fn what_is_no_code_is_refused() {
+    fn an_overlong_code_is_refused() {
         let text =
             |code: &str| format!(r#"{{"severity": "error", "code": "{code}", "message": ""}}"#);
         assert_eq!(
@@ -83,6 +82,6 @@ mod tests {
         let error = serde_json::from_str::<Diagnostic>(&text(&"x".repeat(1000)))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("no code of a diagnostic"), "{error}");
+        assert!(error.contains("not the code of a diagnostic"), "{error}");
     }
 }

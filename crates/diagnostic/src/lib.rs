@@ -1,8 +1,7 @@
-//! What the program tells people about their input: a severity, a stable code, a message, the
-//! place, and the remedy.
+//! Diagnostics: severity, stable code, message, place in the input, and remedy.
 //!
-//! Every module reports through [`Diagnostic`]; none prints. This module knows no file format and
-//! no module that reports.
+//! Every crate reports through [`Diagnostic`]; none prints. This crate knows no file format and no
+//! crate that reports.
 
 mod code;
 mod collector;
@@ -31,13 +30,13 @@ pub use suggest::{Suggestions, did_you_mean, nearest};
 
 use serde::{Deserialize, Serialize};
 
-/// How bad a finding is. `Error` means that something of the input did not reach the output.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; nothing is lost.
+    /// Information; nothing is lost.
     Info,
-    /// The output stands on an assumption, a repair or a default that the person should know of.
+    /// The output relies on an assumption, a repair or a default that the user should know about.
     Warning,
     /// A part of the input is missing from the output, or nothing could be written.
     Error,
@@ -53,11 +52,11 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Where in the input a finding belongs: a file, a position in it, an element.
+/// Location of a finding in the input: a file, a position in it, an element.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Place {
-    /// The file, if the text came from one.
+    /// File that the text came from, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<Arc<Path>>,
     /// 1-based line, 0 if unknown.
@@ -66,12 +65,10 @@ pub struct Place {
     /// 1-based column in characters, 0 if unknown.
     #[serde(skip_serializing_if = "is_zero")]
     pub column: u32,
-    /// The element in a person's words: `link "base"`, `joint "hip" / limit`. Empty if there is
-    /// none.
+    /// Element in the user's terms: `link "base"`, `joint "hip" / limit`. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub element: String,
-    /// Whether line and column are those of the text that xacro made of the file, not those of the
-    /// file.
+    /// Whether line and column refer to the text that xacro generated, not to the file itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub expanded: bool,
 }
@@ -82,7 +79,7 @@ fn is_zero(n: &u32) -> bool {
 }
 
 impl Place {
-    /// A whole file.
+    /// Returns the place that stands for a whole file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self {
             file: Some(path.into().into()),
@@ -110,34 +107,33 @@ impl fmt::Display for Place {
     }
 }
 
-/// One finding. It is written to JSON and read from there as it is in `report.json`.
+/// A finding. Its JSON form is that of `report.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// The stable code, [`Code::id`].
+    /// Stable code, [`Code::id`].
     #[serde(deserialize_with = "id::deserialize")]
     pub code: id::Id,
-    /// What is wrong, naming the thing.
+    /// What is wrong, naming the element concerned.
     pub message: String,
-    /// Where.
+    /// Location in the input.
     #[serde(rename = "where", default)]
     pub place: Place,
-    /// What to do about it.
+    /// Remedy; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub help: String,
-    /// What is behind it, if others of its code have the same reason: `the package "arm" was not
-    /// found`. Findings of one code and cause are told as one ([`groups`]). Empty: the code says it
-    /// all.
+    /// Common cause of several findings of this code: `the package "arm" was not found`. Findings
+    /// of one code and cause are shown as one [group](groups). Empty if the code says enough.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cause: String,
-    /// What it is about, where that is not the element at its place: a file that is missing.
+    /// Subject, if it is not the element at its place: for instance a missing file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
 }
 
 impl Diagnostic {
-    /// A finding of the kind `code` at `place`.
+    /// Creates a finding of the kind `code` at `place`.
     pub fn new(code: &'static Code, place: Place, message: impl Into<String>) -> Self {
         let (help, cause, about) = <(String, String, String)>::default();
         Self {
@@ -151,22 +147,22 @@ impl Diagnostic {
         }
     }
 
-    /// The same with a remedy.
+    /// Adds a remedy.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
         self
     }
 
-    /// The same with what is behind it, and what it is about; either may be empty.
+    /// Adds the cause and the subject; either may be empty.
     #[must_use]
     pub fn because(mut self, cause: impl Into<String>, about: impl Into<String>) -> Self {
         (self.cause, self.about) = (cause.into(), about.into());
         self
     }
 
-    /// Returns what is wrong and what to do about it as one sentence, without place and code: the
-    /// answer to a caller who knows what it is about.
+    /// Returns the message and the remedy as one sentence, without place and code, for callers that
+    /// know the subject.
     pub fn to_sentence(&self) -> String {
         match self.help.as_str() {
             "" => self.message.clone(),
@@ -174,7 +170,7 @@ impl Diagnostic {
         }
     }
 
-    /// What it is about, in few words: a file, a link, else its place.
+    /// Returns the subject in a few words: a file, a link, otherwise the place.
     pub fn subject(&self) -> Cow<'_, str> {
         if !self.about.is_empty() {
             return Cow::Borrowed(&self.about);

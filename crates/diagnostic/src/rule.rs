@@ -1,41 +1,41 @@
-//! The rules of a specification: what a checker reports, why, and an example of each.
+//! Rules of a specification: what a checker reports, why, and an example of each.
 
 use std::fmt::{self, Write as _};
 
 use super::Code;
 
-/// The parts of an example by their names, `None` for one that is left out.
+/// The parts of an example by name; `None` for a part that is left out.
 ///
-/// The names are those of files, or places in one file; the list of rules says which.
+/// Names are file names, or places in one file, depending on the list of rules.
 pub type Example = Vec<(&'static str, Option<&'static str>)>;
 
-/// A demand of a specification, and the function of type `C` that checks it.
+/// A requirement of a specification, and the function of type `C` that checks it.
 ///
 /// A rule reports one code, whose [`meaning`](Code::meaning) is what is wrong where the rule is
 /// broken, and whose [`outcome`](Code::outcome) is what follows from that. Declare rules with
 /// [`rule!`](super::rule) and list them with [`rules!`](super::rules).
 #[derive(Debug)]
 pub struct Rule<C> {
-    /// The code that it reports.
+    /// Code that the rule reports.
     pub code: Code,
-    /// The sentence of the specification.
+    /// Requirement, in the words of the specification.
     pub demand: &'static str,
-    /// The section of the specification, and its anchor (`#joints`).
+    /// Title of the section of the specification, and its anchor (`#joints`).
     pub section: (&'static str, &'static str),
     /// Returns an example that breaks the rule.
     pub breaks: fn() -> Example,
     /// Returns the same example, corrected.
     pub keeps: fn() -> Example,
-    /// When the rule is checked.
+    /// Position of the rule in the order of checks.
     pub turn: Turn,
-    /// The function that checks it.
+    /// Function that checks the rule.
     pub check: C,
 }
 
-/// When a rule is checked.
+/// Position of a rule in the order of checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// In the order of the list. Where the rule is broken, no other is checked.
+    /// In the order of the list. If the rule is broken, no later rule is checked.
     Gate,
     /// In the order of the list.
     Usual,
@@ -55,14 +55,14 @@ pub fn run_rules<C>(rules: &[&'static Rule<C>], mut check: impl FnMut(&'static R
     }
 }
 
-/// Declares the rule of a module as the constant `RULE`, by the name `diagnostic::rule!`. The
-/// function that checks it is the module's `check`.
+/// Declares the rule of a module as the constant `RULE` (exported as `diagnostic::rule!`). The
+/// module's function `check` checks it.
 ///
 /// The parent module provides what all rules have in common:
-/// - `Rule`, the type of the rules,
-/// - `id`, a `const fn` from the path of a module to the [`ModuleId`] of its rule,
-/// - the macro `example!`, which makes an [`Example`] from `"breaks"` or `"keeps"` and from the
-///   value of the field of this name, where a rule gives one.
+/// - `id`, a `const fn` that returns the [`ModuleId`] of the rule in the module with the given
+///   path,
+/// - the macro `example!`, which builds an [`Example`] from `"breaks"` or `"keeps"` and the value
+///   of the field of that name, if the rule gives one.
 ///
 /// ```
 /// use urdf_usd_diagnostic::{self as diagnostic, IdForm, ModuleId};
@@ -138,8 +138,8 @@ macro_rules! diagnostic_rule {
     };
 }
 
-/// Declares the modules of rules, by the name `diagnostic::rules!`, and lists their rules as `ALL`
-/// and the rules' codes as `CODES`, in the order given.
+/// Declares the modules of rules (exported as `diagnostic::rules!`), and lists the rules as `ALL`
+/// and their codes as `CODES`, in the order given.
 #[macro_export]
 macro_rules! diagnostic_rules {
     ($($name:ident,)*) => {
@@ -148,7 +148,7 @@ macro_rules! diagnostic_rules {
         /// All rules, in the order of the specification.
         pub const ALL: &[&Rule] = &[$(&$name::RULE),*];
 
-        /// Their codes.
+        /// The codes of all rules.
         pub const CODES: &[&$crate::Code] = &[$(&$name::RULE.code),*];
     };
 }
@@ -163,7 +163,7 @@ pub struct ModuleId {
     length: usize,
 }
 
-/// What an id takes from the name of a module.
+/// The part of a module's name that becomes an id.
 #[derive(Clone, Copy, Debug)]
 pub enum IdForm {
     /// The name in kebab-case: `dof-count` of `dof_count`.
@@ -173,7 +173,7 @@ pub enum IdForm {
 }
 
 impl ModuleId {
-    /// Returns the id that begins with `prefix` and goes on with the name of the module at `path`.
+    /// Returns the id made of `prefix` and the name of the module at `path`.
     pub const fn new(prefix: &str, path: &str, form: IdForm) -> Self {
         let mut id = Self {
             text: [0; MAX_ID_BYTES],
@@ -218,7 +218,7 @@ impl ModuleId {
     }
 }
 
-/// Returns the name of the module at `path`, without those of the modules that contain it.
+/// Returns the last segment of the module path `path`.
 const fn last_segment(path: &str) -> &[u8] {
     let mut segment = path.as_bytes();
     let mut rest = segment;
@@ -231,7 +231,7 @@ const fn last_segment(path: &str) -> &[u8] {
     segment
 }
 
-/// The rule in Markdown.
+/// Formats the rule as Markdown.
 impl<C> fmt::Display for Rule<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Code {

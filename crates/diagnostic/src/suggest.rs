@@ -1,15 +1,15 @@
-//! Names like the one that is missing: what somebody probably meant.
+//! Did-you-mean suggestions.
 
 use std::fmt::{Display, Write};
 
-/// How many names are worth showing.
+/// Maximum number of suggestions.
 const MAX_NAMES: usize = 3;
-/// How often [`Suggestions`] looks through all names.
+/// Maximum number of searches that one [`Suggestions`] performs.
 const MAX_SEARCHES: usize = 20;
-/// How many characters of a name are compared.
+/// Maximum number of characters of a name that are compared.
 const MAX_LENGTH: usize = 256;
 
-/// The names that `wanted` was probably meant to be, the likeliest first.
+/// Returns the `names` most similar to `wanted`, best first.
 pub fn nearest(
     wanted: &str,
     names: impl IntoIterator<Item = impl Into<String> + AsRef<str>>,
@@ -23,7 +23,7 @@ pub fn nearest(
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// `did you mean "arm" or "arm_link"?`; `None` without a name.
+/// Returns `did you mean "arm" or "arm_link"?`, or `None` without a name.
 pub fn did_you_mean(names: impl IntoIterator<Item = impl Display>) -> Option<String> {
     let mut question = String::new();
     for name in names {
@@ -40,16 +40,16 @@ pub fn did_you_mean(names: impl IntoIterator<Item = impl Display>) -> Option<Str
     (!question.is_empty()).then(|| question + "?")
 }
 
-/// What [`nearest`] finds, a limited number of times: among the names of a large robot it takes
-/// long.
+/// Calls [`nearest`] a limited number of times: in a large robot every search compares thousands of
+/// names.
 #[derive(Clone, Debug, Default)]
 pub struct Suggestions {
     searches: usize,
 }
 
 impl Suggestions {
-    /// The names that `wanted` was probably meant to be, the likeliest first; none after so many
-    /// searches.
+    /// Returns the `names` most similar to `wanted`, best first; none once [`MAX_SEARCHES`] is
+    /// reached.
     pub fn nearest(
         &mut self,
         wanted: &str,
@@ -63,8 +63,8 @@ impl Suggestions {
     }
 }
 
-/// How far apart two names are: case only, then ending only (of a file's name), then a few letters;
-/// `None` if they have little in common.
+/// Returns how far two names differ: 0 apart from case, 1 apart from the file extension, otherwise
+/// 1 plus the Levenshtein distance; `None` if they have little in common.
 fn distance(wanted: &str, name: &str) -> Option<usize> {
     let (a, b) = (wanted.to_lowercase(), name.to_lowercase());
     if a == b {
@@ -73,17 +73,17 @@ fn distance(wanted: &str, name: &str) -> Option<usize> {
     if stem(&a) == stem(&b) {
         return Some(1);
     }
-    let bearable = (a.chars().count() / 4).min(3);
-    // Names of very different length are not alike; no need to compare letters.
-    if a.len().abs_diff(b.len()) > 4 * bearable {
+    let max_edits = (a.chars().count() / 4).min(3);
+    // Names of very different length are not alike: skip the comparison, whose cost is quadratic.
+    if a.len().abs_diff(b.len()) > 4 * max_edits {
         return None;
     }
     let beginning = |name: &str| name.chars().take(MAX_LENGTH).collect::<String>();
     let edits = strsim::levenshtein(&beginning(&a), &beginning(&b));
-    (edits <= bearable).then_some(1 + edits)
+    (edits <= max_edits).then_some(1 + edits)
 }
 
-/// A name without what follows its last dot.
+/// Returns `name` up to its last dot.
 fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn likely_names_come_first_and_strangers_not_at_all() {
+    fn similar_names_come_first_and_others_are_left_out() {
         let names = [
             "forearm.stl",
             "base_lnk.stl",

@@ -297,8 +297,8 @@ impl<'a> Forms<'a> {
         store: &Store,
         limit: &TimeLimit,
     ) -> Result<(Binary, Vec<StoredForm>), CacheEvicted> {
-        let key = store.keeps().then(|| self.key(compression)).flatten();
-        if let Some(known) = key.and_then(|key| store.take(&key).and_then(Binary::decode)) {
+        let key = store.is_enabled().then(|| self.key(compression)).flatten();
+        if let Some(known) = key.and_then(|key| store.load(&key).and_then(Binary::decode)) {
             return Ok(known);
         }
         let in_time =
@@ -323,7 +323,7 @@ impl<'a> Forms<'a> {
             }
         };
         let stored: Vec<StoredForm> = forms.into_iter().map(store_form).collect();
-        if let Some(key) = key.filter(|_| limit.ended().is_none()) {
+        if let Some(key) = key.filter(|_| limit.interruption().is_none()) {
             store.put_content(&key, &binary.encode(&stored));
         }
         Ok((binary, stored))
@@ -331,7 +331,7 @@ impl<'a> Forms<'a> {
 
     /// What decides the buffer of all forms. `None` if some mesh has no digest.
     fn key(&self, compression: Compression) -> Option<store::Key> {
-        let mut key = store::Key::of("surfaces").and(format!("{compression:?}").as_bytes());
+        let mut key = store::Key::builder("surfaces").and(format!("{compression:?}").as_bytes());
         for form in &self.list {
             key = match form.mesh {
                 Some(mesh) if mesh.digest == [0; 32] => return None,

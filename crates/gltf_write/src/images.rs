@@ -221,8 +221,10 @@ impl<'a> Picture<'a> {
         if let Self::Plain(texture) = *self {
             return Some(texture.clone());
         }
-        let key = Key::of("packed image 2").and(self.key().as_bytes()).key();
-        let png = store.take(&key).or_else(|| {
+        let key = Key::builder("packed image 2")
+            .and(self.key().as_bytes())
+            .key();
+        let png = store.load(&key).or_else(|| {
             let png = Bytes::from(self.together()?);
             store.put(&key, || png.clone());
             Some(png)
@@ -353,10 +355,10 @@ pub fn fitted(texture: &Texture, store: &Store) -> Bytes {
     let Some(size) = fitting_size(texture) else {
         return as_is(texture);
     };
-    let key = Key::of("fitted image 2")
+    let key = Key::builder("fitted image 2")
         .and(texture.sha256.as_bytes())
         .key();
-    let known = store.take(&key);
+    let known = store.load(&key);
     known
         .or_else(|| {
             let made = Bytes::from(scaled(texture, size)?);

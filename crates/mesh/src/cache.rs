@@ -36,13 +36,13 @@ pub fn load(
     let key_for = |content: [u8; 32]| {
         let name = file_name(&located.path);
         // The number changes with what reading makes of a file.
-        Key::of("mesh 3")
+        Key::builder("mesh 3")
             .and(name.as_bytes())
             .and(format!("{options:?}").as_bytes())
             .and(&content)
             .key()
     };
-    let known = if store.keeps() {
+    let known = if store.is_enabled() {
         Some(content(located, files, store)?)
     } else {
         None
@@ -93,7 +93,7 @@ fn content(located: &Located, files: &Files, store: &Store) -> Result<[u8; 32], 
     let key = located
         .stamp
         .as_ref()
-        .map(|stamp| Key::of("content").and(stamp.as_bytes()).key());
+        .map(|stamp| Key::builder("content").and(stamp.as_bytes()).key());
     if let Some(known) = key.and_then(|key| store.get(&key, |bytes| bytes.try_into().ok())) {
         return Ok(known);
     }
@@ -243,7 +243,8 @@ fn decode_hull(bytes: &[u8], store: &Store) -> Option<Hull> {
 }
 
 fn key_of(kind: &str, mesh: &LazyMesh, store: &Store) -> Option<Key> {
-    (store.keeps() && mesh.digest != [0; 32]).then(|| Key::of(kind).and(&mesh.digest).key())
+    (store.is_enabled() && mesh.digest != [0; 32])
+        .then(|| Key::builder(kind).and(&mesh.digest).key())
 }
 
 /// See [`Mesh::digest`].
@@ -407,7 +408,7 @@ fn entry(meshes: &[&Mesh], more: impl Serialize, blobs: Vec<Bytes>) -> Content {
 
 /// The key of the arrays of a mesh with this digest.
 fn key_of_arrays(digest: &[u8; 32]) -> Key {
-    Key::of("arrays").and(digest).key()
+    Key::builder("arrays").and(digest).key()
 }
 
 /// Keeps the arrays of a mesh.
@@ -423,11 +424,11 @@ pub fn spilled(mesh: LazyMesh, store: &Store) -> LazyMesh {
         return mesh;
     };
     let arrays = arrays(in_memory);
-    if !store.is_to_spill(arrays.iter().map(|array| array.len()).sum()) {
+    if !store.must_spill(arrays.iter().map(|array| array.len()).sum()) {
         return mesh;
     }
     let (outline, shape) = (*mesh.outline(), Shape::of(in_memory, &mesh.parts));
-    let load: Box<LoadArrays> = if let Some(later) = store.later(&key_of_arrays(&mesh.digest)) {
+    let load: Box<LoadArrays> = if let Some(later) = store.loader(&key_of_arrays(&mesh.digest)) {
         Box::new(move || {
             later()
                 .and_then(|bytes| shape.arrays_in(bytes))
@@ -474,7 +475,7 @@ impl<'a> Reader<'a> {
     ) -> Option<Vec<LazyMesh>> {
         let mesh = |(shape, (bounds, has_translucent_corners)): (Shape, KeptOutline)| {
             let digest: [u8; 32] = self.take(32)?.try_into().ok()?;
-            let arrays = store.later(&key_of_arrays(&digest))?;
+            let arrays = store.loader(&key_of_arrays(&digest))?;
             let parts = parts(&shape, materials.len())?;
             let outline = Outline {
                 triangles: shape.triangles,
@@ -898,7 +899,7 @@ mod tests {
         // Proof that the second came from the store: it says what the store says.
         let store = Store::in_memory(1 << 20);
         let content = Sha256::digest(OBJ);
-        let key = Key::of("mesh 3")
+        let key = Key::builder("mesh 3")
             .and(b"a.obj")
             .and(format!("{:?}", Options::default()).as_bytes())
             .and(&content)
@@ -1012,7 +1013,7 @@ mod tests {
                 (Some(CacheEvicted), Some(CacheEvicted))
             );
             assert_ne!(mesh, fresh.0, "what can't be loaded compares unequal");
-            assert_eq!(loaded(folder.path(), "a.obj", &store.anew()), fresh);
+            assert_eq!(loaded(folder.path(), "a.obj", &store.write_only()), fresh);
             assert_eq!(fs::read(arrays).unwrap(), whole);
         }
         fs::remove_file(arrays).unwrap();
@@ -1034,7 +1035,7 @@ mod tests {
             Store::in_memory(1 << 20),
             Store::on_disk(&folder.path().join("cache"), 1 << 20),
         ] {
-            let mesh = || loaded(folder.path(), "a.obj", &store.anew()).0;
+            let mesh = || loaded(folder.path(), "a.obj", &store.write_only()).0;
             let spilling = |limit| store.clone().spilling(Spill::new(folder.path(), limit));
             let there = mesh();
             let arrays = there.arrays().unwrap();
@@ -1051,7 +1052,11 @@ mod tests {
                 );
             }
             // A job that starts over without the cache keeps all in memory.
-            assert!(spilled(mesh(), &spilling(0).anew()).in_memory().is_some());
+            assert!(
+                spilled(mesh(), &spilling(0).write_only())
+                    .in_memory()
+                    .is_some()
+            );
         }
     }
 

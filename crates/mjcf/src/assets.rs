@@ -1,5 +1,5 @@
-//! Meshes, images and materials: a mesh of MuJoCo has one material, so a mesh with several looks
-//! becomes several.
+//! Converts meshes, images and materials. A mesh of MuJoCo has a single material, so a mesh with
+//! several materials is split.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
@@ -19,31 +19,31 @@ use urdf_usd_robot::{
 };
 use urdf_usd_text::xml::{Attributes, Document, number, numbers};
 
-/// The most bytes of a file's name without its ending.
-const MAX_STEM: usize = 100;
-/// The least surface of a mesh in square metres: MuJoCo takes less for nothing (mjMINVAL).
+/// Maximum length of a file's name without its extension, in bytes.
+const MAX_STEM_BYTES: usize = 100;
+/// Minimum surface area of a mesh, in square metres: MuJoCo treats smaller ones as zero (mjMINVAL).
 const MIN_AREA: f64 = 1e-14;
-/// MuJoCo's least number of vertices.
+/// Minimum number of vertices of a mesh in MuJoCo.
 const MIN_POINTS: usize = 4;
 
-/// A geometry of a shape: a mesh, or (without one) the solid that the shape is.
+/// A geometry of a shape: a mesh, or without one, the shape itself.
 #[derive(Clone, Debug)]
 pub(super) struct Geom {
     pub mesh: Option<String>,
     pub material: Option<String>,
 }
 
-/// A mesh of MuJoCo: its name, its file and its scale.
+/// A mesh of MuJoCo: its name, file and scale.
 struct MeshAsset {
     name: String,
     file: String,
     scale: Vector3<f64>,
 }
 
-/// What identifies a mesh file: the mesh, and which part of it (`None`: its hull).
+/// Identity of a mesh file: the mesh, and the index of its part (`None` for its hull).
 type FileKey = (*const LazyMesh, Option<usize>);
 
-/// The geometries of a link: of each visual, of each collision.
+/// The geometries of a link, by visual and by collision.
 #[derive(Clone, Debug, Default)]
 struct LinkGeoms {
     visuals: Vec<Vec<Geom>>,
@@ -51,18 +51,18 @@ struct LinkGeoms {
 }
 
 pub(super) struct Assets {
-    /// The files by name.
+    /// Files by name.
     pub files: BTreeMap<String, Vec<u8>>,
     meshes: Vec<MeshAsset>,
-    /// The attributes of the textures and materials, in their order.
+    /// Attributes of the textures and materials, in order.
     textures: Vec<Attributes>,
     materials: Vec<Attributes>,
     geoms: ArenaMap<Link, LinkGeoms>,
 }
 
 impl Assets {
-    pub fn of(robot: &Robot, findings: &mut Collector) -> Result<Self, CacheEvicted> {
-        let mut maker = Maker {
+    pub fn new(robot: &Robot, findings: &mut Collector) -> Result<Self, CacheEvicted> {
+        let mut builder = Builder {
             robot,
             findings,
             assets: Self {
@@ -81,33 +81,33 @@ impl Assets {
             known_textures: HashMap::new(),
         };
         for (id, link) in robot.links().iter() {
-            let visuals = link.visuals.iter().map(|shape| maker.visual(shape));
+            let visuals = link.visuals.iter().map(|shape| builder.visual(shape));
             let visuals = visuals.collect::<Result<_, _>>()?;
             let collisions = link
                 .collisions
                 .iter()
-                .map(|shape| maker.collision(shape, link.name()));
+                .map(|shape| builder.collision(shape, link.name()));
             let collisions = collisions.collect::<Result<_, _>>()?;
-            maker.assets.geoms[id] = LinkGeoms {
+            builder.assets.geoms[id] = LinkGeoms {
                 visuals,
                 collisions,
             };
         }
-        Ok(maker.assets)
+        Ok(builder.assets)
     }
 
-    /// The geometries of a link's visual or collision.
+    /// Returns the geometries of a link's visual or collision.
     pub fn geoms(&self, link: LinkId, is_visual: bool, index: usize) -> &[Geom] {
-        let of_link = &self.geoms[link];
+        let geoms = &self.geoms[link];
         let shapes = if is_visual {
-            &of_link.visuals
+            &geoms.visuals
         } else {
-            &of_link.collisions
+            &geoms.collisions
         };
         shapes.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// Writes the definitions.
+    /// Writes the asset definitions.
     pub fn define(&self, to: &mut Document) {
         to.open("asset", Vec::new());
         for texture in &self.textures {
@@ -121,7 +121,7 @@ impl Assets {
             if *scale != Vector3::repeat(1.0) {
                 mesh.push(("scale", numbers(scale.iter().copied())));
             }
-            // Masses are given: nothing needs a volume, which an open mesh doesn't have.
+            // Masses are explicit: no volume is needed, and open meshes have none.
             mesh.push(("inertia", "shell".to_owned()));
             to.leaf("mesh", mesh);
         }
@@ -129,7 +129,7 @@ impl Assets {
     }
 }
 
-struct Maker<'a, 'f> {
+struct Builder<'a, 'f> {
     robot: &'a Robot,
     findings: &'f mut Collector,
     assets: Assets,
@@ -139,14 +139,14 @@ struct Maker<'a, 'f> {
     known_meshes: HashMap<(String, [u64; 3]), String>,
     material_names: UniqueNames,
     known_materials: Vec<(Material, String)>,
-    /// By the hash of what is in them; `None`: it can't be written.
+    /// By the hash of the image; `None` if it can't be written.
     known_textures: HashMap<String, Option<String>>,
 }
 
-impl<'a> Maker<'a, '_> {
-    /// The geometries of a visual: the solid, or one mesh for each look.
+impl<'a> Builder<'a, '_> {
+    /// Returns the geometries of a visual: the primitive shape, or one mesh for each material.
     fn visual(&mut self, shape: &'a Shape) -> Result<Vec<Geom>, CacheEvicted> {
-        if !self.can_be(shape, "visual") {
+        if !self.is_valid(shape, "visual") {
             return Ok(Vec::new());
         }
         let robot = self.robot;
@@ -171,9 +171,9 @@ impl<'a> Maker<'a, '_> {
             let key = (Arc::as_ptr(&source.mesh), Some(number));
             let piece = piece(&loaded, *look);
             if area(&piece, scale) < MIN_AREA {
-                // A part without a surface shows nothing, where others do.
+                // A part without a surface shows nothing; reported only if nothing else remains.
                 if looks.len() == 1 {
-                    self.left_out(shape, "a visual has a mesh without a surface");
+                    self.report_omission(shape, "a visual has a mesh without a surface");
                 }
                 continue;
             }
@@ -209,9 +209,9 @@ impl<'a> Maker<'a, '_> {
         Ok(geoms)
     }
 
-    /// The geometries of a collision: the solid, or the convex hull of its mesh.
+    /// Returns the geometries of a collision: the primitive shape, or the convex hull of its mesh.
     fn collision(&mut self, shape: &'a Shape, link: &str) -> Result<Vec<Geom>, CacheEvicted> {
-        if !self.can_be(shape, "collision") {
+        if !self.is_valid(shape, "collision") {
             return Ok(Vec::new());
         }
         let Geometry::Mesh { mesh, scale } = shape.geometry else {
@@ -222,12 +222,11 @@ impl<'a> Maker<'a, '_> {
         };
         let source = &self.robot.meshes()[mesh];
         let Some(hull) = &source.hull else {
-            self.left_out(shape, "a collision has a mesh without a convex hull");
+            self.report_omission(shape, "a collision has a mesh without a convex hull");
             return Ok(Vec::new());
         };
-        let message = format!("link \"{link}\" collides by the convex hull of its mesh");
-        let help =
-            "use boxes, cylinders and spheres where the hull is too coarse, or several meshes";
+        let message = format!("link \"{link}\" collides as the convex hull of its mesh");
+        let help = "if the hull is too coarse, use primitive shapes or several meshes";
         self.findings
             .report(&codes::HULL, &shape.place, message, help);
         let key = (Arc::as_ptr(hull), None);
@@ -241,29 +240,29 @@ impl<'a> Maker<'a, '_> {
         }])
     }
 
-    fn can_be(&mut self, shape: &Shape, what: &str) -> bool {
+    fn is_valid(&mut self, shape: &Shape, what: &str) -> bool {
         if matches!(shape.geometry, Geometry::Missing { .. }) {
-            self.left_out(shape, &format!("a {what} has a mesh that was not read"));
+            self.report_omission(shape, &format!("a {what} has a mesh that was not read"));
             return false;
         }
         if !has_extent(&shape.geometry) {
-            self.left_out(shape, &format!("a {what} has no extent"));
+            self.report_omission(shape, &format!("a {what} has no extent"));
             return false;
         }
         true
     }
 
-    fn left_out(&mut self, shape: &Shape, why: &str) {
-        let message = format!("{why}; the MJCF does without it");
+    fn report_omission(&mut self, shape: &Shape, why: &str) {
+        let message = format!("{why}; it is left out of the MJCF");
         self.findings.report(
             &codes::SHAPE,
             &shape.place,
             message,
-            "give it a form with a surface or volume",
+            "use a shape with a surface or volume",
         );
     }
 
-    /// The name of a file, which is made if it is not there yet.
+    /// Returns the name of a file, which is created if needed.
     fn file(
         &mut self,
         key: FileKey,
@@ -280,8 +279,7 @@ impl<'a> Maker<'a, '_> {
         Ok(file)
     }
 
-    /// The nearest to `name` that can be that of a file and is free, whatever the case of its
-    /// letters.
+    /// Returns a valid file name similar to `name` and unique regardless of case.
     fn stem(&mut self, name: &str, fallback: &str) -> String {
         let plain = |c: char| {
             if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
@@ -295,12 +293,12 @@ impl<'a> Maker<'a, '_> {
             .trim_start_matches('.')
             .chars()
             .map(plain)
-            .take(MAX_STEM)
+            .take(MAX_STEM_BYTES)
             .collect();
         self.stems.unique_or(&name.to_lowercase(), fallback)
     }
 
-    /// The name of a mesh of MuJoCo.
+    /// Returns the name of a mesh of MuJoCo, which is created if needed.
     fn mesh(&mut self, file: String, scale: Vector3<f64>) -> String {
         let key = (file.clone(), [scale.x, scale.y, scale.z].map(f64::to_bits));
         if let Some(known) = self.known_meshes.get(&key) {
@@ -319,7 +317,8 @@ impl<'a> Maker<'a, '_> {
         name
     }
 
-    /// The name of a material of MuJoCo. `corners`: the mean colour that corners multiply it by.
+    /// Returns the name of a material of MuJoCo, which is created if needed. `corners` is the mean
+    /// vertex colour, which multiplies the material's colour.
     fn material(
         &mut self,
         material: &Material,
@@ -342,12 +341,12 @@ impl<'a> Maker<'a, '_> {
         let name = self.material_names.unique_or(&material.name, "material");
         let mut attributes: Attributes = vec![("name", name.clone())];
         let mut lost: Vec<&str> = Vec::new();
-        lost.extend(corners.map(|_| "the colours of corners"));
+        lost.extend(corners.map(|_| "its vertex colours"));
         let texture = material
             .base_color_texture
             .clone()
             .and_then(|texture| self.texture(&texture, shape));
-        // With an image the colour is what stands in for it.
+        // The image includes the colour; without it, the mean colour replaces it.
         let rgba = if texture.is_some() {
             [1.0; 4]
         } else {
@@ -363,7 +362,7 @@ impl<'a> Maker<'a, '_> {
         match emission(&material) {
             Some(0.0) => {}
             Some(emission) => attributes.push(("emission", number(emission))),
-            None => lost.push("the light that it emits"),
+            None => lost.push("its emission"),
         }
         lost.extend((!material.maps.is_empty()).then_some("further images"));
         let placement = material.placement();
@@ -372,20 +371,17 @@ impl<'a> Maker<'a, '_> {
                 .is_moved()
                 .then_some("the transform of its texture coordinates"),
         );
-        lost.extend(
-            (placement.wrap != [Wrap::Repeat; 2])
-                .then_some("how its image goes on beyond its edges"),
-        );
+        lost.extend((placement.wrap != [Wrap::Repeat; 2]).then_some("the wrap mode of its image"));
         lost.extend(material.specular.map(|_| "its specular colour"));
         lost.extend((material.clearcoat > 0.0).then_some("its clear coat"));
-        lost.extend((material.ior != PLAIN_IOR).then_some("the index of refraction"));
+        lost.extend((material.ior != PLAIN_IOR).then_some("its index of refraction"));
         if !lost.is_empty() {
             let message = format!(
-                "material \"{}\" is in the MJCF without {}",
+                "the MJCF has material \"{}\" without {}",
                 material.name,
                 lost.join(", ")
             );
-            let help = "the OpenUSD and glTF assets have all of it";
+            let help = "use the OpenUSD or glTF asset, which has all of it";
             self.findings
                 .report(&codes::LOOKS, &shape.place, message, help);
         }
@@ -394,7 +390,7 @@ impl<'a> Maker<'a, '_> {
         name
     }
 
-    /// The name of a texture of MuJoCo, whose image is in a file of its own.
+    /// Returns the name of a texture of MuJoCo, whose image is a separate file.
     fn texture(&mut self, texture: &Arc<Texture>, shape: &Shape) -> Option<String> {
         if let Some(known) = self.known_textures.get(&texture.sha256) {
             return known.clone();
@@ -420,7 +416,7 @@ impl<'a> Maker<'a, '_> {
                     &codes::IMAGE,
                     &shape.place,
                     message,
-                    "give the image as a PNG",
+                    "convert the image to PNG",
                 );
                 None
             }
@@ -431,7 +427,7 @@ impl<'a> Maker<'a, '_> {
     }
 }
 
-/// The image as a PNG.
+/// Returns the image as PNG.
 fn png(texture: &Texture) -> Result<Vec<u8>, image::ImageError> {
     match texture.format {
         ImageFormat::Png => Ok(texture.bytes.to_vec()),
@@ -444,7 +440,7 @@ fn png(texture: &Texture) -> Result<Vec<u8>, image::ImageError> {
     }
 }
 
-/// The triangles of a mesh with one look, and the points that they have.
+/// Returns the triangles of a mesh with one material, and the points that they use.
 fn piece(mesh: &Mesh, look: Option<usize>) -> Mesh {
     let ranges = || {
         mesh.parts
@@ -477,15 +473,15 @@ fn piece(mesh: &Mesh, look: Option<usize>) -> Mesh {
     Mesh::new(arrays, vec![part], Vec::new())
 }
 
-/// The values of some triangles' corners.
-fn corners<T: Copy>(of: &Corners<T>, triangles: impl Iterator<Item = usize>) -> Corners<T> {
+/// Returns the corner values of some triangles, renumbered.
+fn corners<T: Copy>(source: &Corners<T>, triangles: impl Iterator<Item = usize>) -> Corners<T> {
     let mut renumbered: HashMap<u32, u32> = HashMap::new();
     let mut values = Vec::new();
     let indices = triangles
-        .filter_map(|index| of.indices.get(index))
+        .filter_map(|index| source.indices.get(index))
         .map(|corners| {
-            corners.map(
-                |corner| match (renumbered.get(&corner), of.values.get(corner as usize)) {
+            corners.map(|corner| {
+                match (renumbered.get(&corner), source.values.get(corner as usize)) {
                     (Some(&known), _) => known,
                     (None, Some(&value)) => {
                         values.push(value);
@@ -494,14 +490,15 @@ fn corners<T: Copy>(of: &Corners<T>, triangles: impl Iterator<Item = usize>) -> 
                         number
                     }
                     (None, None) => 0,
-                },
-            )
+                }
+            })
         });
     let indices = indices.collect();
     Corners { values, indices }
 }
 
-/// An OBJ with as many vertices as MuJoCo wants: the last is there again and again.
+/// Returns the OBJ with the minimum number of vertices that MuJoCo requires, by repeating the last
+/// one.
 fn padded(mut obj: String, piece: &Mesh) -> Vec<u8> {
     if let Some([x, y, z]) = piece.points.last() {
         (piece.points.len()..MIN_POINTS).for_each(|_| obj.push_str(&format!("v {x} {y} {z}\n")));
@@ -509,15 +506,15 @@ fn padded(mut obj: String, piece: &Mesh) -> Vec<u8> {
     obj.into_bytes()
 }
 
-/// The surface of a mesh, square metres.
+/// Returns the surface area of a mesh, in square metres.
 fn area(mesh: &Mesh, scale: Vector3<f64>) -> f64 {
     let point = |index: u32| {
         let point = mesh.points.get(index as usize).copied().unwrap_or_default();
         Vector3::from(point.map(f64::from)).component_mul(&scale)
     };
-    let of_triangle =
+    let triangle_area =
         |&[a, b, c]: &[u32; 3]| 0.5 * (point(b) - point(a)).cross(&(point(c) - point(a))).norm();
-    mesh.triangles.iter().map(of_triangle).sum()
+    mesh.triangles.iter().map(triangle_area).sum()
 }
 
 fn mean(colors: &Corners<[f32; 4]>) -> [f32; 4] {
@@ -536,15 +533,15 @@ fn mean(colors: &Corners<[f32; 4]>) -> [f32; 4] {
     sum.map(|part| part / count)
 }
 
-/// The colour of a material in sRGB, and its opacity: the shortest decimals that are read as the
-/// same.
+/// Returns the colour of a material in sRGB, and its opacity, as the shortest decimals that read
+/// back the same.
 fn srgb(material: &Material) -> [f64; 4] {
     let [red, green, blue, alpha] = match material
         .base_color_texture
         .as_ref()
         .and_then(|texture| mean_color(texture))
     {
-        // Its image could not be written.
+        // Its image could not be written: use the mean colour of the image.
         Some([red, green, blue, _]) => [red, green, blue, material.base_color[3]],
         None => material.base_color,
     };
@@ -567,7 +564,8 @@ fn shortest(value: f32) -> String {
     }))
 }
 
-/// The factor of the colour that comes to the light that a material emits; `None` if there is none.
+/// Returns the factor between the emission and the colour of a material; `None` if they are not
+/// proportional.
 fn emission(material: &Material) -> Option<f64> {
     if material.emissive == [0.0; 3] {
         return Some(0.0);

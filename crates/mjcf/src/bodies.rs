@@ -1,47 +1,47 @@
-//! The tree of bodies: where links are in it, their masses, joints, geometry and sites.
+//! Writes the tree of bodies, with masses, joints, geometry and sites.
 
 use nalgebra::{Unit, Vector3};
 
 use super::assets::Geom;
-use super::{Writer, codes, placed, quaternion};
+use super::{Writer, codes, push_pose, quaternion};
 use urdf_usd_robot::{
     ArenaMap, Base, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId, Mass, Pose, Robot,
     Role, Roles, Shape, kinematics,
 };
 use urdf_usd_text::xml::{Attributes, number, numbers};
 
-/// MuJoCo's largest position (mjMAXVAL): what stands for a limit that there is not, beside one that
-/// there is.
+/// MuJoCo's largest position (mjMAXVAL): substitute for the missing side of a one-sided limit.
 const UNLIMITED: f64 = 1e10;
-/// Of friction that rolls and that turns: MuJoCo's own.
-const OTHER_FRICTION: [f64; 2] = [0.005, 0.0001];
+/// Torsional and rolling friction: MuJoCo's defaults.
+const DEFAULT_FRICTION: [f64; 2] = [0.005, 0.0001];
 
-/// How a body moves in the one above it.
+/// Motion of a body relative to its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Motion {
-    /// Not at all.
-    Held,
-    /// In every way, in the world.
+    /// Fixed.
+    Fixed,
+    /// Free motion in the world.
     Free,
-    /// As a joint says.
+    /// By a joint.
     Joint(JointId),
 }
 
-/// What links are in MuJoCo.
+/// The bodies that links of the robot become.
 pub(super) struct Bodies {
-    /// The body that each link is or is rigid in, and its pose there. `None`: the world.
-    pub of: ArenaMap<Link, (Option<LinkId>, Pose)>,
+    /// The body of each link, which is its own or the one it is rigidly part of, and its pose
+    /// there. `None` is the world.
+    pub placement: ArenaMap<Link, (Option<LinkId>, Pose)>,
     /// Motion of each link that is a body.
     pub motion: ArenaMap<Link, Option<Motion>>,
-    /// Whether each link moves, and neither it nor what is fixed to it has a mass.
+    /// Whether each link moves without any mass rigidly attached.
     massless: ArenaMap<Link, bool>,
 }
 
 impl Bodies {
-    pub fn of(robot: &Robot, base: Base) -> Self {
+    pub fn new(robot: &Robot, base: Base) -> Self {
         let roles = Roles::new(robot, base);
         let mut bodies = Self {
-            of: ArenaMap::filled(robot.links(), (None, Pose::identity())),
+            placement: ArenaMap::filled(robot.links(), (None, Pose::identity())),
             motion: ArenaMap::filled(robot.links(), None),
             massless: ArenaMap::filled(robot.links(), false),
         };
@@ -49,49 +49,49 @@ impl Bodies {
             let parent = robot.tree().parent_joint(link);
             let above = parent.map(|id| {
                 let joint = &robot.joints()[id];
-                let (body, pose) = bodies.of[joint.parent()];
+                let (body, pose) = bodies.placement[joint.parent()];
                 (id, joint, body, pose * joint.origin)
             });
-            // A base that has another link's content leaves it to that link here: MuJoCo moves a
-            // body by what is fixed to it.
+            // For MuJoCo, the mass of fixed child links moves a body: a base whose content was
+            // moved to another link stays a body.
             let is_body = roles.of[link] == Role::Body
                 || roles.of[link] == Role::Frame && !robot.links()[link].is_empty();
             if !is_body {
-                bodies.of[link] =
+                bodies.placement[link] =
                     above.map_or((None, Pose::identity()), |(_, _, body, pose)| (body, pose));
                 continue;
             }
             let motion = match above {
-                None if base == Base::Fixed => Motion::Held,
+                None if base == Base::Fixed => Motion::Fixed,
                 None => Motion::Free,
                 Some((_, joint, ..)) if joint.kind() == JointKind::Fixed => {
-                    let is_let_go =
+                    let is_released =
                         base == Base::Floating && roles.of[joint.parent()] == Role::World;
-                    if is_let_go {
+                    if is_released {
                         Motion::Free
                     } else {
-                        Motion::Held
+                        Motion::Fixed
                     }
                 }
                 Some((_, joint, None, _)) if joint.kind() == JointKind::Floating => {
                     if base == Base::Fixed {
-                        Motion::Held
+                        Motion::Fixed
                     } else {
                         Motion::Free
                     }
                 }
                 Some((id, ..)) => Motion::Joint(id),
             };
-            bodies.of[link] = (Some(link), Pose::identity());
+            bodies.placement[link] = (Some(link), Pose::identity());
             bodies.motion[link] = Some(motion);
         }
-        // From the leaves: whether what is rigid in a body has a mass.
+        // From the leaves up: whether anything rigidly part of a body has a mass.
         let mut has_mass = ArenaMap::new(robot.links(), |_, link| {
             link.inertial.as_ref().and_then(Mass::of).is_some()
         });
         for &link in robot.tree().order().iter().rev() {
             match bodies.motion[link] {
-                Some(Motion::Held) | None => {
+                Some(Motion::Fixed) | None => {
                     if let Some(joint) = robot.tree().parent_joint(link) {
                         let parent = robot.joints()[joint].parent();
                         let carries_mass = has_mass[link];
@@ -104,14 +104,14 @@ impl Bodies {
         bodies
     }
 
-    /// The body that a link is or is rigid in.
+    /// Returns the body of a link, which is its own or the one it is rigidly part of.
     pub fn body(&self, link: LinkId) -> Option<LinkId> {
-        self.of[link].0
+        self.placement[link].0
     }
 }
 
 impl Writer<'_> {
-    /// The element of the world with all bodies in it.
+    /// Writes the world with all bodies.
     pub(super) fn world(&mut self) {
         let robot = self.robot;
         self.to.open("worldbody", Vec::new());
@@ -133,7 +133,7 @@ impl Writer<'_> {
                 None if robot.world_root() == Some(link) => self.shapes(link),
                 None => {
                     let name = self.names.links[link].clone();
-                    self.site(&name, &self.bodies.of[link].1.clone());
+                    self.site(&name, &self.bodies.placement[link].1.clone());
                 }
             }
             self.sensor_sites(link);
@@ -145,7 +145,7 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    /// The body that a link's body hangs on, or that the link is rigid in.
+    /// Returns the parent body of a link's body, or the body that the link is rigidly part of.
     fn above(&self, link: LinkId) -> Option<LinkId> {
         if self.bodies.motion[link].is_none() {
             return self.bodies.body(link);
@@ -154,17 +154,17 @@ impl Writer<'_> {
         self.bodies.body(self.robot.joints()[joint].parent())
     }
 
-    /// A site, whose name is free; gives it back.
+    /// Writes a site with a unique name, which is returned.
     pub(super) fn site(&mut self, name: &str, pose: &Pose) -> String {
         let name = self.names.sites.unique_or(name, "site");
         let mut site = vec![("name", name.clone())];
-        placed(&mut site, pose);
+        push_pose(&mut site, pose);
         site.push(("group", "4".to_owned()));
         self.to.leaf("site", site);
         name
     }
 
-    /// Begins a body.
+    /// Opens a body, and writes its joints, inertia and geometry.
     fn body(&mut self, link: LinkId, motion: Motion) {
         let robot = self.robot;
         let mut attributes = vec![("name", self.names.links[link].clone())];
@@ -173,14 +173,14 @@ impl Writer<'_> {
             .parent_joint(link)
             .map(|joint| &robot.joints()[joint])
         {
-            placed(
+            push_pose(
                 &mut attributes,
-                &(self.bodies.of[joint.parent()].1 * joint.origin),
+                &(self.bodies.placement[joint.parent()].1 * joint.origin),
             );
         }
         self.to.open("body", attributes);
         match motion {
-            Motion::Held => {}
+            Motion::Fixed => {}
             Motion::Free => {
                 let joint = robot
                     .tree()
@@ -199,17 +199,17 @@ impl Writer<'_> {
     }
 
     fn inertial(&mut self, link: LinkId) {
-        let of = &self.robot.links()[link];
-        let mass = of.inertial.as_ref().and_then(Mass::of);
+        let source = &self.robot.links()[link];
+        let mass = source.inertial.as_ref().and_then(Mass::of);
         let mass = if self.bodies.massless[link] {
-            let message = format!("link \"{}\" moves and has no mass", of.name());
+            let message = format!("link \"{}\" moves but has no mass", source.name());
             self.findings.report(
                 &codes::MASS,
-                &of.place,
+                &source.place,
                 message,
-                "give it the mass and inertia that it has",
+                "set its mass and inertia",
             );
-            let centre = of
+            let centre = source
                 .inertial
                 .as_ref()
                 .map_or_else(Vector3::zeros, |inertial| {
@@ -221,8 +221,11 @@ impl Writer<'_> {
         } else {
             return;
         };
-        if let Some(Inertial { place, .. }) = of.inertial.as_ref().filter(|_| mass.repaired) {
-            let message = format!("the inertia of link \"{}\" is that of no body", of.name());
+        if let Some(Inertial { place, .. }) = source.inertial.as_ref().filter(|_| mass.repaired) {
+            let message = format!(
+                "the inertia of link \"{}\" is not physically realisable",
+                source.name()
+            );
             self.findings
                 .report(&codes::INERTIA, place, message, "correct the tensor");
         }
@@ -231,11 +234,14 @@ impl Writer<'_> {
             attributes.push(("quat", quaternion(&mass.axes)));
         }
         attributes.push(("mass", number(mass.mass)));
-        attributes.push(("diaginertia", numbers(sound(mass.moments).iter().copied())));
+        attributes.push((
+            "diaginertia",
+            numbers(enforce_triangle_inequality(mass.moments).iter().copied()),
+        ));
         self.to.leaf("inertial", attributes);
     }
 
-    /// The joints of a body: as many as there are names for the robot's one.
+    /// Writes the joints of a body, as many as the robot's joint has names.
     fn joint(&mut self, id: JointId) {
         let robot = self.robot;
         let joint = &robot.joints()[id];
@@ -288,15 +294,18 @@ impl Writer<'_> {
 
     fn shapes(&mut self, link: LinkId) {
         let robot = self.robot;
-        let of = &robot.links()[link];
-        let friction = of.contact.map(|contact| {
+        let source = &robot.links()[link];
+        let friction = source.contact.map(|contact| {
             numbers([
                 contact.dynamic_friction,
-                OTHER_FRICTION[0],
-                OTHER_FRICTION[1],
+                DEFAULT_FRICTION[0],
+                DEFAULT_FRICTION[1],
             ])
         });
-        for (class, shapes) in [("visual", &of.visuals), ("collision", &of.collisions)] {
+        for (class, shapes) in [
+            ("visual", &source.visuals),
+            ("collision", &source.collisions),
+        ] {
             for (index, shape) in shapes.iter().enumerate() {
                 let geoms = self.assets.geoms(link, class == "visual", index).to_vec();
                 if let Some(form) = form(shape) {
@@ -331,7 +340,7 @@ impl Writer<'_> {
         }
         attributes.push(("class", class.to_owned()));
         attributes.extend(form);
-        placed(&mut attributes, &shape.origin);
+        push_pose(&mut attributes, &shape.origin);
         attributes.extend(material.map(|material| ("material", material)));
         if class == "collision" {
             attributes.extend(friction.clone().map(|friction| ("friction", friction)));
@@ -340,7 +349,7 @@ impl Writer<'_> {
     }
 }
 
-/// The form of a solid with some extent; `None` of a mesh.
+/// Returns the attributes of a primitive shape with positive extent; `None` for a mesh.
 fn form(shape: &Shape) -> Option<Attributes> {
     if !has_extent(&shape.geometry) {
         return None;
@@ -360,7 +369,7 @@ fn form(shape: &Shape) -> Option<Attributes> {
     Some(vec![("type", kind.to_owned()), ("size", size)])
 }
 
-/// Whether a solid is one; true of meshes.
+/// Returns whether a primitive shape has positive extent; true for meshes.
 pub(super) fn has_extent(geometry: &Geometry) -> bool {
     match *geometry {
         Geometry::Box { size } => size.iter().all(|&edge| edge > 0.0),
@@ -371,11 +380,11 @@ pub(super) fn has_extent(geometry: &Geometry) -> bool {
     }
 }
 
-/// Moments that keep the triangle inequality to the last bit, as MuJoCo wants it.
-pub(super) fn sound(moments: Vector3<f64>) -> Vector3<f64> {
+/// Increases moments to satisfy the triangle inequality exactly, as MuJoCo requires.
+pub(super) fn enforce_triangle_inequality(moments: Vector3<f64>) -> Vector3<f64> {
     let deficit = 2.0 * moments.max() - moments.sum();
     let largest = moments.max();
-    // Half to each of the others, and a little for rounding.
+    // Half of the deficit is added to each of the others, and a margin for rounding.
     if deficit > 0.0 {
         moments.map(|moment| {
             if moment < largest {
@@ -389,15 +398,14 @@ pub(super) fn sound(moments: Vector3<f64>) -> Vector3<f64> {
     }
 }
 
-/// The positions that a joint is held to; `None` if there are no limits.
+/// Returns the limits of a joint; `None` if it has none.
 pub(super) fn range(joint: &Joint) -> Option<(f64, f64)> {
     let (lower, upper) = joint.bounds().sides();
     (lower.is_some() || upper.is_some())
         .then(|| (lower.unwrap_or(-UNLIMITED), upper.unwrap_or(UNLIMITED)))
 }
 
-/// The largest torque or force of a joint, if it has one. Zero is how many a URDF says that it
-/// doesn't know.
+/// Returns the maximum torque or force of a joint. In URDF, zero often means unknown.
 pub(super) fn effort(joint: &Joint) -> Option<f64> {
     joint
         .limit

@@ -1,4 +1,4 @@
-//! What holds bodies and joints beside the tree, what drives joints, and named poses.
+//! Writes constraints outside the tree, actuators, and named poses.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use urdf_usd_robot::{
 };
 use urdf_usd_text::xml::{Attributes, numbers};
 
-/// How far from each other two points of an axis are that must meet, metres.
-const ALONG_AXIS: f64 = 0.1;
+/// Distance between the two points of an axis that are connected, in metres.
+const AXIS_POINT_DISTANCE: f64 = 0.1;
 
 impl Writer<'_> {
-    /// The sites of a link at which loops close.
+    /// Writes the sites on a link at which loops close.
     pub(super) fn loop_sites(&mut self, link: LinkId) {
         let robot = self.robot;
         for joint in robot
             .joints()
             .values()
-            .filter(|joint| joint.closes_loop() && is_closed(joint.kind()))
+            .filter(|joint| joint.closes_loop() && can_close_loop(joint.kind()))
         {
             for (end, frame, is_this) in [
                 ("parent", joint.origin, joint.parent() == link),
@@ -29,13 +29,13 @@ impl Writer<'_> {
                 if !is_this {
                     continue;
                 }
-                let at = self.bodies.of[link].1 * frame;
+                let at = self.bodies.placement[link].1 * frame;
                 self.site(&site_name(joint, end, 0), &at);
                 if joint.kind() != JointKind::Fixed {
                     let along = Pose::translation(
-                        joint.axis.x * ALONG_AXIS,
-                        joint.axis.y * ALONG_AXIS,
-                        joint.axis.z * ALONG_AXIS,
+                        joint.axis.x * AXIS_POINT_DISTANCE,
+                        joint.axis.y * AXIS_POINT_DISTANCE,
+                        joint.axis.z * AXIS_POINT_DISTANCE,
                     );
                     self.site(&site_name(joint, end, 1), &(at * along));
                 }
@@ -43,7 +43,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Loops, joints that follow others, and pairs that don't collide.
+    /// Writes disabled collisions, loops and mimics.
     pub(super) fn constraints(&mut self) {
         let robot = self.robot;
         self.to.open("contact", Vec::new());
@@ -79,26 +79,26 @@ impl Writer<'_> {
                         ],
                     );
                 }
-                let message = format!("joint \"{}\" can be at {position} alone", joint.name());
+                let message = format!("joint \"{}\" can only be at {position}", joint.name());
                 self.findings.report(
                     &codes::RANGE,
                     &joint.place,
                     message,
-                    "make it a fixed joint, or give it a range",
+                    "make it a fixed joint, or correct its limits",
                 );
             }
         }
         self.to.close();
     }
 
-    /// Whether a joint of the robot is one of MuJoCo's.
+    /// Returns whether a joint of the robot becomes a joint of MuJoCo.
     fn moves(&self, joint: JointId) -> bool {
         let child = self.robot.joints()[joint].child();
         self.bodies.motion[child] == Some(Motion::Joint(joint))
     }
 
-    /// The name of the one joint of MuJoCo that a joint of the robot becomes; `None` if it becomes
-    /// none or several.
+    /// Returns the name of the joint of MuJoCo that a joint of the robot becomes; `None` if it
+    /// becomes none or several.
     fn single_name(&self, joint: JointId) -> Option<String> {
         match self.names.joints[joint].as_slice() {
             [name] if self.moves(joint) => Some(name.clone()),
@@ -124,7 +124,7 @@ impl Writer<'_> {
             );
         } else if leader.closes_loop() {
             let message = format!(
-                "joint \"{}\" follows \"{}\", which closes a loop",
+                "joint \"{}\" mimics \"{}\", which closes a loop",
                 joint.name(),
                 leader.name()
             );
@@ -132,11 +132,11 @@ impl Writer<'_> {
                 &codes::LOOP,
                 &joint.place,
                 message,
-                "let it follow a joint of the tree",
+                "let it mimic a joint of the tree",
             );
         } else {
             let message = format!(
-                "joint \"{}\" can't follow \"{}\" in MuJoCo",
+                "joint \"{}\" can't mimic \"{}\" in MuJoCo",
                 joint.name(),
                 leader.name()
             );
@@ -144,14 +144,14 @@ impl Writer<'_> {
                 &codes::MIMIC,
                 &joint.place,
                 message,
-                "let joints with one degree of freedom follow each other",
+                "use mimics between joints with one degree of freedom only",
             );
         }
     }
 
     fn close_loop(&mut self, joint: &Joint) {
         let kind = joint.kind().as_str();
-        if is_closed(joint.kind()) {
+        if can_close_loop(joint.kind()) {
             let sites = |number| {
                 [
                     ("site1", site_name(joint, "parent", number)),
@@ -176,7 +176,7 @@ impl Writer<'_> {
             || joint.dynamics.is_some()
             || joint.drive().is_some()
             || joint.mimic().is_some();
-        if !is_closed(joint.kind()) && joint.kind() != JointKind::Floating {
+        if !can_close_loop(joint.kind()) && joint.kind() != JointKind::Floating {
             let message = format!(
                 "{kind} joint \"{}\" closes a loop, and MuJoCo has no constraint for it",
                 joint.name()
@@ -185,23 +185,23 @@ impl Writer<'_> {
                 &codes::LOOP,
                 &joint.place,
                 message,
-                "close the loop at a joint that turns",
+                "close the loop at a revolute joint",
             );
         } else if has_more && joint.kind() != JointKind::Floating {
             let message = format!(
-                "{kind} joint \"{}\" closes a loop; its limits, dynamics and drive are not in the MJCF",
+                "{kind} joint \"{}\" closes a loop; its limits, dynamics and drive are left out of the MJCF",
                 joint.name()
             );
             self.findings.report(
                 &codes::LOOP,
                 &joint.place,
                 message,
-                "close the loop at a joint without them",
+                "close the loop at a joint without limits, dynamics and drive",
             );
         }
     }
 
-    /// An actuator for every joint that is driven.
+    /// Writes an actuator for every driven joint.
     pub(super) fn actuators(&mut self) {
         let robot = self.robot;
         self.to.open("actuator", Vec::new());
@@ -254,7 +254,7 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    /// Named poses, and the positions that drives start at, as keyframes.
+    /// Writes named poses, and the initial positions of drives, as keyframes.
     pub(super) fn keyframes(&mut self) {
         let robot = self.robot;
         let single = robot
@@ -292,7 +292,8 @@ impl Writer<'_> {
     fn keyframe(&mut self, name: String, positions: &[(JointId, Vec<f64>)]) {
         let robot = self.robot;
         let mut at: BTreeMap<JointId, Vec<f64>> = positions.iter().cloned().collect();
-        // Leaders before those that follow them, however long the chain.
+        // Leaders first, however long the chain of mimics. Quadratic in the number of mimics, which
+        // is small.
         let followers = robot
             .joints()
             .iter()
@@ -322,7 +323,7 @@ impl Writer<'_> {
                 .and_then(|joint| at.get(&joint))
                 .map_or(&[][..], Vec::as_slice);
             match self.bodies.motion[link] {
-                None | Some(Motion::Held) => {}
+                None | Some(Motion::Fixed) => {}
                 Some(Motion::Free) => {
                     let joint = joint.map(|joint| &robot.joints()[joint]);
                     let rest = joint.map_or_else(Pose::identity, |joint| {
@@ -331,7 +332,7 @@ impl Writer<'_> {
                         } else {
                             Pose::identity()
                         };
-                        self.bodies.of[joint.parent()].1 * joint.origin * moved
+                        self.bodies.placement[joint.parent()].1 * joint.origin * moved
                     });
                     let (at, turn) = (rest.translation.vector, rest.rotation);
                     qpos.extend([at.x, at.y, at.z, turn.w, turn.i, turn.j, turn.k]);
@@ -354,20 +355,21 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a joint has one degree of freedom.
+/// Returns whether a joint has one degree of freedom.
 fn is_single(kind: JointKind) -> bool {
     kinematics::position_count(kind) == 1
 }
 
-/// Whether MuJoCo closes loops with such a joint.
-fn is_closed(kind: JointKind) -> bool {
+/// Returns whether MuJoCo can close a loop with such a joint.
+fn can_close_loop(kind: JointKind) -> bool {
     matches!(
         kind,
         JointKind::Fixed | JointKind::Revolute | JointKind::Continuous
     )
 }
 
-/// The name of the site at which a loop closes: one is at the joint, another along its axis.
+/// Returns the name of a site at which a loop closes. Site 0 is at the joint, site 1 along its
+/// axis.
 fn site_name(joint: &Joint, end: &str, number: usize) -> String {
     let axis = if number == 0 { "" } else { "_axis" };
     format!("{}_{end}{axis}", joint.name())

@@ -1,10 +1,10 @@
-//! [`Robot`] → MJCF, the XML of the physics engine MuJoCo.
+//! Writes a [`Robot`] as MJCF, the XML format of the physics engine MuJoCo.
 //!
-//! Bodies have the links' frames, so that a pose means the same in both. Everything of a robot that
-//! MJCF has a word for is written, and nothing else: no gains, no floor, no light. What it can't
-//! say is told in the diagnostics (REP-158 §3.8).
+//! Bodies have the links' frames, so poses have the same meaning in both. Everything that MJCF can
+//! express is written, and nothing is invented: no gains, no floor, no light. The diagnostics
+//! report everything that it can't express (REP-158 §3.8).
 //!
-//! This module must not know URDF, USD, glTF, or where files are.
+//! This crate knows nothing of URDF, USD or glTF, nor where files are.
 
 mod assets;
 mod bodies;
@@ -26,32 +26,32 @@ use urdf_usd_diagnostic::{Collector, Diagnostic, Most};
 use urdf_usd_robot::{Base, CacheEvicted, Pose, Robot};
 use urdf_usd_text::xml::{Attributes, Document, numbers};
 
-/// Findings with one code beyond this many are counted only.
+/// Maximum number of findings with one code.
 const FINDINGS_PER_CODE: usize = 20;
-/// How deep elements may be in each other for MuJoCo's reader.
-const DEEPEST: usize = 499;
+/// Maximum nesting of elements that MuJoCo's reader accepts.
+const MAX_DEPTH: usize = 499;
 
-/// An MJCF.
+/// An MJCF that was written.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// The text.
+    /// MJCF text.
     pub text: String,
-    /// The mesh files and images that it names, by their names in the folder that it was told.
+    /// Mesh files and images that the text refers to, by their names in the folder given.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// What of the robot it can't say.
+    /// Findings about everything that the text can't express.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes `robot` as MJCF, whose base is held to the world as `base` says, and whose files will be
-/// in `folder` beside it. The same robot gives the same text.
+/// Writes `robot` as MJCF. `base` decides whether the base is fixed to the world; the files are
+/// expected in `folder` next to the text. The output is deterministic.
 ///
 /// # Errors
-/// If a mesh is no longer in the cache.
+/// Returns an error if a mesh was evicted from the cache.
 pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEvicted> {
     let mut findings = Collector::new(Most::OfEachCode(FINDINGS_PER_CODE));
-    let names = Names::of(robot, &mut findings);
-    let bodies = Bodies::of(robot, base);
-    let assets = Assets::of(robot, &mut findings)?;
+    let names = Names::new(robot, &mut findings);
+    let bodies = Bodies::new(robot, base);
+    let assets = Assets::new(robot, &mut findings)?;
     let mut to = Document::default();
     to.open("mujoco", vec![("model", robot.name().to_owned())]);
     to.leaf(
@@ -96,36 +96,33 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
     writer.actuators();
     writer.sensors();
     writer.keyframes();
-    writer.tell_what_is_not_said();
+    writer.report_omissions();
     let Writer {
         assets,
         mut findings,
         to,
         ..
     } = writer;
-    if to.depth() >= DEEPEST {
-        let message = format!(
-            "elements of the MJCF are in each other {} levels deep",
-            to.depth()
-        );
+    if to.depth() >= MAX_DEPTH {
+        let message = format!("elements of the MJCF are nested {} levels deep", to.depth());
         findings.report(
             &codes::DEEP,
             &robot.place,
             message,
-            "join links that are fixed to each other",
+            "merge links that are fixed to each other",
         );
     }
     let (text, is_changed) = to.finish();
     if is_changed {
         let message = format!(
-            "names of robot \"{}\" have control characters",
+            "names of the robot \"{}\" contain control characters",
             robot.name()
         );
         findings.report(
             &codes::CHARACTERS,
             &robot.place,
             message,
-            "rename what has them",
+            "remove the control characters",
         );
     }
     let diagnostics = findings.finish_at(&robot.place);
@@ -146,11 +143,11 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn tell_what_is_not_said(&mut self) {
+    fn report_omissions(&mut self) {
         let robot = self.robot;
         let has_custom = |custom: &urdf_usd_robot::Custom| custom.elements.len();
-        let joints = |is: fn(&urdf_usd_robot::Joint) -> bool| {
-            robot.joints().values().filter(|joint| is(joint)).count()
+        let joints = |has: fn(&urdf_usd_robot::Joint) -> bool| {
+            robot.joints().values().filter(|joint| has(joint)).count()
         };
         let interfaces = robot.interfaces.len()
             + robot
@@ -176,7 +173,7 @@ impl Writer<'_> {
         };
         let counts = [
             (
-                "limits of speed",
+                "velocity limits",
                 joints(|joint| {
                     joint
                         .limit
@@ -192,25 +189,25 @@ impl Writer<'_> {
             ("ROS interfaces", interfaces),
             ("custom elements", custom),
         ];
-        let told = counts
+        let present = counts
             .iter()
             .filter(|(_, count)| *count > 0)
             .map(|(what, count)| format!("{what} ({count})"));
-        let told = told.collect::<Vec<_>>().join(", ");
-        if !told.is_empty() {
-            let message = format!("MJCF has no word for what the robot has: {told}");
+        let omitted = present.collect::<Vec<_>>().join(", ");
+        if !omitted.is_empty() {
+            let message = format!("MJCF can't express these parts of the robot: {omitted}");
             self.findings.report(
                 &codes::NO_WORD,
                 &robot.place,
                 message,
-                "keep the source of the robot for them",
+                "keep the source of the robot if they are needed",
             );
         }
     }
 }
 
-/// Where something is: `pos` and `quat`, as far as it is moved and turned.
-fn placed(attributes: &mut Attributes, pose: &Pose) {
+/// Adds `pos` and `quat` of a pose, unless they are the identity.
+fn push_pose(attributes: &mut Attributes, pose: &Pose) {
     if pose.translation.vector.iter().any(|&x| x != 0.0) {
         attributes.push(("pos", numbers(pose.translation.vector.iter().copied())));
     }
@@ -219,7 +216,7 @@ fn placed(attributes: &mut Attributes, pose: &Pose) {
     }
 }
 
-/// w, x, y, z; w is not negative.
+/// Formats a quaternion as w, x, y, z with w ≥ 0.
 fn quaternion(rotation: &UnitQuaternion<f64>) -> String {
     let sign = if rotation.w < 0.0 { -1.0 } else { 1.0 };
     numbers([rotation.w, rotation.i, rotation.j, rotation.k].map(|part| part * sign))

@@ -1,19 +1,19 @@
-//! What things are called: MuJoCo wants a name of its own for everything of a kind.
+//! Assigns names: MuJoCo requires unique ones for each kind of element.
 
 use super::codes;
 use urdf_usd_diagnostic::Collector;
 use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{ArenaMap, Joint, JointKind, Link, Robot};
 
-/// The names of a robot's links and joints, and those of other kinds that are taken.
+/// Names of a robot's links and joints, and the names in use for other kinds.
 pub(super) struct Names {
     /// Name of the body or site of each link.
     pub links: ArenaMap<Link, String>,
-    /// Names of the joints of MuJoCo that each joint becomes.
+    /// Names of the MuJoCo joints that each joint becomes.
     pub joints: ArenaMap<Joint, Vec<String>>,
-    /// Name of the free joint of each link, if it gets one that no joint of the robot stands for.
+    /// Name of the free joint of each link that gets one without a joint in the robot.
     pub free: ArenaMap<Link, String>,
-    /// By sensor: of its site, once there is one.
+    /// Name of the site of each sensor, once it is written.
     pub sensor_sites: Vec<String>,
     pub sites: UniqueNames,
     pub geoms: UniqueNames,
@@ -22,9 +22,9 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub fn of(robot: &Robot, findings: &mut Collector) -> Self {
+    pub fn new(robot: &Robot, findings: &mut Collector) -> Self {
         let mut taken = UniqueNames::default();
-        // That of the world itself, which its link may have.
+        // Reserved for the world itself, whose link may have this name.
         taken.insert("world");
         let world = robot.world_root();
         let links = ArenaMap::new(robot.links(), |id, link| {
@@ -34,12 +34,12 @@ impl Names {
                 taken.unique_or(link.name(), "link")
             };
             if name != link.name() {
-                let message = format!("link \"{}\" is called \"{name}\" in the MJCF", link.name());
+                let message = format!("link \"{}\" is named \"{name}\" in the MJCF", link.name());
                 findings.report(
                     &codes::RENAMED,
                     &link.place,
                     message,
-                    "give the link a name of its own",
+                    "give the link a unique name",
                 );
             }
             name
@@ -56,12 +56,12 @@ impl Names {
                 .map(|part| taken.unique_or(&format!("{}{part}", joint.name()), "joint"))
                 .collect();
             if matches!(names.as_slice(), [name] if name != joint.name()) {
-                let message = format!("a joint of the MJCF is called \"{}\" already", joint.name());
+                let message = format!("another joint of the MJCF is named \"{}\"", joint.name());
                 findings.report(
                     &codes::RENAMED,
                     &joint.place,
                     message,
-                    "give the joint a name of its own",
+                    "give the joint a unique name",
                 );
             }
             names

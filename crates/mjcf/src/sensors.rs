@@ -1,13 +1,13 @@
-//! Sensors, as far as MuJoCo has them.
+//! Writes sensors, as far as MuJoCo supports them.
 
 use nalgebra::{Matrix3, Rotation3, UnitQuaternion};
 
-use super::{Writer, codes, placed};
+use super::{Writer, codes, push_pose};
 use urdf_usd_robot::{Camera, LinkId, Pose, SensorKind};
 use urdf_usd_text::xml::{Attributes, number};
 
 impl Writer<'_> {
-    /// The sites and cameras of a link's sensors.
+    /// Writes the sites and cameras of a link's sensors.
     pub(super) fn sensor_sites(&mut self, link: LinkId) {
         let robot = self.robot;
         for (index, sensor) in robot
@@ -16,7 +16,7 @@ impl Writer<'_> {
             .enumerate()
             .filter(|(_, sensor)| sensor.link == link)
         {
-            let pose = self.bodies.of[link].1 * sensor.origin;
+            let pose = self.bodies.placement[link].1 * sensor.origin;
             if let SensorKind::Camera(camera) = sensor.kind {
                 let name = self.names.cameras.unique_or(&sensor.name, "camera");
                 self.to.leaf("camera", view(name, &camera, &pose));
@@ -29,7 +29,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What the sensors measure.
+    /// Writes the sensors at their sites.
     pub(super) fn sensors(&mut self) {
         let robot = self.robot;
         self.to.open("sensor", Vec::new());
@@ -37,7 +37,7 @@ impl Writer<'_> {
         for (sensor, site) in robot.sensors().iter().zip(sites) {
             let body = self.bodies.body(sensor.link);
             let lost = match sensor.kind {
-                SensorKind::Camera(_) => Some("from how near and how far it sees"),
+                SensorKind::Camera(_) => Some("its clipping range"),
                 SensorKind::Imu => {
                     for (kind, ending) in [("gyro", "_gyro"), ("accelerometer", "_accelerometer")] {
                         self.sensor(
@@ -74,10 +74,10 @@ impl Writer<'_> {
                 SensorKind::Gps => {
                     let frame = vec![("objtype", "site".to_owned()), ("objname", site)];
                     self.sensor("framepos", &sensor.name, frame);
-                    Some("that it measures a position on the earth")
+                    Some("its position on the earth")
                 }
                 SensorKind::Lidar => Some("its rays"),
-                SensorKind::Other => Some("what it senses"),
+                SensorKind::Other => Some("its measurements"),
             };
             if let Some(lost) = lost {
                 let message = format!("the MJCF has sensor \"{}\" without {lost}", sensor.name);
@@ -85,26 +85,27 @@ impl Writer<'_> {
                     &codes::SENSOR,
                     &sensor.place,
                     message,
-                    "add to the MJCF what the simulation needs of it",
+                    "add what the simulation needs to the MJCF",
                 );
             }
         }
         self.to.close();
     }
 
-    fn sensor(&mut self, kind: &'static str, name: &str, of: Attributes) {
+    fn sensor(&mut self, kind: &'static str, name: &str, object: Attributes) {
         let mut attributes: Attributes = vec![("name", self.names.sensors.unique_or(name, kind))];
-        attributes.extend(of);
+        attributes.extend(object);
         self.to.leaf(kind, attributes);
     }
 }
 
-/// A camera: MuJoCo's looks along -z with y up, the robot's along x with z up.
+/// Returns the attributes of a camera. MuJoCo's cameras look along -z with y up, the robot's along
+/// x with z up.
 fn view(name: String, camera: &Camera, pose: &Pose) -> Attributes {
     let axes = Matrix3::new(0.0, 0.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 0.0);
     let turn = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(axes));
     let mut attributes: Attributes = vec![("name", name)];
-    placed(
+    push_pose(
         &mut attributes,
         &Pose::from_parts(pose.translation, pose.rotation * turn),
     );

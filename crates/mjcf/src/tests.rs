@@ -36,7 +36,7 @@ fn ball(radius: f64) -> Shape {
     }
 }
 
-/// A joint between the links at these positions.
+/// A joint between the links at these indices.
 #[derive(Clone)]
 struct TestJoint {
     name: String,
@@ -60,7 +60,7 @@ fn robot(links: Vec<Link>, joints: Vec<TestJoint>) -> Robot {
     robot
 }
 
-/// Lets the second joint follow the first.
+/// Makes the second joint mimic the first.
 fn follow(robot: &mut Robot, multiplier: f64, offset: f64) {
     let [joint, follower] = [0, 1].map(|k| robot.joints().handle(k).unwrap());
     let mimic = Mimic {
@@ -116,7 +116,7 @@ fn two(base: Base) -> Written {
 }
 
 #[test]
-fn a_base_is_free_unless_it_is_held() {
+fn a_base_is_free_unless_it_is_fixed() {
     assert_eq!(
         values(&two(Base::Auto).text, "freejoint", "name"),
         ["a_free"]
@@ -140,7 +140,7 @@ fn a_base_is_free_unless_it_is_held() {
 }
 
 #[test]
-fn what_moves_has_a_mass() {
+fn moving_bodies_have_a_mass() {
     let massless = robot(
         vec![link("a", 1.0), link("b", 0.0)],
         vec![joint("j", JointKind::Continuous, 0, 1)],
@@ -148,7 +148,7 @@ fn what_moves_has_a_mass() {
     let written = write(&massless, Base::Fixed, "f");
     assert_eq!(codes_of(&written), ["mjcf-mass-missing"]);
     assert_eq!(values(&written.text, "inertial", "mass"), ["1", "0.001"]);
-    // What is fixed to it has one.
+    // A link fixed to it has one.
     let carried = robot(
         vec![link("a", 1.0), link("b", 0.0), link("c", 2.0)],
         vec![
@@ -167,7 +167,7 @@ fn what_moves_has_a_mass() {
 }
 
 #[test]
-fn a_loop_closes_by_points_that_meet() {
+fn a_loop_closes_by_connected_points() {
     let links = || vec![link("a", 1.0), link("b", 1.0), link("c", 1.0)];
     let closing = |kind| {
         let joints = vec![
@@ -276,7 +276,7 @@ fn followers_locks_drives_and_poses_are_written() {
 }
 
 #[test]
-fn a_floating_joint_below_a_link_that_moves_is_three_that_slide_and_a_ball() {
+fn a_floating_joint_below_a_moving_link_becomes_three_slides_and_a_ball() {
     let links = vec![link("a", 1.0), link("b", 1.0)];
     let written = write(
         &robot(links, vec![joint("j", JointKind::Floating, 0, 1)]),
@@ -294,7 +294,7 @@ fn a_floating_joint_below_a_link_that_moves_is_three_that_slide_and_a_ball() {
 }
 
 #[test]
-fn what_has_no_extent_is_left_out() {
+fn shapes_without_extent_are_left_out() {
     let mut robot = robot(vec![link("a", 1.0)], Vec::new());
     let a = robot.link_named("a").unwrap();
     robot.set_visuals(a, vec![ball(0.5), ball(0.0)]).unwrap();
@@ -306,20 +306,20 @@ fn what_has_no_extent_is_left_out() {
 }
 
 #[test]
-fn moments_keep_the_triangle_inequality() {
-    let moments = bodies::sound(Vector3::new(1.0, 1.0, 2.000_000_1));
+fn moments_satisfy_the_triangle_inequality() {
+    let moments = bodies::enforce_triangle_inequality(Vector3::new(1.0, 1.0, 2.000_000_1));
     assert!(
         moments.x + moments.y >= moments.z && (moments.x - 1.0) < 1e-7,
         "{moments}"
     );
     assert_eq!(
-        bodies::sound(Vector3::new(1.0, 2.0, 2.5)),
+        bodies::enforce_triangle_inequality(Vector3::new(1.0, 2.0, 2.5)),
         Vector3::new(1.0, 2.0, 2.5)
     );
 }
 
 #[test]
-fn a_chain_deeper_than_the_reader_takes_is_told() {
+fn a_chain_too_deep_for_the_reader_is_reported() {
     let links = (0..600).map(|k| link(&format!("l{k}"), 1.0)).collect();
     let joints = (0..599)
         .map(|k| joint(&format!("j{k}"), JointKind::Continuous, k, k + 1))
@@ -331,7 +331,7 @@ fn a_chain_deeper_than_the_reader_takes_is_told() {
 }
 
 #[test]
-fn names_are_told_apart() {
+fn names_are_unique() {
     let mut links = vec![link("a", 1.0), link("world", 1.0), link("a\u{1}", 1.0)];
     links[2].visuals = vec![ball(1.0)];
     let joints = vec![

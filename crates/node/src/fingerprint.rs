@@ -26,7 +26,7 @@ impl Fingerprint {
     ) -> Self {
         Self {
             job,
-            files: States::take(used, started),
+            files: States::snapshot(used, started),
             written,
         }
     }
@@ -36,7 +36,7 @@ impl Fingerprint {
     pub(super) fn for_job(job: Arc<Job>) -> Self {
         Self {
             job,
-            files: States::take(&[], SystemTime::UNIX_EPOCH),
+            files: States::snapshot(&[], SystemTime::UNIX_EPOCH),
             written: None,
         }
     }
@@ -46,7 +46,7 @@ impl Fingerprint {
     pub(super) fn holds(&self, job: &Job) -> bool {
         *self.job == *job
             && self.written.as_ref().is_none_or(|path| path.exists())
-            && self.files.hold()
+            && self.files.are_unchanged()
     }
 }
 

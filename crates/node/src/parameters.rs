@@ -438,7 +438,7 @@ impl Default for Parameters {
             max_description_bytes: 16 << 20,
             max_assets: 1000,
             workers: 0,
-            cache_mb: store::MEMORY_BYTES >> 20,
+            cache_mb: store::DEFAULT_MEMORY_BYTES >> 20,
             watch_files: true,
             diagnostics_period: Duration::from_secs(1),
             position_tolerance: 0.001,

@@ -1,14 +1,14 @@
-//! Names in a folder like the one that is missing.
+//! Suggestions for a missing file: similar names in its folder.
 
 use std::fs;
 use std::path::Path;
 
 use urdf_usd_diagnostic::nearest;
 
-/// How many entries of a folder are looked through.
+/// Maximum number of directory entries that are compared.
 const MAX_ENTRIES: usize = 10_000;
 
-/// The names in `folder` that `wanted` was probably meant to be, the likeliest first.
+/// Returns the names in `folder` most similar to `wanted`, best first.
 pub(super) fn near_names(folder: &Path, wanted: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn likely_names_come_first_and_strangers_not_at_all() {
+    fn similar_names_come_first_and_others_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
         for name in [
             "Base_Link.STL",

@@ -1,22 +1,22 @@
-//! Why a reference could not be opened.
+//! Errors of opening a reference.
 
 use std::fmt;
 use std::io;
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 
-/// Why a reference could not be opened: the code, what is wrong, and the remedy.
+/// An error of opening a reference: its code, what is wrong, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// One of [`super::codes::ALL`].
     pub code: &'static Code,
     /// What is wrong, naming the reference and the file.
     pub message: String,
-    /// What to do about it.
+    /// Remedy.
     pub help: String,
-    /// What is behind it, if that costs more than this reference ([`Diagnostic::cause`]).
+    /// Cause, if it affects more than this reference ([`Diagnostic::cause`]).
     pub cause: String,
-    /// The reference ([`Diagnostic::about`]).
+    /// Reference ([`Diagnostic::about`]).
     pub about: String,
 }
 
@@ -40,13 +40,13 @@ impl Error {
         self
     }
 
-    /// The failure of an operation for which [`is_out_of_descriptors`] is true.
+    /// Creates the error for an operation for which [`is_out_of_descriptors`] is true.
     pub fn too_many_open(message: impl Into<String>) -> Self {
-        let help = "raise the limit of open files: ulimit -n 65536, LimitNOFILE= of a service, --ulimit nofile= of a container";
+        let help = "raise the limit on open files: ulimit -n 65536, LimitNOFILE= of a service, --ulimit nofile= of a container";
         Self::new(&super::codes::TOO_MANY_OPEN, message, help)
     }
 
-    /// The same as a diagnostic about the `place` that refers to the file.
+    /// Returns a diagnostic at the `place` that refers to the file.
     pub fn at(&self, place: Place) -> Diagnostic {
         Diagnostic::new(self.code, place, &*self.message)
             .help(&*self.help)
@@ -54,8 +54,8 @@ impl Error {
     }
 }
 
-/// Whether an operation failed because this process (EMFILE), or the system (ENFILE), has too many
-/// files open: it may succeed later.
+/// Returns whether an operation failed because this process (EMFILE) or the system (ENFILE) has too
+/// many open files, so that it may succeed later.
 pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     use rustix::io::Errno;
     matches!(

@@ -1,4 +1,4 @@
-//! Opening what references name.
+//! Opens the files that references name.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,27 +20,27 @@ use super::uri::{Reference, join_inside, normalised, parse};
 use super::{Error, Package, Resolver, codes, is_out_of_descriptors};
 use urdf_usd_diagnostic::did_you_mean;
 
-/// The largest file that is read: 1 GiB.
+/// Maximum size of a file: 1 GiB.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// A file that was read.
+/// A file with its content.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Where it is, symbolic links resolved.
+    /// Path with symbolic links resolved.
     pub path: PathBuf,
-    /// What is in it.
+    /// Content.
     pub bytes: Arc<[u8]>,
 }
 
-/// A file that was found and may be read.
+/// A file that exists and may be read.
 #[derive(Clone, Debug)]
 pub struct Located {
-    /// Where it is, symbolic links resolved.
+    /// Path with symbolic links resolved.
     pub path: PathBuf,
-    /// How long it is.
+    /// Size in bytes.
     pub bytes: u64,
-    /// What tells this content from others that the file may have had: its path, length, inode and
-    /// times. `None` if it changed so lately that another change might not show.
+    /// Identifier of the file's present content: its path, length, inode and times. `None` if the
+    /// file changed so recently that a further change might not alter its times.
     pub stamp: Option<String>,
 }
 
@@ -54,11 +54,12 @@ impl From<&Opened> for Located {
     }
 }
 
-/// The files of one conversion: each is read once, so that all readers see the same content, unless
-/// it is let go of ([`Files::forget`]). All are remembered.
+/// The files of one conversion.
 ///
-/// It can be shared between threads; the answer to a reference does not depend on what was opened
-/// before it.
+/// Each file is read once, so that all readers see the same content, unless it is released by
+/// [`Files::forget`]. All paths are recorded, as dependencies of the conversion.
+///
+/// Threads share it; the result for a reference does not depend on files opened before.
 #[derive(Debug)]
 pub struct Files {
     resolver: Arc<Resolver>,
@@ -69,21 +70,21 @@ pub struct Files {
 #[derive(Debug, Default)]
 struct State {
     folders: Vec<PathBuf>,
-    /// Packages that were found.
+    /// Packages found so far.
     packages: HashMap<String, Package>,
     read: HashMap<PathBuf, Arc<[u8]>>,
     used: BTreeSet<PathBuf>,
-    /// What all that was opened, and all that decides what references mean, was like when it was
-    /// first looked at.
+    /// States of all files opened, and of all paths that decided what references mean, when each
+    /// was first examined.
     seen: Seen,
-    /// Where what was refused is, symbolic links resolved: the deepest part of it that there is.
+    /// Ancestors of refused paths, with symbolic links resolved, up to the deepest one that exists.
     /// Empty if nothing was refused.
     refused: BTreeMap<PathBuf, Option<PathBuf>>,
     lacked_descriptors: bool,
 }
 
 impl State {
-    /// Remembers that `path` was opened or looked for.
+    /// Records that `path` was opened or looked for.
     fn note(&mut self, path: PathBuf) {
         self.seen.note(&path);
         self.used.insert(path);
@@ -91,7 +92,7 @@ impl State {
 }
 
 impl Files {
-    /// No files yet.
+    /// Creates an empty set of files.
     pub fn new(resolver: Arc<Resolver>) -> Self {
         Self {
             resolver,
@@ -100,11 +101,10 @@ impl Files {
         }
     }
 
-    /// Says that the URDF is in `folder`: what is in it, or in the package that it belongs to, may
-    /// be read.
+    /// Allows reading from the URDF's `folder`, and from the package that contains it.
     pub fn allow(&self, folder: &Path) {
         let mut state = self.state();
-        // As given, for a package that was installed by links, and as the file system has it.
+        // The path as given, for a package installed by links, and with symbolic links resolved.
         for folder in [
             absolute(folder),
             self.lookups.real(folder).unwrap_or_default(),
@@ -120,34 +120,36 @@ impl Files {
         }
     }
 
-    /// Opens the file that a person named as the input, wherever it is, and allows its folder (see
+    /// Opens the input file that the user named, wherever it is, and allows its folder (see
     /// [`Files::allow`]).
     ///
     /// # Errors
-    /// If it does not exist, is no file, is unreadable or too large.
+    /// Returns an error if the file does not exist, is no regular file, is unreadable, or is larger
+    /// than [`MAX_BYTES`].
     pub fn input(&self, path: &Path) -> Result<File, Error> {
         self.input_within(path, MAX_BYTES)
     }
 
-    /// The same for a file of at most `most` bytes: of a larger one nothing is read.
+    /// Opens an input file like [`Self::input`], with a limit of `most` bytes; nothing is read of a
+    /// larger file.
     ///
     /// # Errors
-    /// Those of [`Files::input`].
-    pub fn input_within(&self, path: &Path, most: u64) -> Result<File, Error> {
-        let opened = self.open_input(path, most)?;
+    /// Returns the errors of [`Files::input`].
+    pub fn input_within(&self, path: &Path, max_bytes: u64) -> Result<File, Error> {
+        let opened = self.open_input(path, max_bytes)?;
         self.content(opened)
     }
 
-    /// The same without reading it.
+    /// Finds an input file like [`Self::input_within`] without reading it.
     ///
     /// # Errors
-    /// Those of [`Files::input`], but for files that cannot be read.
-    pub fn find_input(&self, path: &Path, most: u64) -> Result<Located, Error> {
-        self.open_input(path, most)
+    /// Returns the errors of [`Files::input`], except those of reading.
+    pub fn find_input(&self, path: &Path, max_bytes: u64) -> Result<Located, Error> {
+        self.open_input(path, max_bytes)
             .map(|opened| Located::from(&opened))
     }
 
-    fn open_input(&self, path: &Path, most: u64) -> Result<Opened, Error> {
+    fn open_input(&self, path: &Path, max_bytes: u64) -> Result<Opened, Error> {
         let path = &absolute(path);
         let shown = path.display().to_string();
         self.state().note(path.clone());
@@ -170,18 +172,21 @@ impl Files {
         if bytes > MAX_BYTES {
             return Err(too_large(&opened.path));
         }
-        if bytes > most {
-            let message = format!("{shown} has {bytes} bytes; the limit is {} MiB", most >> 20);
+        if bytes > max_bytes {
+            let message = format!(
+                "{shown} has {bytes} bytes; the limit is {} MiB",
+                max_bytes >> 20
+            );
             return Err(Error::new(
                 &codes::TOO_LARGE,
                 message,
-                "no such file needs to be that large; is it the right one?",
+                "check that this is the right file: no such file needs to be that large",
             ));
         }
         Ok(opened)
     }
 
-    /// Says that the outcome depends on `path`, which another program read or looked for.
+    /// Records that the result depends on `path`, which another program read or looked for.
     pub fn rely_on(&self, path: &Path) {
         let path = absolute(path);
         let real = path.canonicalize();
@@ -190,39 +195,39 @@ impl Files {
         real.into_iter().for_each(|real| state.note(real));
     }
 
-    /// What references are resolved by.
+    /// Returns the resolver of the references.
     pub fn resolver(&self) -> &Arc<Resolver> {
         &self.resolver
     }
 
-    /// Opens the file that `uri` means: `package://NAME/path`, `file:///path`, an absolute path, or
-    /// one relative to the folder `base`. Percent-encoding is decoded; a file whose name really has
-    /// it is found too.
+    /// Opens the file that `uri` refers to: `package://NAME/path`, `file:///path`, an absolute
+    /// path, or a path relative to the folder `base`. Percent-encoding is decoded; if no such file
+    /// exists, the undecoded name is tried.
     ///
     /// # Errors
-    /// Each kind of failure has its code in [`super::codes`]; the message names the reference and
-    /// the places, the help the remedy.
+    /// Returns an error with a code of [`super::codes`]; the message names the reference and the
+    /// places searched, the help the remedy.
     pub fn open(&self, uri: &str, base: Option<&Path>) -> Result<File, Error> {
         let opened = self.find(uri, base)?;
         self.content(opened)
     }
 
-    /// Finds the file that `uri` means, as [`Self::open`] does, without reading it.
+    /// Finds the file that `uri` refers to like [`Self::open`], without reading it.
     ///
     /// # Errors
-    /// Those of [`Self::open`], but for files that cannot be read.
+    /// Returns the errors of [`Self::open`], except those of reading.
     pub fn locate(&self, uri: &str, base: Option<&Path>) -> Result<Located, Error> {
         self.find(uri, base).map(|opened| Located::from(&opened))
     }
 
-    /// Opens the file at `path`, which is no URI: nothing in it is decoded. It may have any size,
-    /// and its content is not remembered.
+    /// Opens the file at `path`, which is not a URI: nothing is decoded. The file may have any
+    /// size, and its content is not cached.
     ///
     /// # Errors
-    /// Those of [`Self::open`].
+    /// Returns the errors of [`Self::open`].
     pub fn open_path(&self, path: &Path) -> Result<Opened, Error> {
         let folders = self.state().folders.clone();
-        self.first(
+        self.open_first(
             &path.display().to_string(),
             &[absolute(path)],
             None,
@@ -251,7 +256,7 @@ impl Files {
             }
             Reference::Path { spellings } => (located(uri, &spellings, base)?, None),
         };
-        let opened = self.first(uri, &candidates, package, &folders)?;
+        let opened = self.open_first(uri, &candidates, package, &folders)?;
         if opened.meta.len() > MAX_BYTES {
             Err(too_large(&opened.path))
         } else {
@@ -259,9 +264,9 @@ impl Files {
         }
     }
 
-    /// Opens the first of `candidates` that exists, if it may be read. `folders`: those of the
+    /// Opens the first of `candidates` that exists, if it may be read. `folders` are those of the
     /// URDF.
-    fn first(
+    fn open_first(
         &self,
         uri: &str,
         candidates: &[PathBuf],
@@ -290,10 +295,12 @@ impl Files {
         for candidate in candidates {
             let mut state = self.state();
             state.note(normalised(candidate));
-            // Where a link comes before `..`, the file system goes another way than the spelling.
+            // The kernel resolves `..` after a symbolic link, so `normalised` may name another
+            // file.
             state.seen.note(candidate);
             drop(state);
-            // Where it is, is judged before it is opened, and what was judged is opened.
+            // The place is checked before the file is opened, and the file is opened relative to
+            // the checked folder: see `place`.
             let judged = Place::opened(candidate, &|place| match allowed(&place.path) {
                 true => self.check(uri, place),
                 false => Err(self.refused(uri, (candidate, &place.path), &roots).into()),
@@ -313,8 +320,8 @@ impl Files {
             }
         }
         let candidate = normalised(candidates.first().map_or(Path::new(""), PathBuf::as_path));
-        // What exists outside is nobody's business: the answer there is the same for a missing
-        // file.
+        // Do not reveal whether files outside the allowed folders exist: the error is the same for
+        // a missing file.
         if existing_part(&candidate).is_some_and(|real| allowed(&real)) {
             Err(missing(uri, &candidate))
         } else {
@@ -322,34 +329,34 @@ impl Files {
         }
     }
 
-    /// All files that were opened, and those that were looked for and are not there, sorted: what
-    /// to watch for changes. A file that was reached through symbolic links is listed with both its
-    /// paths.
+    /// Returns all paths that were opened or looked for in vain, sorted: the paths to watch for
+    /// changes. A file reached through symbolic links is listed under both paths.
     pub fn used(&self) -> Vec<PathBuf> {
         self.state().used.iter().cloned().collect()
     }
 
-    /// The states of all that decided what came of references, as they were when each was first
-    /// looked at. What changed since `started` is in no state to rely on.
+    /// Returns the states of all paths that decided how references resolve, each from when it was
+    /// first examined. Anything that changed since `started` is marked as unreliable.
     pub fn states(&self, started: SystemTime) -> States {
         let state = self.state();
         let states = state.seen.states().since(started);
-        // What may be read depends on where the folders are that may be.
+        // A refusal also depends on where the allowed folders lead.
         let roots = if state.refused.is_empty() {
             Vec::new()
         } else {
-            self.lookups.asked()
+            self.lookups.real_paths()
         };
         states.with_real(state.refused.clone().into_iter().chain(roots))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // The state is whole between any two statements, so a panic elsewhere does not spoil it.
+        // The state is consistent between any two statements, so a panic elsewhere does not damage
+        // it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn package(&self, name: &str, folders: &[PathBuf], uri: &str) -> Result<Package, Error> {
-        // With more folders of URDFs, a package is still found where it was.
+        // A package found once stays valid: further URDF folders come last in the search order.
         if let Some(package) = self.state().packages.get(name) {
             return Ok(package.clone());
         }
@@ -367,9 +374,9 @@ impl Files {
         Ok(package)
     }
 
-    /// The error for `path`, which lies in none of the `roots`, and what `candidate` led to. It
-    /// notes where that is by now, or the deepest folder above it that there is, and which are not
-    /// there.
+    /// Returns the error for `path`, which `candidate` led to and which is outside the `roots`.
+    /// Records where the ancestors of `candidate` lead, up to the deepest one that exists: the
+    /// refusal depends on them.
     fn refused(&self, uri: &str, (candidate, path): (&Path, &Path), roots: &Roots) -> Error {
         let mut state = self.state();
         for part in candidate.ancestors() {
@@ -384,27 +391,26 @@ impl Files {
         not_allowed(uri, path, roots)
     }
 
-    /// Notes that a file that may be read is looked at, and whether it is one, of a size that is
-    /// read.
+    /// Records that a permitted file was examined, and checks that it is a regular file.
     fn check(&self, uri: &str, place: &Place) -> Result<(), Fault> {
         self.state().note(place.path.clone());
         let what = match place.kind {
             FileType::RegularFile => return Ok(()),
             FileType::Directory => "a folder",
-            _ => "no regular file",
+            _ => "a special file",
         };
         let message = format!(
-            "\"{uri}\" leads to {}, which is {what}",
+            "\"{uri}\" leads to {}, which is {what}, not a regular file",
             place.path.display()
         );
         Err(Error::new(&codes::NOT_A_FILE, message, "name a file").into())
     }
 
-    /// Reads a file that was located. It may have been replaced since, by one that is read, or by a
-    /// link, which is not followed.
+    /// Reads a file that was located before. Another file may have replaced it meanwhile and is
+    /// read instead; a symbolic link in its place is not followed.
     ///
     /// # Errors
-    /// If it can't be read, or is too large.
+    /// Returns an error if the file can't be read or is larger than [`MAX_BYTES`].
     pub fn read(&self, located: &Located) -> Result<File, Error> {
         let path = &located.path;
         if let Some(bytes) = self.state().read.get(path) {
@@ -417,7 +423,7 @@ impl Files {
         self.content(opened.map_err(|error| self.unreadable(path, &error))?)
     }
 
-    /// The content of an open file, as it was when it was first read.
+    /// Returns the content of an open file, as of the first read of its path.
     fn content(&self, opened: Opened) -> Result<File, Error> {
         let Opened { path, file, meta } = opened;
         if let Some(bytes) = self.state().read.get(&path) {
@@ -438,36 +444,37 @@ impl Files {
         Ok(File { path, bytes })
     }
 
-    /// Returns the error for a file that can't be read, and notes a lack of descriptors.
+    /// Returns the error for an unreadable file; records a lack of file descriptors.
     fn unreadable(&self, path: &Path, error: &io::Error) -> Error {
         self.note_failure(error);
         unreadable(path, error)
     }
 
-    /// Notes whether an operation on one of the files failed for want of descriptors.
+    /// Records whether an operation on a file failed for lack of file descriptors.
     pub fn note_failure(&self, error: &io::Error) {
         if is_out_of_descriptors(error) {
             self.state().lacked_descriptors = true;
         }
     }
 
-    /// Whether some file could not be opened because too many were: reading it later may succeed.
+    /// Returns whether a file could not be opened because too many files were open: a later attempt
+    /// may succeed.
     pub fn lacked_descriptors(&self) -> bool {
         self.state().lacked_descriptors
     }
 
-    /// Lets go of the content of a file that nobody is going to read again, which takes memory.
-    /// Whoever does so all the same gets what is in it then.
+    /// Releases the cached content of a file that is not needed again, to save memory. A later read
+    /// returns the content of the file at that time.
     pub fn forget(&self, located: &Located) {
         self.state().read.remove(&located.path);
     }
 }
 
-/// Why a file is not read.
+/// The reason why a file is not read.
 enum Fault {
-    /// It may not be.
+    /// Reading it is not allowed.
     Refused(Error),
-    /// It is not there, or can't be.
+    /// An I/O error.
     Io(io::Error),
 }
 
@@ -490,11 +497,10 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// What is in a file, which was seen to have `length` bytes; `None` if it is more than
-/// [`MAX_BYTES`].
+/// Reads a file that had `length` bytes; `None` if it is larger than [`MAX_BYTES`].
 fn content(mut file: fs::File, length: u64) -> io::Result<Option<Arc<[u8]>>> {
-    // Read to where it stays. It is as long as it was seen to be, but for one that is being
-    // written.
+    // Read straight into the shared buffer, to avoid a copy. The length is right unless the file is
+    // being written.
     let mut bytes: Arc<[u8]> = std::iter::repeat_n(
         0,
         usize::try_from(length.min(MAX_BYTES)).unwrap_or_default(),
@@ -529,16 +535,17 @@ fn too_large(path: &Path) -> Error {
     )
 }
 
-/// Where the spellings of a path lead. A relative one starts from `base`, and `..` means what it
-/// means to the file system.
+/// Returns the paths of the spellings of a reference. A relative path starts at `base`; `..` is
+/// left to the file system.
 fn located(uri: &str, spellings: &[String], base: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
     let located = |path: &Path| match base {
         _ if path.is_absolute() => Ok(path.to_owned()),
         Some(base) => Ok(absolute(base).join(path)),
         None => {
-            let message =
-                format!("\"{uri}\" is relative, but the text that refers to it has no folder");
-            let help = "write package://NAME/path, or convert the file instead of its text";
+            let message = format!(
+                "\"{uri}\" is relative, but the text that contains it came without a folder"
+            );
+            let help = "use package://NAME/path, or convert the URDF file instead of its text";
             Err(Error::new(&codes::NO_BASE, message, help))
         }
     };
@@ -548,12 +555,12 @@ fn located(uri: &str, spellings: &[String], base: Option<&Path>) -> Result<Vec<P
         .collect()
 }
 
-/// `path` from the root; as it is if there is no current folder.
+/// Returns `path` as an absolute path, or unchanged if the current folder is unknown.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The deepest folder above `path` that exists, symbolic links resolved.
+/// Returns the deepest existing ancestor of `path`, with symbolic links resolved.
 fn existing_part(path: &Path) -> Option<PathBuf> {
     normalised(path)
         .ancestors()
@@ -584,11 +591,11 @@ fn not_allowed(uri: &str, path: &Path, roots: &Roots) -> Error {
             message.push_str(&format!("\n  {}", name.display()));
         }
     }
-    let help = "refer to the file with package://NAME/path and give --package NAME=DIR, or add its folder to the allowed roots";
+    let help = "refer to it as package://NAME/path with --package NAME=DIR, or add its folder to the allowed roots";
     Error::new(&codes::NOT_ALLOWED, message, help)
 }
 
-/// The error for `path`, which is free of `..`, does not exist, and may be asked for.
+/// Returns the error for `path`, which contains no `..`, does not exist, and may be reported.
 fn missing(uri: &str, path: &Path) -> Error {
     let mut message = format!("\"{uri}\" does not exist");
     let mut help = String::new();
@@ -599,12 +606,9 @@ fn missing(uri: &str, path: &Path) -> Error {
     if let (Some(folder), Some(name)) = (gap.parent(), gap.file_name()) {
         let what = if gap == path { "file" } else { "folder" };
         let name = name.to_string_lossy();
-        // A path that is told already is not told in parts.
+        // If the reference is the path itself, do not repeat its parts.
         if gap != path || Path::new(uri) != path {
-            message.push_str(&format!(
-                ": there is no {what} \"{name}\" in {}",
-                folder.display()
-            ));
+            message.push_str(&format!(": no {what} \"{name}\" in {}", folder.display()));
         }
         if let Some(question) = did_you_mean(near_names(folder, &name)) {
             help = question;

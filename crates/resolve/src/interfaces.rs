@@ -1,4 +1,4 @@
-//! The ROS interface types of a sourced workspace.
+//! ROS interface types of a sourced workspace.
 
 use std::collections::BTreeSet;
 use std::fs::read_dir;
@@ -7,8 +7,8 @@ use std::path::Path;
 use super::Resolver;
 
 impl Resolver {
-    /// The names of all interface types that packages of the ament index install,
-    /// `std_msgs/msg/String`; none if no workspace is sourced, since then nothing is known.
+    /// Returns the names of all interface types installed by packages of the ament index, as in
+    /// `std_msgs/msg/String`; `None` if no workspace is sourced, since then nothing is known.
     pub fn interfaces(&self) -> Option<BTreeSet<String>> {
         let prefixes = &self.options.ament_prefixes;
         let mut found = BTreeSet::new();
@@ -24,7 +24,8 @@ impl Resolver {
                         .flatten()
                         .flatten()
                     {
-                        // Both are installed; a package may have been written in either.
+                        // Packages install both the source (`.msg`) and the generated `.idl`; some
+                        // are written in IDL only.
                         let name = file.file_name();
                         let name = Path::new(&name);
                         if let (Some(stem), Some(package)) =

@@ -1,22 +1,22 @@
-//! Which file a reference means, and whether it may be read: the only way to the file system for
-//! assets.
+//! Resolves references to files and decides which files may be read. It is the only access to the
+//! file system for assets.
 //!
-//! A package name is looked up in this order, and nowhere else:
+//! A package name is looked up in this order:
 //! 1. the folder given for it ([`Options::packages`]; if that is no folder, the search ends there);
-//! 2. for each of [`Options::package_paths`]: that folder itself if its package.xml bears the name,
-//!    or its subfolder `NAME` unless the package.xml there bears another;
-//! 3. the ament index: the first of [`Options::ament_prefixes`] that has
-//!    `share/ament_index/resource_index/packages/NAME` has the package, in `share/NAME`;
-//! 4. the folder of the nearest package.xml at or above the URDF's folder, if it bears the name.
+//! 2. for each of [`Options::package_paths`]: that folder itself if its package.xml has the name,
+//!    or its subfolder `NAME` unless the package.xml there has another name;
+//! 3. the ament index: the first of [`Options::ament_prefixes`] with a file
+//!    `share/ament_index/resource_index/packages/NAME`; the package is in its `share/NAME`;
+//! 4. the folder of the nearest package.xml at or above the URDF's folder, if it has the name.
 //!
-//! A file may be read if, after symbolic links are resolved, it lies in the URDF's folder or the
-//! package that folder belongs to, in a package that is found in the way above, or in a folder that
-//! a person named in [`Options`]. A package installed with `colcon build --symlink-install`
-//! consists of links into its source folder; where its package.xml is such a link, the folder which
-//! that leads to counts as the package too, if the manifest there bears the package's name. No
-//! other link leads out.
+//! A file may be read if, after symbolic links are resolved, it is in the URDF's folder or the
+//! package that contains it, in a package found in the order above, or in a folder that the user
+//! named in [`Options`]. A package installed with `colcon build --symlink-install` consists of
+//! links into its source folder: if its package.xml is such a link, the folder it leads to belongs
+//! to the package as well, provided that the manifest there has the package's name. No other link
+//! leads out of a package.
 //!
-//! This module must not know what is in the files, apart from the name in a package.xml.
+//! This crate knows nothing of the files' contents, apart from the name in a package.xml.
 
 mod candidates;
 pub mod codes;
@@ -39,26 +39,27 @@ pub use error::{Error, is_out_of_descriptors};
 pub use files::{File, Files, Located, MAX_BYTES};
 pub use package::{Package, package_of};
 pub use place::Opened;
-pub use states::{COARSE, States};
+pub use states::{States, TIMESTAMP_RESOLUTION};
 
-/// Where to look for packages, and what else may be read.
+/// Search paths for packages, and further folders that may be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Options {
-    /// Folders of packages by name (`--package NAME=DIR`); the first entry of a name counts.
+    /// Folders of packages by name (`--package NAME=DIR`); the first entry for a name wins.
     pub packages: Vec<(String, PathBuf)>,
-    /// Folders that hold packages (`--package-path DIR`).
+    /// Folders that contain packages (`--package-path DIR`).
     pub package_paths: Vec<PathBuf>,
-    /// Install prefixes with an ament index, the overlay first.
+    /// Install prefixes with an ament index, overlays first.
     pub ament_prefixes: Vec<PathBuf>,
     /// Further folders that may be read. The file system's root allows everything.
     pub allowed_roots: Vec<PathBuf>,
-    /// Inputs that were found to be where they may be, by their paths without symbolic links: if a
-    /// link takes their place, it is not followed.
+    /// Inputs that were checked before, by their paths without symbolic links. If a link replaces
+    /// one, it is not followed.
     pub exact_inputs: Vec<PathBuf>,
 }
 
 impl Options {
-    /// The ament prefixes of this process's environment (`AMENT_PREFIX_PATH`), nothing else.
+    /// Returns options with the ament prefixes of this process's environment (`AMENT_PREFIX_PATH`)
+    /// only.
     pub fn from_environment() -> Self {
         Self {
             ament_prefixes: prefixes(&std::env::var_os("AMENT_PREFIX_PATH").unwrap_or_default()),
@@ -67,22 +68,21 @@ impl Options {
     }
 }
 
-/// The folders in a value of `AMENT_PREFIX_PATH`.
+/// Splits a value of `AMENT_PREFIX_PATH` into folders.
 fn prefixes(value: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(value)
         .filter(|path| !path.as_os_str().is_empty())
         .collect()
 }
 
-/// Knows where packages are. It holds nothing of what it finds: every conversion looks anew, with
-/// its own [`Files`].
+/// Finds packages. It caches nothing: every conversion searches again, with its own [`Files`].
 #[derive(Debug, Default)]
 pub struct Resolver {
     options: Options,
 }
 
 impl Resolver {
-    /// A resolver for `options`. Relative folders in them start from the current one.
+    /// Creates a resolver. Relative folders in `options` start at the current folder.
     pub fn new(mut options: Options) -> Self {
         let settle = |path: &mut PathBuf| {
             if let Ok(absolute) = std::path::absolute(path.as_path()) {
@@ -99,16 +99,15 @@ impl Resolver {
         Self { options }
     }
 
-    /// The options, with absolute folders.
+    /// Returns the options, with absolute folders.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Finds the package `name`; `urdf_folder` is the folder of the URDF that asks, if there is
-    /// one.
+    /// Finds the package `name`; `urdf_folder` is the folder of the URDF that refers to it, if any.
     ///
     /// # Errors
-    /// If it is in none of the places; the message lists them.
+    /// Returns an error that lists all places searched if none has the package.
     pub fn package(&self, name: &str, urdf_folder: Option<&Path>) -> Result<Package, Error> {
         let folders: Vec<PathBuf> = urdf_folder
             .and_then(|folder| std::path::absolute(folder).ok())
@@ -121,10 +120,10 @@ impl Resolver {
             .ok_or_else(|| search.error(&format!("package://{name}")))
     }
 
-    /// Every package that is found in another way than by the ament index, for programs that know
-    /// only that: those of [`Options::packages`] and [`Options::package_paths`], and the one that
-    /// `urdf_folder` belongs to.
-    pub fn beyond_the_index(&self, urdf_folder: Option<&Path>) -> Vec<Package> {
+    /// Returns every package that is found outside the ament index, for programs that search only
+    /// the index: the packages of [`Options::packages`] and [`Options::package_paths`], and the one
+    /// that contains `urdf_folder`.
+    pub fn packages_outside_index(&self, urdf_folder: Option<&Path>) -> Vec<Package> {
         let mut names: Vec<String> = self
             .options
             .packages

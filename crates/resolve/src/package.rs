@@ -1,4 +1,4 @@
-//! ROS packages: which folder a package name means, and which package a folder belongs to.
+//! ROS packages: the folder of a package name, and the package that contains a folder.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -7,34 +7,34 @@ use super::lookups::Lookups;
 use super::place::Opened;
 use super::{Error, Options, codes};
 
-/// The file that makes a folder a package.
+/// Name of the file that makes a folder a package.
 pub(super) const MANIFEST: &str = "package.xml";
 
-/// No package.xml is anywhere near this size.
-const MAX_MANIFEST: u64 = 1 << 20;
+/// Maximum number of bytes read of a package.xml, far more than any has.
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
-/// A package that was found.
+/// A ROS package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its folder, as it was found.
+    /// Folder, as it was found.
     pub folder: PathBuf,
 }
 
 impl Package {
-    /// The version that its package.xml says.
+    /// Returns the version in its package.xml.
     pub fn version(&self) -> Option<String> {
         manifest_text(&self.folder, "version")
     }
 
-    /// The folders that belong to it, symbolic links resolved: its own, and its source folder where
-    /// it was installed by links.
+    /// Returns the folders that belong to the package, with symbolic links resolved: its own, and
+    /// its source folder if it was installed by links.
     ///
-    /// `colcon build --symlink-install` makes every installed file, package.xml among them, a link
-    /// to the file in the source folder. So where package.xml is such a link, the folder that it
-    /// leads to is the package too, provided that the manifest there bears the package's name.
-    /// Nothing else that a link in a package may lead to is part of it.
+    /// `colcon build --symlink-install` makes every installed file, package.xml included, a link to
+    /// the file in the source folder. If package.xml is such a link, the folder that it leads to
+    /// belongs to the package, provided that the manifest there has the package's name. No other
+    /// target of a link belongs to the package.
     pub(super) fn roots(&self, lookups: &Lookups) -> Vec<PathBuf> {
         let mut roots: Vec<PathBuf> = lookups.real(&self.folder).into_iter().collect();
         if let Some(manifest) = lookups.real(&self.folder.join(MANIFEST))
@@ -50,12 +50,12 @@ impl Package {
     }
 }
 
-/// The package that `folder` belongs to: that of the nearest package.xml in it or above it.
+/// Returns the package that contains `folder`: that of the nearest package.xml at or above it.
 pub fn package_of(folder: &Path) -> Option<Package> {
     package_around(folder, &Lookups::default())
 }
 
-/// The same, by answers that `lookups` remembers.
+/// Returns the package that contains `folder`, using cached `lookups`.
 pub(super) fn package_around(folder: &Path, lookups: &Lookups) -> Option<Package> {
     let folder = folder
         .ancestors()
@@ -64,7 +64,7 @@ pub(super) fn package_around(folder: &Path, lookups: &Lookups) -> Option<Package
     package_in(folder, lookups)
 }
 
-/// The package whose package.xml is in `folder` itself.
+/// Returns the package whose package.xml is in `folder` itself.
 pub(super) fn package_in(folder: &Path, lookups: &Lookups) -> Option<Package> {
     Some(Package {
         name: lookups.manifest_name(folder)?,
@@ -72,7 +72,7 @@ pub(super) fn package_in(folder: &Path, lookups: &Lookups) -> Option<Package> {
     })
 }
 
-/// The manifests, there or not, that decide which package `folder` belongs to.
+/// Returns the manifests, existing or not, that decide which package contains `folder`.
 pub(super) fn manifests_around(folder: &Path, lookups: &Lookups) -> Vec<PathBuf> {
     let mut manifests = Vec::new();
     for folder in folder.ancestors().take_while(|folder| is_below_top(folder)) {
@@ -84,17 +84,20 @@ pub(super) fn manifests_around(folder: &Path, lookups: &Lookups) -> Vec<PathBuf>
     manifests
 }
 
-/// A manifest in the topmost folder must not turn the whole file system into a package.
+/// Returns whether `folder` has a parent. A manifest in the root folder must not turn the whole
+/// file system into a package.
 fn is_below_top(folder: &Path) -> bool {
     folder.parent().is_some()
 }
 
-/// What stands in the element `tag` of the package.xml of `folder`.
+/// Returns the text of the element `tag` in the package.xml of `folder`.
 pub(super) fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
     let Opened { file, meta, .. } = Opened::at(&folder.join(MANIFEST)).ok()?;
-    // Room for all of it, and for finding that there is no more.
-    let mut text = String::with_capacity(meta.len().min(MAX_MANIFEST) as usize + 1);
-    file.take(MAX_MANIFEST).read_to_string(&mut text).ok()?;
+    // One byte of spare capacity lets `read_to_string` find the end without growing.
+    let mut text = String::with_capacity(meta.len().min(MAX_MANIFEST_BYTES) as usize + 1);
+    file.take(MAX_MANIFEST_BYTES)
+        .read_to_string(&mut text)
+        .ok()?;
     let document = roxmltree::Document::parse(text.trim_start_matches('\u{feff}')).ok()?;
     let package = Some(document.root_element()).filter(|root| root.has_tag_name("package"))?;
     let text = package
@@ -105,13 +108,13 @@ pub(super) fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// A search for a package: what was looked at so far.
+/// A search for a package, with the places examined so far.
 pub(super) struct Search<'a> {
     pub name: &'a str,
     pub lookups: &'a Lookups,
-    /// Every path whose being there, or content, had a say.
+    /// Every path whose existence or content influenced the result.
     pub seen: Vec<PathBuf>,
-    /// What was looked at, and what was wrong with it.
+    /// Places without the package, and the reason for each.
     pub looked: Vec<(PathBuf, String)>,
 }
 
@@ -125,11 +128,11 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Goes through everything in the documented order. `folders` are those of the URDF.
+    /// Searches in the documented order. `folders` are those of the URDF.
     pub fn run(&mut self, options: &Options, folders: &[PathBuf]) -> Option<Package> {
         if let Some((_, folder)) = options.packages.iter().find(|(name, _)| name == self.name) {
-            // A mapping that a person gave stands: looking further would be a guess.
-            return self.folder(folder, "given for this package, but no folder");
+            // An explicit mapping is authoritative: searching further would be a guess.
+            return self.folder(folder, "given for this package, but not a folder");
         }
         let found = options
             .package_paths
@@ -146,7 +149,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn miss(&mut self, place: PathBuf, why: impl Into<String>) -> Option<Package> {
+    fn record_miss(&mut self, place: PathBuf, why: impl Into<String>) -> Option<Package> {
         self.looked.push((place, why.into()));
         None
     }
@@ -156,12 +159,12 @@ impl<'a> Search<'a> {
         if folder.is_dir() {
             Some(self.found(folder))
         } else {
-            self.miss(folder.to_owned(), otherwise)
+            self.record_miss(folder.to_owned(), otherwise)
         }
     }
 
-    /// `path/NAME`, whether or not it has a package.xml, or `path` itself if its package.xml bears
-    /// the name.
+    /// Looks for `path/NAME`, with or without a package.xml, or `path` itself if its package.xml
+    /// has the name.
     fn in_package_path(&mut self, path: &Path) -> Option<Package> {
         self.seen.push(path.join(MANIFEST));
         if self.lookups.manifest_name(path).as_deref() == Some(self.name) {
@@ -171,13 +174,14 @@ impl<'a> Search<'a> {
         self.seen.push(folder.join(MANIFEST));
         match self.lookups.manifest_name(&folder) {
             Some(other) if other != self.name => {
-                self.miss(folder, format!("its package.xml says \"{other}\""))
+                self.record_miss(folder, format!("its package.xml says \"{other}\""))
             }
             _ => self.folder(&folder, "no such folder"),
         }
     }
 
-    /// As ament_index does it: the first prefix that has the package's marker has the package.
+    /// Looks in the ament index: like ament_index, takes the first prefix with the package's
+    /// marker.
     fn in_ament_index(&mut self, prefixes: &[PathBuf]) -> Option<Package> {
         for prefix in prefixes {
             let marker = marker(prefix, self.name);
@@ -185,48 +189,50 @@ impl<'a> Search<'a> {
             if marker.is_file() {
                 return self.folder(
                     &prefix.join("share").join(self.name),
-                    "in the ament index, but no such folder",
+                    "listed in the ament index, but no such folder",
                 );
             }
-            self.miss(marker, "no such file");
+            self.record_miss(marker, "no such file");
         }
         None
     }
 
-    /// The package that holds the URDF, if it has the name.
+    /// Looks at the package that contains the URDF.
     fn around(&mut self, folder: &Path) -> Option<Package> {
         self.seen.extend(manifests_around(folder, self.lookups));
         match package_around(folder, self.lookups) {
             Some(package) if package.name == self.name => Some(package),
-            Some(other) => self.miss(
+            Some(other) => self.record_miss(
                 other.folder.join(MANIFEST),
                 format!("says \"{}\"", other.name),
             ),
-            None => self.miss(folder.to_owned(), "no package.xml in it or above it"),
+            None => self.record_miss(folder.to_owned(), "no package.xml in it or above it"),
         }
     }
 
-    /// The error that lists every place.
+    /// Returns the error that lists every place.
     pub fn error(self, uri: &str) -> Error {
         let name = self.name;
         let mut message = format!("the package \"{name}\" of \"{uri}\" was not found");
         if self.looked.is_empty() {
-            message.push_str("; there was no place to look for it: no package, package path or ament prefix is set");
+            message.push_str(
+                "; there is no place to search: no package, package path or ament prefix is set",
+            );
         } else {
-            message.push_str("; looked at:");
+            message.push_str("; looked in:");
             for (place, why) in &self.looked {
                 message.push_str(&format!("\n  {}: {why}", place.display()));
             }
         }
         let help = format!(
-            "say where it is with --package {name}=DIR, or --package-path with the folder that holds it, or source its ROS workspace"
+            "pass --package {name}=DIR, or --package-path with the folder that contains it, or source its ROS workspace"
         );
         let cause = format!("the package \"{name}\" was not found");
         Error::new(&codes::UNKNOWN_PACKAGE, message, help).because(cause, uri)
     }
 }
 
-/// Where the ament index of `prefix` says that it has the package `name`.
+/// Returns the path of the marker of the package `name` in the ament index of `prefix`.
 pub(super) fn marker(prefix: &Path, name: &str) -> PathBuf {
     prefix
         .join("share/ament_index/resource_index/packages")

@@ -1,16 +1,14 @@
-//! Opening files such that what is judged is what is read.
+//! Opens files so that the file read is the file whose place was checked.
 //!
-//! A path is walked from the root, one component at a time and each relative to the descriptor of
-//! the folder before it, with `O_NOFOLLOW`: symbolic links are read and followed here, not by the
-//! kernel. So the path that comes of it has no link in it, and the file is opened by the descriptor
-//! of the very folder that the path ends in. Whoever exchanges a file or folder for a link
-//! meanwhile has the walk end somewhere else, and *that* is judged; nothing is looked up a second
-//! time.
+//! A path is walked from the root, one component at a time, relative to the descriptor of the
+//! previous folder and with `O_NOFOLLOW`: symbolic links are resolved here, not by the kernel. The
+//! resulting path therefore contains no link, and the file is opened relative to the descriptor of
+//! the very folder that the path ends in. If a file or folder is exchanged for a link meanwhile,
+//! the walk ends elsewhere, and *that* place is checked; nothing is looked up twice.
 //!
-//! `openat2` with `RESOLVE_BENEATH` was not taken: links between several allowed roots are
-//! legitimate (`colcon build --symlink-install` makes packages of absolute ones), which it refuses;
-//! and it is missing on macOS and behind older container runtimes, so the walk would be needed
-//! beside it.
+//! `openat2` with `RESOLVE_BENEATH` does not fit: it refuses links between several allowed roots,
+//! which are legitimate (`colcon build --symlink-install` creates absolute ones). It is also
+//! missing on macOS and in older container runtimes, so the walk would be needed as a fallback.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -22,15 +20,15 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
 
-/// Maximum number of symbolic links on the way to one file: Linux's own limit.
+/// Maximum number of symbolic links on the way to a file: Linux's own limit.
 const MAX_LINKS: usize = 40;
-/// Maximum number of steps on the way to one file. `..` starts again at the root, so links could
-/// otherwise ask for millions.
+/// Maximum number of steps on the way to a file. `..` restarts at the root, so links could
+/// otherwise cause millions.
 const MAX_STEPS: usize = 10_000;
-/// How often a file is looked for again that became a link between the walk and the opening of it.
+/// Maximum number of attempts, if the file becomes a link between the walk and opening it.
 const MAX_TRIES: usize = 100;
 
-/// How folders on the way are opened: on Linux, passing through them takes no right to list them.
+/// Flags for opening the folders on the way. With `O_PATH`, on Linux, no read permission is needed.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const FOLDER: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
@@ -42,8 +40,7 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// How files are opened: `O_NONBLOCK` because a pipe that took a file's place would wait for its
-/// other end.
+/// Flags for opening files. `O_NONBLOCK` keeps a pipe that replaced a file from blocking.
 const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
@@ -53,49 +50,50 @@ const FILE: OFlags = OFlags::RDONLY
 /// An open regular file.
 #[derive(Debug)]
 pub struct Opened {
-    /// Where it is, symbolic links resolved.
+    /// Path with symbolic links resolved.
     pub path: PathBuf,
-    /// The descriptor, at the file's beginning.
+    /// Descriptor, at the beginning of the file.
     pub file: fs::File,
-    /// What the descriptor says of it.
+    /// Metadata of the descriptor.
     pub meta: Metadata,
 }
 
 impl Opened {
-    /// Opens the regular file that `path` leads to, wherever that is: judge [`Self::path`] before
+    /// Opens the regular file that `path` leads to, wherever it is: check [`Self::path`] before
     /// reading.
     ///
     /// # Errors
-    /// If there is none, or it can't be opened. What is no regular file is
-    /// [`io::ErrorKind::InvalidInput`].
+    /// Returns an error if there is no such file or it can't be opened;
+    /// [`io::ErrorKind::InvalidInput`] if it is no regular file.
     pub fn at(path: &Path) -> io::Result<Self> {
         Place::opened(path, &|_| Ok(()))
     }
 }
 
-/// A place in the file system that a path led to.
+/// A place in the file system that a path leads to.
 #[derive(Debug)]
 pub(super) struct Place {
     /// The path, symbolic links resolved.
     pub path: PathBuf,
-    /// What it was when it was walked to.
+    /// Type of the file during the walk.
     pub kind: FileType,
-    /// The folder that it is in, and its name there; of a folder, itself and `.`.
+    /// Descriptor of the containing folder, and name in it; for a folder, its own descriptor and
+    /// `.`.
     folder: OwnedFd,
     name: OsString,
 }
 
 impl Place {
-    /// Walks to what `path` leads to, as [`fs::canonicalize`] does.
+    /// Walks to the place that `path` leads to, like [`fs::canonicalize`].
     #[cfg(test)]
-    pub fn of(path: &Path) -> io::Result<Self> {
+    pub fn walk(path: &Path) -> io::Result<Self> {
         Walk::new(path)?.run(MAX_LINKS)
     }
 
-    /// The file that `path` leads to, once `judge` has nothing against where it is.
+    /// Opens the file that `path` leads to if `judge` accepts its place.
     ///
     /// # Errors
-    /// Those of `judge`, and of looking for it and opening it.
+    /// Returns the errors of `judge`, of the walk and of opening the file.
     pub fn opened<E: From<io::Error>>(
         path: &Path,
         judge: &dyn Fn(&Self) -> Result<(), E>,
@@ -103,11 +101,10 @@ impl Place {
         Self::opened_by(path, MAX_LINKS, judge)
     }
 
-    /// The same for a `path` that was judged before: no link is followed, so the file is there and
-    /// nowhere else.
+    /// Opens a file whose `path` was checked before, without following any link.
     ///
     /// # Errors
-    /// Those of [`Self::opened`], and if there is a link on the way.
+    /// Returns the errors of [`Self::opened`], and an error if there is a link on the way.
     pub fn opened_exactly<E: From<io::Error>>(
         path: &Path,
         judge: &dyn Fn(&Self) -> Result<(), E>,
@@ -132,8 +129,8 @@ impl Place {
     }
 
     fn open(self) -> io::Result<Opened> {
-        // Asked before it is opened: opening a device may do something.
-        let no_file = || io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file");
+        // Checked before opening: opening a device may have side effects.
+        let no_file = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
         if self.kind != FileType::RegularFile {
             return Err(no_file());
         }
@@ -150,14 +147,14 @@ impl Place {
     }
 }
 
-/// A walk from the root, under way.
+/// A walk from the root.
 struct Walk {
-    /// Where it is.
+    /// Path walked so far.
     path: PathBuf,
     folder: OwnedFd,
-    /// The components that are left, the next one last.
+    /// Remaining components, the next one last.
     left: Vec<OsString>,
-    /// Whether the end has to be a folder, by a slash after it.
+    /// Whether the path ends in a slash and must lead to a folder.
     to_folder: bool,
 }
 
@@ -170,13 +167,13 @@ impl Walk {
             left: Vec::new(),
             to_folder,
         };
-        walk.go(&std::path::absolute(path)?)?;
+        walk.prepend(&std::path::absolute(path)?)?;
         Ok(walk)
     }
 
-    /// Puts the components of `path` before those that are left; an absolute one starts at the
+    /// Prepends the components of `path` to the remaining ones; an absolute path restarts at the
     /// root.
-    fn go(&mut self, path: &Path) -> io::Result<()> {
+    fn prepend(&mut self, path: &Path) -> io::Result<()> {
         for component in path.components().rev() {
             match component {
                 Component::RootDir => {
@@ -199,11 +196,11 @@ impl Walk {
                 return Err(Errno::LOOP.into());
             }
             if name == OsStr::new("..") {
-                // A folder that was moved has another parent by now than the one that was walked
-                // through: so that one is walked to again.
+                // A folder that was moved meanwhile has another parent than the one walked through:
+                // walk to the recorded parent again.
                 let mut above = std::mem::take(&mut self.path);
                 above.pop();
-                self.go(&above)?;
+                self.prepend(&above)?;
                 continue;
             }
             match openat(&self.folder, &*name, FOLDER, Mode::empty()) {
@@ -218,9 +215,9 @@ impl Walk {
                             if links > max_links {
                                 return Err(Errno::LOOP.into());
                             }
-                            self.go(Path::new(OsStr::from_bytes(target.as_bytes())))?;
+                            self.prepend(Path::new(OsStr::from_bytes(target.as_bytes())))?;
                         }
-                        // No link, or no more.
+                        // Not a link, or no longer one.
                         Err(Errno::INVAL) => {
                             let meta = statat(&self.folder, &*name, AtFlags::SYMLINK_NOFOLLOW)?;
                             match FileType::from_raw_mode(meta.st_mode) {

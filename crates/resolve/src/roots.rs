@@ -1,4 +1,4 @@
-//! Which files may be read.
+//! The rule that decides which files may be read.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -7,28 +7,28 @@ use super::lookups::Lookups;
 use super::package::{MANIFEST, Search, manifests_around, marker, package_around};
 use super::{Options, Package};
 
-/// The rule that decides which files may be read. All paths in it are free of symbolic links.
+/// Decides which files may be read. All paths are free of symbolic links.
 ///
-/// Allowed is what lies, after symbolic links are resolved, in
-/// - a folder that a person named: an allowed root, a `--package` folder, a `--package-path`
+/// A file is allowed if it is, after symbolic links are resolved, in
+/// - a folder that the user named: an allowed root, a `--package` folder, a `--package-path`
 ///   folder;
-/// - the URDF's folder, or the package that it belongs to;
-/// - a package: one of the ament index, or one whose name leads to that very folder in the
-///   documented order.
+/// - the URDF's folder, or the package that contains it;
+/// - a package of the ament index, or one whose name resolves to that very folder in the documented
+///   order.
 ///
-/// The rule asks only for the file itself, never for what was read before it: parallel readers get
-/// the same answer.
+/// The rule depends on the file alone, never on files read before: parallel readers get the same
+/// answer.
 pub(super) struct Roots<'a> {
     pub options: &'a Options,
-    /// The folders of the URDF, as they were given.
+    /// Folders of the URDF, as given.
     pub folders: &'a [PathBuf],
     pub lookups: &'a Lookups,
-    /// Paths whose being there, or content, had a say.
+    /// Paths whose existence or content influenced the result.
     pub seen: RefCell<Vec<PathBuf>>,
 }
 
 impl Roots<'_> {
-    /// Whether the file or folder `path`, which is free of symbolic links, may be read.
+    /// Returns whether the file or folder `path`, which is free of symbolic links, may be read.
     pub fn allow(&self, path: &Path) -> bool {
         let within = |root: &PathBuf| {
             self.lookups
@@ -65,7 +65,7 @@ impl Roots<'_> {
             || self.in_known_package(path)
     }
 
-    /// Whether the package that `path` lies in is the one that its name stands for.
+    /// Returns whether the package that contains `path` is the one that its name resolves to.
     fn in_known_package(&self, path: &Path) -> bool {
         self.seen
             .borrow_mut()
@@ -84,7 +84,7 @@ impl Roots<'_> {
             .any(|root| path.starts_with(root))
     }
 
-    /// The folders that a person can do something about, for messages.
+    /// Returns the allowed folders that the user can influence, for messages.
     pub fn names(&self) -> Vec<PathBuf> {
         let options = self.options;
         let packages = self
@@ -112,7 +112,7 @@ impl Roots<'_> {
         names
     }
 
-    /// Whether `path` lies in the share folder of a package that the ament index of `prefix` has.
+    /// Returns whether `path` is in the share folder of a package in the ament index of `prefix`.
     fn in_ament_share(&self, prefix: &Path, path: &Path) -> bool {
         let share = prefix.join("share");
         self.seen.borrow_mut().push(share.clone());

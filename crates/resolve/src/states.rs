@@ -1,5 +1,4 @@
-//! In what state files are, and whether they still are: told by what the file system says of them,
-//! without reading them.
+//! States of files, compared by metadata without reading them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -10,10 +9,10 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-/// How coarsely file systems note times, the coarsest of them.
-pub const COARSE: Duration = Duration::from_secs(2);
+/// Resolution of the coarsest timestamps of file systems (FAT).
+pub const TIMESTAMP_RESOLUTION: Duration = Duration::from_secs(2);
 
-/// The states of files at some time; and where paths led to then, symbolic links resolved, if that
+/// States of files at some time, and the targets of paths with symbolic links resolved, if they
 /// mattered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct States(Vec<(PathBuf, State)>, Vec<(PathBuf, Option<PathBuf>)>);
@@ -27,15 +26,15 @@ enum State {
         inode: u64,
         /// Seconds and nanoseconds.
         modified: (i64, i64),
-        /// The same for what is known of the file: a time that somebody set shows here.
+        /// The same for metadata (ctime), which also changes if the modification time is set back.
         changed: (i64, i64),
     },
-    /// What was read of it can't be told.
+    /// Changed while it was read, or not accessible: nothing can be concluded.
     Unsure,
 }
 
 impl State {
-    fn of(path: &Path) -> Self {
+    fn read(path: &Path) -> Self {
         match fs::metadata(path) {
             Ok(meta) => Self::from(&meta),
             Err(error)
@@ -65,16 +64,18 @@ impl From<&Metadata> for State {
     }
 }
 
-/// What tells the content of a file from others that it may have had: its path and state, by which
-/// make and git go too. `None` if it changed so lately that another change might not show.
+/// Returns an identifier of the file's present content: its path and metadata, the criterion of
+/// make and git. `None` if the file changed so recently that a further change might not alter its
+/// times.
 pub(super) fn stamp(path: &Path, meta: &Metadata) -> Option<String> {
     let (state, now) = (State::from(meta), SystemTime::now());
-    (!state.is_young(now - COARSE, now)).then(|| format!("{path:?} {state:?}"))
+    (!state.is_young(now - TIMESTAMP_RESOLUTION, now)).then(|| format!("{path:?} {state:?}"))
 }
 
 impl State {
-    /// Whether the file was changed, moved or replaced from `since` to `now`, by what it says
-    /// itself. A time in the future proves nothing, and would never come to rest.
+    /// Returns whether the file was changed, moved or replaced between `since` and `now`, by its
+    /// own times. Times in the future are ignored: they prove nothing, and the file would stay
+    /// unreliable for as long.
     fn is_young(&self, since: SystemTime, now: SystemTime) -> bool {
         let Self::File {
             modified, changed, ..
@@ -96,25 +97,24 @@ impl State {
 }
 
 impl States {
-    /// The states of `paths`, which were read from `started` on. Files that may have changed
-    /// meanwhile are in no state to rely on.
-    pub fn take<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, started: SystemTime) -> Self {
+    /// Returns the states of `paths`, which were read from `started` on. Files that may have
+    /// changed meanwhile are marked as unreliable.
+    pub fn snapshot<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, started: SystemTime) -> Self {
         Self::now(paths).since(started)
     }
 
-    /// The states of `paths` as they are.
+    /// Returns the present states of `paths`.
     pub fn now<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         Self(
             paths
                 .into_iter()
-                .map(|path| (path.clone(), State::of(path)))
+                .map(|path| (path.clone(), State::read(path)))
                 .collect(),
             Vec::new(),
         )
     }
 
-    /// The same with paths and where they are, symbolic links resolved; `None` where there is
-    /// nothing.
+    /// Adds paths and their targets with symbolic links resolved; `None` if a path does not exist.
     pub(super) fn with_real(
         mut self,
         real: impl IntoIterator<Item = (PathBuf, Option<PathBuf>)>,
@@ -123,21 +123,21 @@ impl States {
         self
     }
 
-    /// The same, but for what may have changed from `since` on, by the times of files or by what
-    /// they are now.
+    /// Marks files as unreliable that may have changed from `since` on, by their times or by their
+    /// present state.
     pub(super) fn since(mut self, since: SystemTime) -> Self {
         let now = SystemTime::now();
         for (path, state) in &mut self.0 {
-            if state.is_young(since, now) || State::of(path) != *state {
+            if state.is_young(since, now) || State::read(path) != *state {
                 *state = State::Unsure;
             }
         }
         self
     }
 
-    /// The same without files that were written to since they were in the states `before`.
+    /// Leaves out files that were written to in place after the states `before`.
     #[must_use]
-    pub fn unless_written_since(mut self, before: &Self) -> Self {
+    pub fn without_written_since(mut self, before: &Self) -> Self {
         let is_written = |(path, now): &(PathBuf, State)| {
             let was = before
                 .0
@@ -166,21 +166,24 @@ impl States {
         self
     }
 
-    /// Whether they can be relied on.
-    pub fn are_sure(&self) -> bool {
+    /// Returns whether all states are reliable.
+    pub fn are_reliable(&self) -> bool {
         self.0.iter().all(|(_, state)| *state != State::Unsure)
     }
 
-    /// Whether `path` is among them and is what it was, and that is sure.
-    pub fn holds(&self, path: &Path) -> bool {
+    /// Returns whether the state of `path` is known, reliable and unchanged.
+    pub fn is_unchanged(&self, path: &Path) -> bool {
         let known = self.0.iter().find(|(known, _)| known == path);
-        known.is_some_and(|(_, state)| *state != State::Unsure && State::of(path) == *state)
+        known.is_some_and(|(_, state)| *state != State::Unsure && State::read(path) == *state)
     }
 
-    /// Whether they are what they were, and that is sure.
-    pub fn hold(&self) -> bool {
-        self.are_sure()
-            && self.0.iter().all(|(path, state)| State::of(path) == *state)
+    /// Returns whether all states are reliable and unchanged.
+    pub fn are_unchanged(&self) -> bool {
+        self.are_reliable()
+            && self
+                .0
+                .iter()
+                .all(|(path, state)| State::read(path) == *state)
             && self
                 .1
                 .iter()
@@ -188,14 +191,14 @@ impl States {
     }
 }
 
-/// The states of paths when each was first looked at.
+/// States of paths, each from when it was first examined.
 #[derive(Debug, Default)]
 pub(super) struct Seen(BTreeMap<PathBuf, State>);
 
 impl Seen {
     pub fn note(&mut self, path: &Path) {
         if !self.0.contains_key(path) {
-            self.0.insert(path.to_owned(), State::of(path));
+            self.0.insert(path.to_owned(), State::read(path));
         }
     }
 
@@ -217,7 +220,7 @@ mod tests {
     use super::States;
 
     #[test]
-    fn what_was_written_to_since_is_left_out_and_what_took_its_place_is_not() {
+    fn files_written_in_place_are_left_out_but_not_replaced_ones() {
         let folder = tempfile::tempdir().unwrap();
         let [kept, written, replaced, new] =
             ["kept", "written", "replaced", "new"].map(|name| folder.path().join(name));
@@ -231,9 +234,9 @@ mod tests {
         fs::write(&other, "other").unwrap();
         fs::rename(&other, &paths[2]).unwrap();
         fs::write(&paths[3], "other").unwrap();
-        let now = States::now(&paths).unless_written_since(&before);
+        let now = States::now(&paths).without_written_since(&before);
         assert_eq!(
-            paths.each_ref().map(|path| now.holds(path)),
+            paths.each_ref().map(|path| now.is_unchanged(path)),
             [true, false, true, true]
         );
     }

@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 use super::{Error, File, Files, Options, Resolver, prefixes};
 
-/// A folder with files in it, gone at the end of the test.
+/// A temporary folder with files, removed at the end of the test.
 struct World {
     dir: TempDir,
 }
 
 impl World {
-    /// `files`: names (relative) with contents.
+    /// Creates `files`: relative paths with contents.
     fn new(files: &[(&str, &str)]) -> Self {
         let world = Self {
             dir: tempfile::tempdir().unwrap(),
@@ -165,7 +165,7 @@ fn an_unknown_package_lists_every_place() {
 }
 
 #[test]
-fn a_given_folder_that_is_none_ends_the_search() {
+fn a_mapping_to_a_missing_folder_ends_the_search() {
     let world = World::new(&[("path/arm/a", "path")]);
     let mut options = Options {
         package_paths: vec![world.at("path")],
@@ -290,21 +290,21 @@ fn a_refusal_lasts_until_what_it_depends_on_changes() {
         files.states(SystemTime::now())
     };
     let (there, missing) = (refusal("b/f"), refusal("gone/deep/f"));
-    assert!(there.hold() && missing.hold());
+    assert!(there.are_unchanged() && missing.are_unchanged());
     fs::remove_file(world.at("root")).unwrap();
     symlink(world.at("b"), world.at("root")).unwrap();
-    assert!(!there.hold());
+    assert!(!there.are_unchanged());
     let missing = [refusal("gone/deep/f"), refusal("a/deep/f")];
-    assert!(missing.iter().all(super::States::hold));
+    assert!(missing.iter().all(super::States::are_unchanged));
     ["gone", "a/deep"]
         .iter()
         .for_each(|link| symlink(world.at("b"), world.at(link)).unwrap());
-    assert!(!missing.iter().any(super::States::hold));
-    // The same file, which lies somewhere else by now.
+    assert!(!missing.iter().any(super::States::are_unchanged));
+    // The same path, which leads elsewhere now.
     let moved = refusal("a/x");
     fs::rename(world.at("a/x"), world.at("b/x")).unwrap();
     symlink(world.at("b/x"), world.at("a/x")).unwrap();
-    assert!(!moved.hold());
+    assert!(!moved.are_unchanged());
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn a_package_installed_by_links_can_be_read() {
         installed.used().contains(&world.at("i/share/arm/meshes/a"))
             && installed.used().contains(&file.path)
     );
-    // What the mesh refers to starts from where it really is, also if nothing was opened before.
+    // References in the mesh start at its real folder, also if nothing was opened before.
     let fresh = files(world.prefixes(&["i"]));
     assert_eq!(text(fresh.open("t", file.path.parent())), "t");
     assert_eq!(
@@ -443,7 +443,7 @@ fn only_regular_files_of_a_bounded_size_are_read() {
     );
 }
 
-/// Exchanges `name` for `other` and back, as often as it can, while `work` runs.
+/// Exchanges `name` and `other` repeatedly while `work` runs.
 fn while_exchanged(world: &World, name: &str, other: &str, work: impl FnOnce()) {
     let is_done = std::sync::atomic::AtomicBool::new(false);
     let (name, other) = (world.at(name), world.at(other));
@@ -559,7 +559,7 @@ fn a_path_is_walked_as_the_file_system_goes() {
     ] {
         let path = world.at(path);
         assert_eq!(
-            super::place::Place::of(&path).unwrap().path,
+            super::place::Place::walk(&path).unwrap().path,
             path.canonicalize().unwrap(),
             "{}",
             path.display()
@@ -575,13 +575,13 @@ fn a_path_is_walked_as_the_file_system_goes() {
     ] {
         let path = world.at(path);
         let kinds = (
-            super::place::Place::of(&path).unwrap_err().kind(),
+            super::place::Place::walk(&path).unwrap_err().kind(),
             path.canonicalize().unwrap_err().kind(),
         );
         assert_eq!(kinds.0, kinds.1, "{}", path.display());
     }
     assert_eq!(
-        super::place::Place::of(Path::new("/")).unwrap().path,
+        super::place::Place::walk(Path::new("/")).unwrap().path,
         Path::new("/")
     );
     let exactly = |path| {

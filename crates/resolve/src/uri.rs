@@ -1,4 +1,4 @@
-//! What a reference says, before anything is looked for.
+//! Parses references, without looking for files.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,8 +6,8 @@ use percent_encoding::percent_decode_str;
 
 use super::{Error, codes};
 
-/// A reference taken apart. Each spelling is worth a look, the likelier first: with
-/// percent-encoding decoded, and as written.
+/// A parsed reference. All spellings are tried, the likelier first: with percent-encoding decoded,
+/// and as written.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reference {
     /// `package://NAME/path`.
@@ -19,7 +19,7 @@ pub(super) enum Reference {
     Path { spellings: Vec<String> },
 }
 
-/// Takes `uri` apart.
+/// Parses `uri`.
 pub(super) fn parse(uri: &str) -> Result<Reference, Error> {
     let malformed = |what: &str, help: &str| {
         Err(Error::new(
@@ -42,13 +42,13 @@ pub(super) fn parse(uri: &str) -> Result<Reference, Error> {
     }
     if uri.contains('\0') || decoded(uri).is_some_and(|d| d.contains('\0')) {
         return malformed(
-            "contains a NUL character, which no file name can",
+            "contains a NUL character, which no file name can contain",
             "correct the file name",
         );
     }
     let Some((scheme, rest)) = split_scheme(uri) else {
-        // A plain path is no URI: it means what it says, and only where that leads nowhere may it
-        // have been encoded.
+        // A plain path is not a URI: it is taken literally, and decoded only if no such file
+        // exists.
         return Ok(Reference::Path {
             spellings: distinct([Some(uri.to_owned()), decoded(uri)]),
         });
@@ -80,7 +80,7 @@ pub(super) fn parse(uri: &str) -> Result<Reference, Error> {
                 .filter(|path| path.starts_with('/'))
                 .unwrap_or(rest);
             if !path.starts_with('/') {
-                let help = "file:// needs an absolute path with three slashes in all (file:///home/…); a relative path goes without file://";
+                let help = "write file:// with an absolute path, three slashes in all (file:///home/…), or a relative path without file://";
                 return malformed("has no absolute path", help);
             }
             Ok(Reference::Path {
@@ -90,7 +90,7 @@ pub(super) fn parse(uri: &str) -> Result<Reference, Error> {
         other => {
             let help = match other {
                 "model" => {
-                    "model:// is Gazebo's; write package://NAME/path, where NAME is the package that holds the model"
+                    "model:// works in Gazebo only; write package://NAME/path, where NAME is the package that contains the model"
                 }
                 "http" | "https" | "ftp" => {
                     "download the file into the package and refer to it with package://NAME/path"
@@ -101,14 +101,14 @@ pub(super) fn parse(uri: &str) -> Result<Reference, Error> {
             };
             Err(Error::new(
                 &codes::UNSUPPORTED_SCHEME,
-                format!("\"{uri}\" has the scheme {other}://, which is not read"),
+                format!("\"{uri}\" has the unsupported scheme {other}://"),
                 help,
             ))
         }
     }
 }
 
-/// The scheme and what follows `://`, if there is one (RFC 3986 §3.1).
+/// Splits off the scheme and `://`, if there is one (RFC 3986, section 3.1).
 fn split_scheme(uri: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = uri.split_once("://")?;
     let valid = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -124,8 +124,8 @@ fn distinct(spellings: [Option<String>; 2]) -> Vec<String> {
     out
 }
 
-/// `inside` below `root`, `.` and `..` settled without asking the file system; `None` if it leads
-/// out of `root`.
+/// Joins `inside` to `root`, resolving `.` and `..` lexically; `None` if the result is outside
+/// `root`.
 pub(super) fn join_inside(root: &Path, inside: &str) -> Option<PathBuf> {
     let mut path = root.to_owned();
     let mut depth = 0_usize;
@@ -146,7 +146,7 @@ pub(super) fn join_inside(root: &Path, inside: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// `path` with `.` and `..` settled without asking the file system.
+/// Returns `path` with `.` and `..` resolved lexically.
 pub(super) fn normalised(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_references_say_how() {
+    fn faulty_references_have_codes() {
         for uri in [
             "",
             "  ",

@@ -1,43 +1,43 @@
-//! The codes of what an SDF can't say of a robot.
+//! Codes of findings about parts of a robot that SDFormat can't express.
 
 use urdf_usd_diagnostic::codes;
 
 codes! {
     MASS Warning "sdf-mass-missing":
-        "A link moves, and neither it nor what is fixed to it has a mass above zero. Gazebo and Drake move no link without a mass.",
-        "The link has the mass and inertia of a ball of 1 g and 5 cm radius in the SDF.";
+        "A link moves, but neither it nor any link fixed to it has a positive mass. Gazebo and Drake require moving links to have mass.",
+        "In the SDF, the link has the mass and inertia of a ball of 1 g and 5 cm radius.";
     INERTIA Info "sdf-inertia-repaired":
-        "A link has a mass, but an inertia tensor that no body has: a principal moment that is not above zero, or one that is above the \
-         sum of the other two. libsdformat takes no such tensor.",
-        "The SDF has the nearest moments that a body can have, as the OpenUSD asset has them (inertia-repaired).";
-    PLANAR Warning "sdf-planar": "A joint is planar. SDFormat has no such joint.",
-        "In the SDF no joint holds its link; the link is where it is at the joint's zero.";
+        "The inertia tensor of a link with a mass is not physically realisable: a principal moment is not positive, or larger than the sum \
+         of the other two. libsdformat rejects such a tensor.",
+        "The SDF has the nearest realisable moments, like the OpenUSD asset (inertia-repaired).";
+    PLANAR Warning "sdf-planar": "A joint is planar, which SDFormat does not support.",
+        "The joint is left out of the SDF; its child link is free, and starts at the joint's zero position.";
     LOOP Warning "sdf-loop":
-        "A joint closes a loop between links that are rigid in each other, or at the world. In SDFormat a joint is between two links, and \
-         the world is never its child.",
+        "A joint closes a loop between links that are rigidly connected, or ends at the world. In SDFormat a joint connects two links, and \
+         its child is never the world.",
         "The joint is left out of the SDF.";
-    MIMIC Warning "sdf-mimic": "A joint follows another, and one of them has not exactly one degree of freedom in the SDF.",
-        "In the SDF the joint moves by itself.";
-    SHAPE Warning "sdf-shape": "A visual or collision has no extent, or a mesh that was not read.",
-        "The SDF has no such visual or collision.";
+    MIMIC Warning "sdf-mimic": "A joint mimics another, and one of them does not have exactly one degree of freedom in the SDF.",
+        "In the SDF, the joint moves independently.";
+    SHAPE Warning "sdf-shape": "A visual or collision has no extent, or its mesh was not read.",
+        "The visual or collision is left out of the SDF.";
     LOOKS Info "sdf-looks":
-        "A material of a box, cylinder, sphere or capsule has images of anything but its colour, or an index of refraction.",
-        "The SDF has its colour, the image of its colour, its metalness, its roughness and the light that it emits.";
+        "A material of a box, cylinder, sphere or capsule has images other than its colour image, or an index of refraction.",
+        "The SDF has its colour, colour image, metalness, roughness and emission.";
     SENSOR Info "sdf-sensor":
-        "SDFormat has no word for a sensor, or needs to know more of it: the rays of a lidar, the collisions of a contact sensor, the joint of \
-         a force-torque sensor, what a sensor of an unknown kind senses. Or the source is a URDF and says more of it than SDFormat defines.",
-        "The SDF has no such sensor, or the sensor without what SDFormat does not define. If the source is a URDF with SDFormat's `<sensor>` in it, a lidar is written as that says.";
+        "SDFormat can't express a sensor, or requires data that is unknown: the rays of a lidar, the collisions of a contact sensor, the joint \
+         of a force-torque sensor, the measurements of an unknown kind. Or the source URDF has settings that SDFormat does not define.",
+        "The SDF lacks the sensor, or the settings that SDFormat does not define. If the source URDF has the `<sensor>` element of a lidar, that element is written.";
     LIGHT Info "sdf-light":
-        "SDFormat's lights have a relative power, where the robot has candela or lux, and no extent.",
-        "The light has its colour, its cone and its range, and the power 1. Set `<intensity>` as the renderer wants it.";
+        "Lights in SDFormat have a relative intensity instead of candela or lux, and no extent.",
+        "The light has its colour, cone and range, and intensity 1. Set `<intensity>` as the renderer requires.";
     NO_WORD Info "sdf-no-word":
-        "SDFormat has no word for something of the robot: soft limits, calibration, drives, named poses, pairs of links that need no check \
-         for collision, static friction that is not the sliding one, ROS interfaces, elements of a URDF other than Gazebo's sensors and \
-         plugins of the model.",
-        "They are not in the SDF.";
+        "SDFormat can't express parts of the robot: soft limits, calibration, drives, named poses, pairs of links with disabled collisions, \
+         static friction that differs from dynamic friction, ROS interfaces, elements of a URDF other than Gazebo's sensors and model \
+         plugins.",
+        "They are left out of the SDF.";
     RENAMED Info "sdf-renamed":
-        "A link or joint can't have its name: links, joints and frames share their names in SDFormat, `world` and names with `__` at both ends \
-         are its own, and `::` separates names.",
-        "A joint with the name of a link gets `_joint` behind its name, others a number; `::` becomes `__`.";
-    CHARACTERS Warning "sdf-characters": "A name has a control character, which no XML can hold.", "U+FFFD stands in its place.";
+        "The name of a link or joint is not allowed: links, joints and frames share one namespace in SDFormat, `world` and names with `__` at \
+         both ends are reserved, and `::` separates scopes.",
+        "A joint with the name of a link gets the suffix `_joint`, others get a numeric suffix; `::` becomes `__`.";
+    CHARACTERS Warning "sdf-characters": "A name contains a control character, which XML does not allow.", "The SDF has U+FFFD instead.";
 }

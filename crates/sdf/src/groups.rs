@@ -1,40 +1,40 @@
-//! Which links of the robot are links of the SDF, which are frames in them, and how they move.
+//! Groups rigidly connected links: decides which become links of the SDF and which frames, and how
+//! they move.
 
 use urdf_usd_robot::{ArenaMap, Base, JointId, JointKind, Link, LinkId, Mass, Robot, Role, Roles};
 
-/// How a link moves, with all that is rigid in it.
+/// Motion of a link and everything rigidly attached to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Motion {
-    /// It is fixed to the link above it.
+    /// Rigidly attached to its parent link.
     Rigid,
-    /// It is held to the world, by the joint above it if there is one.
-    Held,
-    /// As it likes.
+    /// Fixed to the world, by the joint above it if there is one.
+    Fixed,
+    /// Free.
     Free,
-    /// As the joint above it says.
+    /// Moved by the joint above it.
     Joint(JointId),
 }
 
-/// What links are in the SDF.
+/// The links and frames of the SDF that links of the robot become.
 pub(super) struct Groups {
-    /// The link that each is a frame in, or the link itself: then it is a link of the SDF.
+    /// The link of the SDF that carries each link: itself, or the link it is a frame in.
     pub carrier: ArenaMap<Link, LinkId>,
     /// Motion of each link.
     pub motion: ArenaMap<Link, Motion>,
-    /// Whether each link moves and is a link of the SDF, and nothing that is rigid in it has a
-    /// mass.
+    /// Whether each link is a moving link of the SDF without any mass rigidly attached.
     pub massless: ArenaMap<Link, bool>,
 }
 
 impl Groups {
-    /// A link without a mass is a frame in the link with a mass that it is fixed to: SDFormat has
-    /// no links without a mass.
-    pub fn of(robot: &Robot, base: Base) -> Self {
+    /// Groups the links of `robot`. A link without mass becomes a frame in the link with mass that
+    /// it is fixed to: SDFormat requires links to have mass.
+    pub fn new(robot: &Robot, base: Base) -> Self {
         let roles = Roles::new(robot, base);
         let motion = ArenaMap::new(robot.links(), |link, _| {
-            motion_of(robot, base, &roles, link)
+            link_motion(robot, base, &roles, link)
         });
-        // The uppermost link of what each is rigid in.
+        // The topmost link of the rigid group of each link.
         let mut top = ArenaMap::new(robot.links(), |link, _| link);
         for &link in robot.tree().order() {
             if let (Motion::Rigid, Some(joint)) = (motion[link], robot.tree().parent_joint(link)) {
@@ -48,7 +48,7 @@ impl Groups {
                 .and_then(Mass::of)
                 .is_some()
         };
-        // By the top of what is rigid: its first link with a mass.
+        // The first link with a mass in each rigid group, by its topmost link.
         let mut first: ArenaMap<Link, Option<LinkId>> = ArenaMap::filled(robot.links(), None);
         for &link in robot.tree().order().iter().filter(|link| has_mass(**link)) {
             first[top[link]].get_or_insert(link);
@@ -75,17 +75,23 @@ impl Groups {
         }
     }
 
-    /// Whether a link of the robot is a link of the SDF.
+    /// Returns whether a link of the robot is a link of the SDF.
     pub fn is_link(&self, link: LinkId) -> bool {
         self.carrier[link] == link
     }
 }
 
-fn motion_of(robot: &Robot, base: Base, roles: &Roles, link: LinkId) -> Motion {
-    let held = |is_held: bool| if is_held { Motion::Held } else { Motion::Free };
+fn link_motion(robot: &Robot, base: Base, roles: &Roles, link: LinkId) -> Motion {
+    let fixed_if = |is_fixed: bool| {
+        if is_fixed {
+            Motion::Fixed
+        } else {
+            Motion::Free
+        }
+    };
     let Some(id) = robot.tree().parent_joint(link) else {
-        // What no joint of a tree holds is free, if there is anything to move.
-        return held(
+        // A root that no joint connects to the world is free, if it is a body.
+        return fixed_if(
             base == Base::Fixed || Some(link) == robot.world_root() || roles.of[link] != Role::Body,
         );
     };
@@ -93,10 +99,12 @@ fn motion_of(robot: &Robot, base: Base, roles: &Roles, link: LinkId) -> Motion {
     let is_on_world = Some(joint.parent()) == robot.world_root();
     match joint.kind() {
         JointKind::Fixed if is_on_world => {
-            held(base != Base::Floating || roles.of[link] != Role::Body)
+            fixed_if(base != Base::Floating || roles.of[link] != Role::Body)
         }
         JointKind::Fixed => Motion::Rigid,
-        JointKind::Floating => held(base == Base::Fixed && roles.body[joint.parent()].is_none()),
+        JointKind::Floating => {
+            fixed_if(base == Base::Fixed && roles.body[joint.parent()].is_none())
+        }
         JointKind::Planar => Motion::Free,
         JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic => Motion::Joint(id),
     }

@@ -1,11 +1,11 @@
-//! Joints: those of the tree, those that hold the base, those that close loops.
+//! Writes joints: those of the tree, those that fix the base, and those that close loops.
 
 use super::{MODEL, Motion, Writer, codes};
 use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, Mimic, Pose};
 use urdf_usd_text::xml::{number, numbers};
 
-/// A joint of the SDF.
-struct End<'n> {
+/// The head of a joint of the SDF.
+struct Head<'n> {
     name: String,
     kind: &'static str,
     parent: &'n str,
@@ -18,10 +18,10 @@ impl Writer<'_> {
         for &link in robot.tree().order() {
             let id = robot.tree().parent_joint(link);
             match self.groups.motion[link] {
-                Motion::Held => self.hold(link),
+                Motion::Fixed => self.fix_to_world(link),
                 Motion::Joint(id) => self.joint(id),
-                // Two links of the SDF in one rigid part; else the lower one is a frame, or the
-                // upper one has its frame in the lower.
+                // Two links of the SDF that are rigidly connected. Otherwise the lower one is a
+                // frame, or carries the frame of the upper one.
                 Motion::Rigid => {
                     if let Some(id) = id.filter(|_| self.is_joined(link)) {
                         self.joint(id);
@@ -33,7 +33,7 @@ impl Writer<'_> {
                         .filter(|joint| joint.kind() == JointKind::Planar)
                     {
                         let message =
-                            format!("planar joint \"{}\" is not in the SDF", joint.name());
+                            format!("planar joint \"{}\" is left out of the SDF", joint.name());
                         self.findings.report(
                             &codes::PLANAR,
                             &joint.place,
@@ -54,24 +54,25 @@ impl Writer<'_> {
             match joint.kind() {
                 JointKind::Floating => {}
                 JointKind::Planar => {
-                    let message = format!("planar joint \"{}\" is not in the SDF", joint.name());
+                    let message =
+                        format!("planar joint \"{}\" is left out of the SDF", joint.name());
                     self.findings.report(
                         &codes::PLANAR,
                         &joint.place,
                         message,
-                        "close the loop at a joint that turns or slides",
+                        "close the loop at a revolute or prismatic joint",
                     );
                 }
                 _ if parent == child || self.is_world(joint.child()) => {
                     let message = format!(
-                        "joint \"{}\" closes no loop of two links that move",
+                        "joint \"{}\" does not close a loop between two moving links",
                         joint.name()
                     );
                     self.findings.report(
                         &codes::LOOP,
                         &joint.place,
                         message,
-                        "close the loop between links that move",
+                        "close the loop between moving links",
                     );
                 }
                 _ => self.joint(id),
@@ -79,8 +80,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a link that is rigid in the one above it is held there by a joint: both are, or are
-    /// in, different links of the SDF.
+    /// Returns whether a joint connects a link to the one it is rigidly attached to: both belong to
+    /// different links of the SDF.
     pub(super) fn is_joined(&self, link: LinkId) -> bool {
         let above = self
             .robot
@@ -90,7 +91,7 @@ impl Writer<'_> {
         self.groups.is_link(link) && above.is_some_and(|above| self.groups.carrier[above] != link)
     }
 
-    /// Whether a joint of the robot is one of the SDF that moves.
+    /// Returns whether a joint of the robot becomes a moving joint of the SDF.
     fn moves(&self, id: JointId) -> bool {
         let joint = &self.robot.joints()[id];
         let is_single = matches!(
@@ -102,8 +103,8 @@ impl Writer<'_> {
     }
 
     /// Fixes a link to the world.
-    fn hold(&mut self, link: LinkId) {
-        // The world has a link only for what is on it.
+    fn fix_to_world(&mut self, link: LinkId) {
+        // The world's own link is written only if it has content.
         if self.is_world(link) && !self.world_has_content() {
             return;
         }
@@ -120,7 +121,7 @@ impl Writer<'_> {
             }
         };
         let child = self.names.links[link].clone();
-        self.begin(&End {
+        self.begin(&Head {
             name,
             kind: "fixed",
             parent: "world",
@@ -131,12 +132,12 @@ impl Writer<'_> {
 
     fn begin(
         &mut self,
-        End {
+        Head {
             name,
             kind,
             parent,
             child,
-        }: &End<'_>,
+        }: &Head<'_>,
     ) {
         self.to.open(
             "joint",
@@ -151,12 +152,12 @@ impl Writer<'_> {
         let joint = &robot.joints()[id];
         let parent = self.frame(joint.parent()).to_owned();
         let child = self.names.links[joint.child()].clone();
-        let on = if parent == MODEL { "world" } else { &parent };
+        let parent_name = if parent == MODEL { "world" } else { &parent };
         let kind = joint.kind().as_str();
-        self.begin(&End {
+        self.begin(&Head {
             name: self.names.joints[id].clone(),
             kind,
-            parent: on,
+            parent: parent_name,
             child: &child,
         });
         self.pose(Some(&parent), &joint.origin);
@@ -208,11 +209,11 @@ impl Writer<'_> {
         if !self.moves(follower) || !self.moves(mimic.joint) {
             let [joint, leader] = [follower, mimic.joint].map(|id| &robot.joints()[id]);
             let message = format!(
-                "joint \"{}\" can't follow \"{}\" in SDFormat",
+                "joint \"{}\" can't mimic \"{}\" in SDFormat",
                 joint.name(),
                 leader.name()
             );
-            let help = "let joints with one degree of freedom follow each other";
+            let help = "use mimics between joints with one degree of freedom only";
             self.findings
                 .report(&codes::MIMIC, &joint.place, message, help);
             return;
@@ -227,7 +228,7 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    /// Where a link or frame is: the frame that its place is given in, and its place there.
+    /// Returns the frame that the pose of a link or frame is relative to, and that pose.
     pub(super) fn place(&self, link: LinkId) -> (String, Pose) {
         let robot = self.robot;
         let Some(id) = robot.tree().parent_joint(link) else {

@@ -1,10 +1,10 @@
-//! [`Robot`] → SDFormat, the XML of Gazebo and Drake.
+//! Writes a [`Robot`] as SDFormat, the XML format of Gazebo and Drake.
 //!
-//! Links, joints and frames have the robot's own frames, so that a pose means the same in both.
-//! Everything of a robot that SDFormat has a word for is written, and nothing else: no plugins, no
-//! options of a simulation. What it can't say is told in the diagnostics (REP-158 §3.8).
+//! Links, joints and frames have the robot's own frames, so poses have the same meaning in both.
+//! Everything that SDFormat can express is written, and nothing is invented: no plugins, no
+//! simulation options. The diagnostics report everything that it can't express (REP-158 §3.8).
 //!
-//! This module must not know URDF, USD, glTF, or where files are.
+//! This crate knows nothing of URDF, USD or glTF, nor where files are.
 
 pub mod codes;
 mod groups;
@@ -23,50 +23,55 @@ use urdf_usd_diagnostic::{Collector, Diagnostic, Most};
 use urdf_usd_robot::{ArenaMap, Base, Element, Link, LinkId, Material, Pose, Robot, decimal};
 use urdf_usd_text::xml::{Attributes, Document, numbers};
 
-/// Findings with one code beyond this many are counted only.
+/// Maximum number of findings with one code.
 const FINDINGS_PER_CODE: usize = 20;
-/// The oldest version of SDFormat that has all that is written, but for joints that follow others.
+/// Lowest version of SDFormat with everything that is written, except mimics.
 const VERSION: &str = "1.9";
-/// The oldest version that has joints that follow others.
+/// Lowest version of SDFormat with mimics.
 const VERSION_WITH_MIMIC: &str = "1.11";
-/// The frame of the model.
+/// Name of the model's frame.
 const MODEL: &str = "__model__";
 
-/// What the text calls the files beside it.
+/// Names of the files next to the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileNames {
-    /// Of the meshes of visuals; `None` where there is no file.
+    /// Meshes of visuals; `None` if there is no file.
     pub visuals: ArenaMap<Link, Vec<Option<String>>>,
-    /// The same of collisions.
+    /// Meshes of collisions; `None` if there is no file.
     pub collisions: ArenaMap<Link, Vec<Option<String>>>,
-    /// Of the images of materials' colours.
+    /// Images of materials' colours.
     pub textures: ArenaMap<Material, Option<String>>,
-    /// Whether mesh files have the materials of what is made of them.
+    /// Whether mesh files contain materials.
     pub have_materials: bool,
 }
 
-/// An SDF.
+/// An SDF that was written.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// The text.
+    /// SDF text.
     pub text: String,
-    /// What of the robot it can't say.
+    /// Findings about everything that the text can't express.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes `robot` as a model of SDFormat, whose base is held to the world as `base` says, and which
-/// refers to meshes and images by `files`. The same robot gives the same text.
+/// Writes `robot` as an SDFormat model that refers to meshes and images by `files`. `base` decides
+/// whether the base is fixed to the world. The output is deterministic.
 pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
     let mut findings = Collector::new(Most::OfEachCode(FINDINGS_PER_CODE));
-    let names = Names::of(robot, &mut findings);
-    let groups = Groups::of(robot, base);
+    let names = Names::new(robot, &mut findings);
+    let groups = Groups::new(robot, base);
     let mut to = Document::default();
-    let follows = robot.joints().values().any(|joint| joint.mimic().is_some());
+    let has_mimics = robot.joints().values().any(|joint| joint.mimic().is_some());
     to.open(
         "sdf",
         vec![(
             "version",
-            if follows { VERSION_WITH_MIMIC } else { VERSION }.to_owned(),
+            if has_mimics {
+                VERSION_WITH_MIMIC
+            } else {
+                VERSION
+            }
+            .to_owned(),
         )],
     );
     to.open(
@@ -87,21 +92,21 @@ pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
     writer.links();
     writer.joints();
     writer.plugins();
-    writer.tell_what_is_not_said();
+    writer.report_omissions();
     let Writer {
         mut findings, to, ..
     } = writer;
     let (text, is_changed) = to.finish();
     if is_changed {
         let message = format!(
-            "names of robot \"{}\" have control characters",
+            "names of the robot \"{}\" contain control characters",
             robot.name()
         );
         findings.report(
             &codes::CHARACTERS,
             &robot.place,
             message,
-            "rename what has them",
+            "remove the control characters",
         );
     }
     let diagnostics = findings.finish_at(&robot.place);
@@ -118,8 +123,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// The frame of a link: its own name, whether it is a link of the SDF or a frame; that of the
-    /// model for the world.
+    /// Returns the frame of a link, which has the link's name, or the model's frame for the world.
     fn frame(&self, link: LinkId) -> &str {
         if self.is_world(link) {
             MODEL
@@ -132,7 +136,7 @@ impl<'a> Writer<'a> {
         self.robot.world_root() == Some(link)
     }
 
-    /// An element that says where something is in a frame.
+    /// Writes a pose, relative to a frame if given.
     fn pose(&mut self, frame: Option<&str>, pose: &Pose) {
         let at = pose.translation.vector;
         let text = numbers(at.iter().copied().chain(roll_pitch_yaw(&pose.rotation)));
@@ -146,7 +150,7 @@ impl<'a> Writer<'a> {
         self.to.text(name, Vec::new(), text);
     }
 
-    /// Plugins of the model that a URDF has for Gazebo: it says itself what they are.
+    /// Writes the plugins of the model that a URDF contains for Gazebo, unchanged.
     fn plugins(&mut self) {
         for plugin in self
             .blocks(false)
@@ -157,7 +161,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Elements of a URDF that are SDF, about a part of the robot or about all of it.
+    /// Returns the elements of a URDF that contain SDF, for a part of the robot or for the whole
+    /// robot.
     fn blocks(&self, about_part: bool) -> impl Iterator<Item = &'a Element> + use<'a> {
         let has_reference =
             |block: &Element| block.attributes.iter().any(|(name, _)| name == "reference");
@@ -170,11 +175,11 @@ impl<'a> Writer<'a> {
         elements.filter(move |block| has_reference(block) == about_part)
     }
 
-    fn tell_what_is_not_said(&mut self) {
+    fn report_omissions(&mut self) {
         let robot = self.robot;
         let has_custom = |custom: &urdf_usd_robot::Custom| custom.elements.len();
-        let joints = |is: fn(&urdf_usd_robot::Joint) -> bool| {
-            robot.joints().values().filter(|joint| is(joint)).count()
+        let joints = |has: fn(&urdf_usd_robot::Joint) -> bool| {
+            robot.joints().values().filter(|joint| has(joint)).count()
         };
         let interfaces = robot.interfaces.len()
             + robot
@@ -211,7 +216,7 @@ impl<'a> Writer<'a> {
             ("drives", joints(|joint| joint.drive().is_some())),
             ("named poses", robot.named_poses().len()),
             (
-                "pairs of links that need no check for collision",
+                "pairs of links with disabled collisions",
                 robot.disabled_collisions().len(),
             ),
             (
@@ -221,24 +226,24 @@ impl<'a> Writer<'a> {
             ("ROS interfaces", interfaces),
             ("custom elements", custom),
         ];
-        let told = counts
+        let present = counts
             .iter()
             .filter(|(_, count)| *count > 0)
             .map(|(what, count)| format!("{what} ({count})"));
-        let told = told.collect::<Vec<_>>().join(", ");
-        if !told.is_empty() {
-            let message = format!("SDFormat has no word for what the robot has: {told}");
+        let omitted = present.collect::<Vec<_>>().join(", ");
+        if !omitted.is_empty() {
+            let message = format!("SDFormat can't express these parts of the robot: {omitted}");
             self.findings.report(
                 &codes::NO_WORD,
                 &robot.place,
                 message,
-                "keep the source of the robot for them",
+                "keep the source of the robot if they are needed",
             );
         }
     }
 }
 
-/// Writes an element as it was. Readers keep none that is nested deeply.
+/// Writes an element unchanged. Readers bound the nesting, and so the recursion.
 fn foreign(to: &mut Document, element: &Element) {
     if element.children.is_empty() {
         return to.foreign(&element.name, &element.attributes, &element.text);
@@ -248,7 +253,7 @@ fn foreign(to: &mut Document, element: &Element) {
     to.close();
 }
 
-/// The shortest angles from which the same rotation is read.
+/// Returns the shortest decimal angles that read back as the same rotation.
 fn roll_pitch_yaw(rotation: &UnitQuaternion<f64>) -> [f64; 3] {
     let same = rotation.coords;
     decimal::roll_pitch_yaw(rotation, |other| {

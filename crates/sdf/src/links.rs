@@ -1,4 +1,4 @@
-//! Links and frames, with masses, visuals, collisions and lights.
+//! Writes links and frames, with masses, visuals, collisions and lights.
 
 use nalgebra::{Matrix3, Vector3};
 
@@ -18,10 +18,10 @@ pub(super) struct Carried {
     pub link: LinkId,
 }
 
-/// What is in a link of the SDF and has a name.
+/// Named elements in a link of the SDF.
 pub(super) struct Inside {
     names: Scope,
-    /// By collision: the link of the robot that it is of, and its name.
+    /// Collisions: the link of the robot, and the name.
     pub collisions: Vec<(LinkId, String)>,
 }
 
@@ -37,7 +37,7 @@ impl Inside {
 }
 
 impl Writer<'_> {
-    /// All links, each with what is on it and on its frames, and all frames.
+    /// Writes all links with their contents and those of their frames, and all frames.
     pub(super) fn links(&mut self) {
         let robot = self.robot;
         let mut frames = ArenaMap::filled(robot.links(), Vec::new());
@@ -60,13 +60,13 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether anything is on the world's own link.
+    /// Returns whether the world's own link has any content.
     pub(super) fn world_has_content(&self) -> bool {
         let robot = self.robot;
         robot.world_root().is_some_and(|world| {
-            let of = &robot.links()[world];
-            !of.visuals.is_empty()
-                || !of.collisions.is_empty()
+            let link = &robot.links()[world];
+            !link.visuals.is_empty()
+                || !link.collisions.is_empty()
                 || robot.sensors().iter().any(|sensor| sensor.link == world)
                 || robot.lights().iter().any(|light| light.link == world)
         })
@@ -83,46 +83,50 @@ impl Writer<'_> {
             names: Scope::default(),
             collisions: Vec::new(),
         };
-        let carried = frames.iter().map(|&of| Carried {
+        let carried = frames.iter().map(|&frame| Carried {
             carrier: link,
-            link: of,
+            link: frame,
         });
-        for of in carried.clone() {
+        for frame in carried.clone() {
             for is_visual in [true, false] {
                 let shapes = if is_visual {
-                    &robot.links()[of.link].visuals
+                    &robot.links()[frame.link].visuals
                 } else {
-                    &robot.links()[of.link].collisions
+                    &robot.links()[frame.link].collisions
                 };
                 for (index, shape) in shapes.iter().enumerate() {
-                    self.shape(of, is_visual, index, shape, &mut inside);
+                    self.shape(frame, is_visual, index, shape, &mut inside);
                 }
             }
         }
-        for of in carried {
-            for light in robot.lights().iter().filter(|light| light.link == of.link) {
-                self.light(of, light, &mut inside);
+        for frame in carried {
+            for light in robot
+                .lights()
+                .iter()
+                .filter(|light| light.link == frame.link)
+            {
+                self.light(frame, light, &mut inside);
             }
-            self.link_sensors(of, &mut inside);
+            self.link_sensors(frame, &mut inside);
         }
         self.to.close();
     }
 
-    /// Returns the frame to name for what is on a link; none for what is on the carrier itself.
-    pub(super) fn frame_in(&self, of: Carried) -> Option<String> {
-        (of.carrier != of.link).then(|| self.names.links[of.link].clone())
+    /// Returns the frame that poses on a link are relative to; `None` for the carrier itself.
+    pub(super) fn frame_in(&self, carried: Carried) -> Option<String> {
+        (carried.carrier != carried.link).then(|| self.names.links[carried.link].clone())
     }
 
     fn inertial(&mut self, link: LinkId) {
-        let of = &self.robot.links()[link];
-        let given = of.inertial.as_ref();
+        let source = &self.robot.links()[link];
+        let given = source.inertial.as_ref();
         let mass = if self.groups.massless[link] {
-            let message = format!("link \"{}\" moves and has no mass", of.name());
+            let message = format!("link \"{}\" moves but has no mass", source.name());
             self.findings.report(
                 &codes::MASS,
-                &of.place,
+                &source.place,
                 message,
-                "give it the mass and inertia that it has",
+                "set its mass and inertia",
             );
             Mass::stand_in(given.map_or_else(Vector3::zeros, |inertial| {
                 inertial.origin.translation.vector
@@ -130,11 +134,14 @@ impl Writer<'_> {
         } else if let Some(mass) = given.and_then(Mass::of) {
             mass
         } else {
-            // It is held to the world: its mass does not matter.
+            // It is fixed to the world, where its mass does not matter.
             return;
         };
         if let Some(inertial) = given.filter(|_| mass.repaired) {
-            let message = format!("the inertia of link \"{}\" is that of no body", of.name());
+            let message = format!(
+                "the inertia of link \"{}\" is not physically realisable",
+                source.name()
+            );
             self.findings.report(
                 &codes::INERTIA,
                 &inertial.place,
@@ -142,8 +149,8 @@ impl Writer<'_> {
                 "correct the tensor",
             );
         }
-        // As it is given, if it can stay so; otherwise along the principal axes.
-        let moments = sound(mass.moments);
+        // Written as given if it is valid; otherwise along the principal axes.
+        let moments = enforce_triangle_inequality(mass.moments);
         let (pose, tensor) = match given
             .filter(|_| !self.groups.massless[link] && !mass.repaired && moments == mass.moments)
         {
@@ -174,7 +181,7 @@ impl Writer<'_> {
 
     fn shape(
         &mut self,
-        of: Carried,
+        carried: Carried,
         is_visual: bool,
         index: usize,
         shape: &Shape,
@@ -186,7 +193,7 @@ impl Writer<'_> {
         } else {
             &self.files.collisions
         };
-        let file = files[of.link].get(index).cloned().flatten();
+        let file = files[carried.link].get(index).cloned().flatten();
         let is_mesh = matches!(
             shape.geometry,
             Geometry::Mesh { .. } | Geometry::Missing { .. }
@@ -197,28 +204,28 @@ impl Writer<'_> {
             } else {
                 "has no extent"
             };
-            let message = format!("a {what} {why}; the SDF does without it");
+            let message = format!("a {what} {why}; it is left out of the SDF");
             self.findings.report(
                 &codes::SHAPE,
                 &shape.place,
                 message,
-                "give it a form with a surface or volume",
+                "use a shape with a surface or volume",
             );
             return;
         }
-        let own = format!("{}_{what}", self.names.links[of.link]);
+        let own = format!("{}_{what}", self.names.links[carried.link]);
         let name = inside.name(shape.name.as_deref().unwrap_or_default(), &own);
         if !is_visual {
-            inside.collisions.push((of.link, name.clone()));
+            inside.collisions.push((carried.link, name.clone()));
         }
         self.to.open(
             if is_visual { "visual" } else { "collision" },
             vec![("name", name)],
         );
-        self.pose(self.frame_in(of).as_deref(), &shape.origin);
+        self.pose(self.frame_in(carried).as_deref(), &shape.origin);
         self.geometry(&shape.geometry, &file.unwrap_or_default());
         if !is_visual {
-            self.surface(of.link);
+            self.surface(carried.link);
         } else if let Some(id) = shape
             .material
             .filter(|_| !is_mesh || !self.files.have_materials)
@@ -237,7 +244,7 @@ impl Writer<'_> {
                 vec![("radius", number(radius)), ("length", number(length))],
             ),
             Geometry::Sphere { radius } => ("sphere", vec![("radius", number(radius))]),
-            // What is between its ends may be nothing, for SDFormat too; a ball is a ball.
+            // A capsule of length 0 is a sphere.
             Geometry::Capsule {
                 radius,
                 length: 0.0,
@@ -247,11 +254,11 @@ impl Writer<'_> {
                 vec![("radius", number(radius)), ("length", number(length))],
             ),
             Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => {
-                let mut of = vec![("uri", file.to_owned())];
+                let mut attributes = vec![("uri", file.to_owned())];
                 if scale != Vector3::repeat(1.0) {
-                    of.push(("scale", numbers(scale.iter().copied())));
+                    attributes.push(("scale", numbers(scale.iter().copied())));
                 }
-                ("mesh", of)
+                ("mesh", attributes)
             }
         };
         self.to.open(form, Vec::new());
@@ -262,7 +269,7 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    /// What contact is like, if the robot says.
+    /// Writes the contact properties, if the robot has any.
     fn surface(&mut self, link: LinkId) {
         let Some(contact) = self.robot.links()[link].contact else {
             return;
@@ -290,7 +297,7 @@ impl Writer<'_> {
         lost.extend((material.ior != PLAIN_IOR).then_some("index of refraction"));
         if !lost.is_empty() {
             let message = format!(
-                "material \"{}\" is in the SDF without its {}",
+                "the SDF has material \"{}\" without its {}",
                 material.name,
                 lost.join(", ")
             );
@@ -298,10 +305,10 @@ impl Writer<'_> {
                 &codes::LOOKS,
                 &shape.place,
                 message,
-                "give the visual a mesh file in place of a solid",
+                "use a mesh file instead of a primitive shape",
             );
         }
-        // The image has the colour, which stands in for it elsewhere.
+        // The image includes the colour, which replaces the image elsewhere.
         let color = if file.is_some() {
             [1.0, 1.0, 1.0, f64::from(material.base_color[3])]
         } else {
@@ -331,23 +338,23 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    fn light(&mut self, of: Carried, light: &Light, inside: &mut Inside) {
+    fn light(&mut self, carried: Carried, light: &Light, inside: &mut Inside) {
         let kind = match light.kind {
             LightKind::Directional { .. } => "directional",
             LightKind::Point { .. } => "point",
             LightKind::Spot { .. } => "spot",
         };
         let name = inside.name(&light.name, "light");
-        let message = format!("light \"{name}\" has the power 1 in the SDF");
+        let message = format!("light \"{name}\" has intensity 1 in the SDF");
         self.findings.report(
             &codes::LIGHT,
             &light.place,
             message,
-            "set <intensity> in the SDF as the renderer wants it",
+            "set <intensity> in the SDF as the renderer requires",
         );
         self.to
             .open("light", vec![("name", name), ("type", kind.to_owned())]);
-        self.pose(self.frame_in(of).as_deref(), &light.origin);
+        self.pose(self.frame_in(carried).as_deref(), &light.origin);
         let color = numbers(light.color.into_iter().map(shortest).chain([1.0]));
         self.leaf("diffuse", &color);
         if let Some(range) = light.range {
@@ -358,7 +365,7 @@ impl Writer<'_> {
         self.leaf("direction", "0 0 -1");
         if let LightKind::Spot { inner, outer, .. } = light.kind {
             self.to.open("spot", Vec::new());
-            // Of the whole cone.
+            // Full cone angles.
             self.leaf("inner_angle", &number(2.0 * inner));
             self.leaf("outer_angle", &number(2.0 * outer));
             self.leaf("falloff", "1");
@@ -368,7 +375,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a solid is one; true of meshes.
+/// Returns whether a primitive shape has positive extent; true for meshes.
 fn has_extent(geometry: &Geometry) -> bool {
     match *geometry {
         Geometry::Box { size } => size.iter().all(|&edge| edge > 0.0),
@@ -379,13 +386,13 @@ fn has_extent(geometry: &Geometry) -> bool {
     }
 }
 
-/// Moments that keep the triangle inequality to the last bit: libsdformat and Drake want it.
-fn sound(moments: Vector3<f64>) -> Vector3<f64> {
+/// Increases moments to satisfy the triangle inequality exactly, as libsdformat and Drake require.
+fn enforce_triangle_inequality(moments: Vector3<f64>) -> Vector3<f64> {
     let (deficit, largest) = (2.0 * moments.max() - moments.sum(), moments.max());
     if deficit <= 0.0 {
         return moments;
     }
-    // Half to each of the others, and a little for rounding.
+    // Half of the deficit is added to each of the others, and a margin for rounding.
     moments.map(|moment| {
         if moment < largest {
             moment + 0.5 * deficit + 1e-12 * largest
@@ -395,7 +402,8 @@ fn sound(moments: Vector3<f64>) -> Vector3<f64> {
     })
 }
 
-/// A linear colour in sRGB, and its opacity: the shortest decimals that are read as the same.
+/// Returns a linear colour in sRGB, and its opacity, as the shortest decimals that read back the
+/// same.
 fn srgb([red, green, blue, alpha]: [f32; 4]) -> [f64; 4] {
     let component = |linear: f32| {
         let is_same =

@@ -1,5 +1,5 @@
-//! What things are called: links, joints and frames of a model share their names, and so does all
-//! that is in a link.
+//! Assigns names: links, joints and frames of a model share a namespace, and so do all elements in
+//! a link.
 
 use std::collections::HashSet;
 
@@ -7,12 +7,12 @@ use super::codes;
 use urdf_usd_diagnostic::Collector;
 use urdf_usd_robot::{ArenaMap, Joint, Link, Robot, names};
 
-/// Names in one scope, each given once.
+/// Unique names in one scope.
 #[derive(Default)]
 pub(super) struct Scope(HashSet<String>);
 
 impl Scope {
-    /// The first of `names` that is free, or else the last with a number.
+    /// Returns the first of `names` that is free, or the last one with a numeric suffix.
     pub fn first<const N: usize>(&mut self, names: [&str; N]) -> String {
         let names = names.map(|name| name.replace("::", "__"));
         let [others @ .., last] = &names[..] else {
@@ -30,18 +30,18 @@ impl Scope {
     }
 }
 
-/// The names of a robot's links and joints.
+/// Names of a robot's links and joints.
 pub(super) struct Names {
-    /// Name of each link, whether it is a link of the SDF or a frame.
+    /// Name of each link, whether it becomes a link of the SDF or a frame.
     pub links: ArenaMap<Link, String>,
     /// Name of each joint.
     pub joints: ArenaMap<Joint, String>,
-    /// Of all in the model.
+    /// All names in the model.
     pub model: Scope,
 }
 
 impl Names {
-    pub fn of(robot: &Robot, findings: &mut Collector) -> Self {
+    pub fn new(robot: &Robot, findings: &mut Collector) -> Self {
         let mut model = Scope::default();
         let world = robot.world_root();
         let links = ArenaMap::new(robot.links(), |id, link| {
@@ -51,14 +51,14 @@ impl Names {
                 link.name()
             };
             let name = model.first([link.name(), fallback]);
-            // The world is not called so, but is the world.
+            // The world's link becomes the world itself, whatever its name.
             if name != link.name() && world != Some(id) {
-                let message = format!("link \"{}\" is called \"{name}\" in the SDF", link.name());
+                let message = format!("link \"{}\" is named \"{name}\" in the SDF", link.name());
                 findings.report(
                     &codes::RENAMED,
                     &link.place,
                     message,
-                    "give the link a name of its own",
+                    "give the link a unique name",
                 );
             }
             name
@@ -66,7 +66,7 @@ impl Names {
         let joints = ArenaMap::new(robot.joints(), |_, joint| {
             let name = model.first([joint.name(), &format!("{}_joint", joint.name())]);
             if name != joint.name() {
-                let message = format!("joint \"{}\" is called \"{name}\" in the SDF", joint.name());
+                let message = format!("joint \"{}\" is named \"{name}\" in the SDF", joint.name());
                 findings.report(
                     &codes::RENAMED,
                     &joint.place,

@@ -1,11 +1,11 @@
-//! Sensors.
+//! Writes sensors.
 
 use super::links::{Carried, Inside};
 use super::{Motion, Writer, codes, foreign};
 use urdf_usd_robot::{Camera, Element, JointId, Sensor, SensorKind};
 use urdf_usd_text::xml::number;
 
-/// The types that SDFormat 1.9 knows, but for several cameras in one.
+/// Sensor types of SDFormat 1.9, except multicamera.
 const TYPES: [&str; 28] = [
     "air_pressure",
     "air_speed",
@@ -37,7 +37,7 @@ const TYPES: [&str; 28] = [
     "thermal_camera",
 ];
 
-/// What SDFormat has in a sensor, but for its place. libsdformat takes anything else for an error.
+/// Elements of a sensor in SDFormat, except its pose. libsdformat rejects any others.
 const SETTINGS: [&str; 23] = [
     "air_pressure",
     "air_speed",
@@ -65,7 +65,7 @@ const SETTINGS: [&str; 23] = [
 ];
 
 impl<'a> Writer<'a> {
-    /// The sensors on a link, but those of force and torque: SDFormat has these in joints.
+    /// Writes the sensors on a link, except force-torque sensors, which SDFormat has in joints.
     pub(super) fn link_sensors(&mut self, place: Carried, inside: &mut Inside) {
         let robot = self.robot;
         for sensor in robot
@@ -85,18 +85,21 @@ impl<'a> Writer<'a> {
                 SensorKind::Lidar => has(&["ray", "lidar"]),
                 _ => true,
             };
-            let of_source = source.filter(|_| is_whole).and_then(known_type);
-            let kind = match (sensor.kind, of_source) {
+            let source_type = source.filter(|_| is_whole).and_then(known_type);
+            let kind = match (sensor.kind, source_type) {
                 (SensorKind::ForceTorque, _) => {
                     if !self.has_joint(sensor) {
-                        self.left_out(sensor, "measures at a link that no joint of the SDF holds");
+                        self.report_omission(sensor, "is on a link without a joint in the SDF");
                     }
                     continue;
                 }
                 (SensorKind::Contact, _)
-                    if !inside.collisions.iter().any(|(of, _)| *of == place.link) =>
+                    if !inside
+                        .collisions
+                        .iter()
+                        .any(|(link, _)| *link == place.link) =>
                 {
-                    self.left_out(sensor, "is on a link without collisions");
+                    self.report_omission(sensor, "is on a link without collisions");
                     continue;
                 }
                 (_, Some(kind)) => kind,
@@ -105,11 +108,11 @@ impl<'a> Writer<'a> {
                 (SensorKind::Imu, None) => "imu",
                 (SensorKind::Gps, None) => "navsat",
                 (SensorKind::Lidar, None) => {
-                    self.left_out(sensor, "has rays of which nothing is known");
+                    self.report_omission(sensor, "has unknown rays");
                     continue;
                 }
                 (SensorKind::Other, None) => {
-                    self.left_out(sensor, "is of a kind that SDFormat does not know");
+                    self.report_omission(sensor, "is of a kind that SDFormat does not define");
                     continue;
                 }
             };
@@ -117,12 +120,14 @@ impl<'a> Writer<'a> {
             self.to
                 .open("sensor", vec![("name", name), ("type", kind.to_owned())]);
             self.pose(self.frame_in(place).as_deref(), &sensor.origin);
-            match (sensor.kind, of_source.and(source)) {
+            match (sensor.kind, source_type.and(source)) {
                 (SensorKind::Contact, source) => {
                     self.settings(sensor, source, "contact");
                     self.to.open("contact", Vec::new());
-                    for (_, collision) in
-                        inside.collisions.iter().filter(|(of, _)| *of == place.link)
+                    for (_, collision) in inside
+                        .collisions
+                        .iter()
+                        .filter(|(link, _)| *link == place.link)
                     {
                         self.to.text("collision", Vec::new(), collision);
                     }
@@ -135,7 +140,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The sensors of force and torque of a joint.
+    /// Writes the force-torque sensors of a joint.
     pub(super) fn joint_sensors(&mut self, id: JointId) {
         let robot = self.robot;
         let mut inside = super::names::Scope::default();
@@ -159,46 +164,49 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether the SDF has the joint that moves or holds a sensor's link.
+    /// Returns whether the SDF has the joint that moves or fixes a sensor's link.
     fn has_joint(&self, sensor: &Sensor) -> bool {
         match self.groups.motion[sensor.link] {
             Motion::Joint(_) => true,
             Motion::Rigid => self.is_joined(sensor.link),
-            Motion::Held | Motion::Free => false,
+            Motion::Fixed | Motion::Free => false,
         }
     }
 
-    fn left_out(&mut self, sensor: &Sensor, why: &str) {
-        let message = format!("sensor \"{}\" {why}; the SDF does without it", sensor.name);
+    fn report_omission(&mut self, sensor: &Sensor, why: &str) {
+        let message = format!(
+            "sensor \"{}\" {why}; it is left out of the SDF",
+            sensor.name
+        );
         self.findings.report(
             &codes::SENSOR,
             &sensor.place,
             message,
-            "write the sensor into the SDF as the simulation needs it",
+            "add the sensor to the SDF if the simulation needs it",
         );
     }
 
-    /// The element of a URDF that the sensor was read from, if it is SDF: it knows more than the
-    /// robot.
+    /// Returns the SDF element in a URDF that the sensor was read from, if any: it has more
+    /// settings than the robot.
     fn source(&self, sensor: &Sensor) -> Option<&'a Element> {
         let sensors = self
             .blocks(true)
             .flat_map(|block| &block.children)
             .filter(|child| child.name == "sensor");
-        // Without a place there is no telling which.
+        // Without a line, sensors can't be distinguished.
         sensors
             .into_iter()
             .find(|source| source.place == sensor.place && source.place.line > 0)
     }
 
-    /// What a sensor's source says of it, but where it is and what `without` names.
+    /// Writes the settings in a sensor's source, except its pose and the element `without`.
     fn settings(&mut self, sensor: &Sensor, source: Option<&Element>, without: &str) {
         let mut unknown: Vec<&str> = Vec::new();
         for child in source.iter().flat_map(|source| &source.children) {
             match child.name.as_str() {
                 "pose" | "origin" => {}
                 name if name == without => {}
-                // Where the camera is in the sensor is in the sensor's own place.
+                // The camera's pose in the sensor is part of the sensor's pose.
                 "camera" => {
                     let mut camera = child.clone();
                     camera.children.retain(|child| child.name != "pose");
@@ -210,11 +218,11 @@ impl<'a> Writer<'a> {
         }
         if !unknown.is_empty() {
             let message = format!(
-                "sensor \"{}\" is in the SDF without what SDFormat has no word for: {}",
+                "the SDF has sensor \"{}\" without elements that SDFormat does not define: {}",
                 sensor.name,
                 unknown.join(", ")
             );
-            let help = "write elements of your own with a prefix, as in <my:noise>, into the SDF";
+            let help = "add custom elements to the SDF with a prefix, as in <my:noise>";
             self.findings
                 .report(&codes::SENSOR, &sensor.place, message, help);
         }
@@ -235,19 +243,19 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The type of a sensor in a URDF, if it is one of SDFormat's.
+/// Returns the type of a sensor in a URDF, if SDFormat defines it.
 fn known_type(source: &Element) -> Option<&'static str> {
     let (_, given) = source.attributes.iter().find(|(name, _)| name == "type")?;
     TYPES.into_iter().find(|known| known == given)
 }
 
-/// Whether a camera sees colours, depth or both, by what it offers to ROS.
+/// Returns the type of a camera (colour, depth or both) by its ROS interfaces.
 fn camera_type(sensor: &Sensor) -> &'static str {
-    let offers = |is: &dyn Fn(&str, &str) -> bool| {
+    let offers = |matches: &dyn Fn(&str, &str) -> bool| {
         sensor
             .interfaces
             .iter()
-            .any(|of| is(&of.name, &of.type_name))
+            .any(|interface| matches(&interface.name, &interface.type_name))
     };
     let has_points = offers(&|_, message| message == "sensor_msgs/msg/PointCloud2");
     let has_depth = offers(&|name, _| name.contains("depth"));

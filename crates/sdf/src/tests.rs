@@ -36,7 +36,7 @@ fn ball(radius: f64) -> Shape {
     }
 }
 
-/// A joint between the links at these positions.
+/// A joint between the links at these indices.
 #[derive(Clone)]
 struct TestJoint {
     name: String,
@@ -60,7 +60,7 @@ fn robot(links: Vec<Link>, joints: Vec<TestJoint>) -> Robot {
     robot
 }
 
-/// Lets the second joint follow the first.
+/// Makes the second joint mimic the first.
 fn follow(robot: &mut Robot, multiplier: f64, offset: f64) {
     let [joint, follower] = [0, 1].map(|k| robot.joints().handle(k).unwrap());
     let mimic = Mimic {
@@ -102,7 +102,7 @@ fn codes_of(written: &Written) -> Vec<&'static str> {
         .collect()
 }
 
-/// Of all elements of a name: the values of an attribute.
+/// The values of an attribute of all elements of a name.
 fn values(text: &str, element: &str, attribute: &str) -> Vec<String> {
     let xml = Xml::parse(text).unwrap();
     let found = xml
@@ -112,7 +112,7 @@ fn values(text: &str, element: &str, attribute: &str) -> Vec<String> {
     found.map(str::to_owned).collect()
 }
 
-/// Of all elements of a name: their text.
+/// The texts of all elements of a name.
 fn texts(text: &str, element: &str) -> Vec<String> {
     let xml = Xml::parse(text).unwrap();
     let found = xml
@@ -122,7 +122,7 @@ fn texts(text: &str, element: &str) -> Vec<String> {
     found.map(|text| text.trim().to_owned()).collect()
 }
 
-/// Of all joints: what they join, `parent>child`.
+/// The links of all joints, as `parent>child`.
 fn ends(text: &str) -> Vec<String> {
     texts(text, "parent")
         .iter()
@@ -132,7 +132,7 @@ fn ends(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_base_is_free_unless_it_is_held() {
+fn a_base_is_free_unless_it_is_fixed() {
     let two = robot(
         vec![link("a", 1.0), link("b", 1.0)],
         vec![joint("j", JointKind::Revolute, 0, 1)],
@@ -154,7 +154,7 @@ fn a_base_is_free_unless_it_is_held() {
 }
 
 #[test]
-fn what_is_on_the_world_is_fixed_to_it() {
+fn links_on_the_world_are_fixed_to_it() {
     let mut scene = robot(
         vec![link("world", 0.0), link("b", 1.0)],
         vec![joint("j", JointKind::Continuous, 0, 1)],
@@ -172,7 +172,7 @@ fn what_is_on_the_world_is_fixed_to_it() {
 }
 
 #[test]
-fn a_link_without_a_mass_is_a_frame_in_one_that_has_one() {
+fn a_massless_link_becomes_a_frame_in_a_link_with_mass() {
     let links = || {
         vec![
             link("a", 1.0),
@@ -213,7 +213,7 @@ fn a_link_without_a_mass_is_a_frame_in_one_that_has_one() {
             vec!["moves".to_owned(), "beside".to_owned()]
         )
     );
-    // The link c in b, the frame b at the joint, the visual of d in d.
+    // The link c is in b, the frame b at the joint, the visual of d in d.
     assert_eq!(
         values(text, "pose", "relative_to"),
         ["__model__", "moves", "b", "d", "c", "b", "a", "b"]
@@ -221,7 +221,7 @@ fn a_link_without_a_mass_is_a_frame_in_one_that_has_one() {
 }
 
 #[test]
-fn what_moves_has_a_mass() {
+fn moving_links_have_a_mass() {
     let massless = robot(
         vec![link("a", 1.0), link("b", 0.0)],
         vec![joint("j", JointKind::Continuous, 0, 1)],
@@ -237,7 +237,7 @@ fn what_moves_has_a_mass() {
 }
 
 #[test]
-fn inertia_is_what_libsdformat_takes() {
+fn inertia_is_valid_for_libsdformat() {
     let mut one = robot(vec![link("a", 1.0)], Vec::new());
     let a = one.link_named("a").unwrap();
     let mut moments = |x, y, z| {
@@ -263,7 +263,7 @@ fn inertia_is_what_libsdformat_takes() {
 }
 
 #[test]
-fn limits_are_as_they_are_given() {
+fn limits_are_written_as_given() {
     let mut hinge = joint("j", JointKind::Revolute, 0, 1);
     hinge.properties.limit = Some(Limit {
         bounds: Bounds::between(Some(-1.0), None),
@@ -329,7 +329,7 @@ fn a_loop_is_a_joint_like_others() {
 }
 
 #[test]
-fn names_are_told_apart() {
+fn names_are_unique() {
     let links = vec![link("a", 1.0), link("world", 1.0), link("x::y\u{1}", 1.0)];
     let joints = vec![
         joint("a", JointKind::Continuous, 0, 1),
@@ -400,7 +400,7 @@ fn sensor(name: &str, kind: SensorKind, link: LinkId, line: u32) -> Sensor {
 }
 
 #[test]
-fn sensors_are_as_far_as_sdf_knows_them() {
+fn sensors_are_written_as_far_as_sdf_supports_them() {
     let mut robot = robot(
         vec![link("a", 1.0), link("b", 1.0)],
         vec![joint("j", JointKind::Continuous, 0, 1)],

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 
 use urdf_usd_convert::{Context, Formats, Job, Options, OutputFormat, Report, Source, Tiers};
-use urdf_usd_store::{Key, KeyOf, Store, pack, unpack};
+use urdf_usd_store::{Key, KeyBuilder, Store, pack, unpack};
 use urdf_usd_usd_read::{TierSet, VariantChoice};
 use urdf_usd_worker::{Limits, Workers};
 
@@ -66,7 +66,7 @@ impl VariantCache {
     /// # Errors
     /// Returns why they can't be read, as a sentence.
     pub(crate) fn offered(&self, entry: &Path) -> Result<Vec<TierSet>, String> {
-        let known = |asset: KeyOf| asset.and(b"offered").key();
+        let known = |asset: KeyBuilder| asset.and(b"offered").key();
         let before = known(content(entry)?);
         if let Some(sets) = self
             .store
@@ -175,7 +175,7 @@ impl VariantCache {
     }
 
     fn cached(&self, key: &Key) -> Option<VariantGlb> {
-        let entry = self.store.take(key)?;
+        let entry = self.store.load(key)?;
         let (sha256, bytes) = unpack(&entry)?;
         Some(VariantGlb {
             sha256,
@@ -184,7 +184,7 @@ impl VariantCache {
     }
 }
 
-fn key(asset: KeyOf, variants: &[VariantChoice]) -> Key {
+fn key(asset: KeyBuilder, variants: &[VariantChoice]) -> Key {
     variants
         .iter()
         .fold(asset.and(b"drawing"), |key, choice| {
@@ -195,11 +195,11 @@ fn key(asset: KeyOf, variants: &[VariantChoice]) -> Key {
 
 /// Returns a key of the asset's content: its report, and the modification times of its files, since
 /// a user may have edited a layer.
-fn content(entry: &Path) -> Result<KeyOf, String> {
+fn content(entry: &Path) -> Result<KeyBuilder, String> {
     let directory = entry.parent().unwrap_or(Path::new("."));
     let report = Report::read(directory)
         .map_err(|error| format!("the asset's report cannot be read: {error}"))?;
-    let mut key = Key::of("asset")
+    let mut key = Key::builder("asset")
         .and(entry.as_os_str().as_encoded_bytes())
         .and(&report.revision.to_le_bytes());
     for file in &report.files {

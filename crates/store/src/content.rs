@@ -1,4 +1,4 @@
-//! Bytes that are at hand, or in a store until somebody needs them.
+//! Bytes in memory, or loaded lazily from a store.
 
 use std::fmt;
 use std::iter;
@@ -8,10 +8,10 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::spill::{Piece, joined};
-use super::{Later, hex};
+use super::{Loader, hex};
 
-/// Bytes, as they are in a file, and what is known of them. Clones are the same: what one comes to
-/// know, all know.
+/// The bytes of a file, with their length and hash. Clones share the bytes and the hash once either
+/// is loaded or computed.
 #[derive(Clone)]
 pub struct Content(Arc<Known>);
 
@@ -25,31 +25,33 @@ impl fmt::Debug for Content {
 }
 
 struct Known {
-    /// In pieces that follow each other: so what is large need not be copied to be put behind what
-    /// is small.
+    /// Consecutive pieces, so that a large piece need not be copied to follow a small one.
     pieces: OnceLock<Vec<Piece>>,
-    /// Where they are if they are not at hand.
-    kept: Option<Later>,
+    /// Loads the bytes from a store, if they are not in memory.
+    loader: Option<Loader>,
     length: u64,
     sha256: OnceLock<Option<String>>,
 }
 
 impl<T: Into<Bytes>> From<T> for Content {
     fn from(bytes: T) -> Self {
-        Self::of([bytes.into()], None)
+        Self::from_pieces([bytes.into()], None)
     }
 }
 
 impl Content {
-    /// These pieces, one after the other, and their SHA-256 in lower-case hex if it is known.
-    pub fn of(pieces: impl IntoIterator<Item: Into<Piece>>, sha256: Option<String>) -> Self {
+    /// Creates content from consecutive pieces, with its SHA-256 in lower-case hex if known.
+    pub fn from_pieces(
+        pieces: impl IntoIterator<Item: Into<Piece>>,
+        sha256: Option<String>,
+    ) -> Self {
         let pieces: Vec<Piece> = pieces.into_iter().map(Into::into).collect();
         let length = pieces.iter().map(|piece| piece.len() as u64).sum();
         let sha256 = sha256.map_or_else(OnceLock::new, |known| Some(known).into());
         Self(
             Known {
                 pieces: pieces.into(),
-                kept: None,
+                loader: None,
                 length,
                 sha256,
             }
@@ -57,12 +59,12 @@ impl Content {
         )
     }
 
-    /// What is kept in a store: so many bytes of this SHA-256.
-    pub fn kept(kept: Later, length: u64, sha256: String) -> Self {
+    /// Creates content that is loaded from a store: `length` bytes with this SHA-256.
+    pub fn stored(loader: Loader, length: u64, sha256: String) -> Self {
         Self(
             Known {
                 pieces: OnceLock::new(),
-                kept: Some(kept),
+                loader: Some(loader),
                 length,
                 sha256: Some(sha256).into(),
             }
@@ -70,18 +72,18 @@ impl Content {
         )
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub fn length(&self) -> u64 {
         self.0.length
     }
 
-    /// Their SHA-256 in lower-case hex, if somebody knew or asked already.
+    /// Returns the SHA-256 in lower-case hex if it is known or was computed already.
     pub fn known_sha256(&self) -> Option<&str> {
         self.0.sha256.get()?.as_deref()
     }
 
-    /// Their SHA-256 in lower-case hex; `None` as for [`Self::bytes`]. Who asks while another does
-    /// waits for that one's answer.
+    /// Returns the SHA-256 in lower-case hex; `None` in the cases of [`Self::bytes`]. Concurrent
+    /// callers compute it once.
     pub fn sha256(&self) -> Option<&str> {
         let hash = || {
             let hash = self
@@ -95,25 +97,25 @@ impl Content {
     fn pieces(&self) -> Option<&[Piece]> {
         if self.0.pieces.get().is_none() {
             let bytes =
-                self.0.kept.as_ref()?().filter(|bytes| bytes.len() as u64 == self.0.length)?;
+                self.0.loader.as_ref()?().filter(|bytes| bytes.len() as u64 == self.0.length)?;
             let _ = self.0.pieces.set(vec![bytes.into()]);
         }
         self.0.pieces.get().map(Vec::as_slice)
     }
 
-    /// The bytes, one part after the other, so that not all have to be in memory at once; `None`
-    /// for what is there no more.
+    /// Returns the bytes in parts, so that they need not all be in memory at once; the only item is
+    /// `None` if the store has evicted them.
     pub fn chunks(&self) -> impl Iterator<Item = Option<Bytes>> {
         let pieces = self.pieces();
-        let lost = iter::repeat_n(None, usize::from(pieces.is_none()));
+        let evicted = iter::repeat_n(None, usize::from(pieces.is_none()));
         pieces
             .into_iter()
             .flatten()
             .flat_map(Piece::chunks)
-            .chain(lost)
+            .chain(evicted)
     }
 
-    /// The bytes as one; `None` if the store has them no more.
+    /// Returns the bytes in one piece; `None` if the store has evicted them.
     pub fn bytes(&self) -> Option<Bytes> {
         match self.pieces()? {
             [only] => only.bytes(),
@@ -130,26 +132,26 @@ mod tests {
     const SHA256_OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     #[test]
-    fn bytes_are_the_same_in_pieces_and_from_a_store() {
+    fn content_is_equal_in_pieces_and_from_a_store() {
         let folder = tempfile::tempdir().unwrap();
-        let key = Key::of("test").key();
-        let pieces = Content::of(["a", "bc"], None);
+        let key = Key::builder("test").key();
+        let pieces = Content::from_pieces(["a", "bc"], None);
         assert_eq!(pieces.known_sha256(), None);
         let mut contents = vec![pieces, Content::from("abc")];
         for store in [Store::in_memory(10), Store::on_disk(folder.path(), 10)] {
-            assert!(store.later(&key).is_none());
+            assert!(store.loader(&key).is_none());
             store.put(&key, || &b"abc"[..]);
-            contents.push(Content::kept(
-                store.later(&key).unwrap(),
+            contents.push(Content::stored(
+                store.loader(&key).unwrap(),
                 3,
                 SHA256_OF_ABC.to_owned(),
             ));
             assert!(
-                Content::kept(store.later(&key).unwrap(), 4, String::new())
+                Content::stored(store.loader(&key).unwrap(), 4, String::new())
                     .bytes()
                     .is_none()
             );
-            assert!(store.anew().later(&key).is_none());
+            assert!(store.write_only().loader(&key).is_none());
         }
         for content in contents {
             assert_eq!(
@@ -164,15 +166,15 @@ mod tests {
     }
 
     #[test]
-    fn what_was_in_memory_stays_and_what_was_on_disk_may_go() {
+    fn a_loader_keeps_memory_entries_but_not_disk_entries() {
         let folder = tempfile::tempdir().unwrap();
-        let key = Key::of("test").key();
+        let key = Key::builder("test").key();
         for (store, stays) in [
             (Store::in_memory(10), true),
             (Store::on_disk(folder.path(), 10), false),
         ] {
             store.put(&key, || &b"abc"[..]);
-            let later = store.later(&key).unwrap();
+            let later = store.loader(&key).unwrap();
             store.put(&key, || &b"another"[..]);
             assert_eq!(later().as_deref() == Some(&b"abc"[..]), stays);
         }

@@ -1,4 +1,4 @@
-//! A store in a directory: one file for each entry, which appears whole or not at all.
+//! A store in a directory: one file for each entry, written atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -13,33 +13,33 @@ use sha2::{Digest, Sha256};
 
 use super::{Content, Key, hex};
 
-/// Bytes after the content: the keyed hash.
+/// Length of the keyed hash that follows the content.
 const TRAILER: usize = blake3::OUT_LEN;
 
-/// The file of the secret key, in the store's directory.
+/// Name of the file with the secret key, in the store's directory.
 const SECRET: &str = "key";
 
-/// Permissions that only the owner has.
+/// Permission bits of group and others, which the secret's file must not have.
 const PRIVATE: u32 = 0o077;
 
-/// How long ago an entry was last used is noted this exactly.
+/// Resolution with which the last use of an entry is recorded, to save most writes.
 const AGE: Duration = Duration::from_secs(60 * 60);
 
-/// The limit is looked at after this many bytes were put, …
-const LOOK_AFTER: u64 = 64 << 10;
+/// Bytes put before the limit is checked …
+const CHECK_AFTER_BYTES: u64 = 64 << 10;
 
-/// … and by one in this many of the processes that put less.
-const LOOK_ONCE_IN: u32 = 16;
+/// … and the share of processes that put fewer bytes but check it all the same, one in this many.
+const CHECK_ONCE_IN: u32 = 16;
 
 /// Bytes by key in files.
 #[derive(Debug)]
 pub(super) struct Disk {
     root: PathBuf,
     limit: u64,
-    /// Bytes that were put since the limit was looked at.
+    /// Bytes put since the limit was last checked.
     put: AtomicU64,
-    /// What only this user's programs on this machine know, so that nobody else can make an entry.
-    /// `None` if there can be no such secret: then nothing is kept.
+    /// Secret that only this user's processes on this machine can read, so that no one else can
+    /// forge an entry. `None` if it can't be established: then nothing is kept.
     secret: OnceLock<Option<[u8; blake3::KEY_LEN]>>,
 }
 
@@ -58,7 +58,8 @@ impl Disk {
         self.root.join(build()).join(&name[..2]).join(&name[2..])
     }
 
-    /// `None` also if the entry was spoilt, or is not by this user's programs.
+    /// Returns the content of an entry; `None` if it is absent, damaged, or not written by this
+    /// user's programs.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let (file, length) = opened(&self.path(key))?;
         if length > self.limit.saturating_add(TRAILER as u64) {
@@ -77,7 +78,7 @@ impl Disk {
         Some(bytes)
     }
 
-    /// Whether there is an entry, spoilt or not.
+    /// Returns whether there is an entry, damaged or not.
     pub fn has(&self, key: &Key) -> bool {
         opened(&self.path(key))
             .inspect(|(file, _)| note_use(file))
@@ -94,8 +95,8 @@ impl Disk {
         }
     }
 
-    /// The hash of an entry, to which its content is to be added. It is of this entry alone: no
-    /// other can take its place.
+    /// Returns the hash of an entry, before its content. It includes the build and the key, so that
+    /// a file copied over another entry does not verify.
     fn hash(&self, key: &Key) -> Option<blake3::Hasher> {
         let secret = (*self.secret.get_or_init(|| secret(&self.root)))?;
         let mut hash = blake3::Hasher::new_keyed(&secret);
@@ -103,15 +104,19 @@ impl Disk {
         Some(hash)
     }
 
-    /// Removes what was used longest ago, whichever build put it there, until the entries are at
-    /// most three quarters of the limit, if they are above it.
+    /// Enforces the limit: evicts the least recently used entries of all builds until at most three
+    /// quarters of the limit remain.
+    /// The directory is scanned only after [`CHECK_AFTER_BYTES`], or by chance: many processes that
+    /// each put little still trim now and then.
+    /// Scanning the directory costs more than most conversions write. It is skipped unless much was
+    /// put, or by chance: many short processes that each put little still trim now and then.
     pub fn trim(&self) {
         let chance = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .map_or(0, |time| time.subsec_micros());
         match self.put.swap(0, Ordering::Relaxed) {
             0 => return,
-            put if put < LOOK_AFTER && !chance.is_multiple_of(LOOK_ONCE_IN) => return,
+            put if put < CHECK_AFTER_BYTES && !chance.is_multiple_of(CHECK_ONCE_IN) => return,
             _ => {}
         }
         let mut entries = Vec::new();
@@ -132,8 +137,8 @@ impl Disk {
     }
 }
 
-/// Opens a regular file, and says how long it is. A pipe in its place is not waited for, and a link
-/// is not followed.
+/// Opens a regular file and returns its length. `O_NONBLOCK` keeps a named pipe from blocking;
+/// symbolic links are not followed.
 fn opened(path: &Path) -> Option<(File, u64)> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
     let file = File::options()
@@ -145,24 +150,25 @@ fn opened(path: &Path) -> Option<(File, u64)> {
     Some((file, meta.len()))
 }
 
-/// Notes that an entry is used.
+/// Records that an entry was used, as its modification time.
 fn note_use(file: &File) {
     let used = file.metadata().and_then(|meta| meta.modified());
     if used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > AGE)) {
-        // Only the order of going depends on it.
+        // A failure only affects the order of eviction.
         let _ = file.set_modified(SystemTime::now());
     }
 }
 
-/// The secret of the store in `root`, which is made if there is none. `None` if there can be none,
-/// or others could have made or read it.
+/// Returns the secret of the store in `root`, creating it if needed. `None` if it can't be created,
+/// or if other users could have created or read it.
 fn secret(root: &Path) -> Option<[u8; blake3::KEY_LEN]> {
     let path = root.join(SECRET);
     read_secret(&path).or_else(|| {
         let mut made = [0; blake3::KEY_LEN];
         getrandom::fill(&mut made).ok()?;
         fs::create_dir_all(root).ok()?;
-        // Whole when it appears, for its owner only; of two that make one, the first stays.
+        // Written under another name first, readable by its owner only. If two processes create
+        // one, the first stays.
         let mut file = tempfile::NamedTempFile::new_in(root).ok()?;
         file.write_all(&made).ok()?;
         drop(file.persist_noclobber(&path));
@@ -185,8 +191,8 @@ fn write(path: &Path, content: &Content, mut hash: blake3::Hasher) -> io::Result
         return Err(io::ErrorKind::InvalidInput.into());
     };
     fs::create_dir_all(folder)?;
-    // A name of its own until it is whole: nobody reads a part of it, and of two writers either may
-    // win.
+    // Written under a temporary name and then renamed: readers never see part of an entry, and of
+    // two concurrent writers the last wins.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     for chunk in content.chunks() {
         let chunk = chunk.ok_or(io::ErrorKind::NotFound)?;
@@ -204,10 +210,10 @@ struct Entry {
     used: SystemTime,
 }
 
-/// All entries below `folder`, which is `depth` levels below the root, where the key is. No
-/// symbolic link is followed.
+/// Collects all entries below `folder`, which is `depth` levels below the root, where the secret
+/// is. Symbolic links are not followed.
 fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
-    /// Build, first two digits, entry.
+    /// Levels: build, first two digits of the key, entry.
     const DEPTH: usize = 3;
     for item in fs::read_dir(folder).into_iter().flatten().flatten() {
         let Ok(meta) = item.metadata() else { continue };
@@ -224,8 +230,8 @@ fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
     }
 }
 
-/// A name for this build of the program, so that no build uses what another one made: a fault that
-/// was mended must not live on.
+/// Returns a name for this build of the program. Builds do not share entries: a result computed by
+/// a build with a bug must not outlive it.
 fn build() -> &'static str {
     const HEAD: u64 = 4096;
     static BUILD: OnceLock<String> = OnceLock::new();
@@ -235,8 +241,8 @@ fn build() -> &'static str {
             && let Ok(meta) = fs::metadata(&program)
         {
             hash.update(format!("{} {:?}", meta.len(), meta.modified().ok()));
-            // Where times are set by rule: the headers, in which the linker's identification of the
-            // build stands.
+            // Reproducible builds set a fixed modification time: hash the start of the file too,
+            // where the linker puts the build ID.
             let mut head = Vec::with_capacity(HEAD as usize);
             let _ = File::open(program).and_then(|file| file.take(HEAD).read_to_end(&mut head));
             hash.update(&head);
@@ -257,28 +263,28 @@ mod tests {
     use super::*;
 
     fn key(i: u64) -> Key {
-        Key::of("test").and(&i.to_le_bytes()).key()
+        Key::builder("test").and(&i.to_le_bytes()).key()
     }
 
     #[test]
-    fn spoilt_entries_are_none_and_are_replaced() {
+    fn damaged_entries_are_absent_and_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::new(folder.path(), 1000);
-        disk.put(&key(0), &Content::of(["some ", "content"], None));
+        disk.put(&key(0), &Content::from_pieces(["some ", "content"], None));
         let path = disk.path(&key(0));
         let whole = fs::read(&path).unwrap();
         let mut flipped = whole.clone();
         flipped[3] ^= 1;
-        for spoilt in [&whole[..whole.len() - 1], &whole[..3], b"", &flipped] {
-            fs::write(&path, spoilt).unwrap();
+        for damaged in [&whole[..whole.len() - 1], &whole[..3], b"", &flipped] {
+            fs::write(&path, damaged).unwrap();
             assert_eq!(disk.get(&key(0)), None);
         }
-        disk.put(&key(0), &Content::of(["some ", "content"], None));
+        disk.put(&key(0), &Content::from_pieces(["some ", "content"], None));
         assert_eq!(disk.get(&key(0)).unwrap(), b"some content");
     }
 
     #[test]
-    fn what_is_no_regular_file_is_no_entry_and_is_not_waited_for() {
+    fn only_regular_files_are_entries_and_pipes_do_not_block() {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::new(folder.path(), 1000);
         let path = disk.path(&key(0));
@@ -301,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_has_the_key_makes_entries() {
+    fn entries_without_the_secret_are_rejected() {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let disk = Disk::new(folder.path(), 1000);
         let forger = Disk::new(other.path(), 1000);
@@ -309,7 +315,7 @@ mod tests {
         forger.put(&key(0), &"false".into());
         fs::copy(forger.path(&key(0)), disk.path(&key(0))).unwrap();
         assert_eq!(disk.get(&key(0)), None);
-        // Nor does an entry go for another.
+        // An entry copied over another is rejected too.
         disk.put(&key(0), &"true".into());
         fs::create_dir_all(disk.path(&key(1)).parent().unwrap()).unwrap();
         fs::copy(disk.path(&key(0)), disk.path(&key(1))).unwrap();
@@ -317,7 +323,7 @@ mod tests {
             (disk.get(&key(0)).unwrap(), disk.get(&key(1))),
             (b"true".to_vec(), None)
         );
-        // Another process has the same key; nobody has one that others may know.
+        // Another process reads the same secret; one that the group can read is rejected.
         let secret = folder.path().join(SECRET);
         let again = || Disk::new(folder.path(), 1000);
         assert_eq!(
@@ -333,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_cannot_be_written_keeps_nothing() {
+    fn an_unwritable_store_keeps_nothing() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let disk = Disk::new(&file.path().join("cache"), 1000);
         disk.put(&key(0), &"1".into());
@@ -342,19 +348,22 @@ mod tests {
     }
 
     #[test]
-    fn trimming_lets_the_oldest_go() {
+    fn trimming_evicts_the_least_recently_used() {
         let folder = tempfile::tempdir().unwrap();
-        let disk = Disk::new(folder.path(), 10 * LOOK_AFTER);
+        let disk = Disk::new(folder.path(), 10 * CHECK_AFTER_BYTES);
         let old = SystemTime::now() - Duration::from_secs(100_000);
         for i in 0..12 {
-            disk.put(&key(i), &vec![0; LOOK_AFTER as usize - TRAILER].into());
+            disk.put(
+                &key(i),
+                &vec![0; CHECK_AFTER_BYTES as usize - TRAILER].into(),
+            );
             let file = File::options()
                 .append(true)
                 .open(disk.path(&key(i)))
                 .unwrap();
             file.set_modified(old + Duration::from_secs(i)).unwrap();
         }
-        // Whoever asks for an entry makes it young.
+        // Reading an entry records its use.
         assert!(disk.get(&key(0)).is_some());
         disk.trim();
         let left: Vec<u64> = (0..12).filter(|i| disk.path(&key(*i)).exists()).collect();

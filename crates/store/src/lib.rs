@@ -1,18 +1,17 @@
-//! What took time to make, kept under the hash of all that it was made from: so it need not be made
-//! again, and is never out of date.
+//! Caches results under a hash of all their inputs, so that an entry is never stale.
 //!
-//! A store is in memory, for a program that stays, or on disk, shared by all processes of a person.
-//! Losing any of it costs time and nothing else; so a disk that is full, read-only or spoilt is no
-//! error. [`Content`] is what a file is to hold, which may be in a store alone, or in the temporary
-//! file that a job spills to. This module knows bytes, nothing of what they mean.
+//! A store is in memory, for a long-running program, or on disk, shared by all processes of a user.
+//! Losing entries costs time only: a full, read-only or damaged disk is not an error. [`Content`]
+//! is the content of a file to be written, which may be in memory, in a store, or in the temporary
+//! file that a job spills to. This crate handles bytes and knows nothing of their meaning.
 
 mod content;
 mod disk;
 mod memory;
 mod pieces;
+mod small_entries;
 mod spill;
 pub mod time_limit;
-mod together;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,21 +24,20 @@ pub use self::content::Content;
 use self::disk::Disk;
 use self::memory::Memory;
 pub use self::pieces::{Pieces, bytes_of};
+use self::small_entries::SmallEntries;
 pub use self::spill::{Piece, Spill, joined};
-use self::together::Together;
 
-/// How many bytes are kept if nobody says otherwise: in memory …
-pub const MEMORY_BYTES: u64 = 512 << 20;
+/// Default limit of a store in memory, in bytes.
+pub const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
 
-/// … and on disk.
-pub const DISK_BYTES: u64 = 2 << 30;
+/// Default limit of a store on disk, in bytes.
+pub const DEFAULT_DISK_BYTES: u64 = 2 << 30;
 
-/// The name of what is kept: a hash of what it was made from, or of whom it is about, where what is
-/// put later takes its place.
+/// Cache key: a hash of the inputs of a result, or of an identity whose entry is overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key([u8; 32]);
 
-/// Bytes in lower-case hex.
+/// Formats bytes as lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
     bytes
@@ -49,32 +47,32 @@ pub fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Has what is kept; `None` if it is not there any more.
-pub type Later = Box<dyn Fn() -> Option<Bytes> + Send + Sync>;
+/// Loads an entry lazily; returns `None` if it was evicted.
+pub type Loader = Box<dyn Fn() -> Option<Bytes> + Send + Sync>;
 
-/// A [`Key`] in the making.
+/// Builds a [`Key`] from the inputs of a result.
 #[derive(Clone, Debug)]
-pub struct KeyOf(Sha256);
+pub struct KeyBuilder(Sha256);
 
 impl Key {
-    /// Begins the key of what is of some `kind`: what follows is all that decides what it is.
-    pub fn of(kind: &str) -> KeyOf {
-        KeyOf(Sha256::new()).and(kind.as_bytes())
+    /// Starts the key of a result of the given `kind`; [`KeyBuilder::and`] adds its inputs.
+    pub fn builder(kind: &str) -> KeyBuilder {
+        KeyBuilder(Sha256::new()).and(kind.as_bytes())
     }
 
-    /// What tells it from others.
+    /// Returns the bytes of the key.
     pub fn bytes(&self) -> [u8; 32] {
         self.0
     }
 
-    /// In lower-case hex.
+    /// Formats the key as lower-case hex.
     fn hex(&self) -> String {
         hex(&self.0)
     }
 }
 
-impl KeyOf {
-    /// The same with one thing more that decides.
+impl KeyBuilder {
+    /// Adds an input. Its length is hashed first, so that adjacent inputs can't be confused.
     #[must_use]
     pub fn and(mut self, thing: &[u8]) -> Self {
         self.0.update((thing.len() as u64).to_le_bytes());
@@ -82,28 +80,28 @@ impl KeyOf {
         self
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key(self) -> Key {
         Key(self.0.finalize().into())
     }
 }
 
-/// Keeps bytes by their [`Key`]; nothing, if its limit is 0. Safe to share between threads, and on
-/// disk between processes. Clones are the same store.
+/// A cache of bytes by [`Key`]; with a limit of 0 it keeps nothing. Threads share one store, and
+/// processes share one on disk. Clones are handles of the same store.
 #[derive(Clone, Debug, Default)]
 pub struct Store {
     place: Arc<Place>,
-    /// Whether nothing that it has is given.
-    is_anew: bool,
-    /// The small entries of the job that it is for.
-    together: Option<Arc<Together>>,
-    /// Where the job that it is for puts what is too much for memory.
+    /// Whether reads find nothing.
+    is_write_only: bool,
+    /// Small entries of the current job.
+    small_entries: Option<Arc<SmallEntries>>,
+    /// Temporary file that the current job spills to.
     spill: Option<Arc<Spill>>,
 }
 
 #[derive(Debug, Default)]
 enum Place {
-    /// Nothing is kept.
+    /// No store: nothing is kept.
     #[default]
     Nowhere,
     Memory(Memory),
@@ -111,12 +109,12 @@ enum Place {
 }
 
 impl Store {
-    /// One that keeps nothing.
+    /// Creates a store that keeps nothing.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// One in memory. What was not asked for longest goes when there are more than `limit` bytes.
+    /// Creates a store in memory that evicts the least recently used entries beyond `limit` bytes.
     pub fn in_memory(limit: u64) -> Self {
         if limit == 0 {
             Self::none()
@@ -125,10 +123,10 @@ impl Store {
         }
     }
 
-    /// One in a directory, which is made when it is first written to. What was not asked for
-    /// longest goes when there are more than `limit` bytes, which [`Self::trim`] looks at.
+    /// Creates a store in a directory, which is created on the first write. [`Self::trim`] evicts
+    /// the least recently used entries beyond `limit` bytes.
     ///
-    /// What other builds of this program put there is not used.
+    /// Entries of other builds of this program are not used.
     pub fn on_disk(directory: &Path, limit: u64) -> Self {
         if limit == 0 {
             Self::none()
@@ -144,19 +142,19 @@ impl Store {
         }
     }
 
-    /// The same store for whoever makes all anew: nothing that it has is given, and what is made is
-    /// kept. All stays in memory.
+    /// Returns a handle whose reads find nothing, for a job that recomputes everything. Results are
+    /// stored, and stay in memory instead of being spilled.
     #[must_use]
-    pub fn anew(&self) -> Self {
+    pub fn write_only(&self) -> Self {
         Self {
-            is_anew: true,
+            is_write_only: true,
             spill: None,
             ..self.clone()
         }
     }
 
-    /// The same store for a job that puts what it makes into a temporary file once much is in
-    /// memory.
+    /// Returns a handle for a job that spills its results to a temporary file once it exceeds its
+    /// memory budget.
     #[must_use]
     pub fn spilling(self, spill: Spill) -> Self {
         Self {
@@ -165,81 +163,79 @@ impl Store {
         }
     }
 
-    /// Counts so many bytes that the job is going to hold, and says whether they are too many to
-    /// stay in memory.
-    pub fn is_to_spill(&self, length: usize) -> bool {
+    /// Reserves `length` bytes of the job's memory budget; returns whether they exceed it and must
+    /// be spilled.
+    pub fn must_spill(&self, length: usize) -> bool {
         self.spill
             .as_ref()
-            .is_some_and(|spill| spill.is_due(length))
+            .is_some_and(|spill| spill.must_spill(length))
     }
 
-    /// Puts `bytes` into the job's temporary file. `None` if that can't be.
+    /// Writes `bytes` to the job's temporary file; `None` if there is none, or it can't be written.
     pub fn spill(&self, bytes: &[u8]) -> Option<Piece> {
         self.spill.as_ref()?.put(bytes)
     }
 
-    /// The bytes, in the job's temporary file if they are too many to stay in memory.
+    /// Returns the bytes as a piece, spilled to the job's temporary file if they are large and
+    /// exceed its memory budget.
     pub fn piece(&self, bytes: Bytes) -> Piece {
-        let is_to_spill = bytes.len() >= pieces::LARGE && self.is_to_spill(bytes.len());
-        let spilled = if is_to_spill {
-            self.spill(&bytes)
-        } else {
-            None
-        };
+        let must_spill = bytes.len() >= pieces::MIN_PIECE_BYTES && self.must_spill(bytes.len());
+        let spilled = if must_spill { self.spill(&bytes) } else { None };
         spilled.unwrap_or_else(|| bytes.into())
     }
 
-    /// The same store for a job that asks for the same again and again, named by `key`: on disk,
-    /// the small entries that it asks for are also kept together in one entry, which is read here
-    /// and written by [`Self::keep_together`].
+    /// Returns a handle for a recurring job, identified by `key`.
+    ///
+    /// On disk, the small entries that the job uses are also stored together in one entry. It is
+    /// read here and written by [`Self::save_small_entries`]: opening hundreds of files takes longer
+    /// than using their contents.
     #[must_use]
     pub fn for_job(&self, key: &Key) -> Self {
         let Place::Disk(disk) = &*self.place else {
             return self.clone();
         };
         Self {
-            together: Some(Together::new(*key, disk.get(key).map(Bytes::from)).into()),
+            small_entries: Some(SmallEntries::new(*key, disk.get(key).map(Bytes::from)).into()),
             ..self.clone()
         }
     }
 
-    /// Keeps the small entries of the job that this store is for, if they are others than the last
-    /// time.
-    pub fn keep_together(&self) {
-        if let (Place::Disk(disk), Some(together)) = (&*self.place, &self.together)
-            && let Some(bytes) = together.changed()
+    /// Stores the small entries of the job together, if they differ from those of its last run.
+    pub fn save_small_entries(&self) {
+        if let (Place::Disk(disk), Some(small_entries)) = (&*self.place, &self.small_entries)
+            && let Some(bytes) = small_entries.changed()
         {
-            disk.put(&together.key, &bytes.into());
+            disk.put(&small_entries.key, &bytes.into());
         }
     }
 
-    /// Notes that a large entry took the place of one of the job.
+    /// Records that a large entry replaced a small one of the job.
     fn note_large(&self, key: &Key) {
-        self.together
+        self.small_entries
             .iter()
-            .for_each(|together| together.note_large(key));
+            .for_each(|small_entries| small_entries.note_large(key));
     }
 
-    /// Notes an entry of the job.
+    /// Records an entry used by the job.
     fn note(&self, key: &Key, bytes: &[u8]) {
-        self.together
+        self.small_entries
             .iter()
-            .for_each(|together| together.note(key, bytes));
+            .for_each(|small_entries| small_entries.note(key, bytes));
     }
 
-    /// The place that is asked.
-    fn asked(&self) -> &Place {
-        if self.is_anew {
+    /// Returns the place that reads go to.
+    fn readable_place(&self) -> &Place {
+        if self.is_write_only {
             &Place::Nowhere
         } else {
             &self.place
         }
     }
 
-    /// Where the person's programs keep such things: `$XDG_CACHE_HOME/urdf_usd`, or
-    /// `~/.cache/urdf_usd`; `None` if there is no home either.
+    /// Returns the user's cache directory: `$XDG_CACHE_HOME/urdf_usd`, or `~/.cache/urdf_usd`;
+    /// `None` if neither variable is set.
     pub fn directory() -> Option<PathBuf> {
-        // By the XDG base directory specification, relative paths do not count.
+        // Relative paths are invalid by the XDG Base Directory Specification.
         let absolute = |name| {
             std::env::var_os(name)
                 .map(PathBuf::from)
@@ -249,42 +245,44 @@ impl Store {
         Some(base.join("urdf_usd"))
     }
 
-    /// Whether anything is kept.
-    pub fn keeps(&self) -> bool {
+    /// Returns whether the store keeps entries.
+    pub fn is_enabled(&self) -> bool {
         !matches!(*self.place, Place::Nowhere)
     }
 
-    /// What is kept under `key`, for whoever may need it later. `None` if there is nothing. What is
-    /// on disk may be spoilt, or go until then; what is in memory stays.
-    pub fn later(&self, key: &Key) -> Option<Later> {
-        match self.asked() {
+    /// Returns a loader for the entry under `key`, or `None` if there is none.
+    ///
+    /// The loader of an entry in memory holds the bytes. An entry on disk may be damaged, or
+    /// evicted before it is loaded.
+    pub fn loader(&self, key: &Key) -> Option<Loader> {
+        match self.readable_place() {
             Place::Nowhere => None,
             Place::Memory(memory) => memory
                 .get(key)
-                .map(|bytes| -> Later { Box::new(move || Some(bytes.clone())) }),
+                .map(|bytes| -> Loader { Box::new(move || Some(bytes.clone())) }),
             Place::Disk(disk) => disk.has(key).then(|| {
                 let (store, key) = (self.clone(), *key);
-                let later: Later = Box::new(move || store.take(&key));
+                let later: Loader = Box::new(move || store.load(&key));
                 later
             }),
         }
     }
 
-    /// What is kept under `key`, made into a value; `None` also if `read` cannot make anything of
-    /// it.
+    /// Returns the entry under `key` as decoded by `read`; `None` if it is absent, or `read` can't
+    /// decode it.
     pub fn get<T>(&self, key: &Key, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
-        read(&self.take(key)?)
+        read(&self.load(key)?)
     }
 
-    /// What is kept under `key`. In memory it is shared.
-    pub fn take(&self, key: &Key) -> Option<Bytes> {
-        match self.asked() {
+    /// Returns the entry under `key`. A store in memory shares its bytes.
+    pub fn load(&self, key: &Key) -> Option<Bytes> {
+        match self.readable_place() {
             Place::Nowhere => None,
             Place::Memory(memory) => memory.get(key),
             Place::Disk(disk) => self
-                .together
+                .small_entries
                 .as_ref()
-                .and_then(|together| together.get(key))
+                .and_then(|small_entries| small_entries.get(key))
                 .or_else(|| {
                     let bytes = disk.get(key)?;
                     self.note(key, &bytes);
@@ -293,7 +291,7 @@ impl Store {
         }
     }
 
-    /// Keeps what `write` makes.
+    /// Stores the bytes that `write` returns; it is not called if the store keeps nothing.
     pub fn put<T: Into<Bytes>>(&self, key: &Key, write: impl FnOnce() -> T) {
         match &*self.place {
             Place::Nowhere => {}
@@ -306,7 +304,7 @@ impl Store {
         }
     }
 
-    /// Keeps `content`, of which no copy is made on the way to a disk.
+    /// Stores `content`. A store on disk makes no copy of it.
     pub fn put_content(&self, key: &Key, content: &Content) {
         match &*self.place {
             Place::Nowhere => {}
@@ -315,7 +313,7 @@ impl Store {
                 .into_iter()
                 .for_each(|bytes| memory.put(*key, bytes)),
             Place::Disk(disk) => {
-                let small = if content.length() <= together::SMALL as u64 {
+                let small = if content.length() <= small_entries::MAX_SMALL_BYTES as u64 {
                     content.bytes()
                 } else {
                     None
@@ -329,7 +327,7 @@ impl Store {
         }
     }
 
-    /// Brings a store on disk that was put into back below its limit.
+    /// Evicts entries beyond the limit of a store on disk, if anything was put.
     pub fn trim(&self) {
         if let Place::Disk(disk) = &*self.place {
             disk.trim();
@@ -337,18 +335,18 @@ impl Store {
     }
 }
 
-/// An entry of arrays as they are in memory, and of a head, in JSON, that says what they are. It
-/// stands behind them: so who owns the entry can cut it off and has the arrays.
+/// Packs arrays and a description of them, in JSON, into an entry. The description comes last, so
+/// that an owner of the entry can truncate it and keep the arrays without a copy.
 pub fn pack(head: &impl Serialize, arrays: impl IntoIterator<Item: Into<Piece>>) -> Content {
     let mut head = serde_json::to_vec(head).unwrap_or_default();
     head.extend((head.len() as u64).to_le_bytes());
-    Content::of(
+    Content::from_pieces(
         arrays.into_iter().map(Into::into).chain([head.into()]),
         None,
     )
 }
 
-/// Takes apart what [`pack`] made: the head, and the arrays one after the other.
+/// Splits an entry made by [`pack`] into its description and the arrays.
 pub fn unpack<'a, T: Deserialize<'a>>(entry: &'a [u8]) -> Option<(T, &'a [u8])> {
     let (rest, length) = entry.split_last_chunk::<8>()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
@@ -361,88 +359,89 @@ mod tests {
     use super::*;
 
     fn bytes(store: &Store, key: &Key) -> Option<Vec<u8>> {
-        let taken = store.take(key);
+        let taken = store.load(key);
         let taken = taken.map(Vec::from);
         assert_eq!(taken, store.get(key, |bytes| Some(bytes.to_vec())));
         taken
     }
 
     #[test]
-    fn keys_differ_where_parts_do() {
+    fn keys_depend_on_the_boundaries_of_inputs() {
         let keys = [
-            Key::of("a").and(b"bc").key(),
-            Key::of("ab").and(b"c").key(),
-            Key::of("a").and(b"b").and(b"c").key(),
-            Key::of("a").key(),
+            Key::builder("a").and(b"bc").key(),
+            Key::builder("ab").and(b"c").key(),
+            Key::builder("a").and(b"b").and(b"c").key(),
+            Key::builder("a").key(),
         ];
         for (i, key) in keys.iter().enumerate() {
             assert!(keys[i + 1..].iter().all(|other| other != key));
         }
-        assert_eq!(keys[0], Key::of("a").and(b"bc").key());
+        assert_eq!(keys[0], Key::builder("a").and(b"bc").key());
     }
 
     #[test]
     fn small_entries_of_a_job_are_kept_together() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::on_disk(folder.path(), 1 << 20);
-        let (job, large, small) = (Key::of("job").key(), Key::of("large").key(), |i: u8| {
-            Key::of("small").and(&[i]).key()
-        });
-        let together = |key: &Key| store.take(key).map(|bytes| bytes.len());
+        let (job, large, small) = (
+            Key::builder("job").key(),
+            Key::builder("large").key(),
+            |i: u8| Key::builder("small").and(&[i]).key(),
+        );
+        let stored_length = |key: &Key| store.load(key).map(|bytes| bytes.len());
         let with_job = store.for_job(&job);
         with_job.put(&large, || vec![1; 5000]);
         (0..3).for_each(|i| with_job.put_content(&small(i), &vec![i; 10].into()));
-        with_job.keep_together();
-        assert_eq!(together(&job), Some(3 * (32 + 4 + 10)));
-        // From here on they come from there; nothing does for those who make all anew.
+        with_job.save_small_entries();
+        assert_eq!(stored_length(&job), Some(3 * (32 + 4 + 10)));
+        // The job now reads them from there; a write-only handle does not.
         (0..3).for_each(|i| store.put(&small(i), || vec![7; 20]));
         let with_job = store.for_job(&job);
         for i in 0..2 {
-            assert_eq!(with_job.take(&small(i)).unwrap(), vec![i; 10]);
+            assert_eq!(with_job.load(&small(i)).unwrap(), vec![i; 10]);
             assert_eq!(
                 (
-                    with_job.anew().take(&small(i)),
-                    store.take(&small(i)).unwrap()
+                    with_job.write_only().load(&small(i)),
+                    store.load(&small(i)).unwrap()
                 ),
                 (None, vec![7; 20].into())
             );
         }
         assert_eq!(bytes(&with_job, &large).unwrap(), [1; 5000]);
         with_job.put(&small(4), || vec![4; 30]);
-        // What was put is what is given, also where something large takes the place of something
-        // small.
+        // The latest value counts, also where a large entry replaces a small one.
         with_job.put(&small(0), || vec![9; 11]);
-        assert_eq!(with_job.take(&small(0)).unwrap(), vec![9; 11]);
+        assert_eq!(with_job.load(&small(0)).unwrap(), vec![9; 11]);
         with_job.put_content(&small(2), &vec![8; 6000].into());
-        with_job.keep_together();
-        assert_eq!(store.for_job(&job).take(&small(2)).unwrap(), vec![8; 6000]);
-        // What nobody asks for any more goes.
-        assert_eq!(together(&job), Some(3 * (32 + 4) + 11 + 10 + 30));
+        with_job.save_small_entries();
+        assert_eq!(store.for_job(&job).load(&small(2)).unwrap(), vec![8; 6000]);
+        // Entries that the job no longer uses are dropped.
+        assert_eq!(stored_length(&job), Some(3 * (32 + 4) + 11 + 10 + 30));
         store.put(&job, || [&[0; 32][..], &[255; 9]].concat());
-        assert_eq!(store.for_job(&job).take(&small(1)).unwrap(), vec![7; 20]);
+        assert_eq!(store.for_job(&job).load(&small(1)).unwrap(), vec![7; 20]);
     }
 
     #[test]
-    fn what_is_put_can_be_had() {
+    fn stored_entries_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("cache");
-        let key = Key::of("test").key();
+        let key = Key::builder("test").key();
         for store in [Store::in_memory(1000), Store::on_disk(&directory, 1000)] {
-            assert!(store.keeps() && bytes(&store, &key).is_none());
+            assert!(store.is_enabled() && bytes(&store, &key).is_none());
             store.put(&key, || &b"value"[..]);
             assert_eq!(bytes(&store, &key).unwrap(), b"value");
             store.put(&key, || &b"newer"[..]);
             assert_eq!(bytes(&store, &key).unwrap(), b"newer");
             assert_eq!(store.get(&key, |_| None::<()>), None);
         }
-        // Another process finds what is on disk.
+        // Another process finds entries on disk.
         assert_eq!(
             bytes(&Store::on_disk(&directory, 1000), &key).unwrap(),
             b"newer"
         );
         let none = Store::none();
         none.put(&key, || -> Bytes { unreachable!() });
-        assert!(!Store::in_memory(0).keeps() && !Store::on_disk(&directory, 0).keeps());
-        assert!(!none.keeps() && bytes(&none, &key).is_none());
+        assert!(!Store::in_memory(0).is_enabled() && !Store::on_disk(&directory, 0).is_enabled());
+        assert!(!none.is_enabled() && bytes(&none, &key).is_none());
     }
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::Key;
 
-/// Bytes by key, those last that were asked for longest ago.
+/// Bytes by key; evicts the least recently used entries first.
 #[derive(Debug)]
 pub(super) struct Memory {
     limit: u64,
@@ -18,7 +18,7 @@ pub(super) struct Memory {
 struct State {
     entries: HashMap<Key, Entry>,
     bytes: u64,
-    /// Counts what was asked for.
+    /// Logical clock: the number of accesses so far.
     now: u64,
 }
 
@@ -60,13 +60,14 @@ impl Memory {
             state.bytes -= old.bytes.len() as u64;
         }
         if state.bytes > self.limit {
+            // Down to three quarters: sorting all entries is paid once for many puts.
             state.shrink(self.limit / 4 * 3);
         }
     }
 }
 
 impl State {
-    /// Lets the entries go that were used longest ago, until there are at most `limit` bytes.
+    /// Evicts the least recently used entries until at most `limit` bytes remain.
     fn shrink(&mut self, limit: u64) {
         let mut by_age: Vec<(u64, Key)> = self
             .entries
@@ -91,8 +92,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_longest_ago_goes_first() {
-        let key = |i: u64| Key::of("test").and(&i.to_le_bytes()).key();
+    fn the_least_recently_used_entries_are_evicted_first() {
+        let key = |i: u64| Key::builder("test").and(&i.to_le_bytes()).key();
         let memory = Memory::new(100);
         for i in 0..10 {
             memory.put(key(i), vec![0; 10].into());
@@ -104,7 +105,7 @@ mod tests {
             .collect();
         assert_eq!(left, [0, 5, 6, 7, 8, 9, 10]);
         memory.put(key(11), vec![0; 101].into());
-        assert!(memory.get(&key(11)).is_none(), "larger than all");
+        assert!(memory.get(&key(11)).is_none(), "larger than the limit");
         memory.put(key(10), vec![0; 20].into());
         assert_eq!(memory.state.lock().unwrap().bytes, 80);
     }

@@ -1,12 +1,12 @@
-//! Bytes that are put together of others.
+//! Sequences of pieces of bytes.
 
 use bytemuck::NoUninit;
 use bytes::Bytes;
 
 use super::spill::Piece;
 
-/// The bytes of `values` as they are in memory, and so in the files of little-endian formats on the
-/// machines that this is for. Room that is not used is given back.
+/// Returns the bytes of `values` as they are in memory, which is the layout of little-endian
+/// formats on the supported platforms. Spare capacity is freed.
 pub fn bytes_of<T: NoUninit + Send>(mut values: Vec<T>) -> Bytes {
     struct Owner<T>(Vec<T>);
     impl<T: NoUninit> AsRef<[u8]> for Owner<T> {
@@ -14,29 +14,28 @@ pub fn bytes_of<T: NoUninit + Send>(mut values: Vec<T>) -> Bytes {
             bytemuck::cast_slice(&self.0)
         }
     }
-    // They stay for long, and what is not used of them would.
+    // These bytes live until the end of the conversion; spare capacity would as well.
     values.shrink_to_fit();
     Bytes::from_owner(Owner(values))
 }
 
-/// So many bytes at least are a piece of their own.
-pub(super) const LARGE: usize = 16 << 10;
+/// Minimum number of bytes for which a piece is not copied.
+pub(super) const MIN_PIECE_BYTES: usize = 16 << 10;
 
-/// Bytes in pieces that follow each other, so that what is large need not be copied to be put
-/// behind something else.
+/// A sequence of bytes in pieces, to which large pieces are appended without a copy.
 #[derive(Debug, Default)]
 pub struct Pieces {
     pieces: Vec<Piece>,
-    /// What follows these.
+    /// Bytes that follow the pieces.
     last: Vec<u8>,
-    /// How many bytes there are in all.
+    /// Total number of bytes.
     length: usize,
 }
 
 impl Pieces {
-    /// Puts `piece` behind them, without a copy if it is large.
+    /// Appends `piece`, without a copy if it is large.
     pub fn push(&mut self, piece: &Piece) {
-        let small = if piece.len() < LARGE {
+        let small = if piece.len() < MIN_PIECE_BYTES {
             piece.bytes()
         } else {
             None
@@ -51,43 +50,42 @@ impl Pieces {
         }
     }
 
-    /// Puts a copy of `bytes` behind them.
+    /// Appends a copy of `bytes`.
     pub fn extend(&mut self, bytes: &[u8]) {
         self.last.extend(bytes);
         self.length += bytes.len();
     }
 
-    /// Puts zeros behind them up to `length`.
+    /// Appends zeros up to a total of `length` bytes.
     pub fn fill_up(&mut self, length: usize) {
         let zeros = length.saturating_sub(self.length);
         self.last.resize(self.last.len() + zeros, 0);
         self.length += zeros;
     }
 
-    /// Takes so many bytes away that were put behind the last large piece; fewer if there are not
-    /// so many.
+    /// Removes the last `bytes` bytes, but none of the last large piece or before it.
     pub fn shorten(&mut self, bytes: usize) {
         let left = self.last.len().saturating_sub(bytes);
         self.length -= self.last.len() - left;
         self.last.truncate(left);
     }
 
-    /// What was put behind the last large piece, to be written to again.
+    /// Returns the bytes after the last large piece, to be modified.
     pub fn last(&mut self) -> &mut [u8] {
         &mut self.last
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// All of them.
+    /// Returns all pieces.
     pub fn pieces(&mut self) -> Vec<Piece> {
         self.end_last();
         self.pieces.clone()
@@ -116,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_is_large_is_a_piece_of_its_own() {
-        let large = Bytes::from(vec![7; LARGE]);
+        let large = Bytes::from(vec![7; MIN_PIECE_BYTES]);
         let mut pieces = Pieces::default();
         assert!(pieces.is_empty() && pieces.pieces().is_empty());
         pieces.push(&Piece::from(&b"ab"[..]));
@@ -125,14 +123,17 @@ mod tests {
         pieces.extend(b"efgh");
         pieces.shorten(1);
         pieces.last()[0] = b'E';
-        pieces.fill_up(LARGE + 9);
+        pieces.fill_up(MIN_PIECE_BYTES + 9);
         pieces.fill_up(3);
-        assert_eq!(pieces.len(), LARGE + 9);
+        assert_eq!(pieces.len(), MIN_PIECE_BYTES + 9);
         let all: Vec<Bytes> = pieces.pieces().iter().filter_map(Piece::bytes).collect();
         assert_eq!([&all[0][..], &all[2]], [&b"abcd"[..], b"Efg\0\0"]);
         assert_eq!(all[1].as_ptr(), large.as_ptr());
-        // From the large piece nothing can be taken away.
+        // Nothing of a large piece is removed.
         pieces.shorten(9);
-        assert_eq!((pieces.len(), pieces.pieces().len()), (LARGE + 9, 3));
+        assert_eq!(
+            (pieces.len(), pieces.pieces().len()),
+            (MIN_PIECE_BYTES + 9, 3)
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! A temporary file that takes what a job makes and needs later, once much is in memory.
+//! A temporary file that a job spills its results to once it exceeds its memory budget.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,28 +8,30 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-/// How many bytes of a piece in the file are read at a time.
+/// Bytes of a spilled piece read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// The temporary file of a job. It has no name, so it goes with the process whatever ends that.
-/// What can't be put there stays in memory: if the file can't be made, or if it would leave less
-/// room on the disk than it takes, which what is written in the end needs.
+/// The temporary file of a job. It is unnamed: the system deletes it when the process ends for
+/// whatever reason.
+///
+/// Pieces stay in memory if the file can't be created, or if writing would leave less free space
+/// than the file occupies: the outputs need about as much space.
 #[derive(Debug)]
 pub struct Spill {
-    /// Where it is made, the first that can be written to.
+    /// Candidate directories; the first writable one is used.
     directories: [PathBuf; 2],
-    /// How many bytes stay in memory.
+    /// Bytes that may stay in memory.
     limit: usize,
-    /// How many do.
+    /// Bytes that stay in memory so far.
     bytes: AtomicUsize,
     file: OnceLock<Option<File>>,
     end: AtomicU64,
 }
 
 impl Spill {
-    /// One in the folder `directory`, or the next above it that is there, or else where the system
-    /// has temporary files: these may be in memory themselves. The first `limit` bytes stay in
-    /// memory.
+    /// Creates a spill that keeps the first `limit` bytes in memory. The file is created on demand
+    /// in `directory` or its nearest existing ancestor; the system's temporary directory is the
+    /// fallback, since it may itself be in memory (tmpfs).
     pub fn new(directory: &Path, limit: usize) -> Self {
         let there = directory
             .ancestors()
@@ -44,8 +46,8 @@ impl Spill {
         }
     }
 
-    /// Whether so many bytes more are too many to stay in memory. Counts them if they stay.
-    pub(super) fn is_due(&self, length: usize) -> bool {
+    /// Returns whether `length` more bytes exceed the limit; counts them if they do not.
+    pub(super) fn must_spill(&self, length: usize) -> bool {
         let stays = |bytes: usize| {
             bytes
                 .checked_add(length)
@@ -56,7 +58,7 @@ impl Spill {
             .is_err()
     }
 
-    /// Writes `bytes`.
+    /// Appends `bytes` to the file; `None` if that is not possible.
     pub(super) fn put(self: &Arc<Self>, bytes: &[u8]) -> Option<Piece> {
         let made = || {
             self.directories
@@ -90,7 +92,7 @@ impl Spill {
     }
 }
 
-/// Bytes that are in memory, or in the temporary file of a job.
+/// Bytes in memory, or in the temporary file of a job.
 #[derive(Clone, Debug)]
 pub struct Piece(Place);
 
@@ -111,9 +113,9 @@ impl<T: Into<Bytes>> From<T> for Piece {
 }
 
 impl PartialEq for Piece {
-    /// Whether the bytes are equal. What can't be read any more is equal to nothing.
+    /// Compares the bytes. Unreadable pieces compare unequal, even to themselves.
     fn eq(&self, other: &Self) -> bool {
-        // In memory it is in one chunk, so that is cut as the other is.
+        // A piece in memory is a single chunk: cut it like the spilled one.
         self.len() == other.len()
             && match (&self.0, &other.0) {
                 (Place::Memory(bytes), Place::Memory(other)) => bytes == other,
@@ -128,7 +130,7 @@ impl PartialEq for Piece {
 }
 
 impl Piece {
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         match &self.0 {
             Place::Memory(bytes) => bytes.len(),
@@ -136,19 +138,19 @@ impl Piece {
         }
     }
 
-    /// Whether these, as many, are the bytes.
+    /// Returns whether the bytes equal `bytes`, which has the same length.
     fn is_same(&self, bytes: &[u8]) -> bool {
         self.chunks()
             .zip(bytes.chunks(CHUNK))
             .all(|(chunk, other)| chunk.is_some_and(|chunk| *chunk == *other))
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes; `None` if they can't be read any more.
+    /// Returns the bytes; `None` if they can't be read.
     pub fn bytes(&self) -> Option<Bytes> {
         match &self.0 {
             Place::Memory(bytes) => Some(bytes.clone()),
@@ -160,8 +162,8 @@ impl Piece {
         }
     }
 
-    /// The bytes, one part after the other, each small if they are in a file; `None` for what can't
-    /// be read any more.
+    /// Returns the bytes in parts, small ones if they are in a file; `None` for a part that can't
+    /// be read.
     pub fn chunks(&self) -> impl Iterator<Item = Option<Bytes>> {
         let step = match &self.0 {
             Place::Memory(bytes) => bytes.len().max(1),
@@ -178,7 +180,7 @@ impl Piece {
     }
 }
 
-/// The bytes of all `pieces`; `None` if some can't be read any more.
+/// Concatenates `pieces`; `None` if any can't be read.
 pub fn joined(pieces: &[Piece]) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(pieces.iter().map(Piece::len).sum());
     for chunk in pieces.iter().flat_map(Piece::chunks) {
@@ -195,7 +197,12 @@ mod tests {
     fn what_is_beyond_the_limit_is_in_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let spill = Arc::new(Spill::new(&folder.path().join("to/be/made"), 10));
-        assert!(spill.is_due(11) && !spill.is_due(10) && spill.is_due(1) && !spill.is_due(0));
+        assert!(
+            spill.must_spill(11)
+                && !spill.must_spill(10)
+                && spill.must_spill(1)
+                && !spill.must_spill(0)
+        );
         let large: Vec<u8> = (0..CHUNK + 5).map(|i| i as u8).collect();
         let pieces = [
             spill.put(b"abc").unwrap(),
@@ -218,7 +225,7 @@ mod tests {
             0,
             "it has no name"
         );
-        // A file that was cut off.
+        // Truncate the file.
         spill
             .file
             .get()
@@ -241,6 +248,6 @@ mod tests {
             directories: [nowhere(), nowhere()],
             ..Spill::new(Path::new("/"), 0)
         };
-        assert!(spill.is_due(1) && Arc::new(spill).put(b"a").is_none());
+        assert!(spill.must_spill(1) && Arc::new(spill).put(b"a").is_none());
     }
 }

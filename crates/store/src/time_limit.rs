@@ -1,16 +1,15 @@
-//! How long a piece of work may go on: a deadline and a way to cancel, shared by all threads that
-//! do it.
+//! A deadline and a cancellation flag, shared by all threads of a job.
 //!
-//! It is cooperative. Every loop whose length follows from the input asks [`TimeLimit::is_over`]
-//! before its next step and leaves if it is; whoever began the work asks [`TimeLimit::ended`]
-//! afterwards and throws away what was made so far. This module knows neither what the work is nor
-//! who is told.
+//! The limit is cooperative. Every loop whose length depends on the input calls
+//! [`TimeLimit::is_over`] before its next step and stops if it is; the caller of the job then asks
+//! [`TimeLimit::interruption`] and discards the partial result. This module knows neither the job nor who
+//! reports its end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// A limit, to be cloned into everything that takes part in the work. Without one by default.
+/// A limit, cloned into every part of a job. The default is no limit.
 #[derive(Clone, Debug, Default)]
 pub struct TimeLimit(Option<Arc<Shared>>);
 
@@ -19,38 +18,38 @@ struct Shared {
     started: Instant,
     allowed: Option<Duration>,
     cancelled: Arc<AtomicBool>,
-    /// How it was noticed that the work has to end, once it was.
-    ended: OnceLock<Ended>,
+    /// The reason why the job ended early, once a part of it noticed.
+    interruption: OnceLock<Interruption>,
 }
 
-/// Why work ended before it was done.
+/// The early end of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// What was to be done next.
+pub struct Interruption {
+    /// Step that was due next.
     pub part: String,
-    /// How long the work had gone on.
+    /// Time that the job had run.
     pub after: Duration,
-    /// How long it was allowed to; `None`: it was cancelled.
+    /// Time that the job was allowed, or `None` if it was cancelled.
     pub allowed: Option<Duration>,
 }
 
 impl TimeLimit {
-    /// A limit for work that starts now: it ends `allowed` from now, if that is given, and when
-    /// `cancelled` becomes true.
+    /// Starts a limit now: it ends the job after `allowed`, if given, and as soon as `cancelled`
+    /// becomes true.
     pub fn new(allowed: Option<Duration>, cancelled: Arc<AtomicBool>) -> Self {
         Self(Some(Arc::new(Shared {
             started: Instant::now(),
             allowed,
             cancelled,
-            ended: OnceLock::new(),
+            interruption: OnceLock::new(),
         })))
     }
 
-    /// Whether the work has to end. `part` says what would be done next; the first to notice is the
-    /// one that is told of.
+    /// Returns whether the job has to end. `part` names the next step; only the first call that
+    /// notices the end records it.
     pub fn is_over(&self, part: impl FnOnce() -> String) -> bool {
         let Some(shared) = &self.0 else { return false };
-        if shared.ended.get().is_some() {
+        if shared.interruption.get().is_some() {
             return true;
         }
         let is_cancelled = shared.cancelled.load(Ordering::Relaxed);
@@ -58,7 +57,7 @@ impl TimeLimit {
         let is_late = shared.allowed.is_some_and(|allowed| after >= allowed);
         if is_cancelled || is_late {
             let allowed = shared.allowed.filter(|_| !is_cancelled);
-            shared.ended.get_or_init(|| Ended {
+            shared.interruption.get_or_init(|| Interruption {
                 part: part(),
                 after,
                 allowed,
@@ -67,12 +66,12 @@ impl TimeLimit {
         is_cancelled || is_late
     }
 
-    /// Why the work had to end, if anything that takes part in it noticed that it had.
-    pub fn ended(&self) -> Option<&Ended> {
-        self.0.as_ref()?.ended.get()
+    /// Returns the early end of the job, if any part of it noticed.
+    pub fn interruption(&self) -> Option<&Interruption> {
+        self.0.as_ref()?.interruption.get()
     }
 
-    /// How much time is left; `None` if there is no limit.
+    /// Returns the time left; `None` without a deadline.
     pub fn left(&self) -> Option<Duration> {
         let shared = self.0.as_ref()?;
         Some(shared.allowed?.saturating_sub(shared.started.elapsed()))
@@ -87,7 +86,9 @@ mod tests {
     fn it_ends_at_the_deadline_or_when_cancelled_and_says_where() {
         let none = TimeLimit::default();
         assert!(
-            !none.is_over(|| unreachable!()) && none.ended().is_none() && none.left().is_none()
+            !none.is_over(|| unreachable!())
+                && none.interruption().is_none()
+                && none.left().is_none()
         );
 
         let cancelled = Arc::new(AtomicBool::new(false));
@@ -101,12 +102,12 @@ mod tests {
             other.is_over(|| "one".to_owned())
                 && limit.is_over(|| unreachable!("it was noticed already"))
         );
-        let ended = limit.ended().unwrap();
+        let ended = limit.interruption().unwrap();
         assert_eq!((ended.part.as_str(), ended.allowed), ("one", None));
 
         let late = TimeLimit::new(Some(Duration::ZERO), Arc::default());
-        assert!(late.ended().is_none(), "nobody noticed yet");
+        assert!(late.interruption().is_none(), "not noticed yet");
         assert!(late.is_over(|| "two".to_owned()));
-        assert_eq!(late.ended().unwrap().allowed, Some(Duration::ZERO));
+        assert_eq!(late.interruption().unwrap().allowed, Some(Duration::ZERO));
     }
 }

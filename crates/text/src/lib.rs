@@ -1,7 +1,7 @@
-//! The syntax of XML and YAML: [`xml`] as writers of robot descriptions write it, [`yaml`] with the
-//! place of every value.
+//! Syntax of XML and YAML.
 //!
-//! It must not know robots, nor what a text is for.
+//! [`xml`] writes documents in the style of robot descriptions; [`yaml`] reads a tree with the
+//! position of every value. This crate knows nothing of robots, nor of the purpose of a text.
 
 pub mod xml;
 pub mod yaml;

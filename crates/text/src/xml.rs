@@ -1,11 +1,11 @@
-//! XML as the writers of robot descriptions write it.
+//! Writes XML in the style of robot descriptions.
 //!
-//! This module must not know robots, nor what any element means.
+//! This module knows nothing of robots, nor of the meaning of any element.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// A number: the fewest digits that read back equal. What is not finite becomes 0.
+/// Formats a number with the fewest digits that read back equal. Non-finite values become 0.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -15,13 +15,13 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Numbers with spaces between them.
+/// Formats numbers, separated by spaces.
 pub fn numbers(values: impl IntoIterator<Item = f64>) -> String {
     values.into_iter().map(number).collect::<Vec<_>>().join(" ")
 }
 
-/// `text` where markup is: in an attribute or between tags. Sets `is_changed` where U+FFFD stands
-/// for a character that XML can't hold.
+/// Escapes `text` for an attribute or for the content of an element. Sets `is_changed` if U+FFFD
+/// replaces a character that XML 1.0 can't represent (section 2.2, production `Char`).
 pub fn escaped(text: &str, is_changed: &mut bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -30,7 +30,8 @@ pub fn escaped(text: &str, is_changed: &mut bool) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // As they are they would read as spaces.
+            // A literal line break or tab in an attribute reads as a space (XML 1.0, section
+            // 3.3.3).
             '\t' | '\n' | '\r' => {
                 let _ = write!(escaped, "&#{};", u32::from(c));
             }
@@ -47,7 +48,7 @@ pub fn escaped(text: &str, is_changed: &mut bool) -> String {
 /// The attributes of an element, in their order.
 pub type Attributes = Vec<(&'static str, String)>;
 
-/// A document that is written from its first element to its last, however deep.
+/// A document that is written in order, to any depth, without recursion.
 #[derive(Clone, Debug)]
 pub struct Document {
     text: String,
@@ -68,25 +69,25 @@ impl Default for Document {
 }
 
 impl Document {
-    /// An element with nothing in it.
+    /// Writes an element without content.
     pub fn leaf(&mut self, name: &'static str, attributes: Attributes) {
         self.tag(name, attributes, "/>\n");
     }
 
-    /// An element with text in it.
+    /// Writes an element that contains text.
     pub fn text(&mut self, name: &'static str, attributes: Attributes, text: &str) {
         self.tag(name, attributes, ">");
         let text = escaped(text, &mut self.is_changed);
         let _ = writeln!(self.text, "{text}</{name}>");
     }
 
-    /// Begins an element, in which all is until it is closed.
+    /// Opens an element; everything written until [`Self::close`] is inside it.
     pub fn open(&mut self, name: &'static str, attributes: Attributes) {
         self.tag(name, attributes, ">\n");
         self.enter(Cow::Borrowed(name));
     }
 
-    /// Begins an element whose names somebody else chose, and `text` in it.
+    /// Opens an element with arbitrary names, and writes `text` as its first content.
     pub fn open_foreign(&mut self, name: &str, attributes: &[(String, String)], text: &str) {
         self.tag(
             name,
@@ -103,7 +104,7 @@ impl Document {
         }
     }
 
-    /// An element whose names somebody else chose, with `text` in it, or nothing.
+    /// Writes an element with arbitrary names that contains `text`, or nothing.
     pub fn foreign(&mut self, name: &str, attributes: &[(String, String)], text: &str) {
         let text = escaped(text, &mut self.is_changed);
         let end = if text.is_empty() {
@@ -120,7 +121,7 @@ impl Document {
         );
     }
 
-    /// Ends the element that was begun last.
+    /// Closes the innermost open element.
     pub fn close(&mut self) {
         if let Some(name) = self.open.pop() {
             self.indent();
@@ -128,13 +129,13 @@ impl Document {
         }
     }
 
-    /// How many elements are in each other at the deepest place so far.
+    /// Returns the maximum number of nested open elements so far.
     pub fn depth(&self) -> usize {
         self.deepest
     }
 
-    /// Ends what is open. The text, and whether U+FFFD stands in it for characters that XML can't
-    /// hold.
+    /// Closes all open elements. Returns the text, and whether U+FFFD replaces characters that XML
+    /// can't represent.
     pub fn finish(mut self) -> (String, bool) {
         while !self.open.is_empty() {
             self.close();
@@ -148,7 +149,7 @@ impl Document {
     }
 
     fn indent(&mut self) {
-        // Deep ones are not moved further: their indentation would be most of the text.
+        // Indentation stops here: further down it would make up most of the text.
         for _ in 0..self.open.len().min(64) {
             self.text.push_str("  ");
         }
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_be_those_of_somebody_else() {
+    fn names_may_be_arbitrary() {
         let mut document = Document::default();
         let attributes = [("b:c".to_owned(), "<".to_owned())];
         document.open_foreign("a", &attributes, "x & y");

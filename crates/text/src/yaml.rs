@@ -1,25 +1,25 @@
-//! YAML text → a tree with places. Names are scalars. As ROS reads it there are no aliases; files
-//! of others may have them.
+//! Parses YAML into a tree with the position of every value.
 //!
-//! This module must not know what the text is for.
+//! Keys are scalars. [`read`] accepts the subset that ROS 2 reads, which has no aliases;
+//! [`read_with_aliases`] expands them. This module knows nothing of the purpose of a text.
 
 use std::collections::HashMap;
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput, Tag};
 
-/// The deepest nesting of maps and lists.
-const DEEPEST: usize = 64;
+/// Maximum nesting of maps and lists.
+const MAX_DEPTH: usize = 64;
 
-/// The most values that a text with aliases may come to: each alias stands for all that its anchor
-/// has.
-const MOST_VALUES: usize = 1_000_000;
+/// Maximum number of values that aliases may expand to. Nested aliases grow exponentially ("billion
+/// laughs").
+const MAX_ALIAS_VALUES: usize = 1_000_000;
 
-/// A place in the text: line and column, both from 1.
+/// A position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// From 1.
+    /// 1-based line.
     pub line: u32,
-    /// From 1, in characters.
+    /// 1-based column, in characters.
     pub column: u32,
 }
 
@@ -34,33 +34,33 @@ impl From<Marker> for Mark {
     }
 }
 
-/// A node and where it begins.
+/// A node and its position.
 #[derive(Clone, Debug)]
 pub struct Yaml {
-    /// Where it begins.
+    /// Position of its first character.
     pub at: Mark,
-    /// What it is.
+    /// Its value.
     pub content: Content,
 }
 
-/// What a node is.
+/// The value of a node.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// A single value; empty and not quoted if nothing stands there.
+    /// A scalar; empty and not quoted where the text has no value.
     Scalar {
-        /// As written, escapes resolved.
+        /// Text with escapes resolved.
         text: String,
-        /// Whether it is a text for sure.
+        /// Whether it is a string for certain: quoted, a block scalar, or tagged `!!str`.
         quoted: bool,
     },
     /// Values in order.
     List(Vec<Yaml>),
-    /// Names and values in order.
+    /// Keys and values in order.
     Map(Vec<(Key, Yaml)>),
 }
 
 impl Yaml {
-    /// The entries, if it is a map.
+    /// Returns the entries of a map; empty for any other node.
     pub fn entries(&self) -> &[(Key, Yaml)] {
         match &self.content {
             Content::Map(entries) => entries,
@@ -68,7 +68,7 @@ impl Yaml {
         }
     }
 
-    /// The value of the entry `name`, if it is a map that has one.
+    /// Returns the value of the key `name` of a map.
     pub fn get(&self, name: &str) -> Option<&Yaml> {
         self.entries()
             .iter()
@@ -76,7 +76,7 @@ impl Yaml {
             .map(|(_, value)| value)
     }
 
-    /// The text, if it is a single value that is not empty.
+    /// Returns the text of a scalar that is not empty.
     pub fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Scalar { text, .. } if !text.is_empty() => Some(text),
@@ -85,23 +85,23 @@ impl Yaml {
     }
 }
 
-/// The name of an entry.
+/// The key of an entry.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// Where it stands.
+    /// Position of its first character.
     pub at: Mark,
     /// Never empty.
     pub text: String,
 }
 
-/// Why a text could not be read.
+/// A syntax error, or a construct that is not supported.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// Where.
+    /// Position of the error.
     pub at: Mark,
     /// What is wrong.
     pub message: String,
-    /// What to do about it; empty if that is plain.
+    /// Remedy; empty if the message says enough.
     pub help: String,
 }
 
@@ -113,10 +113,10 @@ fn fault(at: Marker, message: impl Into<String>) -> Fault {
     }
 }
 
-/// The documents in `text`, as ROS reads them.
+/// Reads the documents in `text` in the subset of YAML that ROS 2 accepts.
 ///
 /// # Errors
-/// If it is not YAML, or uses a part of YAML that ROS refuses.
+/// Returns a [`Fault`] if `text` is not YAML, or uses a construct that ROS 2 refuses.
 pub fn read(text: &str) -> Result<Vec<Yaml>, Fault> {
     documents(Reader {
         parser: Parser::new_from_str(text),
@@ -124,11 +124,13 @@ pub fn read(text: &str) -> Result<Vec<Yaml>, Fault> {
     })
 }
 
-/// The documents in `text`, with the values of aliases (`*name`) in their place (YAML 1.2, §7.1).
-/// Such a value keeps the place of its anchor (`&name`).
+/// Reads the documents in `text`, with aliases (`*name`) expanded (YAML 1.2, section 7.1).
+///
+/// An expanded value keeps the position of its anchor (`&name`).
 ///
 /// # Errors
-/// If it is not YAML, a list or map is a name, or the values that aliases stand for are too many.
+/// Returns a [`Fault`] if `text` is not YAML, if a key is a list or map, or if aliases expand to
+/// too many values.
 pub fn read_with_aliases(text: &str) -> Result<Vec<Yaml>, Fault> {
     documents(Reader {
         parser: Parser::new_from_str(text),
@@ -155,20 +157,20 @@ fn documents(mut reader: Reader<'_>) -> Result<Vec<Yaml>, Fault> {
 
 struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
-    /// What aliases may refer to; `None`: there may be none.
+    /// Targets of aliases; `None` if aliases are refused.
     anchors: Option<Anchors>,
 }
 
-/// What anchors stand for, by their numbers.
+/// Anchored values by the parser's numbers.
 #[derive(Default)]
 struct Anchors {
-    /// Each with how many values are in it, and how deep they are nested.
+    /// Values with their size and depth.
     known: HashMap<usize, (Yaml, usize, usize)>,
-    /// How many values were copied.
+    /// Number of values copied so far.
     copied: usize,
 }
 
-/// How many values are in one, itself included, and how deep they are nested.
+/// Returns the number of values in `value`, itself included, and their nesting depth.
 fn size(value: &Yaml) -> (usize, usize) {
     let inner: Vec<&Yaml> = match &value.content {
         Content::Scalar { .. } => Vec::new(),
@@ -192,7 +194,7 @@ impl<'a> Reader<'a> {
                         format!("this is not YAML: {}", error.info()),
                     );
                     return Err(Fault {
-                        help: "mind indentation, quotes and brackets".to_owned(),
+                        help: "check indentation, quotes and brackets".to_owned(),
                         ..fault
                     });
                 }
@@ -204,12 +206,12 @@ impl<'a> Reader<'a> {
 
     fn inner(&mut self, at: Marker) -> Result<(Event<'a>, Span), Fault> {
         self.next()?
-            .ok_or_else(|| fault(at, "this is not YAML: it ends too early"))
+            .ok_or_else(|| fault(at, "this is not YAML: unexpected end of the text"))
     }
 
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Yaml, Fault> {
         let at = span.start;
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(fault(at, "nested too deeply"));
         }
         let anchor = event.anchor_id();
@@ -217,7 +219,7 @@ impl<'a> Reader<'a> {
             Event::Scalar(text, style, _, tag) => {
                 let is_str = tag
                     .is_some_and(|tag: std::borrow::Cow<'_, Tag>| tag.core_suffix() == Some("str"));
-                // Where nothing stands the parser says `~`.
+                // The parser returns `~` for a missing value; its span is empty.
                 let text = if span.is_empty() {
                     String::new()
                 } else {
@@ -247,7 +249,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Event::Alias(anchor) => return self.alias(anchor, at, depth),
-            _ => return Err(fault(at, "this is no part of a document")),
+            _ => return Err(fault(at, "unexpected YAML event")),
         };
         let value = Yaml {
             at: at.into(),
@@ -255,17 +257,17 @@ impl<'a> Reader<'a> {
         };
         if let (Some(anchors), Some(anchor)) = (&mut self.anchors, anchor) {
             let (count, deep) = size(&value);
-            // What is kept beside the tree counts as well.
+            // The copy kept for aliases counts as well.
             anchors.add(count, at)?;
             anchors.known.insert(anchor, (value.clone(), count, deep));
         }
         Ok(value)
     }
 
-    /// What an alias stands for.
+    /// Returns the value that an alias refers to.
     fn alias(&mut self, anchor: usize, at: Marker, depth: usize) -> Result<Yaml, Fault> {
         let Some(anchors) = &mut self.anchors else {
-            let fault = fault(at, "aliases (`*name`) are not read");
+            let fault = fault(at, "aliases (`*name`) are not supported");
             return Err(Fault {
                 help: "write the value out; ROS 2 refuses aliases too".to_owned(),
                 ..fault
@@ -274,10 +276,10 @@ impl<'a> Reader<'a> {
         let Some((value, count, deep)) = anchors.known.get(&anchor).cloned() else {
             return Err(fault(
                 at,
-                "this alias (`*name`) stands inside of what it refers to",
+                "this alias (`*name`) refers to a value that contains it",
             ));
         };
-        if depth + deep > DEEPEST {
+        if depth + deep > MAX_DEPTH {
             return Err(fault(at, "nested too deeply"));
         }
         anchors.add(count, at)?;
@@ -287,13 +289,21 @@ impl<'a> Reader<'a> {
     fn entry(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<(Key, Yaml), Fault> {
         let name = match event {
             event @ (Event::Scalar(..) | Event::Alias(_)) => self.node(event, span, depth)?.content,
-            _ => return Err(fault(span.start, "a list or map can't be a name")),
+            _ => {
+                return Err(fault(
+                    span.start,
+                    "a key must be a scalar, not a list or map",
+                ));
+            }
         };
         let Content::Scalar { text, .. } = name else {
-            return Err(fault(span.start, "a list or map can't be a name"));
+            return Err(fault(
+                span.start,
+                "a key must be a scalar, not a list or map",
+            ));
         };
         if text.is_empty() {
-            return Err(fault(span.start, "a name is empty"));
+            return Err(fault(span.start, "a key is empty"));
         }
         let key = Key {
             at: span.start.into(),
@@ -305,16 +315,16 @@ impl<'a> Reader<'a> {
 }
 
 impl Anchors {
-    /// Counts values that are copied.
+    /// Counts copied values.
     fn add(&mut self, count: usize, at: Marker) -> Result<(), Fault> {
         self.copied += count;
-        if self.copied > MOST_VALUES {
+        if self.copied > MAX_ALIAS_VALUES {
             let fault = fault(
                 at,
-                format!("aliases (`*name`) stand for more than {MOST_VALUES} values"),
+                format!("aliases (`*name`) expand to more than {MAX_ALIAS_VALUES} values"),
             );
             return Err(Fault {
-                help: "write out what is meant".to_owned(),
+                help: "write the values out".to_owned(),
                 ..fault
             });
         }

@@ -1,19 +1,18 @@
-//! What URDF does not define, kept as it was written.
+//! Keeps elements and attributes that URDF does not define.
 
 use super::codes;
 use super::source::unbound_uri;
 use super::xml::{Node, Xml, elements, qualified_attribute, qualified_name};
 use urdf_usd_robot::{Custom, Element};
 
-/// How deep elements may be nested. What reads, writes and frees them goes down step by step, so
-/// this bounds the stack too.
+/// Maximum nesting of elements. They are read, written and freed recursively, so this bounds the
+/// stack.
 const MAX_DEPTH: usize = 64;
-/// How many elements and attributes are kept. Real robots have up to 2000; each becomes a prim or
-/// an attribute.
-pub(super) const MAX_KEPT: usize = 50_000;
+/// Maximum number of elements and attributes that are kept. Real robots have up to 2000; each
+/// becomes a prim or an attribute.
+pub(super) const MAX_CUSTOM_ITEMS: usize = 50_000;
 
-/// An element of URDF, with the parts of it that the model has a place for. Everything else in it
-/// is custom.
+/// An element of URDF with the parts that the model represents. All other parts are custom.
 pub(super) struct Known {
     pub name: &'static str,
     pub attributes: &'static [&'static str],
@@ -21,10 +20,10 @@ pub(super) struct Known {
     pub kind: Kind,
 }
 
-/// How an element of URDF stands among its siblings.
+/// Number of times that an element may occur among its siblings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Once.
+    /// At most once.
     Single,
     /// Any number of times.
     Many,
@@ -146,15 +145,16 @@ pub(super) const JOINT: Known = Known {
 };
 
 impl Xml<'_> {
-    /// What of `node`, a URDF element as in `known`, the model has no place for. An element within
-    /// it of which only a part is custom is kept with that part (and its name, if it has one).
+    /// Returns the parts of `node`, a URDF element described by `known`, that the model does not
+    /// represent. An element within it that is only partly custom is kept with that part, and its
+    /// name if it has one.
     ///
-    /// To be asked after everything in `node` was read: elements that were left out are kept whole.
+    /// Call it after everything in `node` was read: elements that were left out are kept whole.
     pub(super) fn custom(&mut self, node: Node<'_>, known: &Known) -> Custom {
         self.report_stray(node);
         let mut attributes = self.attributes(node);
         attributes.retain(|(name, _)| !known.attributes.contains(&name.as_str()));
-        if !attributes.is_empty() && !self.keeps(node, attributes.len()) {
+        if !attributes.is_empty() && !self.has_room(node, attributes.len()) {
             attributes.clear();
         }
         let mut custom = Custom {
@@ -184,7 +184,7 @@ impl Xml<'_> {
         custom
     }
 
-    /// The custom part of an element that has no custom data of its own in the model.
+    /// Returns the custom part of an element without custom data of its own in the model.
     fn remnant(&mut self, node: Node<'_>, known: &Known) -> Option<Element> {
         let Custom {
             mut attributes,
@@ -207,20 +207,20 @@ impl Xml<'_> {
         })
     }
 
-    /// An element as it was written. None, reported, if it is nested too deep.
+    /// Returns an element as written; reports and returns `None` if it is nested too deeply.
     pub fn element(&mut self, node: Node<'_>) -> Option<Element> {
         if node.ancestors().take(MAX_DEPTH + 2).count() > MAX_DEPTH + 1 {
-            let message = format!("elements are nested more than {MAX_DEPTH} deep here");
+            let message = format!("elements are nested more than {MAX_DEPTH} levels deep");
             self.report(
                 &codes::TOO_DEEP,
                 node,
                 message,
-                "no robot needs that; correct the program that wrote it",
+                "no robot needs this depth; correct the program that wrote the text",
             );
             return None;
         }
         let attributes = self.attributes(node);
-        if !self.keeps(node, 1 + attributes.len()) {
+        if !self.has_room(node, 1 + attributes.len()) {
             return None;
         }
         self.report_instructions(node);
@@ -237,27 +237,28 @@ impl Xml<'_> {
         })
     }
 
-    /// Whether there is room for `count` more custom elements and attributes; if not, that is
-    /// reported at the first.
-    fn keeps(&mut self, node: Node<'_>, count: usize) -> bool {
+    /// Returns whether `count` more custom elements and attributes are within the limit; reports it
+    /// the first time they are not.
+    fn has_room(&mut self, node: Node<'_>, count: usize) -> bool {
         let before = self.kept;
         self.kept = before.saturating_add(count);
-        if before <= MAX_KEPT && self.kept > MAX_KEPT {
+        if before <= MAX_CUSTOM_ITEMS && self.kept > MAX_CUSTOM_ITEMS {
             let message = format!(
-                "there are more than {MAX_KEPT} elements and attributes that URDF does not define or that repeat others; from here \
+                "there are more than {MAX_CUSTOM_ITEMS} elements and attributes that URDF does not define or that repeat others; from here \
                  on they are left out"
             );
-            self.report_late(
+            self.report_always(
                 &codes::TOO_MANY_ELEMENTS,
                 node,
                 message,
-                "remove what no program reads, or the repetitions",
+                "remove unused elements, or the repetitions",
             );
         }
-        self.kept <= MAX_KEPT
+        self.kept <= MAX_CUSTOM_ITEMS
     }
 
-    /// All attributes of `node` and the namespaces that it declares, by their names as written.
+    /// Returns the attributes of `node` and the namespaces that it declares, by their names as
+    /// written.
     fn attributes(&self, node: Node<'_>) -> Vec<(String, String)> {
         let declarations = declarations(node);
         let written = node.attributes().map(|a| {
@@ -269,13 +270,13 @@ impl Xml<'_> {
         declarations.into_iter().chain(written).collect()
     }
 
-    /// Reports what stands between elements in an element of URDF, which has nothing there.
+    /// Reports text between the child elements of a URDF element, which has no meaning.
     fn report_stray(&mut self, node: Node<'_>) {
         let text = text_in(node);
         let is_stray = |child: &Node<'_>| child.text().is_some_and(|text| !text.trim().is_empty());
         if let Some(first) = node.children().filter(Node::is_text).find(is_stray) {
             let message = format!(
-                "the text \"{}\" stands between elements",
+                "the text \"{}\" between elements has no meaning",
                 super::xml::short(&text)
             );
             self.report_text(
@@ -288,12 +289,12 @@ impl Xml<'_> {
         self.report_instructions(node);
     }
 
-    /// Reports processing instructions, which nothing keeps.
+    /// Reports processing instructions, which are dropped.
     fn report_instructions(&mut self, node: Node<'_>) {
         for instruction in node.children().filter(|child| child.is_pi()) {
             let target = instruction.pi().map_or("", |pi| pi.target);
             let message = format!(
-                "the processing instruction <?{} …?> means nothing here",
+                "the processing instruction <?{} …?> has no meaning here",
                 super::xml::short(target)
             );
             self.report(&codes::LEFT_OUT, instruction, message, "remove it");
@@ -301,14 +302,14 @@ impl Xml<'_> {
     }
 }
 
-/// The namespaces that `node` itself declares, as attributes. Those that were put in for the parser
-/// are none.
+/// Returns the namespaces that `node` itself declares, as attributes, without those inserted for
+/// the parser.
 fn declarations(node: Node<'_>) -> Vec<(String, String)> {
     let range = node.range();
     let end = node
         .first_child()
         .map_or(range.end, |child| child.range().start);
-    // Asking the parser is slow; nearly always there is nothing to ask for.
+    // Querying the parser is slow, and nearly always there is nothing to find.
     if !node
         .document()
         .input_text()
@@ -332,7 +333,7 @@ fn declarations(node: Node<'_>) -> Vec<(String, String)> {
     named.collect()
 }
 
-/// The text directly in `node`, each piece trimmed.
+/// Returns the text directly in `node`, each piece trimmed.
 fn text_in(node: Node<'_>) -> String {
     let pieces = node
         .children()

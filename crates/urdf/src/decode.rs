@@ -1,19 +1,19 @@
-//! Bytes of an XML file → text.
+//! Decodes the bytes of an XML file.
 
 use std::borrow::Cow;
 
 use super::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// Turns the bytes of a URDF file into text.
+/// Decodes the bytes of a URDF file.
 ///
-/// A byte order mark decides (UTF-8, UTF-16); without one, UTF-16 is recognised by its first
-/// character, and otherwise the encoding that the XML declaration names is believed: UTF-8,
-/// US-ASCII, ISO-8859-1 or windows-1252. Bytes that the encoding does not have become U+FFFD, which
+/// The encoding is taken from the byte order mark (UTF-8, UTF-16); without one, UTF-16 is
+/// recognised by the first character, and otherwise the XML declaration decides: UTF-8, US-ASCII,
+/// ISO-8859-1 or windows-1252 (XML 1.0, appendix F). Invalid bytes become U+FFFD, which
 /// [`super::read`] reports with its place.
 ///
 /// # Errors
-/// If the file declares, or has the mark of, any other encoding.
+/// Returns a diagnostic if the file declares, or has the byte order mark of, any other encoding.
 pub fn decode(bytes: &[u8]) -> Result<String, Diagnostic> {
     match bytes {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Err(unsupported("UTF-32")),
@@ -48,7 +48,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
         .collect()
 }
 
-/// The encoding that the XML declaration names, if there is one.
+/// Returns the encoding that the XML declaration names.
 fn declared(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let head = String::from_utf8_lossy(bytes.get(..256).unwrap_or(bytes));
     let declaration = head
@@ -66,7 +66,7 @@ fn declared(bytes: &[u8]) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(value.get(1..)?.split(quote).next()?.to_owned()))
 }
 
-/// The 32 characters that windows-1252 has where ISO-8859-1 has control codes.
+/// Characters of windows-1252 for the bytes of ISO-8859-1's C1 control codes.
 const WINDOWS_1252: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
@@ -80,7 +80,7 @@ fn windows_1252(byte: u8) -> char {
 }
 
 fn unsupported(encoding: &str) -> Diagnostic {
-    let message = format!("the text is encoded as {encoding}, which is not read");
+    let message = format!("the text is encoded as {encoding}, which is not supported");
     let place = Place {
         line: 1,
         column: 1,

@@ -1,4 +1,4 @@
-//! Joints: what they join, how they move, and which they follow.
+//! Reads joints and mimics.
 
 use std::collections::HashSet;
 
@@ -14,23 +14,22 @@ use urdf_usd_robot::{
     Limit, Link, LinkId, Mimic, Robot, Safety,
 };
 
-/// The most steps from a joint through those that it follows to the one that follows none. Whatever
-/// asks for the last goes through all of them.
-const MAX_FOLLOWED: usize = 64;
+/// Maximum length of a chain of mimics, which lookups of the leading joint walk through.
+const MAX_MIMIC_STEPS: usize = 64;
 
-/// How far an axis may be from unit length without a word: figures in files are rounded.
+/// Deviation of an axis from unit length that is not reported: numbers in files are rounded.
 const UNIT_TOLERANCE: f64 = 1e-3;
 
 /// Reads all joints of a robot, and returns their elements in the order of joints. Their custom
-/// data is still empty.
+/// data is not read yet.
 pub(super) fn joints<'n>(xml: &mut Xml<'_>, root: Node<'n>, robot: &mut Robot) -> Vec<Node<'n>> {
     let mut nodes: Vec<Node<'n>> = Vec::new();
-    let mut names = Names::of(root);
+    let mut names = Names::new(root);
     let mut left_out = Vec::new();
     for node in children(root, "joint") {
         let Some((parent, child)) = ends(xml, node, robot) else {
             names.pass_over(xml, node, robot);
-            // Read it all the same: report whatever else is wrong with it at once.
+            // Read it all the same, to report its other errors at once.
             properties(xml, node);
             xml.leave_out(node);
             left_out.push(node);
@@ -42,12 +41,12 @@ pub(super) fn joints<'n>(xml: &mut Xml<'_>, root: Node<'n>, robot: &mut Robot) -
             .is_some_and(|before| (before.parent(), before.child()) == (parent, child));
         if is_repeated {
             let message = format!(
-                "{} is there already and joins the same links; the first counts",
+                "{} is a repetition with the same parent and child; the first is used",
                 xml.label(node)
             );
             xml.report(&codes::DUPLICATE_JOINT, node, message, "remove one of them");
         }
-        let name = (!is_repeated).then(|| names.give(xml, node, robot));
+        let name = (!is_repeated).then(|| names.assign(xml, node, robot));
         let (kind, properties) = properties(xml, node);
         let added = name.map(|name| robot.add_joint(Joint::new(name, kind, parent, child)));
         match added {
@@ -70,16 +69,16 @@ pub(super) fn joints<'n>(xml: &mut Xml<'_>, root: Node<'n>, robot: &mut Robot) -
     nodes
 }
 
-/// Names of joints, each given once.
+/// Assigns unique names to joints.
 struct Names<'n> {
-    /// Those of joints that are left out.
+    /// Names of joints that are left out.
     passed_over: HashSet<&'n str>,
-    /// All that the text has, and made-up ones, which must be others.
+    /// All names in the text and generated ones, which further generated names must avoid.
     taken: UniqueNames,
 }
 
 impl<'n> Names<'n> {
-    fn of(root: Node<'n>) -> Self {
+    fn new(root: Node<'n>) -> Self {
         let mut taken = UniqueNames::default();
         for name in children(root, "joint").filter_map(name_of) {
             taken.insert(name);
@@ -90,8 +89,7 @@ impl<'n> Names<'n> {
         }
     }
 
-    /// Reports what is wrong with the name of the joint `node`, which is left out and so takes no
-    /// name from others.
+    /// Reports errors in the name of the joint `node`, which is left out and claims no name.
     fn pass_over(&mut self, xml: &mut Xml<'_>, node: Node<'n>, robot: &Robot) {
         match name_of(node) {
             Some(name) => {
@@ -108,20 +106,20 @@ impl<'n> Names<'n> {
         }
     }
 
-    /// Reports a name that another joint has too, where nothing has to be done about it.
+    /// Reports a duplicate name that needs no new one.
     fn report_another(xml: &mut Xml<'_>, node: Node<'_>, name: &str) {
-        let message = format!("there is another joint \"{}\"", short(name));
+        let message = format!("another joint has the name \"{}\"", short(name));
         xml.report(
             &codes::DUPLICATE_JOINT,
             node,
             message,
-            "give every joint a name of its own",
+            "give every joint a unique name",
         );
     }
 
-    /// The name of the joint `node`: its own, or a reported other one if it has none or that is
-    /// taken.
-    fn give(&mut self, xml: &mut Xml<'_>, node: Node<'_>, robot: &Robot) -> String {
+    /// Returns the name of the joint `node`: its own, or a generated one, reported, if it has none
+    /// or its own is taken.
+    fn assign(&mut self, xml: &mut Xml<'_>, node: Node<'_>, robot: &Robot) -> String {
         match name_of(node) {
             Some(name) if robot.joint_named(name).is_none() => {
                 if self.passed_over.contains(name) {
@@ -132,7 +130,7 @@ impl<'n> Names<'n> {
             Some(name) => {
                 let new = self.taken.numbered(name);
                 let message = format!(
-                    "there is another joint \"{}\"; this one becomes \"{}\"",
+                    "another joint has the name \"{}\"; this one is renamed \"{}\"",
                     short(name),
                     short(&new)
                 );
@@ -140,13 +138,13 @@ impl<'n> Names<'n> {
                     &codes::DUPLICATE_JOINT,
                     node,
                     message,
-                    "give every joint a name of its own",
+                    "give every joint a unique name",
                 );
                 new
             }
             None => {
                 let new = self.taken.numbered("unnamed_joint");
-                let message = format!("a joint has no name; it becomes \"{new}\"");
+                let message = format!("a joint has no name; it is named \"{new}\"");
                 xml.report(&codes::UNNAMED, node, message, "add name=\"…\"");
                 new
             }
@@ -154,13 +152,14 @@ impl<'n> Names<'n> {
     }
 }
 
-/// The links that a joint joins. None, reported, if it does not say, or if they are not there.
+/// Returns the parent and child of a joint; reports and returns `None` if they are missing or
+/// unknown.
 fn ends(xml: &mut Xml<'_>, node: Node<'_>, robot: &Robot) -> Option<(LinkId, LinkId)> {
     let parent = end(xml, node, "parent", robot);
     let child = end(xml, node, "child", robot);
     let (parent, child) = (parent?, child?);
     if parent == child {
-        let message = format!("{} joins a link to itself", xml.label(node));
+        let message = format!("{} connects a link to itself", xml.label(node));
         xml.report(
             &codes::JOINT_TO_ITSELF,
             node,
@@ -198,7 +197,7 @@ fn end(xml: &mut Xml<'_>, joint: Node<'_>, which: &str, robot: &Robot) -> Option
             short(name)
         );
         let alike = |known: &&str| known.trim().eq_ignore_ascii_case(name.trim());
-        // Looking at every link for every joint is worth it only for findings that are shown.
+        // Comparing every link for every joint is worth it only for findings that are shown.
         let near = if xml.is_full(&codes::UNKNOWN_LINK) {
             None
         } else {
@@ -241,13 +240,13 @@ fn properties(xml: &mut Xml<'_>, node: Node<'_>) -> (JointKind, JointProperties)
 }
 
 fn optional(xml: &mut Xml<'_>, node: Node<'_>, name: &str) -> Option<f64> {
-    xml.number(node, name, "it counts as not given")
+    xml.number(node, name, "it is ignored")
 }
 
 fn dynamics(xml: &mut Xml<'_>, node: Node<'_>) -> Dynamics {
     if !node.has_attribute("damping") && !node.has_attribute("friction") {
         let message = format!(
-            "{} has neither damping nor friction; ROS's URDF parser refuses the robot for it",
+            "{} has neither damping nor friction, so ROS's URDF parser rejects the robot",
             xml.label(node)
         );
         xml.report(
@@ -264,7 +263,7 @@ fn dynamics(xml: &mut Xml<'_>, node: Node<'_>) -> Dynamics {
 }
 
 fn safety(xml: &mut Xml<'_>, node: Node<'_>) -> Safety {
-    required(xml, node, &["k_velocity"]);
+    require(xml, node, &["k_velocity"]);
     Safety {
         soft_lower_limit: xml.limit(node, "soft_lower_limit"),
         soft_upper_limit: xml.limit(node, "soft_upper_limit"),
@@ -273,8 +272,8 @@ fn safety(xml: &mut Xml<'_>, node: Node<'_>) -> Safety {
     }
 }
 
-/// Reports which of the attributes `names`, all of which URDF requires, are missing.
-fn required(xml: &mut Xml<'_>, node: Node<'_>, names: &[&str]) {
+/// Reports missing attributes out of `names`, all of which URDF requires.
+fn require(xml: &mut Xml<'_>, node: Node<'_>, names: &[&str]) {
     let missing: Vec<&str> = names
         .iter()
         .copied()
@@ -282,7 +281,7 @@ fn required(xml: &mut Xml<'_>, node: Node<'_>, names: &[&str]) {
         .collect();
     if !missing.is_empty() {
         let message = format!(
-            "{} has no {}; ROS's URDF parser refuses the robot for it",
+            "{} has no {}, so ROS's URDF parser rejects the robot",
             xml.label(node),
             missing.join(" and no ")
         );
@@ -300,7 +299,7 @@ fn required(xml: &mut Xml<'_>, node: Node<'_>, names: &[&str]) {
     }
 }
 
-/// The kind of a joint, and the word that stands there if URDF has no such kind.
+/// Returns the kind of a joint, and the value of its type if URDF does not define it.
 fn kind(xml: &mut Xml<'_>, node: Node<'_>) -> (JointKind, Option<String>) {
     use JointKind::{Continuous, Fixed, Floating, Planar, Prismatic, Revolute};
     let word = node.attribute("type");
@@ -313,11 +312,11 @@ fn kind(xml: &mut Xml<'_>, node: Node<'_>) -> (JointKind, Option<String>) {
     }
     let message = match word {
         Some(word) => format!(
-            "{} has the type \"{}\", which URDF does not have; it is fixed",
+            "{} has the unknown type \"{}\"; it is read as fixed",
             xml.label(node),
             short(word)
         ),
-        None => format!("{} has no type; it is fixed", xml.label(node)),
+        None => format!("{} has no type; it is read as fixed", xml.label(node)),
     };
     let known = [
         "fixed",
@@ -344,24 +343,24 @@ fn axis(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Unit<Vector3<f64
     };
     let axis = Vector3::from(xyz);
     let matters = !matches!(kind, JointKind::Fixed | JointKind::Floating);
-    // Of unit size before it is measured: the square of a tiny number is zero.
+    // Scaled before the norm is taken: the square of a tiny number underflows.
     let largest = axis.amax();
     if largest == 0.0 {
         if matters {
-            let message = "the axis is 0 0 0, which is no direction; 1 0 0 is used".to_owned();
+            let message = "the axis 0 0 0 has no direction; 1 0 0 is used".to_owned();
             xml.report_at(
                 &codes::ZERO_AXIS,
                 node,
                 "xyz",
                 message,
-                "give the direction of the motion",
+                "set the direction of motion",
             );
         }
         return Vector3::x_axis();
     }
     let length = (axis / largest).norm() * largest;
     if matters && (length - 1.0).abs() > UNIT_TOLERANCE {
-        let message = format!("the axis has the length {length:.4}, not 1");
+        let message = format!("the axis has length {length:.4} instead of 1");
         xml.report_at(
             &codes::AXIS_NOT_UNIT,
             node,
@@ -370,7 +369,7 @@ fn axis(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Unit<Vector3<f64
             "only its direction counts",
         );
     }
-    // To divide what is of unit length by its length would only round it again.
+    // Normalising a unit vector would only round it again.
     if (axis.norm_squared() - 1.0).abs() < 1e-15 {
         Unit::new_unchecked(axis)
     } else {
@@ -378,7 +377,8 @@ fn axis(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Unit<Vector3<f64
     }
 }
 
-/// Limits. A side of a revolute or prismatic joint's range that is missing has URDF's default.
+/// Reads the limits of a joint. URDF's default replaces a missing side of the range of a revolute
+/// or prismatic joint.
 fn limit(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Option<Limit> {
     let node = xml.child(joint, "limit");
     let given = |name: &str| node.is_some_and(|node| node.has_attribute(name));
@@ -389,16 +389,16 @@ fn limit(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Option<Limit> {
             xml.label(joint)
         );
         let help = "add <limit lower=\"…\" upper=\"…\" effort=\"…\" velocity=\"…\"/>, or make a revolute joint continuous";
-        let limit = node.map(|node| limit_of(xml, node, false));
+        let limit = node.map(|node| read_limit(xml, node, false));
         xml.report(&codes::NO_LIMIT, node.unwrap_or(joint), message, help);
         return limit;
     }
-    node.map(|node| limit_of(xml, node, has_range))
+    node.map(|node| read_limit(xml, node, has_range))
 }
 
-/// What a limit element says; `is_range`: a missing side of the range is 0.
-fn limit_of(xml: &mut Xml<'_>, node: Node<'_>, is_range: bool) -> Limit {
-    required(xml, node, &["effort", "velocity"]);
+/// Reads a limit element; with `is_range`, a missing side of the range is 0.
+fn read_limit(xml: &mut Xml<'_>, node: Node<'_>, is_range: bool) -> Limit {
+    require(xml, node, &["effort", "velocity"]);
     let [mut lower, mut upper] = ["lower", "upper"].map(|name| xml.limit(node, name));
     let effort = xml
         .limit(node, "effort")
@@ -409,7 +409,10 @@ fn limit_of(xml: &mut Xml<'_>, node: Node<'_>, is_range: bool) -> Limit {
     for (name, side) in [("lower", &mut lower), ("upper", &mut upper)] {
         if is_range && !node.has_attribute(name) {
             *side = Some(0.0);
-            let message = format!("{} has no {name}; it is 0, URDF's default", xml.label(node));
+            let message = format!(
+                "{} has no {name}; URDF's default, 0, is used",
+                xml.label(node)
+            );
             xml.report(
                 &codes::HALF_LIMIT,
                 node,
@@ -452,10 +455,10 @@ fn magnitude(xml: &mut Xml<'_>, node: Node<'_>, name: &str, value: f64) -> f64 {
     value.abs()
 }
 
-/// The mimics that the description asks for, joint by joint.
+/// The mimics of the description, by joint.
 type Mimics = ArenaMap<Joint, Option<Mimic>>;
 
-/// Lets joints follow others, as far as the result has no circle and no chain that is too long.
+/// Assigns mimics to the joints, except those that would form a cycle or too long a chain.
 fn mimics(xml: &mut Xml<'_>, robot: &mut Robot, nodes: &[Node<'_>], names: &Names<'_>) {
     let mut mimics: Mimics = ArenaMap::filled(robot.joints(), None);
     for (&node, id) in nodes.iter().zip(robot.joints().handles()) {
@@ -484,25 +487,28 @@ fn mimics(xml: &mut Xml<'_>, robot: &mut Robot, nodes: &[Node<'_>], names: &Name
         &mut mimics,
         found,
         &codes::MIMIC_CYCLE,
-        "follows itself through the joints that it follows",
-        "remove one of the mimics of the circle",
+        "mimics itself through other joints",
+        "remove one of the mimics of the cycle",
     );
     let found = too_long(&mimics);
     drop(
         &mut mimics,
         found,
         &codes::MIMIC_TOO_LONG,
-        &format!("follows through more than {MAX_FOLLOWED} other joints"),
-        "let it follow the joint that leads the others",
+        &format!("mimics through more than {MAX_MIMIC_STEPS} other joints"),
+        "let it mimic the first joint of the chain",
     );
-    // Neither a circle nor a foreign joint is left.
+    // The mimics are free of cycles, and refer to joints of this robot.
     if let Err(error) = robot.set_mimics(mimics.iter().map(|(id, mimic)| (id, *mimic))) {
         xml.push(error.to_diagnostic(robot.place.clone()));
     }
 }
 
-/// Joints whose mimics, none of them circular, have to go so that no chain is longer than
-/// [`MAX_FOLLOWED`].
+/// Returns the joints whose mimics have to be removed so that no chain is longer than
+/// [`MAX_MIMIC_STEPS`].
+///
+/// The mimics must be free of cycles. Each joint's distance from the end of its chain is computed
+/// once, so the cost is linear.
 fn too_long(mimics: &Mimics) -> Vec<JointId> {
     let mut cut = Vec::new();
     let mut steps: ArenaMap<Joint, Option<usize>> = mimics.map(|_| None);
@@ -518,7 +524,7 @@ fn too_long(mimics: &Mimics) -> Vec<JointId> {
         let mut below = steps[at];
         for &joint in path.iter().rev() {
             let length = match below {
-                Some(steps) if steps == MAX_FOLLOWED => {
+                Some(steps) if steps == MAX_MIMIC_STEPS => {
                     cut.push(joint);
                     0
                 }
@@ -532,7 +538,8 @@ fn too_long(mimics: &Mimics) -> Vec<JointId> {
     cut
 }
 
-/// Reads a `mimic` element of the joint `follower`. None, reported, if no joint can do that.
+/// Reads a `mimic` element of the joint `follower`; reports and returns `None` if it is not
+/// possible.
 fn mimic(
     xml: &mut Xml<'_>,
     node: Node<'_>,
@@ -542,13 +549,13 @@ fn mimic(
 ) -> Option<Mimic> {
     let mimic = leader(xml, node, robot, names)?;
     if mimic.joint == follower {
-        let message = format!("{} follows itself", xml.label(joint));
+        let message = format!("{} mimics itself", xml.label(joint));
         xml.report_at(
             &codes::MIMIC_CYCLE,
             node,
             "joint",
             message,
-            "name the joint that it should follow",
+            "name the joint to mimic",
         );
         return None;
     }
@@ -558,7 +565,7 @@ fn mimic(
         .find(|joint| urdf_usd_robot::kinematics::position_count(joint.kind()) != 1);
     if let Some(still) = still {
         let message = format!(
-            "the joint \"{}\" is {}, so it has no position to follow or be followed",
+            "the joint \"{}\" is {} and can neither mimic nor be mimicked",
             short(still.name()),
             still.kind().as_str()
         );
@@ -566,15 +573,15 @@ fn mimic(
             &codes::MIMIC_WITHOUT_POSITION,
             node,
             message,
-            "only revolute, continuous and prismatic joints can mimic",
+            "use revolute, continuous or prismatic joints only",
         );
         return None;
     }
     Some(mimic)
 }
 
-/// Which joint a `mimic` element follows, by what multiplier and offset. None, reported, if that
-/// joint is not there.
+/// Reads the leader, multiplier and offset of a `mimic` element; reports and returns `None` if the
+/// leader does not exist.
 fn leader(xml: &mut Xml<'_>, node: Node<'_>, robot: &Robot, names: &Names<'_>) -> Option<Mimic> {
     let multiplier = xml.number(node, "multiplier", "1 is used").unwrap_or(1.0);
     let offset = xml.number(node, "offset", "0 is used").unwrap_or(0.0);
@@ -582,7 +589,7 @@ fn leader(xml: &mut Xml<'_>, node: Node<'_>, robot: &Robot, names: &Names<'_>) -
         .attribute("joint")
         .filter(|name| !name.trim().is_empty())
     else {
-        let message = format!("{} does not say which joint it follows", xml.label(node));
+        let message = format!("{} names no joint", xml.label(node));
         xml.report_at(
             &codes::DANGLING_MIMIC,
             node,
@@ -595,13 +602,10 @@ fn leader(xml: &mut Xml<'_>, node: Node<'_>, robot: &Robot, names: &Names<'_>) -
     let leader = robot.joint_named(name);
     if leader.is_none() {
         let (what, help) = match names.passed_over.contains(name) {
-            true => ("is left out", "mend that joint first"),
-            false => ("is not there", "correct the name, or add the joint"),
+            true => ("is left out", "correct that joint first"),
+            false => ("does not exist", "correct the name, or add the joint"),
         };
-        let message = format!(
-            "the joint \"{}\", which should be followed, {what}",
-            short(name)
-        );
+        let message = format!("the mimicked joint \"{}\" {what}", short(name));
         xml.report_at(&codes::DANGLING_MIMIC, node, "joint", message, help);
     }
     Some(Mimic {
@@ -611,22 +615,23 @@ fn leader(xml: &mut Xml<'_>, node: Node<'_>, robot: &Robot, names: &Names<'_>) -
     })
 }
 
-/// For each circle of mimics, the joint in it that is met first.
+/// Returns, for each cycle of mimics, the joint in it that is visited first. Each joint is visited
+/// once.
 fn circular(mimics: &Mimics) -> Vec<JointId> {
     let mut circular = Vec::new();
-    // The walk in which each joint was met.
-    let mut met: ArenaMap<Joint, Option<JointId>> = mimics.map(|_| None);
+    // The walk that visited each joint.
+    let mut visited: ArenaMap<Joint, Option<JointId>> = mimics.map(|_| None);
     for (start, _) in mimics.iter() {
         let mut at = start;
-        while met[at].is_none() {
-            met[at] = Some(start);
+        while visited[at].is_none() {
+            visited[at] = Some(start);
             match mimics[at] {
                 Some(mimic) => at = mimic.joint,
                 None => break,
             }
         }
-        // Met again in the same walk, by following a mimic: a circle.
-        if met[at] == Some(start) && mimics[at].is_some() {
+        // Visited again in the same walk, by following a mimic: a cycle.
+        if visited[at] == Some(start) && mimics[at].is_some() {
             circular.push(at);
         }
     }

@@ -1,11 +1,11 @@
-//! URDF → [`Robot`], and [`Robot`] → URDF ([`write()`]).
+//! Reads URDF into a [`Robot`], and writes a [`Robot`] as URDF ([`write()`]).
 //!
-//! Everything that URDF 1.0 to 1.2 defines is read; everything else that the text has is kept as
-//! custom data, comments and white space excepted. What is wrong is reported with its line and
-//! column, and read as well as it can be: [`codes`] says for each kind of finding how it goes on.
-//! Only a text from which no robot can be had stops it.
+//! Everything that URDF 1.0 to 1.2 defines is read; everything else is kept as custom data, except
+//! comments and white space. Errors are reported with line and column, and reading continues:
+//! [`codes`] documents the recovery for each kind of finding. Reading fails only if the text
+//! describes no robot.
 //!
-//! This module must not know files (apart from their names), meshes, or what the robot is read for.
+//! This crate knows nothing of the contents of other files, of meshes, or of the robot's use.
 
 pub mod codes;
 mod custom;
@@ -32,7 +32,7 @@ use joints::joints;
 use links::{Assets, ShapeKind, inertial, shapes};
 use materials::Materials;
 pub use references::{MeshReference, References};
-pub use source::MAX_TEXT;
+pub use source::MAX_TEXT_BYTES;
 use source::Source;
 use unclosed::Unclosed;
 pub use write::write;
@@ -41,37 +41,37 @@ use xml::{Node, Xml, children, elements, name_of, qualified_name, short};
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 use urdf_usd_robot::{Link, LinkId, LinkProperties, Robot, Shape};
 
-/// The remedy for what is still xacro.
+/// Remedy for text that still contains xacro.
 const RUN_XACRO: &str = "name the file robot.urdf.xacro, so that it is expanded, or run xacro first: xacro robot.urdf.xacro > robot.urdf";
-/// How many elements that xacro left are reported.
+/// Maximum number of unexpanded xacro elements that are reported.
 const MAX_LEFT: usize = 20;
-/// How many names a message lists.
+/// Maximum number of names that a message lists.
 const MAX_NAMES: usize = 5;
-/// The most links of a robot. The largest real ones have some hundreds.
+/// Maximum number of links of a robot. The largest real ones have some hundreds.
 pub const MAX_LINKS: usize = 10_000;
-/// The most joints of a robot, those that close loops included.
+/// Maximum number of joints of a robot, loop-closing joints included.
 pub const MAX_JOINTS: usize = 20_000;
-/// The most visuals and collisions of a robot together.
+/// Maximum number of visuals and collisions of a robot, together.
 pub const MAX_SHAPES: usize = 20_000;
-/// The most bytes of the name of a robot, link or joint: it is written with everything that belongs
-/// to it.
-pub const MAX_NAME: usize = 1_000;
+/// Maximum length of the name of a robot, link or joint, in bytes. Everything that belongs to the
+/// named element is written with it.
+pub const MAX_NAME_BYTES: usize = 1_000;
 
-/// What reading gave.
+/// The result of reading a URDF.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The robot, unless the text is such that there is none to be had; then there is an error
-    /// among the diagnostics. What is in other files is not in it yet.
+    /// The robot, without the contents of other files. `None` if the text describes no robot; then
+    /// the diagnostics contain an error.
     pub robot: Option<Robot>,
-    /// The other files that it refers to.
+    /// Other files that the description refers to.
     pub references: References,
-    /// What was found, in no particular order.
+    /// Findings, in no particular order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a robot from `text`; `file` is where the text is from, for the places in diagnostics and
-/// as a name for a robot without one. No mesh, texture or controller file is loaded:
-/// [`Outcome::references`] has them.
+/// Reads a robot from `text`. `file` is the source of the text; diagnostics name it, and it names a
+/// robot without a name. No mesh, texture or controller file is loaded: they are listed in
+/// [`Outcome::references`].
 pub fn read(text: &str, file: Option<&Path>) -> Outcome {
     let (described, diagnostics) = read_xml(text, file, |xml, root| {
         if is_robot(xml, root, URDF) {
@@ -88,8 +88,8 @@ pub fn read(text: &str, file: Option<&Path>) -> Outcome {
     }
 }
 
-/// Parses `text` and gives what `read` makes of its root element, with all findings. `None` if the
-/// text can't be parsed.
+/// Parses `text` and returns what `read` makes of its root element, with all findings; `None` if
+/// the text can't be parsed.
 pub(crate) fn read_xml<T>(
     text: &str,
     file: Option<&Path>,
@@ -107,12 +107,12 @@ pub(crate) fn read_xml<T>(
         (None, vec![Diagnostic::new(code, place, message).help(help)])
     };
     if let Some(excess) = source.excess() {
-        let help = "no robot needs that; correct the program that wrote it";
+        let help = "no robot needs this many; correct the program that wrote the text";
         return stop(
             &codes::TOO_LARGE,
             1,
             1,
-            format!("the text is beyond the limits: {excess}"),
+            format!("the text exceeds a limit: {excess}"),
             help,
         );
     }
@@ -120,13 +120,13 @@ pub(crate) fn read_xml<T>(
         let error = match source.parse() {
             Ok(document) => {
                 let mut xml = Xml::new(&source, &document, file.clone());
-                report_mended(&mut xml, &source);
+                report_repairs(&mut xml, &source);
                 let value = read(&mut xml, document.root_element());
                 return (value, xml.into_diagnostics());
             }
             Err(error) => error,
         };
-        if !source.mend(&error) {
+        if !source.repair(&error) {
             if let Some(Unclosed {
                 offset,
                 message,
@@ -143,29 +143,31 @@ pub(crate) fn read_xml<T>(
     }
 }
 
-/// What is wrong with a text that is no XML, and the remedy.
+/// Returns what is wrong with malformed XML, and the remedy.
 fn explain(error: &roxmltree::Error, text: &str) -> (String, String) {
     use roxmltree::Error;
     let help = match error {
         _ if text.trim().is_empty() => {
             return (
                 "the text is empty".to_owned(),
-                "give the text of a URDF".to_owned(),
+                "provide the text of a URDF".to_owned(),
             );
         }
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
-            "the text ends too early: close what is open".to_owned()
+            "complete the text: it ends inside an element".to_owned()
         }
         Error::UnknownEntityReference(..) | Error::MalformedEntityReference(..) => {
             "write &amp; for &".to_owned()
         }
         Error::InvalidAttributeValue(..) => "write &lt; for < in an attribute".to_owned(),
-        Error::UnexpectedDeclaration(..) => "put <?xml …?> at the very beginning".to_owned(),
+        Error::UnexpectedDeclaration(..) => {
+            "move <?xml …?> to the beginning of the text".to_owned()
+        }
         Error::DuplicatedAttribute(..) => "remove one of the attributes".to_owned(),
         _ => "correct the text there".to_owned(),
     };
     let message = error.to_string();
-    // The position is told on its own, and here it may be shifted.
+    // Drop the parser's position: the place has it, and repairs may have shifted it.
     let message = message
         .rfind(" at ")
         .and_then(|end| message.get(..end))
@@ -179,8 +181,8 @@ fn explain(error: &roxmltree::Error, text: &str) -> (String, String) {
     )
 }
 
-/// Reports what of the text had to be mended to be parsed.
-fn report_mended(xml: &mut Xml<'_>, source: &Source<'_>) {
+/// Reports the repairs that were needed to parse the text.
+fn report_repairs(xml: &mut Xml<'_>, source: &Source<'_>) {
     for (prefix, offset) in &source.unbound {
         xml.report_original(
             &codes::UNBOUND_PREFIX,
@@ -190,16 +192,16 @@ fn report_mended(xml: &mut Xml<'_>, source: &Source<'_>) {
         );
     }
     if let Some(offset) = source.loose_comment {
-        let message = "a comment has -- in it, which XML does not allow".to_owned();
+        let message = "a comment contains --, which XML does not allow".to_owned();
         xml.report_original(
             &codes::LOOSE_COMMENT,
             offset,
             message,
-            "write another character in its place",
+            "replace -- in the comment",
         );
     }
     if let Some(offset) = source.original().find('\u{fffd}') {
-        let message = "the text has a character that its encoding does not allow".to_owned();
+        let message = "the text contains bytes that are invalid in its encoding".to_owned();
         xml.report_original(
             &codes::BROKEN_CHARACTERS,
             offset,
@@ -209,14 +211,14 @@ fn report_mended(xml: &mut Xml<'_>, source: &Source<'_>) {
     }
 }
 
-/// A kind of text whose root element is a robot.
+/// A dialect whose root element is `robot`.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
-    /// What it is called.
+    /// Name of the dialect.
     pub name: &'static str,
-    /// How it is had from xacro.
+    /// Remedy for text that still contains xacro.
     pub run_xacro: &'static str,
-    /// The element without which there is nothing to read in it; `None` if any will do.
+    /// Child element that makes a text worth reading; `None` for any.
     pub needs: Option<&'static str>,
 }
 
@@ -226,9 +228,9 @@ const URDF: Form = Form {
     needs: Some("link"),
 };
 
-/// Whether `root` is the robot element of a text of that form; if not, what it is instead is
-/// reported. Elements that xacro left are reported, too; they stop nothing if there is something to
-/// read beside them.
+/// Returns whether `root` is the robot element of a text of the given form; otherwise reports what
+/// it is. Reports unexpanded xacro elements as well, which are no obstacle if other elements can be
+/// read.
 pub(crate) fn is_robot(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
     let name = qualified_name(root);
     if name == "robot" {
@@ -257,8 +259,7 @@ pub(crate) fn is_robot(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
     false
 }
 
-/// Whether there is something to read in `root` without xacro. Reports the elements that xacro
-/// left.
+/// Returns whether `root` contains anything to read without xacro. Reports the unexpanded elements.
 fn is_expanded(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
     let Form {
         name,
@@ -274,7 +275,7 @@ fn is_expanded(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
     };
     if !elements(root).any(is_needed) {
         let message = format!(
-            "this is xacro, not {name}: <{}> has yet to be expanded",
+            "this is xacro, not {name}: <{}> is not expanded",
             short(qualified_name(first))
         );
         xml.report(&codes::XACRO, first, message, run_xacro);
@@ -282,7 +283,7 @@ fn is_expanded(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
     }
     let mut report = |element: Node<'_>, more: &str| {
         let message = format!(
-            "<{}> is of xacro and was never expanded: nothing is read from it{more}",
+            "<{}> is an unexpanded xacro element and is ignored{more}",
             short(qualified_name(element))
         );
         let help = format!("remove it if the {name} is complete without it; otherwise {run_xacro}");
@@ -297,7 +298,7 @@ fn is_expanded(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
         report(
             last,
             &if more > 0 {
-                format!(", nor from {more} more like it after it")
+                format!(", as are {more} more after it")
             } else {
                 String::new()
             },
@@ -306,7 +307,7 @@ fn is_expanded(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
     true
 }
 
-/// Whether an element is one of xacro's: its prefix says so, or what that is bound to.
+/// Returns whether an element belongs to xacro, by its prefix or by the namespace bound to it.
 fn is_xacro(node: Node<'_>) -> bool {
     let prefix = qualified_name(node)
         .split_once(':')
@@ -320,7 +321,7 @@ fn is_xacro(node: Node<'_>) -> bool {
     })
 }
 
-/// The elements of xacro in `root` that stand in no other.
+/// Returns the xacro elements in `root` that are not inside another one.
 fn outermost_xacro(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let mut end = 0;
     root.descendants().filter(move |node| {
@@ -332,11 +333,11 @@ fn outermost_xacro(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     })
 }
 
-/// Reads the robot element. None, reported, if it has no links.
+/// Reads the robot element; reports and returns `None` if it has no links.
 fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robot, References)> {
     if children(root, "link").next().is_none() {
         let message = format!(
-            "{} has no link: there is nothing to convert",
+            "{} has no link, so there is nothing to convert",
             xml.label(root)
         );
         xml.report(
@@ -352,7 +353,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
             &codes::TOO_MANY,
             node,
             message,
-            "no robot needs that; correct the program that wrote it",
+            "no robot needs this many; correct the program that wrote the text",
         );
         return None;
     }
@@ -367,7 +368,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
         joint.attributes.extend(custom.attributes);
         joint.elements.extend(custom.elements);
     }
-    report_shape(xml, root, &robot, &nodes);
+    report_topology(xml, root, &robot, &nodes);
     (robot.custom, robot.place) = (xml.custom(root, &custom::ROBOT), xml.place(root));
     let (controller_files, found) = extensions::read(&mut robot);
     found.into_iter().for_each(|finding| xml.push(finding));
@@ -381,8 +382,8 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
     ))
 }
 
-/// What of a robot goes beyond the limits, if anything does: counted before anything is read, since
-/// each finding takes time too.
+/// Returns the first element that exceeds a limit, and a message. The limits are checked before
+/// anything is read, since each finding takes time as well.
 fn excess<'n>(xml: &Xml<'_>, root: Node<'n>) -> Option<(Node<'n>, String)> {
     let shapes = || {
         let links = children(root, "link");
@@ -401,19 +402,19 @@ fn excess<'n>(xml: &Xml<'_>, root: Node<'n>) -> Option<(Node<'n>, String)> {
             shapes().nth(MAX_SHAPES),
         ),
     ];
-    for (what, most, beyond) in counts {
+    for (what, max, beyond) in counts {
         if let Some(node) = beyond {
-            return Some((node, format!("the robot has more than {most} {what}")));
+            return Some((node, format!("the robot has more than {max} {what}")));
         }
     }
     let mut named = std::iter::once(root)
         .chain(children(root, "link"))
         .chain(children(root, "joint"));
-    let node = named.find(|&node| name_of(node).is_some_and(|name| name.len() > MAX_NAME))?;
+    let node = named.find(|&node| name_of(node).is_some_and(|name| name.len() > MAX_NAME_BYTES))?;
     Some((
         node,
         format!(
-            "{} has a name of more than {MAX_NAME} bytes",
+            "{} has a name longer than {MAX_NAME_BYTES} bytes",
             xml.label(node)
         ),
     ))
@@ -423,7 +424,7 @@ fn robot_name(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> String 
     if let Some(name) = name_of(root) {
         return name.to_owned();
     }
-    // As in robot.urdf, and in robot.urdf.xacro.
+    // Both robot.urdf and robot.urdf.xacro give `robot`.
     let stem = file
         .and_then(Path::file_stem)
         .map(|stem| stem.to_string_lossy().into_owned());
@@ -451,11 +452,11 @@ fn version(xml: &mut Xml<'_>, root: Node<'_>) {
     {
         let (message, help) = match version.trim() {
             "1" => (
-                "the version \"1\" of URDF lacks its second number; ROS's URDF parser refuses the robot for it".to_owned(),
+                "the URDF version \"1\" lacks its minor number, so ROS's URDF parser rejects the robot".to_owned(),
                 "write version=\"1.0\"",
             ),
             _ => (
-                format!("the version \"{}\" of URDF is not known; the text is read as 1.2", short(version)),
+                format!("the URDF version \"{}\" is unknown; the text is read as 1.2", short(version)),
                 "use version 1.0, 1.1 or 1.2",
             ),
         };
@@ -482,7 +483,7 @@ fn links(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot, assets: &mut Asse
                 xml.report(
                     &codes::UNNAMED,
                     node,
-                    format!("a link has no name; it becomes \"{name}\""),
+                    format!("a link has no name; it is named \"{name}\""),
                     "add name=\"…\"",
                 );
                 name
@@ -492,7 +493,7 @@ fn links(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot, assets: &mut Asse
             let first = robot.link_named(&name);
             let line = first.map_or(0, |first| robot.links()[first].place.line);
             let message = format!(
-                "there is another link \"{}\" on line {line}; that one counts",
+                "the link \"{}\" is already defined on line {line}; the first definition is used",
                 short(&name)
             );
             xml.report(
@@ -501,11 +502,11 @@ fn links(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot, assets: &mut Asse
                 message,
                 "rename or remove one of them",
             );
-            // Read it all the same, for what else is wrong with it; its meshes are not loaded.
+            // Read it all the same, to report its other errors; its meshes are not loaded.
             if let Some(first) = first {
-                let mut apart = Assets::new(std::mem::take(&mut assets.materials));
-                link(xml, node, first, &mut apart, robot);
-                assets.materials = apart.materials;
+                let mut discarded = Assets::new(std::mem::take(&mut assets.materials));
+                link(xml, node, first, &mut discarded, robot);
+                assets.materials = discarded.materials;
             }
             xml.leave_out(node);
             continue;
@@ -520,7 +521,7 @@ fn links(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot, assets: &mut Asse
     }
 }
 
-/// What an element `link` says.
+/// The content of a `link` element.
 struct ReadLink {
     properties: LinkProperties,
     visuals: Vec<Shape>,
@@ -547,8 +548,8 @@ fn link(
     }
 }
 
-/// Reports loops and several roots, and what becomes of them.
-fn report_shape(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, nodes: &[Node<'_>]) {
+/// Reports loops and multiple roots, and how they are handled.
+fn report_topology(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, nodes: &[Node<'_>]) {
     let tree = robot.tree();
     let link_name = |id: LinkId| short(robot.links()[id].name());
     for (joint, &node) in robot
@@ -563,7 +564,12 @@ fn report_shape(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, nodes: &[Node<
             .map(|id| &robot.joints()[id]);
         let stays = above.map_or_else(
             || format!("\"{child}\" is the root"),
-            |above| format!("\"{child}\" hangs on the joint \"{}\"", short(above.name())),
+            |above| {
+                format!(
+                    "\"{child}\" is attached by the joint \"{}\"",
+                    short(above.name())
+                )
+            },
         );
         let loops = if tree.is_below(joint.parent(), joint.child()) {
             format!("makes the link \"{child}\" its own ancestor")
@@ -571,13 +577,13 @@ fn report_shape(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, nodes: &[Node<
             "closes a loop".to_owned()
         };
         let message = format!(
-            "{label} {loops}; it is kept as a constraint beside the tree, in which {stays}"
+            "{label} {loops}; it is kept as a constraint outside the tree, in which {stays}"
         );
         xml.report(
             &codes::LOOP,
             node,
             message,
-            "if the loop is not meant, correct the joint's parent or child",
+            "if the loop is unintended, correct the joint's parent or child",
         );
     }
     if tree.roots().len() > 1 {
@@ -593,11 +599,11 @@ fn report_shape(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, nodes: &[Node<
             ""
         };
         let message = format!(
-            "the robot has {} roots, where URDF has one: {}{more}; each is kept with what hangs on it, side by side at the origin",
+            "the robot has {} roots, but URDF allows one: {}{more}; each is kept with its descendants, all at the origin",
             tree.roots().len(),
             names.join(", ")
         );
-        let help = "add the joints that are missing, or remove links that are left over; robot_state_publisher takes one root only";
+        let help = "add the missing joints, or remove unused links; robot_state_publisher accepts a single root only";
         xml.report(&codes::SEVERAL_ROOTS, root, message, help);
     }
 }

@@ -1,4 +1,4 @@
-//! Links: mass properties, what is seen, and what collides.
+//! Reads links: mass properties, visuals and collisions.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use super::references::MeshReference;
 use super::xml::{Node, Xml, children, elements, name_of, qualified_name, short};
 use urdf_usd_robot::{Geometry, Inertial, LinkId, Pose, Robot, Shape};
 
-/// The thickness that a flat box or cylinder gets, in metres.
+/// Thickness of a box or cylinder given as flat, in metres.
 const MIN_THICKNESS: f64 = 1e-4;
-/// How far a principal moment may be beyond what is possible, as a part of the largest: figures in
-/// files are rounded.
+/// Excess of a principal moment over its physical maximum that is not reported, relative to the
+/// largest moment: numbers in files are rounded.
 const INERTIA_TOLERANCE: f64 = 1e-3;
 
-/// What the shapes of all links share.
+/// Materials and mesh files shared by the shapes of all links.
 pub(super) struct Assets {
     pub materials: Materials,
     pub meshes: Vec<MeshReference>,
@@ -34,7 +34,7 @@ impl Assets {
         }
     }
 
-    /// The number of the mesh file that `uri` refers to; `node` is the element that does.
+    /// Returns the index of the mesh file `uri`, which the element `node` refers to.
     fn mesh(&mut self, xml: &Xml<'_>, node: Node<'_>, uri: &str) -> usize {
         *self.by_uri.entry(uri.to_owned()).or_insert_with(|| {
             let (uri, place) = (uri.to_owned(), xml.place(node));
@@ -49,7 +49,8 @@ impl Assets {
     }
 }
 
-/// The frame that the `origin` in `node` gives; identity if there is none.
+/// Reads the `origin` in `node`; identity if there is none. Rotations are fixed-axis roll, pitch
+/// and yaw in radians.
 pub(super) fn origin(xml: &mut Xml<'_>, node: Node<'_>) -> Pose {
     let Some(node) = xml.child(node, "origin") else {
         return Pose::identity();
@@ -61,10 +62,10 @@ pub(super) fn origin(xml: &mut Xml<'_>, node: Node<'_>) -> Pose {
         .numbers(node, "rpy", "0 0 0 is used")
         .unwrap_or_default();
     let mut rotation = UnitQuaternion::from_euler_angles(roll, pitch, yaw);
-    if let Some([x, y, z, w]) = xml.numbers(node, "quat_xyzw", "it counts as not given") {
+    if let Some([x, y, z, w]) = xml.numbers(node, "quat_xyzw", "it is ignored") {
         if node.attribute("rpy").is_some() {
             let message = format!(
-                "{} has both rpy and quat_xyzw; quat_xyzw counts",
+                "{} has both rpy and quat_xyzw; quat_xyzw is used",
                 xml.label(node)
             );
             xml.report(&codes::TWO_ROTATIONS, node, message, "remove one of them");
@@ -72,15 +73,13 @@ pub(super) fn origin(xml: &mut Xml<'_>, node: Node<'_>) -> Pose {
         match UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9) {
             Some(quaternion) => rotation = quaternion,
             None => {
-                let message =
-                    "quat_xyzw has no length, so it is no rotation; it counts as not given"
-                        .to_owned();
+                let message = "quat_xyzw has zero length, so it is ignored".to_owned();
                 xml.report_at(
                     &codes::BAD_NUMBER,
                     node,
                     "quat_xyzw",
                     message,
-                    "0 0 0 1 means no rotation",
+                    "use a unit quaternion; 0 0 0 1 is the identity",
                 );
             }
         }
@@ -88,7 +87,7 @@ pub(super) fn origin(xml: &mut Xml<'_>, node: Node<'_>) -> Pose {
     Pose::from_parts(Translation3::new(x, y, z), rotation)
 }
 
-/// The mass properties in a link.
+/// Reads the mass properties of a link.
 pub(super) fn inertial(xml: &mut Xml<'_>, link: Node<'_>) -> Option<Inertial> {
     let node = xml.child(link, "inertial")?;
     let origin = origin(xml, node);
@@ -170,7 +169,7 @@ fn inertia(xml: &mut Xml<'_>, inertial: Node<'_>, mass: f64) -> Matrix3<f64> {
     let [xx, xy, xz, yy, yz, zz] =
         NAMES.map(|name| xml.number(node, name, "0 is used").unwrap_or_default());
     let inertia = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
-    // A link that is only a frame often says 0 for everything.
+    // Links that are mere frames often have 0 for all values.
     if !(mass == 0.0 && inertia.iter().all(|&value| value == 0.0))
         && missing.is_empty()
         && let Some(why) = impossible(&inertia)
@@ -179,20 +178,22 @@ fn inertia(xml: &mut Xml<'_>, inertial: Node<'_>, mass: f64) -> Matrix3<f64> {
         xml.report(
             &codes::NON_PHYSICAL_INERTIA,
             node,
-            format!("no body can have this inertia: {why}"),
+            format!("the inertia is not physically realisable: {why}"),
             help,
         );
     }
     inertia
 }
 
-/// Why no body can have that inertia, if so.
+/// Returns why an inertia tensor is not physically realisable, or `None` if it is.
+///
+/// The principal moments of a body are positive and satisfy the triangle inequality.
 fn impossible(inertia: &Matrix3<f64>) -> Option<String> {
     let scale = inertia.amax();
     if scale == 0.0 {
-        return Some("all of it is 0".to_owned());
+        return Some("all components are 0".to_owned());
     }
-    // Of unit size, and with a bound: the decomposition must end whatever the figures.
+    // Scaled, and with a bounded number of iterations: the decomposition must end for any numbers.
     let eigen = SymmetricEigen::try_new(inertia / scale, 1e-12, 1000)?;
     let mut moments: [f64; 3] = eigen.eigenvalues.into();
     moments.sort_by(f64::total_cmp);
@@ -201,12 +202,10 @@ fn impossible(inertia: &Matrix3<f64>) -> Option<String> {
         .map(|moment| format!("{:.3e}", moment * scale))
         .join(", ");
     if a <= 0.0 {
-        Some(format!(
-            "of its principal moments ({shown}) not all are positive"
-        ))
+        Some(format!("not all principal moments are positive ({shown})"))
     } else if a + b < c - INERTIA_TOLERANCE * c {
         Some(format!(
-            "of its principal moments ({shown}) the largest is more than the sum of the others"
+            "the largest principal moment exceeds the sum of the others ({shown})"
         ))
     } else {
         None
@@ -229,7 +228,7 @@ impl ShapeKind {
         }
     }
 
-    /// Returns the attributes and elements that the model has words for.
+    /// Returns the attributes and elements that the model represents.
     fn known(self) -> &'static Known {
         match self {
             Self::Visual => &VISUAL,
@@ -238,8 +237,8 @@ impl ShapeKind {
     }
 }
 
-/// Reads the shapes of a kind that the element `link` describes, and lists them with the mesh files
-/// that they refer to as those of `id`.
+/// Reads the shapes of one kind in the element `link`, and registers them as those of `id` with the
+/// mesh files that they refer to.
 pub(super) fn shapes(
     xml: &mut Xml<'_>,
     link: Node<'_>,
@@ -255,7 +254,7 @@ pub(super) fn shapes(
             ShapeKind::Visual => xml.child(node, "material"),
             ShapeKind::Collision => None,
         };
-        let material = material.and_then(|material| assets.materials.of(xml, material, robot));
+        let material = material.and_then(|material| assets.materials.resolve(xml, material, robot));
         match geometry(xml, node, assets) {
             Some((geometry, reference)) => {
                 if let Some(reference) = reference.and_then(|index| assets.meshes.get_mut(index)) {
@@ -284,8 +283,8 @@ pub(super) fn shapes(
     shapes
 }
 
-/// The geometry of a visual or collision, and the number of its mesh file if it refers to one.
-/// None, reported, if there is none that could be shown.
+/// Reads the geometry of a visual or collision, with the index of its mesh file if it refers to
+/// one; reports and returns `None` if there is no valid one.
 fn geometry(
     xml: &mut Xml<'_>,
     shape: Node<'_>,
@@ -309,7 +308,7 @@ fn geometry(
     let Some(form) = forms.next() else {
         let found = elements(node).next().unwrap_or(node);
         let message = format!(
-            "\"{}\" is no geometry that URDF has",
+            "\"{}\" is not a geometry of URDF",
             short(qualified_name(found))
         );
         xml.report(
@@ -321,12 +320,15 @@ fn geometry(
         return None;
     };
     for more in forms {
-        let message = format!("{} is a second geometry; the first counts", xml.label(more));
+        let message = format!(
+            "{} is a second geometry; the first is used",
+            xml.label(more)
+        );
         xml.report(
             &codes::REPEATED_ELEMENT,
             more,
             message,
-            "make it a visual or collision of its own",
+            "move it into another visual or collision",
         );
         xml.leave_out(more);
     }
@@ -411,7 +413,7 @@ fn scale(xml: &mut Xml<'_>, node: Node<'_>) -> Vector3<f64> {
     let scale = match *numbers {
         [x, y, z] => Vector3::new(x, y, z),
         [factor] => {
-            let message = "scale has one number; it is used for all three directions".to_owned();
+            let message = "scale has one number, which is used for all three axes".to_owned();
             xml.report_at(
                 &codes::UNIFORM_SCALE,
                 node,
@@ -437,8 +439,7 @@ fn scale(xml: &mut Xml<'_>, node: Node<'_>) -> Vector3<f64> {
         }
     };
     if scale.iter().any(|&factor| factor == 0.0) {
-        let message =
-            "a scale of 0 would leave nothing of the mesh; 1 is used in its place".to_owned();
+        let message = "a scale of 0 would collapse the mesh; 1 is used instead".to_owned();
         xml.report_at(
             &codes::ZERO_SCALE,
             node,
@@ -454,7 +455,7 @@ fn dimension(xml: &mut Xml<'_>, node: Node<'_>, name: &str) -> Option<f64> {
     dimensions::<1>(xml, node, name).map(|[value]| value)
 }
 
-/// Lengths that a form can't do without. None, reported, if they are missing or no numbers.
+/// Reads required dimensions; reports and returns `None` if they are missing or not numbers.
 fn dimensions<const N: usize>(xml: &mut Xml<'_>, node: Node<'_>, name: &str) -> Option<[f64; N]> {
     if !node.has_attribute(name) {
         let message = format!("{} has no {name}", xml.label(node));
@@ -479,12 +480,12 @@ fn dimensions<const N: usize>(xml: &mut Xml<'_>, node: Node<'_>, name: &str) -> 
     Some(values.map(f64::abs))
 }
 
-/// `value` if it is an extent at all. None, reported, if not: there is nothing to show then.
+/// Returns `value` if it is positive; otherwise reports and returns `None`.
 fn extent(xml: &mut Xml<'_>, node: Node<'_>, value: f64) -> Option<f64> {
     if value > 0.0 {
         return Some(value);
     }
-    let message = format!("{} has no extent, so it is left out", xml.label(node));
+    let message = format!("{} has no extent and is left out", xml.label(node));
     xml.report(
         &codes::EMPTY_GEOMETRY,
         node,
@@ -494,18 +495,13 @@ fn extent(xml: &mut Xml<'_>, node: Node<'_>, value: f64) -> Option<f64> {
     None
 }
 
-/// `value`, or the least thickness, reported, if it is zero.
+/// Returns `value`, or the minimum thickness, reported, if it is zero.
 fn thickness(xml: &mut Xml<'_>, node: Node<'_>, value: f64) -> f64 {
     if value > 0.0 {
         return value;
     }
     let message = format!("{} is flat; it gets a thickness of 0.1 mm", xml.label(node));
-    xml.report(
-        &codes::FLAT_GEOMETRY,
-        node,
-        message,
-        "give it the thickness that it should have",
-    );
+    xml.report(&codes::FLAT_GEOMETRY, node, message, "set the thickness");
     MIN_THICKNESS
 }
 
@@ -514,7 +510,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_inertias_are_told_from_rounded_ones() {
+    fn impossible_inertias_are_distinguished_from_rounded_ones() {
         let diagonal = |a, b, c| Matrix3::from_diagonal(&Vector3::new(a, b, c));
         for possible in [
             diagonal(1.0, 2.0, 2.9),

@@ -1,8 +1,8 @@
-//! Materials: those of the robot, those that visuals define, and those that they only name.
+//! Reads materials: those of the robot, and those of visuals.
 //!
-//! A name stands for its first definition among the robot's own materials, and only if there is
-//! none there, for the first in a visual, as in urdfdom. A visual whose material has a colour or
-//! texture of its own has that, whatever its name stands for.
+//! A name refers to its first definition among the robot's materials or, if there is none, to the
+//! first in a visual, as in urdfdom. A visual whose material has a colour or texture of its own
+//! uses that, whatever its name refers to.
 
 use std::collections::HashMap;
 
@@ -13,43 +13,43 @@ use super::xml::{Node, Xml, children, name_of, short};
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{Material, MaterialId, Robot};
 
-/// What a surface looks like that nobody described: mid grey, in sRGB.
+/// Colour of a surface without description: mid grey, in sRGB.
 const GREY: [f64; 4] = [0.5, 0.5, 0.5, 1.0];
-/// What stands in for a texture that can't be shown.
+/// Colour under a texture, used if the texture can't be shown.
 const WHITE: [f64; 4] = [1.0, 1.0, 1.0, 1.0];
 
-/// The materials that were read.
+/// Materials read so far.
 #[derive(Default)]
 pub(super) struct Materials {
-    /// References to images: the material, the reference, where it stands.
+    /// References to images: the material, the reference, and its place.
     pub textures: Vec<(MaterialId, String, Place)>,
-    /// What a name stands for, and the line of its definition.
+    /// Materials by name, with the lines of their definitions.
     named: HashMap<String, (MaterialId, u32)>,
     /// Materials that visuals define, by their elements.
     inline: HashMap<NodeId, MaterialId>,
-    /// All of them by what they are.
+    /// All materials by their properties.
     known: HashMap<Key, MaterialId>,
 }
 
-/// What makes a material the same as another: name, bits of the linear colour, texture.
+/// Identity of a material: name, bits of the linear colour, texture.
 type Key = (String, [u32; 4], Option<String>);
 
-/// What an element says about the looks of a material.
+/// Colour and texture of a material's element.
 struct Looks<'n> {
     color: Option<[f64; 4]>,
-    /// The reference to an image, and the element that has it.
+    /// Reference to an image, and the element that contains it.
     texture: Option<(String, Node<'n>)>,
 }
 
 impl Materials {
-    /// Reads all materials of the robot element `root`.
+    /// Reads all materials in the robot element `root`.
     pub fn read(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot) -> Self {
         let mut materials = Self::default();
         for node in children(root, "material") {
             let looks = looks(xml, node);
             if looks.is_empty() {
                 let message = format!(
-                    "{} has neither colour nor texture; it is grey",
+                    "{} has neither colour nor texture; grey is used",
                     xml.label(node)
                 );
                 xml.report(
@@ -73,12 +73,12 @@ impl Materials {
             if let Some(&(first, line)) = materials.named.get(name) {
                 let is_same = materials.known.get(&key(node, &looks)) == Some(&first);
                 let how = if is_same {
-                    "in the same way; ROS's URDF parser refuses the robot for it"
+                    "in the same way, so ROS's URDF parser rejects the robot"
                 } else {
-                    "differently; that counts"
+                    "differently; the first definition is used"
                 };
                 let message = format!(
-                    "{} is defined on line {line} already, {how}",
+                    "{} is already defined on line {line}, {how}",
                     xml.label(node)
                 );
                 let help = if is_same {
@@ -101,10 +101,10 @@ impl Materials {
             if looks.is_empty() {
                 continue;
             }
-            // An empty name is one to ROS's parser.
+            // To urdfdom, an empty name is a name.
             if !node.has_attribute("name") {
                 let message = format!(
-                    "{} has no name; ROS's URDF parser leaves out the visual for it",
+                    "{} has no name, so ROS's URDF parser drops the visual",
                     xml.label(node)
                 );
                 xml.report(&codes::UNNAMED, node, message, "add name=\"…\"");
@@ -112,24 +112,23 @@ impl Materials {
             let before = robot.materials().len();
             let id = materials.define(xml, node, robot, looks);
             materials.inline.insert(node.id(), id);
-            // Once for each looks: hands and feet repeat theirs many times.
+            // Reported once for each colour and texture: hands and feet repeat theirs many times.
             if !materials.name(xml, node, id) && robot.materials().len() > before {
                 let name = name_of(node).unwrap_or_default();
                 let line = materials.named.get(name).map_or(0, |&(_, line)| line);
                 let message = format!(
-                    "the material \"{}\" differs here from that of the same name on line {line}",
+                    "the material \"{}\" differs from the one of the same name on line {line}",
                     short(name)
                 );
-                let help =
-                    "give it another name: some programs, RViz among them, show the first for both";
+                let help = "rename it: some programs, such as RViz, show the first for both";
                 xml.report(&codes::MATERIAL_REDEFINED, node, message, help);
             }
         }
         materials
     }
 
-    /// The material that the `material` element of a visual stands for.
-    pub fn of(
+    /// Returns the material of a visual's `material` element.
+    pub fn resolve(
         &mut self,
         xml: &mut Xml<'_>,
         node: Node<'_>,
@@ -152,7 +151,7 @@ impl Materials {
             return Some(id);
         }
         let message = format!(
-            "the material \"{}\" is defined nowhere; it is grey",
+            "the material \"{}\" is not defined; grey is used",
             short(name)
         );
         xml.report(
@@ -174,7 +173,7 @@ impl Materials {
         Some(id)
     }
 
-    /// Lets the name of `node` stand for `id`; whether it does.
+    /// Binds the name of `node` to `id` unless it is bound; returns whether it refers to `id`.
     fn name(&mut self, xml: &Xml<'_>, node: Node<'_>, id: MaterialId) -> bool {
         let Some(name) = name_of(node) else {
             return true;
@@ -186,7 +185,7 @@ impl Materials {
             == id
     }
 
-    /// The material with the name of `node` and these looks; a new one unless there is one already.
+    /// Returns the material with the name of `node` and these properties, and creates it if needed.
     fn define(
         &mut self,
         xml: &Xml<'_>,
@@ -255,13 +254,13 @@ fn looks<'n>(xml: &mut Xml<'_>, material: Node<'n>) -> Looks<'n> {
     Looks { color, texture }
 }
 
-/// The sRGB colour and opacity of a `color` element.
+/// Reads the sRGB colour and opacity of a `color` element.
 fn color(xml: &mut Xml<'_>, node: Node<'_>) -> Option<[f64; 4]> {
-    let numbers = xml.any_numbers(node, "rgba", "the colour counts as not given")?;
+    let numbers = xml.any_numbers(node, "rgba", "the colour is ignored")?;
     let rgba = match *numbers {
         [r, g, b, a] => [r, g, b, a],
         [r, g, b] => {
-            let message = "rgba has three numbers; the opacity is taken as 1".to_owned();
+            let message = "rgba has three numbers; an opacity of 1 is used".to_owned();
             xml.report_at(
                 &codes::NO_ALPHA,
                 node,
@@ -273,7 +272,7 @@ fn color(xml: &mut Xml<'_>, node: Node<'_>) -> Option<[f64; 4]> {
         }
         _ => {
             let message = format!(
-                "rgba needs 4 numbers, but has {}; the colour counts as not given",
+                "rgba needs 4 numbers, but has {}; the colour is ignored",
                 numbers.len()
             );
             xml.report_at(

@@ -1,4 +1,4 @@
-//! The files that a description refers to, as far as they say what the robot is.
+//! Files that a description refers to.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use urdf_usd_robot::{
     Robot, Shape,
 };
 
-/// The files that a description refers to. Its [`Robot`] is complete without them; whoever reads
-/// them adds what they hold.
+/// The files that a description refers to. Its [`Robot`] is complete without them; the caller loads
+/// them and adds their contents.
 #[derive(Clone, Debug, Default)]
 pub struct References {
-    /// Mesh files, once per distinct reference: [`MeshReference::settle`].
+    /// Mesh files, one entry for each distinct reference; see [`MeshReference::settle`].
     pub meshes: Vec<MeshReference>,
-    /// Image files of materials: the material, the reference as written, where it stands. What they
-    /// hold becomes [`Material::base_color_texture`](urdf_usd_robot::Material::base_color_texture).
+    /// Image files of materials: the material, the reference as written, and its place. The image
+    /// becomes [`Material::base_color_texture`](urdf_usd_robot::Material::base_color_texture).
     pub textures: Vec<(MaterialId, String, Place)>,
-    /// Files that say which controllers the robot has: the reference as written, where it stands.
-    /// For [`set_controllers`](super::set_controllers).
+    /// Controller files, for [`set_controllers`](super::set_controllers): the reference as written,
+    /// and its place.
     pub controller_files: Vec<(String, Place)>,
 }
 
 impl References {
-    /// Follows links that have other handles now, or were removed.
+    /// Updates handles of links after links were renumbered or removed.
     pub fn renumber(&mut self, now: &ArenaMap<Link, Option<LinkId>>) {
         for reference in &mut self.meshes {
             for users in [&mut reference.visuals, &mut reference.collisions] {
@@ -38,25 +38,26 @@ impl References {
     }
 }
 
-/// A mesh file that shapes of a robot refer to. Until it is read they are [`Geometry::Missing`].
+/// A mesh file that shapes of a robot refer to. Until it is loaded, their geometry is
+/// [`Geometry::Missing`].
 #[derive(Clone, Debug)]
 pub struct MeshReference {
-    /// The reference as written.
+    /// Reference as written.
     pub uri: String,
-    /// The first place that refers to it.
+    /// First place that refers to the file.
     pub place: Place,
-    /// The visuals that refer to it: the link, and the index into its visuals.
+    /// Visuals that refer to the file: the link, and the index into its visuals.
     pub visuals: Vec<(LinkId, usize)>,
-    /// The collisions that refer to it: the link, and the index into its collisions.
+    /// Collisions that refer to the file: the link, and the index into its collisions.
     pub collisions: Vec<(LinkId, usize)>,
 }
 
 impl MeshReference {
-    /// Adds `mesh`, which was read from the file, to `robot`, and gives it to all shapes that refer
-    /// to the file. Shapes that have another geometry by now keep that.
+    /// Adds the file's `mesh` to `robot` and assigns it to all shapes that refer to the file.
+    /// Shapes that got another geometry meanwhile keep it.
     ///
     /// # Errors
-    /// If the reference is not one of this robot's.
+    /// Returns an error if the reference does not belong to this robot.
     pub fn settle(&self, robot: &mut Robot, mesh: Arc<LazyMesh>) -> Result<MeshId, InvalidRobot> {
         let id = robot.add_mesh(MeshSource::new(self.uri.clone(), self.place.clone(), mesh));
         let with_mesh = |shape: Option<&Shape>| match shape?.geometry {
@@ -91,7 +92,7 @@ mod tests {
     use crate::read;
 
     #[test]
-    fn a_mesh_that_was_read_is_that_of_all_shapes_that_refer_to_it() {
+    fn all_shapes_that_refer_to_a_file_share_its_mesh() {
         let shape = |kind: &str, file: &str| {
             format!("<{kind}><geometry><mesh filename='{file}' scale='2 1 1'/></geometry></{kind}>")
         };
@@ -163,7 +164,7 @@ mod tests {
             (visuals(x), &x.collisions[0].geometry),
             (vec![there.clone()], &there)
         );
-        // Another file's is missing still, and what was replaced stays.
+        // The other file's mesh is still missing, and a replaced geometry stays.
         assert_eq!(visuals(y), [missing, sphere.clone(), there, sphere]);
     }
 }

@@ -1,44 +1,45 @@
-//! The text of a URDF, made digestible for the XML parser without losing its positions.
+//! Repairs the text of a URDF for the XML parser without losing positions.
 //!
-//! Three things that ROS's own parser lets pass are mended: white space before the XML declaration,
-//! prefixes without a declaration, and comments with `--` in them. Every position stays what it is
-//! in the text as given.
+//! Three errors that ROS's own parser (urdfdom) accepts are repaired: white space before the XML
+//! declaration, undeclared prefixes, and comments that contain `--`. All positions refer to the
+//! original text.
 
 use std::ops::Range;
 
 use roxmltree::{Document, Error, ParsingOptions};
 
-/// The longest text that is read: 64 MiB. The largest real ones have 1 MiB.
-pub const MAX_TEXT: usize = 64 << 20;
-/// The most nodes (elements, texts, comments) that a text may have, entities expanded.
+/// Maximum length of a text: 64 MiB. The largest real ones have 1 MiB.
+pub const MAX_TEXT_BYTES: usize = 64 << 20;
+/// Maximum number of nodes (elements, texts, comments) of a text, with entities expanded.
 const MAX_NODES: u32 = 4_000_000;
-/// The most attributes that one element may have: looking for repeated ones takes the square of it.
+/// Maximum number of attributes of an element: the parser's search for duplicates is quadratic.
 const MAX_ATTRIBUTES: usize = 2_000;
-/// The most namespace declarations: nested ones cost the square of their number.
+/// Maximum number of namespace declarations: the cost of nested ones is quadratic.
 const MAX_NAMESPACES: usize = 500;
-/// The most characters that entities may add.
+/// Maximum number of characters that entities may expand to.
 const MAX_EXPANSION: usize = 64 << 20;
-/// The most prefixes that are mended.
+/// Maximum number of undeclared prefixes that are repaired.
 const MAX_UNBOUND: usize = 32;
-/// Every so many bytes a position is remembered.
-const MARK_EVERY: usize = 512;
+/// Distance between remembered positions, in bytes.
+const MARK_INTERVAL: usize = 512;
 
-/// A text, and the form of it that is parsed.
+/// A text, and its repaired form.
 pub(crate) struct Source<'a> {
     original: &'a str,
     parsed: String,
-    /// Where declarations were put in, in bytes of both texts, and how many bytes they are.
+    /// Offset of the inserted declarations, in bytes of both texts, and their length.
     inserted: (usize, usize),
-    /// Prefixes that had no declaration, each with the offset (in the original) where it was met.
+    /// Undeclared prefixes, each with the offset of its first use in the original text.
     pub unbound: Vec<(String, usize)>,
-    /// The offset (in the original) of the first comment that XML does not allow, if there is one.
+    /// Offset of the first invalid comment in the original text.
     pub loose_comment: Option<usize>,
-    /// Byte offset, line and column, at regular intervals.
+    /// Byte offset, line and column at regular intervals. The position of an element is found from
+    /// the nearest mark instead of from the beginning of the text.
     marks: Vec<(usize, u32, u32)>,
 }
 
 impl<'a> Source<'a> {
-    /// `text` may begin with a byte order mark and end with NUL characters.
+    /// Prepares `text`, which may begin with a byte order mark and end with NUL characters.
     pub fn new(text: &'a str) -> Self {
         let original = text
             .strip_prefix('\u{feff}')
@@ -56,19 +57,19 @@ impl<'a> Source<'a> {
         source
     }
 
-    /// The text as given, without byte order mark.
+    /// Returns the original text, without byte order mark.
     pub fn original(&self) -> &'a str {
         self.original
     }
 
-    /// What of the text goes beyond the limits, if anything does; parsing is safe if nothing does.
+    /// Returns the limit that the text exceeds, if any. Parsing is safe if there is none.
     pub fn excess(&self) -> Option<String> {
         let text = &self.parsed;
-        if text.len() > MAX_TEXT {
+        if text.len() > MAX_TEXT_BYTES {
             return Some(format!(
                 "it has {} MiB; the limit is {} MiB",
                 text.len() >> 20,
-                MAX_TEXT >> 20
+                MAX_TEXT_BYTES >> 20
             ));
         }
         if text.matches("xmlns").count() > MAX_NAMESPACES {
@@ -77,7 +78,7 @@ impl<'a> Source<'a> {
             ));
         }
         if text.contains("<!ENTITY") {
-            // One reference may lead to 255 others, each as long as all declarations together.
+            // One reference may expand to 255 others, each as long as all declarations together.
             let (declarations, content) =
                 text.split_at(end_of_root_name(text).unwrap_or(text.len()));
             let nested = if declarations.contains('&') { 256 } else { 1 };
@@ -87,14 +88,17 @@ impl<'a> Source<'a> {
                 .saturating_mul(declarations.len())
                 > MAX_EXPANSION
             {
-                return Some("its entities may expand without measure".to_owned());
+                return Some(format!(
+                    "its entities may expand to more than {} MiB",
+                    MAX_EXPANSION >> 20
+                ));
             }
         }
-        (most_attributes(text) > MAX_ATTRIBUTES)
+        (max_attributes(text) > MAX_ATTRIBUTES)
             .then(|| format!("one element has more than {MAX_ATTRIBUTES} attributes"))
     }
 
-    /// Parses it.
+    /// Parses the repaired text.
     pub fn parse(&self) -> Result<Document<'_>, Error> {
         let options = ParsingOptions {
             allow_dtd: true,
@@ -104,8 +108,8 @@ impl<'a> Source<'a> {
         Document::parse_with_options(&self.parsed, options)
     }
 
-    /// Mends what `error` is about, if that can be; whether parsing is worth another try.
-    pub fn mend(&mut self, error: &Error) -> bool {
+    /// Repairs the cause of `error` if possible; returns whether to parse again.
+    pub fn repair(&mut self, error: &Error) -> bool {
         match error {
             Error::UnknownNamespace(prefix, _) => self.bind(prefix, error),
             Error::InvalidComment(_) if self.loose_comment.is_none() => {
@@ -117,7 +121,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Declares a prefix that has no declaration.
+    /// Declares an undeclared prefix on the root element.
     fn bind(&mut self, prefix: &str, error: &Error) -> bool {
         if self.unbound.len() >= MAX_UNBOUND
             || self.unbound.iter().any(|(known, _)| known == prefix)
@@ -136,12 +140,12 @@ impl<'a> Source<'a> {
         true
     }
 
-    /// The 1-based line and column of the byte `offset` in the parsed text.
+    /// Returns the 1-based line and column of the byte `offset` in the repaired text.
     pub fn position(&self, offset: usize) -> (u32, u32) {
         self.original_position(self.original_offset(offset))
     }
 
-    /// The 1-based line and column of the byte `offset` in the original text.
+    /// Returns the 1-based line and column of the byte `offset` in the original text.
     pub fn original_position(&self, offset: usize) -> (u32, u32) {
         let index = self
             .marks
@@ -156,12 +160,12 @@ impl<'a> Source<'a> {
         until.fold((line, column), |position, (_, c)| advance(position, c))
     }
 
-    /// The text as it is parsed.
+    /// Returns the repaired text.
     pub fn parsed(&self) -> &str {
         &self.parsed
     }
 
-    /// Where `error` is, as a byte offset in the original text.
+    /// Returns the position of `error`, as a byte offset in the original text.
     pub fn error_offset(&self, error: &Error) -> usize {
         if matches!(
             error,
@@ -194,13 +198,13 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What a prefix without a declaration is bound to.
+/// Returns the URI that an undeclared prefix is bound to.
 pub(super) fn unbound_uri(prefix: &str) -> String {
     format!("unbound:{prefix}")
 }
 
-/// `text` with its XML declaration, if it begins with one, replaced by as many spaces: it has done
-/// its work when there is text, and the parser allows nothing before it.
+/// Replaces the XML declaration at the beginning of `text` by spaces: decoded text no longer needs
+/// it, and the parser allows nothing before it.
 fn blank_declaration(text: &str) -> String {
     let start = text.len() - text.trim_start().len();
     let declaration = &text[start..];
@@ -216,7 +220,7 @@ fn blank_declaration(text: &str) -> String {
     }
 }
 
-/// Where the name of the root element ends.
+/// Returns the offset of the end of the root element's name.
 fn end_of_root_name(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -237,7 +241,7 @@ fn end_of_root_name(text: &str) -> Option<usize> {
     }
 }
 
-/// The length of the document type declaration that `text` begins with.
+/// Returns the length of the document type declaration at the beginning of `text`.
 fn end_of_doctype(text: &str) -> Option<usize> {
     let (mut at, mut in_subset) = (0, false);
     loop {
@@ -261,9 +265,9 @@ fn end_of_doctype(text: &str) -> Option<usize> {
     }
 }
 
-/// The largest number of attributes that an element of `text` has, at least.
-fn most_attributes(text: &str) -> usize {
-    let of_tag = |tag: &str| {
+/// Returns an upper bound of the number of attributes of any element of `text`.
+fn max_attributes(text: &str) -> usize {
+    let in_tag = |tag: &str| {
         let mut quote = None;
         let counts = tag.bytes().filter(|&byte| match quote {
             None => {
@@ -278,10 +282,10 @@ fn most_attributes(text: &str) -> usize {
         counts.count()
     };
     let tags = markup(text).filter(|range| !is_opaque(&text[range.clone()]));
-    tags.map(|range| of_tag(&text[range])).max().unwrap_or(0)
+    tags.map(|range| in_tag(&text[range])).max().unwrap_or(0)
 }
 
-/// `text` with every comment replaced by as much space.
+/// Replaces every comment in `text` by spaces.
 fn blank_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for range in markup(text).filter(|range| text[range.clone()].starts_with("<!--")) {
@@ -292,22 +296,21 @@ fn blank_comments(text: &str) -> String {
     out
 }
 
-/// As much space as `text` takes, with its line breaks.
+/// Returns as many spaces as `text` has bytes, with its line breaks.
 fn blank(text: &str) -> String {
     text.bytes()
         .map(|byte| if byte == b'\n' { '\n' } else { ' ' })
         .collect()
 }
 
-/// How comments, character data and processing instructions begin and end: nothing inside them is
-/// markup.
+/// Delimiters of comments, character data and processing instructions: their content is not markup.
 const OPAQUE: [(&str, &str); 3] = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
 
 fn is_opaque(markup: &str) -> bool {
     OPAQUE.iter().any(|(open, _)| markup.starts_with(open))
 }
 
-/// Where the tags, comments and the like of `text` stand.
+/// Returns the ranges of the tags, comments and other markup of `text`.
 fn markup(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -324,7 +327,8 @@ fn markup(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The length of the tag that `text` begins with: a `>` in a value does not end it.
+/// Returns the length of the tag at the beginning of `text`. A `>` in an attribute's value does not
+/// end it.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -339,11 +343,11 @@ fn end_of_tag(text: &str) -> Option<usize> {
 fn marks(text: &str) -> Vec<(usize, u32, u32)> {
     let mut marks = vec![(0, 1, 1)];
     let mut position = (1, 1);
-    let mut next = MARK_EVERY;
+    let mut next = MARK_INTERVAL;
     for (at, c) in text.char_indices() {
         if at >= next {
             marks.push((at, position.0, position.1));
-            next = at + MARK_EVERY;
+            next = at + MARK_INTERVAL;
         }
         position = advance(position, c);
     }
@@ -370,7 +374,7 @@ mod tests {
         );
         let mut source = Source::new(&text);
         while let Err(error) = source.parse() {
-            assert!(source.mend(&error), "{error}");
+            assert!(source.repair(&error), "{error}");
         }
         let prefixes: Vec<_> = source
             .unbound

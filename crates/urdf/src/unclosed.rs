@@ -1,28 +1,27 @@
-//! Which element of a text that is no XML is not closed, and where it opens: the parser tells where
-//! it noticed.
+//! Finds the element that is not closed in malformed XML: the parser reports only where it noticed.
 
 use roxmltree::Error;
 
 use super::source::Source;
 use super::xml::short;
 
-/// An element without its end, or an end without its element.
+/// An element without an end tag, or an end tag without an element.
 pub(super) struct Unclosed {
-    /// Where it begins, as a byte offset in the parsed text.
+    /// Byte offset in the parsed text.
     pub offset: usize,
     /// What is wrong.
     pub message: String,
-    /// What to do about it.
+    /// Remedy.
     pub help: String,
 }
 
-/// A tag that opens an element.
+/// The start tag of an open element.
 struct Open<'a> {
     name: &'a str,
     offset: usize,
 }
 
-/// What `error` is about, if it is about an element that is not closed.
+/// Returns the unclosed element that `error` is about, if any.
 pub(super) fn find(error: &Error, source: &Source<'_>) -> Option<Unclosed> {
     let text = source.parsed();
     match error {
@@ -46,11 +45,11 @@ pub(super) fn find(error: &Error, source: &Source<'_>) -> Option<Unclosed> {
             let line = |offset| source.position(offset).0;
             if open.iter().any(|outer| outer.name == closing) {
                 let message = format!(
-                    "the text is not well-formed XML: <{name}> is opened here and not closed before </{closing}> in line {}",
+                    "the text is not well-formed XML: <{name}> is opened here and not closed before </{closing}> on line {}",
                     line(offset)
                 );
                 let help =
-                    format!("add </{name}> before that, or write <{name} …/> if nothing is in it");
+                    format!("add </{name}> before that, or write <{name} …/> if it is empty");
                 return Some(Unclosed {
                     offset: innermost.offset,
                     message,
@@ -58,7 +57,7 @@ pub(super) fn find(error: &Error, source: &Source<'_>) -> Option<Unclosed> {
                 });
             }
             let message = format!(
-                "the text is not well-formed XML: </{closing}> closes nothing; <{name}> of line {} is open",
+                "the text is not well-formed XML: </{closing}> matches no open element; the innermost is <{name}> from line {}",
                 line(innermost.offset)
             );
             Some(Unclosed {
@@ -73,7 +72,7 @@ pub(super) fn find(error: &Error, source: &Source<'_>) -> Option<Unclosed> {
             let message = format!(
                 "the text is not well-formed XML: it ends before <{name}>, which is opened here, is closed"
             );
-            let help = format!("add </{name}>, or get the whole text: it may have been cut off");
+            let help = format!("add </{name}>, or provide the complete text: it may be truncated");
             Some(Unclosed {
                 offset,
                 message,
@@ -84,7 +83,7 @@ pub(super) fn find(error: &Error, source: &Source<'_>) -> Option<Unclosed> {
     }
 }
 
-/// The elements that are open before the byte `end`, the outermost first.
+/// Returns the elements that are open before the byte `end`, outermost first.
 fn open_at(text: &str, end: usize) -> Vec<Open<'_>> {
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut at = 0;
@@ -96,7 +95,7 @@ fn open_at(text: &str, end: usize) -> Vec<Open<'_>> {
         let Some(tag) = text.get(offset + 1..) else {
             break;
         };
-        // What no element begins with, and how it ends.
+        // Markup that is not an element, with its end.
         let other = [("!--", "-->"), ("![CDATA[", "]]>"), ("?", "?>"), ("!", ">")];
         if let Some((_, close)) = other.into_iter().find(|(begin, _)| tag.starts_with(begin)) {
             match tag.find(close) {
@@ -137,7 +136,8 @@ fn open_at(text: &str, end: usize) -> Vec<Open<'_>> {
     open
 }
 
-/// The length of a tag with its `>`, and whether it closes itself. `None` if it has no end.
+/// Returns the length of a tag with its `>`, and whether it is self-closing; `None` if it has no
+/// end.
 fn tag_end(tag: &str) -> Option<(usize, bool)> {
     let (mut quote, mut before) = (None, ' ');
     for (at, c) in tag.char_indices() {
@@ -159,19 +159,19 @@ mod tests {
     use crate::read;
 
     #[test]
-    fn an_element_that_is_not_closed_is_told_where_it_opens() {
+    fn an_unclosed_element_is_reported_where_it_opens() {
         for (text, line, column, words) in [
             (
                 "<robot name='x'>\n  <link name='a'>\n    <visual>\n  </link>\n</robot>",
                 3,
                 5,
-                "<visual> is opened here and not closed before </link> in line 4",
+                "<visual> is opened here and not closed before </link> on line 4",
             ),
             (
                 "<robot name='x'>\n  <link name='a'>\n</robot>",
                 2,
                 3,
-                "<link> is opened here and not closed before </robot> in line 3",
+                "<link> is opened here and not closed before </robot> on line 3",
             ),
             (
                 "<robot name='x'>\n <!-- <link> --><link name='a/>b'/>\n <?a <b ?><![CDATA[<c>]]><link name=\"b\">\n",
@@ -183,7 +183,7 @@ mod tests {
                 "<robot name='x'>\n  <link name='a'/>\n</robt>",
                 3,
                 1,
-                "</robt> closes nothing; <robot> of line 1 is open",
+                "</robt> matches no open element; the innermost is <robot> from line 1",
             ),
             (
                 "<robot name='x'><link name='a'/>",

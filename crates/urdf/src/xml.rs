@@ -1,4 +1,4 @@
-//! Reading elements and attributes with their positions, and telling what is wrong with them.
+//! Reads elements and attributes with their positions, and reports findings about them.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -14,32 +14,32 @@ use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 /// An element of the text.
 pub(crate) type Node<'a> = roxmltree::Node<'a, 'a>;
 
-/// How many findings are reported.
+/// Maximum number of findings.
 const MAX_FINDINGS: usize = 1000;
-/// How much of a name goes into a place.
+/// Maximum number of characters of a name in a message.
 const MAX_LABEL: usize = 60;
-/// How many steps of an element's way down go into a place.
+/// Maximum number of ancestors in the description of an element.
 const MAX_STEPS: usize = 64;
-/// Numbers beyond this are as good as infinite: writers have single precision.
+/// Maximum magnitude of a number. Larger ones count as infinite: writers use single precision.
 const MAX_MAGNITUDE: f64 = 1e30;
 
-/// What is the matter with the text of a number attribute.
+/// An error in a numeric attribute.
 enum Trouble {
-    /// Not numbers, or not as many as needed.
+    /// Not a number.
     Bad(String),
-    /// NaN, infinite, or as good as that.
+    /// NaN, infinite, or beyond [`MAX_MAGNITUDE`].
     NonFinite(String),
 }
 
-/// Reads a document.
+/// Reads a document, and collects findings.
 pub(crate) struct Xml<'a> {
     source: &'a Source<'a>,
     file: Option<Arc<Path>>,
-    /// The number of each element among siblings of its name, 0 for an only one; by node.
+    /// Ordinals of elements that have siblings of the same name.
     ordinals: HashMap<NodeId, u32>,
-    /// Elements that did not make it into the model: the custom data keeps them whole.
+    /// Elements without a counterpart in the model: they are kept whole as custom data.
     left_out: HashSet<NodeId>,
-    /// How many custom elements and attributes were kept, or were too many.
+    /// Number of custom elements and attributes so far, including those beyond the limit.
     pub(super) kept: usize,
     findings: Collector,
 }
@@ -61,7 +61,7 @@ impl<'a> Xml<'a> {
         }
     }
 
-    /// Everything that was reported.
+    /// Returns everything that was reported.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.findings.finish_with(
             &codes::MORE_FINDINGS,
@@ -72,7 +72,7 @@ impl<'a> Xml<'a> {
         )
     }
 
-    /// Where `node` stands.
+    /// Returns the place of `node`.
     pub fn place(&self, node: Node<'_>) -> Place {
         self.place_at(node.range().start, self.label(node))
     }
@@ -88,7 +88,7 @@ impl<'a> Xml<'a> {
         }
     }
 
-    /// Reports about an element.
+    /// Reports a finding about an element.
     pub fn report(
         &mut self,
         code: &'static Code,
@@ -100,8 +100,8 @@ impl<'a> Xml<'a> {
         self.push(Diagnostic::new(code, place, message).help(help));
     }
 
-    /// Reports about an element what must be told however many findings there are.
-    pub fn report_late(
+    /// Reports a finding about an element even if the limit of findings is reached.
+    pub fn report_always(
         &mut self,
         code: &'static Code,
         node: Node<'_>,
@@ -113,8 +113,7 @@ impl<'a> Xml<'a> {
             .keep(Diagnostic::new(code, place, message).help(help));
     }
 
-    /// Reports about a piece of text in an element: the place is that of its first character that
-    /// is no white space.
+    /// Reports a finding about text in an element, at its first character that is not white space.
     pub fn report_text(
         &mut self,
         code: &'static Code,
@@ -135,7 +134,7 @@ impl<'a> Xml<'a> {
         self.push(Diagnostic::new(code, self.place_at(offset, element), message).help(help));
     }
 
-    /// Reports about an attribute.
+    /// Reports a finding about an attribute.
     fn report_attribute(
         &mut self,
         code: &'static Code,
@@ -148,7 +147,8 @@ impl<'a> Xml<'a> {
         self.push(Diagnostic::new(code, place, message).help(help));
     }
 
-    /// Reports about the attribute `name` of an element, or about the element if it has none.
+    /// Reports a finding about the attribute `name` of an element, or about the element if it lacks
+    /// the attribute.
     pub fn report_at(
         &mut self,
         code: &'static Code,
@@ -163,7 +163,7 @@ impl<'a> Xml<'a> {
         }
     }
 
-    /// Reports about a place in the text as it was given, by its offset in bytes.
+    /// Reports a finding at a byte offset of the original text.
     pub fn report_original(
         &mut self,
         code: &'static Code,
@@ -181,17 +181,17 @@ impl<'a> Xml<'a> {
         self.push(Diagnostic::new(code, place, message).help(help));
     }
 
-    /// Whether further findings with this code are only counted.
+    /// Returns whether further findings with this code are only counted.
     pub fn is_full(&self, code: &'static Code) -> bool {
         self.findings.is_full(code.id)
     }
 
-    /// Keeps a finding, or counts it.
+    /// Keeps a finding, or only counts it once the limit is reached.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.findings.push(diagnostic);
     }
 
-    /// Remembers that `node` did not make it into the model, so that the custom data keeps it.
+    /// Records that `node` has no counterpart in the model, so that it is kept as custom data.
     pub fn leave_out(&mut self, node: Node<'_>) {
         self.left_out.insert(node.id());
     }
@@ -200,9 +200,9 @@ impl<'a> Xml<'a> {
         self.left_out.contains(&node.id())
     }
 
-    /// An element in a person's words: its way down from the robot.
+    /// Describes an element for users by its path below the robot: `link "a" / visual 2`.
     pub fn label(&self, node: Node<'_>) -> String {
-        // The robot goes without saying, unless it is all there is.
+        // The robot is implied, unless it is the element itself.
         let named = |n: &Node<'_>| n.is_element() && (n.parent_element().is_some() || *n == node);
         let mut steps: Vec<String> = node
             .ancestors()
@@ -226,14 +226,14 @@ impl<'a> Xml<'a> {
         }
     }
 
-    /// The one element `name` in `node`; more than one is reported.
+    /// Returns the only element `name` in `node`, or the first; reports the others.
     pub fn child<'n>(&mut self, node: Node<'n>, name: &str) -> Option<Node<'n>> {
         let mut found = children(node, name);
         let first = found.next()?;
         for more in found {
             let (line, _) = self.source.position(first.range().start);
             let message = format!(
-                "{} has another {name}; the one on line {line} counts",
+                "{} has another {name}; the one on line {line} is used",
                 self.label(node)
             );
             self.report(
@@ -246,8 +246,8 @@ impl<'a> Xml<'a> {
         Some(first)
     }
 
-    /// The numbers in the attribute `name`, `N` of them. None if there is no such attribute, or it
-    /// is wrong: then that is reported, and what is taken instead, `otherwise`.
+    /// Returns the `N` numbers in the attribute `name`. Returns `None` if there is no such
+    /// attribute, or if it is invalid: then it is reported, with `otherwise` as the consequence.
     pub fn numbers<const N: usize>(
         &mut self,
         node: Node<'_>,
@@ -276,13 +276,13 @@ impl<'a> Xml<'a> {
         }
     }
 
-    /// The number in the attribute `name`, as [`Self::numbers`] reads it.
+    /// Returns the number in the attribute `name`, like [`Self::numbers`].
     pub fn number(&mut self, node: Node<'_>, name: &str, otherwise: &str) -> Option<f64> {
         self.numbers::<1>(node, name, otherwise)
             .map(|[number]| number)
     }
 
-    /// The numbers in the attribute `name`, however many; as [`Self::numbers`] otherwise.
+    /// Returns the numbers in the attribute `name`, any count of them, like [`Self::numbers`].
     pub fn any_numbers(&mut self, node: Node<'_>, name: &str, otherwise: &str) -> Option<Vec<f64>> {
         let attribute = node.attribute_node(name)?;
         parse_numbers(attribute.value())
@@ -290,11 +290,11 @@ impl<'a> Xml<'a> {
             .ok()
     }
 
-    /// A limit: infinite means that there is none, which is reported too.
+    /// Returns a limit; `None` if there is none, or an infinite one, which is reported.
     pub fn limit(&mut self, node: Node<'_>, name: &str) -> Option<f64> {
         let attribute = node.attribute_node(name)?;
         let text = attribute.value().trim();
-        // What this program writes where there is no limit, since URDF requires one.
+        // Written by this program where URDF requires a limit and there is none.
         if text.strip_prefix('-').unwrap_or(text) == UNLIMITED {
             return None;
         }
@@ -303,7 +303,7 @@ impl<'a> Xml<'a> {
             .is_ok_and(|number| number.abs() > MAX_MAGNITUDE)
         {
             let message = format!(
-                "{name} is infinite (\"{}\"), so there is no such limit",
+                "{name} is infinite (\"{}\"), so it is no limit",
                 short(attribute.value())
             );
             self.report_attribute(
@@ -315,7 +315,7 @@ impl<'a> Xml<'a> {
             );
             return None;
         }
-        self.number(node, name, "it counts as not given")
+        self.number(node, name, "it is ignored")
     }
 
     fn report_trouble(
@@ -329,11 +329,14 @@ impl<'a> Xml<'a> {
         let (code, what) = match trouble {
             Trouble::Bad(word) => (
                 &codes::BAD_NUMBER,
-                format!("{name} has \"{}\" where a number should be", short(word)),
+                format!("{name} contains \"{}\" instead of a number", short(word)),
             ),
             Trouble::NonFinite(word) => (
                 &codes::NON_FINITE_NUMBER,
-                format!("{name} has \"{}\", not a finite number", short(word)),
+                format!(
+                    "{name} contains \"{}\", which is not a finite number",
+                    short(word)
+                ),
             ),
         };
         self.wrong_number(code, node, attribute, &what, otherwise);
@@ -351,7 +354,7 @@ impl<'a> Xml<'a> {
         let help = if text.contains("${") || text.contains("$(") {
             "this is a xacro expression: run xacro first, as in: xacro robot.urdf.xacro > robot.urdf"
         } else if text.contains(',') {
-            "write numbers with a decimal point and separate them by spaces, without commas"
+            "use a decimal point, and separate numbers by spaces without commas"
         } else {
             "correct the number"
         };
@@ -359,23 +362,23 @@ impl<'a> Xml<'a> {
     }
 }
 
-/// The elements in `node`.
+/// Returns the child elements of `node`.
 pub(crate) fn elements(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     node.children().filter(|child| child.is_element())
 }
 
-/// The elements `name` in `node`, by the name as written: `x:link` is no `link`.
+/// Returns the child elements `name` of `node`, by their names as written: `x:link` is not `link`.
 pub(crate) fn children<'n>(node: Node<'n>, name: &str) -> impl Iterator<Item = Node<'n>> {
     elements(node).filter(move |child| qualified_name(*child) == name)
 }
 
-/// The name attribute, if there is something in it.
+/// Returns the `name` attribute, unless it is blank.
 pub(crate) fn name_of<'n>(node: Node<'n>) -> Option<&'n str> {
     node.attribute("name")
         .filter(|name| !name.trim().is_empty())
 }
 
-/// The name of an element as written, with its prefix.
+/// Returns the name of an element as written, with its prefix.
 pub(crate) fn qualified_name<'n>(node: Node<'n>) -> &'n str {
     let tag = node
         .document()
@@ -390,7 +393,7 @@ pub(crate) fn qualified_name<'n>(node: Node<'n>) -> &'n str {
         .unwrap_or(node.tag_name().name())
 }
 
-/// The name of an attribute as written, with its prefix.
+/// Returns the name of an attribute as written, with its prefix.
 pub(crate) fn qualified_attribute<'n>(node: Node<'n>, attribute: Attribute<'n, 'n>) -> &'n str {
     node.document()
         .input_text()
@@ -398,7 +401,7 @@ pub(crate) fn qualified_attribute<'n>(node: Node<'n>, attribute: Attribute<'n, '
         .unwrap_or(attribute.name())
 }
 
-/// `text`, or its beginning if it is long.
+/// Returns `text`, truncated if it is long.
 pub(crate) fn short(text: &str) -> String {
     match text.char_indices().nth(MAX_LABEL) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -423,8 +426,7 @@ fn parse_numbers(text: &str) -> Result<Vec<f64>, Trouble> {
     text.split_whitespace().map(number).collect()
 }
 
-/// Numbers for the elements that have siblings of the same name, and no name of their own to be
-/// told apart by.
+/// Returns ordinals for elements that have siblings of the same name.
 fn ordinals(document: &Document<'_>) -> HashMap<NodeId, u32> {
     let mut ordinals = HashMap::new();
     for parent in document

@@ -142,13 +142,13 @@ fn bounds_of_meshes<'a>(
     store: &Store,
 ) -> Result<Vec<Bounds>, CacheEvicted> {
     let meshes: Vec<_> = meshes.collect();
-    let has_key = store.keeps()
+    let has_key = store.is_enabled()
         && !meshes.is_empty()
         && meshes.iter().all(|(_, mesh)| mesh.digest != [0; 32]);
     let key = has_key.then(|| {
         let keys = meshes
             .iter()
-            .fold(Key::of("extents"), |key, (place, mesh)| {
+            .fold(Key::builder("extents"), |key, (place, mesh)| {
                 key.and(&mesh.digest).and(&place.bytes())
             });
         keys.key()

@@ -21,18 +21,18 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
         let layer = layer(scene, &mut arrays)?;
         let data = layer.data()?;
         let pieces = arrays.written(store, |out| crate_file::write_to(data, out))?;
-        Ok(Content::of(pieces, None))
+        Ok(Content::from_pieces(pieces, None))
     };
-    let Some(bytes) = store.keeps().then(|| key(scene)).flatten() else {
+    let Some(bytes) = store.is_enabled().then(|| key(scene)).flatten() else {
         return made();
     };
-    let hash = Key::of("hash of geometries").and(&bytes.bytes()).key();
+    let hash = Key::builder("hash of geometries").and(&bytes.bytes()).key();
     let known: Option<(u64, String)> = store.get(&hash, |hash| serde_json::from_slice(hash).ok());
-    if let Some(((length, sha256), kept)) = known.zip(store.later(&bytes)) {
-        return Ok(Content::kept(kept, length, sha256));
+    if let Some(((length, sha256), kept)) = known.zip(store.loader(&bytes)) {
+        return Ok(Content::stored(kept, length, sha256));
     }
     let content = made()?;
-    if scene.options.limit.ended().is_none() {
+    if scene.options.limit.interruption().is_none() {
         store.put_content(&bytes, &content);
         store.put(&hash, || {
             serde_json::to_vec(&(content.length(), content.sha256())).unwrap_or_default()
@@ -44,7 +44,7 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
 /// What decides the layer: names, geometry, and which faces are for which material. `None` if some
 /// mesh has no digest.
 fn key(scene: &Scene<'_>) -> Option<Key> {
-    let mut key = Key::of("geometries");
+    let mut key = Key::builder("geometries");
     for MeshEntry {
         name,
         mesh,

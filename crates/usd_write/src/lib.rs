@@ -359,7 +359,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, C
         let bytes = Bytes::from_owner(texture.bytes.clone());
         files.insert(
             path.clone(),
-            Content::of(vec![bytes], Some(texture.sha256.clone())),
+            Content::from_pieces(vec![bytes], Some(texture.sha256.clone())),
         );
     }
     let usdz = if options.usdz && !scene.is_over("the package") {

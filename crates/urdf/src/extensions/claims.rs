@@ -1,4 +1,4 @@
-//! Controllers that can't be active at once, since they command the same joints (REP-158 §4.2.3).
+//! Controllers that can't be active at once, because they command the same joints (REP-158 §4.2.3).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,10 +7,10 @@ use crate::xml::short;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::Interface;
 
-/// How many joints a message lists.
+/// Maximum number of joints that a message lists.
 const MAX_NAMES: usize = 5;
 
-/// A controller and what it commands.
+/// A controller and the joints that it commands.
 struct Claim<'a> {
     controller: String,
     joints: Vec<&'a str>,
@@ -18,8 +18,8 @@ struct Claim<'a> {
     place: Place,
 }
 
-/// The controllers of a robot, with the joints that each of them commands and the interfaces that
-/// it offers.
+/// The controllers of a robot, with the joints that each commands and the interfaces that it
+/// offers.
 #[derive(Default)]
 pub(super) struct Claims<'a> {
     claims: Vec<Claim<'a>>,
@@ -28,7 +28,7 @@ pub(super) struct Claims<'a> {
 }
 
 impl<'a> Claims<'a> {
-    /// Adds a controller, or joints to one of that name, and returns its index.
+    /// Adds a controller, or adds joints to the controller of that name; returns its index.
     pub fn add(
         &mut self,
         controller: &str,
@@ -50,7 +50,7 @@ impl<'a> Claims<'a> {
         self.claims.len() - 1
     }
 
-    /// Adds what a controller offers to `interfaces`, each once.
+    /// Adds an interface of a controller to `interfaces`, unless it is listed already.
     pub fn offer(
         &mut self,
         controller: usize,
@@ -65,15 +65,17 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Has `interfaces` start disabled where only controllers offer them that others keep from
-    /// their joints, and says which those controllers are. A trajectory controller comes first,
-    /// since it holds the joints where they are until it is told to move them; then the controller
-    /// that was added first.
-    pub fn settle(self, interfaces: &mut [Interface]) -> Vec<Diagnostic> {
+    /// Disables interfaces that only excluded controllers offer, and returns a finding for each of
+    /// those.
+    ///
+    /// A controller is excluded if another one holds one of its joints. Trajectory controllers come
+    /// first, because they hold their joints in place until commanded; then the order in which
+    /// controllers were added counts.
+    pub fn disable_excluded(self, interfaces: &mut [Interface]) -> Vec<Diagnostic> {
         let mut ranked: Vec<(usize, &Claim<'_>)> = self.claims.iter().enumerate().collect();
         ranked.sort_by_key(|(_, claim)| !claim.is_trajectory);
         let mut holders: HashMap<&str, &Claim<'_>> = HashMap::new();
-        // By index, so that findings are in the order in which controllers were added.
+        // Sorted by index, so that findings are in the order in which controllers were added.
         let mut excluded: BTreeMap<usize, Diagnostic> = BTreeMap::new();
         for (index, claim) in ranked {
             let held: Vec<(&str, &Claim<'_>)> = claim
@@ -119,16 +121,15 @@ fn diagnostic(claim: &Claim<'_>, holder: &Claim<'_>, joints: Vec<&str>) -> Diagn
     };
     let why = match (holder.is_trajectory, claim.is_trajectory) {
         (true, false) => "is a trajectory controller",
-        _ => "is named first",
+        _ => "comes first",
     };
     let message = format!(
-        "the controllers \"{}\" and \"{}\" command the same joints ({}{more}); \"{}\" starts disabled, since the other one {why}",
+        "the controllers \"{}\" and \"{}\" command the same joints ({}{more}); \"{}\" starts disabled, because the other one {why}",
         short(&holder.controller),
         short(&claim.controller),
         names.join(", "),
         short(&claim.controller),
     );
-    let help =
-        "for another one, set starts_enabled on the interfaces of both in a layer over the asset";
+    let help = "to choose differently, set starts_enabled on the interfaces of both in a layer over the asset";
     Diagnostic::new(&codes::EXCLUSIVE_CONTROLLER, claim.place.clone(), message).help(help)
 }

@@ -1,4 +1,4 @@
-//! Contact: Gazebo's friction and restitution, and Bullet's.
+//! Reads contact properties: friction and restitution of Gazebo and of Bullet.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use super::scope::{Scope, child, descend};
 use crate::codes;
 use urdf_usd_robot::{Contact, Element, LinkId};
 
-/// The coefficient of friction of a link of which only the restitution is known: Gazebo's default.
+/// Coefficient of friction of a link with a restitution but no friction: Gazebo's default.
 pub(super) const DEFAULT_FRICTION: f64 = 1.0;
 
-/// What a source says about a link; what is said last counts, as in Gazebo.
+/// The settings of a source for a link; later settings override earlier ones, as in Gazebo.
 #[derive(Clone, Copy, Default)]
 struct Given {
     first: Option<f64>,
@@ -18,18 +18,18 @@ struct Given {
 }
 
 impl Given {
-    fn says_nothing(self) -> bool {
+    fn is_empty(self) -> bool {
         self.first.or(self.second).or(self.restitution).is_none()
     }
 
-    /// Takes what `later` says over what it said.
+    /// Overrides settings by those of `later`.
     fn overlay(&mut self, later: Self) {
         self.first = later.first.or(self.first);
         self.second = later.second.or(self.second);
         self.restitution = later.restitution.or(self.restitution);
     }
 
-    /// Takes from `other` what it does not say itself.
+    /// Takes missing settings from `other`.
     fn complete(&mut self, other: Self) {
         if self.first.or(self.second).is_none() {
             (self.first, self.second) = (other.first, other.second);
@@ -38,7 +38,7 @@ impl Given {
     }
 }
 
-/// What contact with links is like, for those that the source says it of.
+/// Reads the contact properties of all links that have any.
 pub(super) fn read(scope: &mut Scope<'_>) -> Vec<(LinkId, Contact)> {
     let robot = scope.robot;
     let mut links: BTreeMap<LinkId, Given> = BTreeMap::new();
@@ -48,12 +48,12 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<(LinkId, Contact)> {
         };
         let mut given = Given::default();
         gazebo(scope, block, &mut given);
-        if given.says_nothing() {
+        if given.is_empty() {
             continue;
         }
         match scope.link(reference) {
             Some(link) => links.entry(link).or_default().overlay(given),
-            // Gazebo takes it for what it means there: nothing.
+            // Gazebo ignores contact settings of a joint as well.
             None if scope.joint(reference).is_some() => {}
             None => scope.report_unknown("link", reference, &block.place),
         }
@@ -113,7 +113,7 @@ fn coefficients(scope: &mut Scope<'_>, element: &Element, given: &mut Given) {
         restitution(scope, element, "restitution_coefficient").or(given.restitution);
 }
 
-/// Bullet's `<contact>` in a link.
+/// Reads Bullet's `<contact>` in a link.
 fn bullet(scope: &mut Scope<'_>, element: &Element, given: &mut Given) {
     if let Some(friction) = coefficient(scope, element, &["lateral_friction"]) {
         (given.first, given.second) = (Some(friction), Some(friction));
@@ -121,7 +121,7 @@ fn bullet(scope: &mut Scope<'_>, element: &Element, given: &mut Given) {
     given.restitution = restitution(scope, element, "restitution").or(given.restitution);
 }
 
-/// A number that is not negative, of the last of the elements `names` that has one.
+/// Returns the last valid, non-negative number in the elements `names`.
 fn coefficient(scope: &mut Scope<'_>, element: &Element, names: &[&str]) -> Option<f64> {
     let mut last = None;
     for node in element
@@ -132,7 +132,7 @@ fn coefficient(scope: &mut Scope<'_>, element: &Element, names: &[&str]) -> Opti
         match scope.own_number(node, "it is ignored") {
             Some(value) if value < 0.0 => {
                 let message = format!(
-                    "{} is {value}, but a coefficient can't be negative; it is ignored",
+                    "{} is {value}, but a coefficient must not be negative; it is ignored",
                     node.name
                 );
                 scope.report(
@@ -152,13 +152,12 @@ fn coefficient(scope: &mut Scope<'_>, element: &Element, names: &[&str]) -> Opti
 fn restitution(scope: &mut Scope<'_>, element: &Element, name: &'static str) -> Option<f64> {
     let value = coefficient(scope, element, &[name])?;
     if value > 1.0 {
-        let message =
-            format!("{name} is {value}, but nothing bounces higher than it fell; 1 is used");
+        let message = format!("{name} is {value}, but restitution is at most 1; 1 is used");
         scope.report(
             &codes::BAD_SETTING,
             &element.place,
             message,
-            "give a number from 0 to 1",
+            "use a number from 0 to 1",
         );
     }
     Some(value.min(1.0))

@@ -1,5 +1,5 @@
-//! What a robot's controllers offer to ROS: as a controller file says, else by a convention that
-//! follows from its ros2_control elements; and the sensors that those elements have.
+//! Interfaces of a robot's controllers: as configured in a controller file, otherwise by a
+//! convention based on its ros2_control elements; and the sensors of those elements.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::claims::Claims;
 use super::drives::{self, Block, param};
 use super::frames;
 use super::kinds::Kind;
-use super::ros_names::{Node, joined, valid_name};
+use super::ros_names::{Node, join, valid_name};
 use super::scope::{Scope, attribute, children};
 use crate::codes;
 use crate::xml::short;
@@ -24,7 +24,8 @@ const FOLLOW: (&str, &str) = (
     "control_msgs/action/FollowJointTrajectory",
 );
 const TRAJECTORY: (&str, &str) = ("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory");
-/// Where the parameters of controllers say which joints they command: in lists, or one at a time.
+/// Parameters in which controllers of ros2_controllers name the joints that they command, as lists
+/// or single names.
 const JOINTS: [&str; 18] = [
     "joints",
     "joint",
@@ -45,30 +46,32 @@ const JOINTS: [&str; 18] = [
     "rear_left_wheel_command_joint_name",
     "rear_right_wheel_command_joint_name",
 ];
-/// The same, in place of `joints`, where the joints whose states count are others.
+/// Parameter that replaces `joints` if the commanded joints differ from those whose states are
+/// read.
 const COMMAND_JOINTS: &str = "command_joints";
 const COMMANDS: (&str, &str) = ("~/commands", "std_msgs/msg/Float64MultiArray");
 const ODOMETRY: &str = "nav_msgs/msg/Odometry";
-/// What a ros2_control element without a name is called.
+/// Default name of a ros2_control element.
 const NAMELESS_BLOCK: &str = "ros2_control";
-/// How many names a message lists.
+/// Maximum number of names that a message lists.
 const MAX_NAMES: usize = 6;
-/// The most controllers that a robot may have.
+/// Maximum number of controllers of a robot.
 const MAX_CONTROLLERS: usize = 1000;
-/// How often a controller publishes that does not say, in Hz.
+/// Default publishing rate of a controller, in Hz.
 const DEFAULT_RATE: f64 = 50.0;
 
-/// Gives `robot` the interfaces of the controllers in `files` (each with its path, for the places
-/// in diagnostics): parameter files of ros2_control's controller manager, or those of ROS 1. If
-/// they name controllers, these take the place of the ones that were assumed from the robot's
-/// ros2_control elements; otherwise it is reported what was assumed. For robots that refer to such
-/// files ([`References::controller_files`](crate::References)): with others, reading has reported
-/// it.
+/// Sets the interfaces of `robot` to those of the controllers in `files`, each given with its path.
+///
+/// The files are parameter files of ros2_control's controller manager, or those of ROS 1. If they
+/// name controllers, these replace the ones assumed from the robot's ros2_control elements;
+/// otherwise the assumptions are reported. Call it for robots that refer to such files
+/// ([`References::controller_files`](crate::References)): for others, reading has reported the
+/// assumptions already.
 pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<Diagnostic> {
     let mut scope = Scope::new(robot);
     let documents = documents(&mut scope, files);
-    let settings = Settings::of(&documents);
-    // What was reported about these elements when they were read is not said again.
+    let settings = Settings::new(&documents);
+    // Findings about these elements were reported when they were read.
     let reported = std::mem::take(&mut scope.diagnostics);
     let blocks = drives::read(&mut scope).blocks;
     scope.diagnostics = reported;
@@ -93,13 +96,13 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
     let mut claims = Claims::default();
     if let Some(controller) = settings.controllers.get(MAX_CONTROLLERS) {
         let message = format!(
-            "there are more than {MAX_CONTROLLERS} controllers; from here on they are left out"
+            "the limit of {MAX_CONTROLLERS} controllers is reached; further ones are left out"
         );
         scope.report(
             &codes::TOO_MANY_CONTROLLERS,
             &controller.place,
             message,
-            "leave out what the robot does not have",
+            "remove controllers that the robot does not have",
         );
     }
     for controller in settings.controllers.iter().take(MAX_CONTROLLERS) {
@@ -111,10 +114,11 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
         } else {
             &controller.namespace
         };
-        let node = Node::new(scope.robot.name(), namespace, controller.name).remapped(&remappings);
+        let node =
+            Node::new(scope.robot.name(), namespace, controller.name).with_remappings(&remappings);
         match controller.offers(&settings) {
             Some(Offers::Interfaces(offers)) => {
-                // One that only publishes commands nothing.
+                // A controller that only publishes claims no joints.
                 let commands = offers
                     .iter()
                     .any(|(.., kind)| !matches!(kind, InterfaceKind::Publisher { .. }));
@@ -123,7 +127,7 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
                 } else {
                     Vec::new()
                 };
-                let name = joined(&[&controller.namespace, controller.name]);
+                let name = join(&[&controller.namespace, controller.name]);
                 let claim =
                     claims.add(&name, joints, controller.is_trajectory(), &controller.place);
                 for (topic, type_name, kind) in offers {
@@ -159,16 +163,16 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
             }
             None => {
                 let message = format!(
-                    "what a controller of the type \"{}\" offers is not known",
+                    "the topics and actions of controllers of type \"{}\" are unknown",
                     short(controller.type_name)
                 );
-                let help = "its topics and actions are not in the asset";
+                let help = "they are missing from the asset";
                 scope.report(&codes::UNKNOWN_CONTROLLER, &controller.place, message, help);
             }
         }
     }
     let mut diagnostics = scope.diagnostics;
-    diagnostics.extend(claims.settle(&mut interfaces));
+    diagnostics.extend(claims.disable_excluded(&mut interfaces));
     robot.interfaces = interfaces;
     if let Err(error) = robot.set_sensors(sensors) {
         diagnostics.push(error.to_diagnostic(robot.place.clone()));
@@ -176,7 +180,7 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
     diagnostics
 }
 
-/// Gives the sensor that a broadcaster speaks for its interface.
+/// Assigns the interface of a broadcaster to its sensor.
 fn broadcast(
     scope: &mut Scope<'_>,
     controller: &Controller<'_>,
@@ -192,8 +196,8 @@ fn broadcast(
     let assumed = assumed_broadcaster(name, kind);
     let is_assumed =
         |i: &Interface| assumed.as_deref() == Some(&i.name) && i.type_name == interface.type_name;
-    let of_sensors = sensors.iter_mut().flat_map(|sensor| &mut sensor.interfaces);
-    if let Some(known) = of_sensors
+    let owned = sensors.iter_mut().flat_map(|sensor| &mut sensor.interfaces);
+    if let Some(known) = owned
         .chain(interfaces.iter_mut())
         .find(|known| is_assumed(known))
     {
@@ -213,7 +217,7 @@ fn broadcast(
 fn sensor(name: &str, kind: Kind, link: LinkId, interface: Interface, place: &Place) -> Sensor {
     Sensor {
         name: name.to_owned(),
-        kind: kind.in_hub(),
+        kind: kind.model_kind(),
         link,
         origin: Pose::identity(),
         frame: None,
@@ -223,8 +227,8 @@ fn sensor(name: &str, kind: Kind, link: LinkId, interface: Interface, place: &Pl
     }
 }
 
-/// The sensors of ros2_control elements, and what those offer that are on no link. Their
-/// broadcasters have assumed names.
+/// Returns the sensors of ros2_control elements, and the interfaces of those without a link. The
+/// names of their broadcasters are assumed.
 pub(super) fn block_sensors(
     scope: &mut Scope<'_>,
     blocks: &[Block<'_>],
@@ -255,7 +259,7 @@ pub(super) fn block_sensors(
         ];
         if kinds.iter().all(|(_, has)| !has) {
             let message = format!(
-                "what the sensor \"{}\" measures ({}) is not known",
+                "the quantity that the sensor \"{}\" measures ({}) is unknown",
                 short(name),
                 short(&states.join(", "))
             );
@@ -263,7 +267,7 @@ pub(super) fn block_sensors(
                 &codes::UNKNOWN_SENSOR,
                 &element.place,
                 message,
-                "it has no topics",
+                "it gets no topics",
             );
         }
         let frame = param(element, "frame_id").map(|frame| frame.trim_start_matches('/'));
@@ -291,7 +295,7 @@ pub(super) fn block_sensors(
     (sensors, interfaces)
 }
 
-/// The topic of the broadcaster that a sensor of ros2_control is assumed to have.
+/// Returns the topic that the broadcaster of a ros2_control sensor is assumed to have.
 fn assumed_broadcaster(sensor: &str, kind: Kind) -> Option<String> {
     valid_name(&format!(
         "{}_broadcaster/{}",
@@ -300,9 +304,11 @@ fn assumed_broadcaster(sensor: &str, kind: Kind) -> Option<String> {
     ))
 }
 
-/// The controllers that ros2_control elements are assumed to have, as a convention: a trajectory
-/// controller for joints that take positions or have limits, and a group command for wheels. The
-/// diagnostics say so, if there are any.
+/// Returns the interfaces of the controllers that ros2_control elements are assumed to have, and
+/// findings that report the assumption.
+///
+/// By convention, joints that take positions or have limits get a trajectory controller, wheels a
+/// group command controller.
 pub(super) fn assumed(
     scope: &Scope<'_>,
     blocks: &[Block<'_>],
@@ -366,7 +372,7 @@ pub(super) fn assumed(
             );
         }
     }
-    let exclusions = claims.settle(&mut interfaces);
+    let exclusions = claims.disable_excluded(&mut interfaces);
     let place = blocks
         .iter()
         .find(|block| !block.joints.is_empty())
@@ -374,7 +380,7 @@ pub(super) fn assumed(
     let note = place.filter(|_| !interfaces.is_empty()).map(|place| {
         let names: Vec<String> = interfaces.iter().take(MAX_NAMES).map(|interface| short(&interface.name)).collect();
         let more = if interfaces.len() > MAX_NAMES { ", …" } else { "" };
-        let message = format!("no file says which controllers the robot has; assumed: {}{more}", names.join(", "));
+        let message = format!("the controllers of the robot are not configured; assumed: {}{more}", names.join(", "));
         let help =
             "name the controller manager's parameter file in the gazebo plugin of ros2_control: <parameters>FILE</parameters>";
         Diagnostic::new(&codes::ASSUMED_CONTROLLERS, place, message).help(help)
@@ -416,35 +422,35 @@ fn place(file: &Arc<Path>, at: Mark, element: String) -> Place {
     }
 }
 
-/// A controller that a file names.
+/// A controller in a file.
 struct Controller<'a> {
     name: &'a str,
-    /// Without slashes at its ends; empty if the file gives none.
+    /// Namespace without leading and trailing slashes; empty if the file specifies none.
     namespace: String,
     type_name: &'a str,
-    /// What stands beside its type.
-    beside: &'a Yaml,
+    /// Entries next to its type.
+    siblings: &'a Yaml,
     place: Place,
 }
 
-/// What controller files say.
+/// The contents of controller files.
 #[derive(Default)]
 struct Settings<'a> {
     controllers: Vec<Controller<'a>>,
-    /// The parameters of nodes, by the last part of their names.
+    /// Parameters of nodes, by the last component of the node's name.
     parameters: BTreeMap<&'a str, Vec<&'a Yaml>>,
 }
 
-/// What a controller offers.
+/// The interfaces of a controller.
 enum Offers {
-    /// Names (private to the controller's node), types and kinds.
+    /// Topics or actions (private to the controller's node), types and kinds.
     Interfaces(Vec<(&'static str, &'static str, InterfaceKind)>),
-    /// It speaks for a sensor, on this topic.
+    /// Publishes for a sensor, on this topic.
     Sensor(Kind, &'static str),
 }
 
 impl<'a> Settings<'a> {
-    fn of(documents: &'a [Document]) -> Self {
+    fn new(documents: &'a [Document]) -> Self {
         let mut settings = Self::default();
         for document in documents {
             settings.walk(&document.file, &document.root, &mut Vec::new());
@@ -452,11 +458,11 @@ impl<'a> Settings<'a> {
         settings
     }
 
-    /// Collects controllers and parameters below `node`; the tree is only so deep.
-    fn walk(&mut self, file: &Arc<Path>, node: &'a Yaml, way: &mut Vec<&'a str>) {
+    /// Collects controllers and parameters below `node`. The YAML reader bounds the depth.
+    fn walk(&mut self, file: &Arc<Path>, node: &'a Yaml, path: &mut Vec<&'a str>) {
         for (key, value) in node.entries() {
             let is_parameters = key.text == "ros__parameters";
-            if is_parameters && let Some(name) = way.last() {
+            if is_parameters && let Some(name) = path.last() {
                 self.parameters
                     .entry(last_part(name))
                     .or_default()
@@ -468,9 +474,9 @@ impl<'a> Settings<'a> {
                 .filter(|text| text.contains('/'));
             match type_name {
                 Some(type_name) => {
-                    let (name, above) = match way.split_last() {
+                    let (name, above) = match path.split_last() {
                         Some((node, above)) if is_parameters => (*node, above),
-                        _ => (key.text.as_str(), way.as_slice()),
+                        _ => (key.text.as_str(), path.as_slice()),
                     };
                     let name = last_part(name);
                     let place = place(file, key.at, format!("controller \"{}\"", short(name)));
@@ -478,14 +484,14 @@ impl<'a> Settings<'a> {
                         name,
                         namespace: namespace(above),
                         type_name,
-                        beside: value,
+                        siblings: value,
                         place,
                     });
                 }
                 None => {
-                    way.push(&key.text);
-                    self.walk(file, value, way);
-                    way.pop();
+                    path.push(&key.text);
+                    self.walk(file, value, path);
+                    path.pop();
                 }
             }
         }
@@ -498,7 +504,7 @@ impl<'a> Settings<'a> {
             .find_map(|parameters| parameters.get(name)?.text())
     }
 
-    /// The controller manager's rate in Hz, else `default`.
+    /// Returns the controller manager's rate in Hz, or `default`.
     fn rate(&self, default: f64) -> f64 {
         positive(self.parameter("controller_manager", "update_rate")).unwrap_or(default)
     }
@@ -518,8 +524,8 @@ fn last_part(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The namespace that the names above a controller give it: those that are neither wildcards nor
-/// the manager's.
+/// Returns the namespace of a controller: the names above it without wildcards and the manager's
+/// name.
 fn namespace(above: &[&str]) -> String {
     let parts = above.iter().flat_map(|name| name.split('/'));
     let own = parts.filter(|part| {
@@ -535,16 +541,16 @@ impl<'a> Controller<'a> {
     fn setting(&self, settings: &Settings<'a>, name: &str) -> Option<&'a str> {
         settings
             .parameter(self.name, name)
-            .or_else(|| self.beside.get(name)?.text())
+            .or_else(|| self.siblings.get(name)?.text())
     }
 
-    /// The joints that it commands, or what another controller offers in place of them.
+    /// Returns the joints, or interfaces of other controllers, that the controller commands.
     fn joints(&self, settings: &Settings<'a>) -> Vec<&'a str> {
         let given = |name: &str| {
-            let mut of_nodes = settings.parameters.get(self.name).into_iter().flatten();
-            of_nodes
+            let mut parameters = settings.parameters.get(self.name).into_iter().flatten();
+            parameters
                 .find_map(|parameters| parameters.get(name))
-                .or_else(|| self.beside.get(name))
+                .or_else(|| self.siblings.get(name))
         };
         let texts = |name: &str| -> Vec<&'a str> {
             match given(name).map(|value| &value.content) {
@@ -565,7 +571,7 @@ impl<'a> Controller<'a> {
         self.type_name.ends_with("JointTrajectoryController")
     }
 
-    /// What a controller of this type offers. None if the type is not known.
+    /// Returns the interfaces of a controller of this type; `None` if the type is unknown.
     fn offers(&self, settings: &Settings<'a>) -> Option<Offers> {
         use InterfaceKind::ActionServer;
         const SUBSCRIPTION: InterfaceKind = InterfaceKind::SUBSCRIPTION;

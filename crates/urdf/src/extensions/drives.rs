@@ -1,4 +1,4 @@
-//! Drives: which joints ros2_control or a transmission moves, and how.
+//! Reads drives: which joints ros2_control elements or transmissions command, and how.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,30 @@ use crate::xml::short;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{Command, Drive, Element, JointId, JointKind};
 
-/// The most controller files that a robot may have.
+/// Maximum number of controller files of a robot.
 const MAX_FILES: usize = 100;
-/// The most remappings that controllers may have.
+/// Maximum number of remappings of controllers.
 const MAX_REMAPPINGS: usize = 1000;
-/// How many names a message lists.
+/// Maximum number of names that a message lists.
 const MAX_NAMES: usize = 5;
 
-/// A `<ros2_control>` element with the joints that take commands through it.
+/// A `<ros2_control>` element with the joints that it commands.
 pub(super) struct Block<'a> {
     pub element: &'a Element,
-    /// Its name; empty if it has none.
+    /// Name; empty if the element has none.
     pub name: &'a str,
-    /// Each joint once, with its strongest command.
+    /// Commanded joints, each with its strongest command.
     pub joints: Vec<(JointId, Command)>,
 }
 
-/// What was read about drives.
+/// Drives read so far.
 pub(super) struct Drives<'a> {
     pub joints: BTreeMap<JointId, Drive>,
     pub blocks: Vec<Block<'a>>,
 }
 
-/// Reads every ros2_control and transmission element. Where both speak of a joint, ros2_control
-/// counts.
+/// Reads all ros2_control and transmission elements. For a joint in both, ros2_control takes
+/// precedence.
 pub(super) fn read<'a>(scope: &mut Scope<'a>) -> Drives<'a> {
     let mut joints: BTreeMap<JointId, Drive> = BTreeMap::new();
     let mut blocks = Vec::new();
@@ -69,7 +69,7 @@ fn block<'a>(
             .max()
         else {
             let message = format!(
-                "the joint \"{}\" takes only {}, which is no drive",
+                "the joint \"{}\" has only the command interfaces {}, which do not drive it",
                 short(name),
                 short(&interfaces.join(", "))
             );
@@ -77,7 +77,7 @@ fn block<'a>(
                 &codes::NO_COMMAND,
                 &node.place,
                 message,
-                "a drive needs position, velocity or effort",
+                "add a command interface for position, velocity or effort",
             );
             continue;
         };
@@ -111,7 +111,8 @@ fn command_of_interface(name: &str) -> Option<Command> {
     }
 }
 
-/// The position that a joint of a ros2_control element starts at, held to the joint's limits.
+/// Returns the initial position of a joint of a ros2_control element, clamped to the joint's
+/// limits.
 fn initial_position(scope: &mut Scope<'_>, node: &Element, id: JointId) -> Option<f64> {
     let state = children(node, "state_interface")
         .find(|state| attribute(state, "name") == Some("position"))?;
@@ -120,24 +121,19 @@ fn initial_position(scope: &mut Scope<'_>, node: &Element, id: JointId) -> Optio
     if param.text.is_empty() {
         return None;
     }
-    let value = scope.parse(
-        &param.text,
-        "initial_value",
-        &param.place,
-        "it counts as not given",
-    )?;
-    let held = scope.joint_of(id).bounds().nearest(value);
-    if held != value {
-        let otherwise = format!("{held} is used");
+    let value = scope.parse(&param.text, "initial_value", &param.place, "it is ignored")?;
+    let clamped = scope.joint_of(id).bounds().nearest(value);
+    if clamped != value {
+        let otherwise = format!("{clamped} is used");
         scope.report_setting(
             "initial_value",
             &param.text,
             &param.place,
-            "beyond the joint's limits",
+            "outside the joint's limits",
             &otherwise,
         );
     }
-    Some(held)
+    Some(clamped)
 }
 
 fn transmissions(scope: &mut Scope<'_>, drives: &mut BTreeMap<JointId, Drive>) {
@@ -145,11 +141,11 @@ fn transmissions(scope: &mut Scope<'_>, drives: &mut BTreeMap<JointId, Drive>) {
     let mut found: BTreeMap<JointId, Drive> = BTreeMap::new();
     for transmission in scope.elements("transmission") {
         let joints: Vec<&Element> = children(transmission, "joint").collect();
-        let of_actuators = children(transmission, "actuator").flat_map(hardware_interfaces);
-        let of_actuators = strongest(of_actuators);
+        let in_actuators = children(transmission, "actuator").flat_map(hardware_interfaces);
+        let in_actuators = strongest(in_actuators);
         let mut is_known = false;
         for node in joints {
-            let own = strongest(hardware_interfaces(node)).or(of_actuators);
+            let own = strongest(hardware_interfaces(node)).or(in_actuators);
             is_known |= own.is_some();
             let Some(name) = attribute(node, "name") else {
                 continue;
@@ -161,7 +157,7 @@ fn transmissions(scope: &mut Scope<'_>, drives: &mut BTreeMap<JointId, Drive>) {
             let Some(Hardware::Command(command)) = own else {
                 continue;
             };
-            // What ros2_control says of a joint counts, and has been looked at.
+            // ros2_control takes precedence, and has been checked.
             if drives.contains_key(&id) || !is_drivable(scope, id, &node.place) {
                 continue;
             }
@@ -183,20 +179,20 @@ fn transmissions(scope: &mut Scope<'_>, drives: &mut BTreeMap<JointId, Drive>) {
             .collect();
         let more = if idle.len() > MAX_NAMES { ", …" } else { "" };
         let message = format!(
-            "no hardware interface that is known is named for {} of the transmissions, so they drive nothing: {}{more}",
+            "{} transmissions name no known hardware interface and drive nothing: {}{more}",
             idle.len(),
             names.join(", ")
         );
-        let help = "name one for the joint: <hardwareInterface>hardware_interface/EffortJointInterface</hardwareInterface>";
+        let help = "add one to the joint: <hardwareInterface>hardware_interface/EffortJointInterface</hardwareInterface>";
         scope.report(&codes::NO_COMMAND, &first.place, message, help);
     }
     drives.extend(found);
 }
 
-/// What a hardware interface of ros_control does.
+/// The function of a hardware interface of ros_control.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Hardware {
-    /// It only tells the joint's state.
+    /// Reports the joint's state.
     State,
     Command(Command),
 }
@@ -205,7 +201,7 @@ fn strongest(interfaces: impl Iterator<Item = Hardware>) -> Option<Hardware> {
     interfaces.max()
 }
 
-/// The known hardware interfaces of a joint or actuator of a transmission.
+/// Returns the known hardware interfaces of a joint or actuator of a transmission.
 fn hardware_interfaces(element: &Element) -> impl Iterator<Item = Hardware> {
     let words = ["hardwareInterface", "hardware_interface"]
         .into_iter()
@@ -229,37 +225,37 @@ fn hardware_interfaces(element: &Element) -> impl Iterator<Item = Hardware> {
     })
 }
 
-/// Whether a joint can have a drive; if not, that is reported.
+/// Returns whether a joint can have a drive; reports it if not.
 fn is_drivable(scope: &mut Scope<'_>, id: JointId, place: &Place) -> bool {
     let joint = scope.joint_of(id);
     let why = match joint.kind() {
-        _ if joint.mimic().is_some() => "follows another joint".to_owned(),
+        _ if joint.mimic().is_some() => "mimics another joint".to_owned(),
         kind @ (JointKind::Fixed | JointKind::Floating | JointKind::Planar) => {
             format!("is {}", kind.as_str())
         }
         _ => return true,
     };
     let message = format!(
-        "the joint \"{}\" {why}, so it has no drive",
+        "the joint \"{}\" {why} and can't have a drive",
         short(joint.name())
     );
     scope.report(
         &codes::NOT_DRIVABLE,
         place,
         message,
-        "drive the joint that moves it, or remove the command",
+        "drive the joint that it depends on, or remove the command",
     );
     false
 }
 
-/// The value of `<param name="…">` in an element.
+/// Returns the value of `<param name="…">` in an element.
 pub(super) fn param<'e>(element: &'e Element, name: &str) -> Option<&'e str> {
     let param = children(element, "param").find(|param| attribute(param, "name") == Some(name))?;
     (!param.text.is_empty()).then_some(param.text.as_str())
 }
 
-/// The files that gazebo plugins hand to the controller manager: the reference as written, where it
-/// stands; each once.
+/// Returns the controller manager's files named in gazebo plugins: the distinct references as
+/// written, with their places.
 pub(super) fn controller_files(scope: &mut Scope<'_>) -> Vec<(String, Place)> {
     let mut files: Vec<(String, Place)> = Vec::new();
     for plugin in control_plugins(scope) {
@@ -270,13 +266,13 @@ pub(super) fn controller_files(scope: &mut Scope<'_>) -> Vec<(String, Place)> {
             }
             if files.len() == MAX_FILES {
                 let message = format!(
-                    "there are more than {MAX_FILES} controller files; from here on none is read"
+                    "the limit of {MAX_FILES} controller files is reached; further ones are left out"
                 );
                 scope.report(
                     &codes::TOO_MANY_CONTROLLERS,
                     &parameters.place,
                     message,
-                    "put the parameters into fewer files",
+                    "combine the parameters in fewer files",
                 );
                 return files;
             }
@@ -286,7 +282,7 @@ pub(super) fn controller_files(scope: &mut Scope<'_>) -> Vec<(String, Place)> {
     files
 }
 
-/// The gazebo plugins that run ros2_control.
+/// Returns the gazebo plugins that run ros2_control.
 pub(super) fn control_plugins<'a>(
     scope: &Scope<'a>,
 ) -> impl Iterator<Item = &'a Element> + use<'a> {
@@ -298,7 +294,7 @@ pub(super) fn control_plugins<'a>(
     })
 }
 
-/// The remappings that such a plugin hands to every controller.
+/// Returns the remappings that such plugins pass to all controllers.
 pub(super) fn control_remappings(scope: &Scope<'_>) -> Vec<(String, String)> {
     control_plugins(scope)
         .filter_map(|plugin| child(plugin, "ros"))
@@ -307,7 +303,7 @@ pub(super) fn control_remappings(scope: &Scope<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The namespace in which such a plugin runs the controller manager; empty if none is given.
+/// Returns the namespace of the controller manager in such a plugin; empty if none is specified.
 pub(super) fn control_namespace<'a>(scope: &Scope<'a>) -> &'a str {
     let namespace = |plugin| text_of(child(plugin, "ros")?, &["namespace"]);
     control_plugins(scope)

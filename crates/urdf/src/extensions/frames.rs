@@ -1,4 +1,4 @@
-//! Which frame a sensor's messages are in.
+//! Finds the frames of sensors' messages.
 
 use std::collections::VecDeque;
 
@@ -11,28 +11,28 @@ use crate::xml::short;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{Element, GLOBAL_FRAMES, JointKind, LinkId, Pose};
 
-/// How far (metres, radians) a link may be from a camera's optical pose and still be its optical
-/// frame.
+/// Maximum distance (in metres and in radians) between a link and a camera's optical pose for the
+/// link to be its optical frame.
 const TOLERANCE: f64 = 1e-3;
-/// How far (radians) a link that is named as a camera's frame may be turned from the optical frame:
-/// calibrated ones are a little.
+/// Maximum rotation, in radians, between a link that is named as a camera's frame and the optical
+/// frame. Calibrated ones differ a little.
 const NAMED_TOLERANCE: f64 = 0.1;
-/// How many links are looked at for a camera.
+/// Maximum number of links that are examined for a camera.
 const MAX_LINKS: usize = 200;
 
-/// The optical frame (z forward, x right, y down) in a camera's (x forward, z up).
+/// Returns the pose of the optical frame (z forward, x right, y down) in a camera's frame (x
+/// forward, z up); see REP-103.
 pub(super) fn optical() -> Pose {
     let axes = Matrix3::new(0.0, 0.0, 1.0, -1.0, 0.0, 0.0, 0.0, -1.0, 0.0);
     let rotation = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(axes));
     Pose::from_parts(nalgebra::Translation3::identity(), rotation)
 }
 
-/// The frame that is named for the messages of a sensor: in a plugin, in the sensor, or in its
-/// camera.
+/// Returns the frame that a plugin, the sensor, or its camera names for the messages.
 pub(super) fn named<'e>(sensor: &'e Element, camera: Option<&'e Element>) -> Option<&'e str> {
     let optical = camera.and_then(|camera| text_of(camera, &["optical_frame_id"]));
-    let of_plugin = |plugin| text_of(plugin, &["frameName", "frame_name", "frame_id", "frameId"]);
-    let plugins = || super::scope::children(sensor, "plugin").find_map(of_plugin);
+    let in_plugin = |plugin| text_of(plugin, &["frameName", "frame_name", "frame_id", "frameId"]);
+    let plugins = || super::scope::children(sensor, "plugin").find_map(in_plugin);
     let own = || {
         text_of(
             sensor,
@@ -51,10 +51,11 @@ pub(super) fn named<'e>(sensor: &'e Element, camera: Option<&'e Element>) -> Opt
         .map(|name| name.trim_start_matches('/'))
 }
 
-/// What the name of a frame of a sensor in a gazebo element means: a link; or a frame that is none,
-/// by its name, if ROS allows that. The name is that of one sensor only, since a frame is in one
-/// place. What is no link is reported.
-pub(super) fn meant(
+/// Resolves the name of a sensor's frame to a link, or to a new frame of that name.
+///
+/// A new frame, which is reported, needs a valid ROS name, and belongs to a single sensor since a
+/// frame has a single pose.
+pub(super) fn resolve(
     scope: &mut Scope<'_>,
     name: Option<&str>,
     place: &Place,
@@ -73,15 +74,15 @@ pub(super) fn meant(
         return (link(scope, name, place), None);
     }
     let message = format!(
-        "the frame \"{}\" is no link of the robot; it is in the asset, where the sensor is",
+        "the frame \"{}\" is not a link of the robot; it is added to the asset at the sensor",
         short(name)
     );
-    let help = "add a link of that name for robot_state_publisher to publish, or name a link";
+    let help = "add a link of that name, so that robot_state_publisher publishes it, or name an existing link";
     scope.report(&codes::SENSOR_FRAME, place, message, help);
     (None, Some(name.to_owned()))
 }
 
-/// The link that a name of a frame means. None if it means none, which is reported.
+/// Returns the link with the name of a frame; reports and returns `None` if there is none.
 pub(super) fn link(scope: &mut Scope<'_>, name: &str, place: &Place) -> Option<LinkId> {
     let link = if GLOBAL_FRAMES.contains(&name) {
         None
@@ -89,20 +90,20 @@ pub(super) fn link(scope: &mut Scope<'_>, name: &str, place: &Place) -> Option<L
         scope.link(name)
     };
     if link.is_none() {
-        let message = format!("the frame \"{}\" is no link of the robot", short(name));
+        let message = format!("the frame \"{}\" is not a link of the robot", short(name));
         scope.report(
             &codes::SENSOR_FRAME,
             place,
             message,
-            "the messages are in the sensor's own frame; name a link for another",
+            "the sensor's own frame is used; name a link to use another",
         );
     }
     link
 }
 
-/// The optical frame of a camera at `origin` in `link`: the link `named`, if that is turned like
-/// one; else the nearest link below that is where the camera is.
-pub(super) fn of_camera(
+/// Returns the optical frame of a camera at `origin` in `link`: the link `named`, if it has an
+/// optical orientation; otherwise the nearest descendant of `link` at the camera.
+pub(super) fn camera_frame(
     scope: &mut Scope<'_>,
     link: LinkId,
     origin: Pose,
@@ -116,20 +117,22 @@ pub(super) fn of_camera(
             return Some(named);
         }
         let message = format!(
-            "the link \"{}\", which is named as the camera's frame, is no optical frame of it (z forward, x right, y down)",
+            "the link \"{}\", named as the camera's frame, is not an optical frame of it (z forward, x right, y down)",
             short(scope.link_name(named))
         );
         scope.report(
             &codes::SENSOR_FRAME,
             place,
             message,
-            "the messages are in an optical frame of the camera; name that one",
+            "an optical frame of the camera is used; name that frame",
         );
     }
     below(scope, link, optical)
 }
 
-/// The nearest link that is rigidly below `link` (or is it) and is at `pose` in it.
+/// Returns the nearest link at `pose` in `link` that is `link` or rigidly connected below it.
+///
+/// The search is breadth-first and examines [`MAX_LINKS`] links.
 fn below(scope: &Scope<'_>, link: LinkId, pose: Pose) -> Option<LinkId> {
     let mut queue = VecDeque::from([(link, Pose::identity())]);
     for _ in 0..MAX_LINKS {
@@ -147,9 +150,9 @@ fn below(scope: &Scope<'_>, link: LinkId, pose: Pose) -> Option<LinkId> {
     None
 }
 
-/// Says what Gazebo does with a camera whose link is meant as an optical frame: it looks along that
-/// link's x all the same.
-pub(super) fn note_optical_parent(
+/// Reports a camera attached to a link that looks like an optical frame by its name: as in Gazebo,
+/// the camera looks along that link's x axis.
+pub(super) fn report_optical_parent(
     scope: &mut Scope<'_>,
     link: LinkId,
     origin: Pose,
@@ -158,10 +161,10 @@ pub(super) fn note_optical_parent(
     let name = scope.link_name(link);
     if name.to_ascii_lowercase().contains("optical") && origin.rotation.angle() <= TOLERANCE {
         let message = format!(
-            "the camera sits on the optical frame \"{}\", but looks along its x axis, not z",
+            "the camera is attached to the optical frame \"{}\", but looks along its x axis instead of z",
             short(name)
         );
-        let help = "Gazebo does so too; attach the sensor to the camera's body link, and name the optical frame in frame_name";
+        let help = "this is Gazebo's behaviour; attach the sensor to the camera's body link, and name the optical frame in frame_name";
         scope.report(&codes::OPTICAL_PARENT, place, message, help);
     }
 }

@@ -1,14 +1,14 @@
-//! Which kinds of sensors there are, what they are called, and their defaults.
+//! Kinds of sensors: their names in Gazebo, and their defaults.
 
 use urdf_usd_robot::SensorKind;
 
-/// A kind of sensor, finer than the model's: what it publishes depends on it.
+/// A kind of sensor. It is finer than the model's kinds, since messages depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Camera,
     DepthCamera,
     RgbdCamera,
-    /// Several cameras that take their pictures at the same time.
+    /// Several synchronised cameras.
     MultiCamera,
     Lidar,
     Imu,
@@ -22,8 +22,9 @@ pub(super) enum Kind {
     LogicalCamera,
 }
 
-/// Every kind: its words (lower case, without separators), default rate in Hz, the last part of its
-/// default topic, and its messages. Cameras have several topics; theirs is the picture.
+/// Every kind with its names (lower case, without separators), default rate in Hz, last component
+/// of its default topic, and message type. Cameras have several topics; the table has that of the
+/// image.
 static TABLE: [(Kind, &[&str], f64, &str, &str); 14] = [
     (
         Kind::Camera,
@@ -153,9 +154,9 @@ pub(super) const LASER_SCAN: &str = "sensor_msgs/msg/LaserScan";
 pub(super) const RANGE: &str = "sensor_msgs/msg/Range";
 
 impl Kind {
-    /// The kind that a type is a word for, in any of its spellings: `gpu_ray`, `Camera`,
+    /// Returns the kind with the name `text`, in any spelling: `gpu_ray`, `Camera`,
     /// `libgazebo_ros_imu_sensor.so`.
-    pub fn of_type(text: &str) -> Option<Self> {
+    pub fn from_type(text: &str) -> Option<Self> {
         let word = text.trim().to_ascii_lowercase();
         let word = word.strip_prefix("lib").unwrap_or(&word);
         let word = word.strip_suffix(".so").unwrap_or(word);
@@ -167,20 +168,20 @@ impl Kind {
             .map(|row| row.0)
     }
 
-    /// The kind whose data a plugin publishes, if its file's name tells:
+    /// Returns the kind that a plugin publishes, derived from the plugin's file name:
     /// `libgazebo_ros_block_laser.so`.
-    pub fn of_plugin(filename: &str) -> Option<Self> {
+    pub fn from_plugin(filename: &str) -> Option<Self> {
         let file = filename.rsplit('/').next().unwrap_or(filename);
         let stem = file
             .strip_prefix("lib")
             .unwrap_or(file)
             .trim_end_matches(".so");
-        Self::of_type(file).or_else(|| stem.split(['_', '-', '.']).find_map(Self::of_type))
+        Self::from_type(file).or_else(|| stem.split(['_', '-', '.']).find_map(Self::from_type))
     }
 
-    /// The kind of a sensor that is told only by what it has in it.
-    pub fn of_content<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<Self> {
-        names.find_map(Self::of_type)
+    /// Returns the kind of a sensor without a type, derived from the names of its child elements.
+    pub fn from_content<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<Self> {
+        names.find_map(Self::from_type)
     }
 
     pub fn is_camera(self) -> bool {
@@ -190,30 +191,30 @@ impl Kind {
         )
     }
 
-    /// Whether a plugin for `plugin` makes sense of a sensor of this kind.
+    /// Returns whether a plugin for the kind `plugin` works with a sensor of this kind.
     pub fn fits(self, plugin: Self) -> bool {
         self == plugin
             || self.is_camera() && plugin.is_camera()
             || (self, plugin) == (Self::Lidar, Self::Range)
     }
 
-    /// The rate in Hz of a sensor that does not say.
+    /// Returns the default rate in Hz.
     pub fn default_rate(self) -> f64 {
         self.row().2
     }
 
-    /// The last part of the topic of a sensor that does not say.
+    /// Returns the last component of the default topic.
     pub fn default_topic(self) -> &'static str {
         self.row().3
     }
 
-    /// The type of its messages.
+    /// Returns the type of the messages.
     pub fn message(self) -> &'static str {
         self.row().4
     }
 
-    /// The model's word for it; cameras have more to say.
-    pub fn in_hub(self) -> SensorKind {
+    /// Returns the model's kind; for cameras, the model needs their parameters as well.
+    pub fn model_kind(self) -> SensorKind {
         match self {
             Self::Lidar => SensorKind::Lidar,
             Self::Imu => SensorKind::Imu,
@@ -233,7 +234,7 @@ impl Kind {
         &'static str,
         &'static str,
     ) {
-        // Every kind has its row; a test says so.
+        // A test checks that every kind has a row.
         TABLE.iter().find(|row| row.0 == self).unwrap_or(&TABLE[0])
     }
 }
@@ -260,7 +261,7 @@ mod tests {
             ("segmentation", None),
             ("", None),
         ] {
-            assert_eq!(Kind::of_type(text), kind, "{text}");
+            assert_eq!(Kind::from_type(text), kind, "{text}");
         }
         for (file, kind) in [
             ("libgazebo_ros_create_imu.so", Some(Kind::Imu)),
@@ -272,7 +273,7 @@ mod tests {
             ("libgazebo_ros_velodyne_laser.so", Some(Kind::Lidar)),
             ("libgazebo_ros_create_cliff_sensor.so", None),
         ] {
-            assert_eq!(Kind::of_plugin(file), kind, "{file}");
+            assert_eq!(Kind::from_plugin(file), kind, "{file}");
         }
         for row in &TABLE {
             assert_eq!(row.0.row().1, row.1);

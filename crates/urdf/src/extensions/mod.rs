@@ -1,8 +1,9 @@
-//! What URDF leaves to others, read from the custom data of a robot: Gazebo's sensors and contact,
+//! Reads extensions of URDF from a robot's custom data: Gazebo's sensors and contact properties,
 //! ros2_control, transmissions.
 //!
-//! The custom data stays as it is. Everything that the sources leave out gets a documented default
-//! (docs/sensors-and-control.md). This module must not know files; names and types of ROS are data.
+//! The custom data is not modified. Everything that the sources omit gets a documented default
+//! (docs/sensors-and-control.md). This module knows no files; names and types of ROS are plain
+//! data.
 
 mod claims;
 mod contact;
@@ -21,20 +22,20 @@ use scope::Scope;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Element, Robot};
 
-/// Fills the sensors, interfaces, drives and contact of `robot` from its custom data. Returns the
-/// controller files that it refers to, each with its place, and what was found.
+/// Sets the sensors, interfaces, drives and contact properties of `robot` from its custom data.
+/// Returns the controller files that it refers to, with their places, and the findings.
 pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>) {
     let mut scope = Scope::new(robot);
     let contact = contact::read(&mut scope);
     let mut sensors = sensors::read(&mut scope);
     let drives = drives::read(&mut scope);
     let files = drives::controller_files(&mut scope);
-    let (of_blocks, mut interfaces) = controllers::block_sensors(&mut scope, &drives.blocks);
-    sensors.extend(of_blocks);
+    let (block_sensors, mut interfaces) = controllers::block_sensors(&mut scope, &drives.blocks);
+    sensors.extend(block_sensors);
     let (assumed, notes) = controllers::assumed(&scope, &drives.blocks);
     interfaces.extend(assumed);
     let mut diagnostics = std::mem::take(&mut scope.diagnostics);
-    // Where files say which controllers there are, whether they can be had is known later.
+    // With controller files, `set_controllers` reports the assumptions once the files are read.
     if files.is_empty() {
         diagnostics.extend(notes);
     }
@@ -52,7 +53,8 @@ pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>)
     (files, diagnostics)
 }
 
-/// What a gazebo element is about: a link or joint, or the whole robot (`None`).
+/// Returns the link or joint that a gazebo element refers to; `None` if it applies to the whole
+/// robot.
 fn reference(block: &Element) -> Option<&str> {
     scope::attribute(block, "reference")
 }

@@ -1,4 +1,4 @@
-//! Names of topics and actions: how a node's settings lead to them, and what is a valid one.
+//! Names of topics and actions: resolution by a node's settings, and validity.
 
 use std::fmt::Write as _;
 
@@ -8,16 +8,16 @@ use crate::xml::short;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{Element, Interface, InterfaceKind};
 
-/// The longest name that is given, in characters; middlewares allow 255 with the namespace.
-const MAX_NAME: usize = 200;
+/// Maximum length of a name, in characters. Middlewares allow 255, including the namespace.
+const MAX_NAME_LENGTH: usize = 200;
 
-/// The node that a plugin makes, which its topics' names depend on.
+/// The node of a plugin, by which names of topics are resolved.
 pub(super) struct Node<'a> {
-    /// Without slashes at its ends.
+    /// Namespace without leading and trailing slashes.
     namespace: String,
     name: String,
-    /// The robot's name: a namespace of that name is the robot's own, which the asset as a whole
-    /// declares.
+    /// Name of the robot. A namespace of the same name is the robot's own, which is declared for
+    /// the asset as a whole.
     robot: &'a str,
     remappings: Vec<(String, String)>,
 }
@@ -32,8 +32,9 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The node of a ROS 2 plugin: its `<ros>` element has namespace and remappings.
-    pub fn of_plugin(robot: &'a str, plugin: &Element, name: &str) -> Self {
+    /// Returns the node of a ROS 2 plugin, with the namespace and remappings of its `<ros>`
+    /// element.
+    pub fn from_plugin(robot: &'a str, plugin: &Element, name: &str) -> Self {
         let Some(ros) = child(plugin, "ros") else {
             return Self::new(robot, "", name);
         };
@@ -46,14 +47,14 @@ impl<'a> Node<'a> {
         node
     }
 
-    /// The same with other remappings.
-    pub fn remapped(mut self, remappings: &[(String, String)]) -> Self {
+    /// Adds remappings.
+    pub fn with_remappings(mut self, remappings: &[(String, String)]) -> Self {
         self.remappings.extend_from_slice(remappings);
         self
     }
 
-    /// The name of `topic` (relative, absolute, or private with `~/`), remapped, and relative to
-    /// the robot's namespace unless it is absolute.
+    /// Returns the name of `topic` (relative, absolute, or private with `~/`), remapped, and
+    /// relative to the robot's namespace unless it is absolute.
     pub fn resolve(&self, topic: &str) -> String {
         let full = self.full(topic);
         let target = self
@@ -67,22 +68,22 @@ impl<'a> Node<'a> {
             &self.namespace
         };
         match target.strip_prefix('~') {
-            Some(private) => joined(&[namespace, &self.name, private]),
+            Some(private) => join(&[namespace, &self.name, private]),
             None if target.starts_with('/') => target.to_owned(),
-            None => joined(&[namespace, target]),
+            None => join(&[namespace, target]),
         }
     }
 
     fn full(&self, topic: &str) -> String {
         match topic.strip_prefix('~') {
-            Some(private) => joined(&["/", &self.namespace, &self.name, private]),
-            None if topic.starts_with('/') => joined(&["/", topic]),
-            None => joined(&["/", &self.namespace, topic]),
+            Some(private) => join(&["/", &self.namespace, &self.name, private]),
+            None if topic.starts_with('/') => join(&["/", topic]),
+            None => join(&["/", &self.namespace, topic]),
         }
     }
 }
 
-/// The remappings in a `<ros>` element, as they are written: `a:=b`.
+/// Returns the remappings in a `<ros>` element, written as `a:=b`.
 pub(super) fn remappings(ros: &Element) -> Vec<(String, String)> {
     let parse = |element: &Element| {
         let (from, to) = element.text.split_once(":=")?;
@@ -92,9 +93,8 @@ pub(super) fn remappings(ros: &Element) -> Vec<(String, String)> {
     children(ros, "remapping").filter_map(parse).collect()
 }
 
-/// Parts of a name, one slash between them. Where a part after the first begins with a slash it
-/// counts as relative.
-pub(super) fn joined(parts: &[&str]) -> String {
+/// Joins parts of a name by single slashes. Only the first part can make the name absolute.
+pub(super) fn join(parts: &[&str]) -> String {
     let mut name = String::new();
     if parts.first().is_some_and(|part| part.starts_with('/')) {
         name.push('/');
@@ -112,8 +112,8 @@ pub(super) fn joined(parts: &[&str]) -> String {
     name
 }
 
-/// `name` with every part made of letters, digits and underscores, none beginning with a digit;
-/// `None` if nothing is left.
+/// Replaces invalid characters of `name`: every component consists of letters, digits and
+/// underscores and does not begin with a digit. `None` if nothing is left.
 pub(super) fn valid_name(name: &str) -> Option<String> {
     let name = name.trim();
     let mut valid = if name.starts_with('/') {
@@ -133,14 +133,14 @@ pub(super) fn valid_name(name: &str) -> Option<String> {
         if segment.starts_with(|c: char| c.is_ascii_digit()) {
             valid.push('_');
         }
-        for c in segment.chars().take(MAX_NAME) {
+        for c in segment.chars().take(MAX_NAME_LENGTH) {
             let _ = valid.write_char(if c.is_ascii_alphanumeric() { c } else { '_' });
         }
-        if valid.len() > MAX_NAME {
+        if valid.len() > MAX_NAME_LENGTH {
             break;
         }
     }
-    valid.truncate(MAX_NAME);
+    valid.truncate(MAX_NAME_LENGTH);
     let valid = valid.trim_end_matches('/');
     valid
         .chars()
@@ -149,22 +149,23 @@ pub(super) fn valid_name(name: &str) -> Option<String> {
 }
 
 impl Scope<'_> {
-    /// A valid name for `name`, reported if it is another; `None`, reported, if there is none.
-    pub fn valid(&mut self, name: &str, place: &Place) -> Option<String> {
+    /// Returns a valid form of `name`, and reports any change; reports and returns `None` if there
+    /// is none.
+    pub fn validate(&mut self, name: &str, place: &Place) -> Option<String> {
         let valid = valid_name(name);
         match &valid {
             Some(valid) if valid == name => {}
             Some(valid) => {
                 let message = format!(
-                    "\"{}\" is no valid ROS name; it becomes \"{valid}\"",
+                    "\"{}\" is not a valid ROS name; \"{valid}\" is used",
                     short(name)
                 );
-                let help = "use letters, digits and underscores, with slashes between; no part may begin with a digit";
+                let help = "use letters, digits and underscores, separated by slashes; no component may begin with a digit";
                 self.report(&codes::INVALID_TOPIC, place, message, help);
             }
             None => {
                 let message = format!(
-                    "\"{}\" can't be made a ROS name; there is no such interface",
+                    "\"{}\" can't be turned into a ROS name; the interface is left out",
                     short(name)
                 );
                 self.report(
@@ -178,8 +179,8 @@ impl Scope<'_> {
         valid
     }
 
-    /// An interface. None, reported, if its name can't be one, or if assets must not have it
-    /// (REP-158 §2.9).
+    /// Creates an interface; reports and returns `None` if its name can't be made valid, or if
+    /// assets must not have it (REP-158 §2.9).
     pub fn interface(
         &mut self,
         name: &str,
@@ -187,7 +188,7 @@ impl Scope<'_> {
         kind: InterfaceKind,
         place: &Place,
     ) -> Option<Interface> {
-        let name = self.valid(name, place)?;
+        let name = self.validate(name, place)?;
         let simulators = ["rosgraph_msgs/msg/Clock", "simulation_interfaces/"];
         if name.trim_start_matches('/') == "clock"
             || simulators
@@ -198,7 +199,7 @@ impl Scope<'_> {
                 "{} would offer \"{name}\" ({type_name}), which belongs to the simulator",
                 place.element
             );
-            let help = "give the topic another name; REP-158 §2.9 keeps it for the simulator";
+            let help = "rename the topic; REP-158 §2.9 reserves this one for the simulator";
             self.report(&codes::PROHIBITED_INTERFACE, place, message, help);
             return None;
         }

@@ -1,4 +1,4 @@
-//! What everything that reads extensions shares: the robot's names, rest poses, and findings.
+//! State shared by all readers of extensions: the robot's names, rest poses, and findings.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -10,14 +10,14 @@ use crate::xml::short;
 use urdf_usd_diagnostic::{Code, Diagnostic, Place, Suggestions, did_you_mean};
 use urdf_usd_robot::{ArenaMap, Element, Joint, JointId, Link, LinkId, Pose, Robot, kinematics};
 
-/// Numbers beyond this are as good as infinite.
+/// Maximum magnitude of a number. Larger ones count as infinite.
 const MAX_MAGNITUDE: f64 = 1e30;
 
-/// A link with all joints at zero.
+/// Pose of a link with all joints at zero.
 #[derive(Clone, Copy)]
 struct Rest {
     root: LinkId,
-    /// In the root.
+    /// Pose in the root's frame.
     pose: Pose,
 }
 
@@ -26,9 +26,9 @@ pub(super) struct Scope<'a> {
     pub robot: &'a Robot,
     rest: OnceCell<ArenaMap<Link, Rest>>,
     suggestions: Suggestions,
-    /// Plugins that have been reported as unknown.
+    /// Plugins that were reported as unknown.
     pub unknown_plugins: HashSet<String>,
-    /// Frames that sensors bring with them.
+    /// New frames that sensors name.
     pub sensor_frames: HashSet<String>,
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -45,7 +45,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The elements `name` of the robot.
+    /// Returns the robot's custom elements `name`.
     pub fn elements(&self, name: &'static str) -> impl Iterator<Item = &'a Element> + use<'a> {
         self.robot
             .custom
@@ -70,7 +70,8 @@ impl<'a> Scope<'a> {
         self.robot.links()[id].name()
     }
 
-    /// Where `link` is in `other` with all joints at zero. None if no joints connect them.
+    /// Returns the pose of `link` in `other` with all joints at zero; `None` if no joints connect
+    /// them.
     pub fn rest_pose(&self, link: LinkId, other: LinkId) -> Option<Pose> {
         let rest = self.rest.get_or_init(|| rest(self.robot));
         let (link, other) = (rest[link], rest[other]);
@@ -88,7 +89,7 @@ impl<'a> Scope<'a> {
             .push(Diagnostic::new(code, place.clone(), message).help(help));
     }
 
-    /// Reports that the robot has no `what` (link or joint) called `name`.
+    /// Reports that the robot has no `what` (link or joint) named `name`.
     pub fn report_unknown(&mut self, what: &str, name: &str, place: &Place) {
         let message = format!(
             "{} names the {what} \"{}\", which the robot does not have",
@@ -113,18 +114,19 @@ impl<'a> Scope<'a> {
         self.report(&codes::UNKNOWN_REFERENCE, place, message, help);
     }
 
-    /// The number in the element `name` in `element`, as its text or its value attribute. None if
-    /// there is none, or (reported) if it is no finite number; `otherwise` says what is taken then.
+    /// Returns the number in the child element `name`, from its text or its value attribute.
+    /// Returns `None` if there is none, or if it is not a finite number, which is reported with
+    /// `otherwise` as the consequence.
     pub fn number(&mut self, element: &Element, name: &str, otherwise: &str) -> Option<f64> {
         self.own_number(child(element, name)?, otherwise)
     }
 
-    /// The number that `element` itself holds, as [`Self::number`].
+    /// Returns the number in `element` itself, like [`Self::number`].
     pub fn own_number(&mut self, element: &Element, otherwise: &str) -> Option<f64> {
         self.parse(content(element)?, &element.name, &element.place, otherwise)
     }
 
-    /// A number in an attribute, as [`Self::number`].
+    /// Returns the number in an attribute, like [`Self::number`].
     pub fn number_attribute(
         &mut self,
         element: &Element,
@@ -141,12 +143,12 @@ impl<'a> Scope<'a> {
             .ok()
             .filter(|number| number.abs() <= MAX_MAGNITUDE);
         if number.is_none() {
-            self.report_setting(name, text, place, "no finite number", otherwise);
+            self.report_setting(name, text, place, "not a finite number", otherwise);
         }
         number
     }
 
-    /// Reports that the setting `name` has the value `text`, which is `wrong`.
+    /// Reports that the setting `name` has the value `text`, and what is `wrong` with it.
     pub fn report_setting(
         &mut self,
         name: &str,
@@ -159,8 +161,8 @@ impl<'a> Scope<'a> {
         self.report(&codes::BAD_SETTING, place, message, "correct the value");
     }
 
-    /// The pose in the element `pose` in `element`, SDF's: x y z, then roll pitch yaw or a
-    /// quaternion (x y z w).
+    /// Returns the pose in the child element `pose`, as SDFormat defines it: x y z, then roll pitch
+    /// yaw or a quaternion (x y z w).
     pub fn pose(&mut self, element: &Element, link: LinkId) -> Pose {
         let Some(node) = child(element, "pose").filter(|node| !node.text.is_empty()) else {
             return Pose::identity();
@@ -198,7 +200,7 @@ impl<'a> Scope<'a> {
                     &node.text,
                     &node.place,
                     "not x y z roll pitch yaw",
-                    "the link's own is used",
+                    "the link's own pose is used",
                 );
                 return Pose::identity();
             }
@@ -223,12 +225,12 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The first element `name` in `element`.
+/// Returns the first child element `name`.
 pub(super) fn child<'e>(element: &'e Element, name: &str) -> Option<&'e Element> {
     element.children.iter().find(|child| child.name == name)
 }
 
-/// The elements `name` in `element`.
+/// Returns the child elements `name`.
 pub(super) fn children<'e>(
     element: &'e Element,
     name: &'static str,
@@ -239,13 +241,13 @@ pub(super) fn children<'e>(
         .filter(move |child| child.name == name)
 }
 
-/// The element at the end of a way down.
-pub(super) fn descend<'e>(element: &'e Element, way: &[&str]) -> Option<&'e Element> {
-    way.iter()
+/// Returns the element at the end of a path of names.
+pub(super) fn descend<'e>(element: &'e Element, path: &[&str]) -> Option<&'e Element> {
+    path.iter()
         .try_fold(element, |element, name| child(element, name))
 }
 
-/// An attribute, if there is something in it.
+/// Returns an attribute, unless it is blank.
 pub(super) fn attribute<'e>(element: &'e Element, name: &str) -> Option<&'e str> {
     let found = element
         .attributes
@@ -256,7 +258,7 @@ pub(super) fn attribute<'e>(element: &'e Element, name: &str) -> Option<&'e str>
         .filter(|value| !value.trim().is_empty())
 }
 
-/// What an element says: its text, or its value attribute.
+/// Returns the text of an element, or its value attribute.
 fn content(element: &Element) -> Option<&str> {
     if element.text.is_empty() {
         attribute(element, "value")
@@ -265,7 +267,7 @@ fn content(element: &Element) -> Option<&str> {
     }
 }
 
-/// What the first of the elements `names` in `element` that says something says.
+/// Returns the first text or value among the child elements `names`.
 pub(super) fn text_of<'e>(element: &'e Element, names: &[&str]) -> Option<&'e str> {
     names
         .iter()
@@ -273,7 +275,7 @@ pub(super) fn text_of<'e>(element: &'e Element, names: &[&str]) -> Option<&'e st
         .map(str::trim)
 }
 
-/// Whether a text means yes.
+/// Returns whether a text is a true boolean.
 pub(super) fn is_true(text: &str) -> bool {
     matches!(
         text.trim().to_ascii_lowercase().as_str(),

@@ -1,4 +1,4 @@
-//! Sensors: `<gazebo><sensor>`, and URDF's own `<sensor>`.
+//! Reads sensors: `<gazebo><sensor>`, and URDF's own `<sensor>`.
 
 use nalgebra::{Translation3, UnitQuaternion};
 
@@ -12,7 +12,7 @@ use urdf_usd_robot::{
     Camera, Element, GLOBAL_FRAMES, InterfaceKind, JointId, LinkId, Pose, Qos, Sensor, SensorKind,
 };
 
-/// What a camera sees that does not say: SDF's defaults.
+/// Parameters of a camera without settings: SDFormat's defaults.
 const DEFAULT_VIEW: Camera = Camera {
     horizontal_fov: 1.047,
     parallel_width: None,
@@ -21,41 +21,42 @@ const DEFAULT_VIEW: Camera = Camera {
     near: 0.1,
     far: 100.0,
 };
-/// The narrowest view in radians that a camera may have.
-const NARROWEST: f64 = 1e-4;
-/// In metres, the nearest that a camera may see from ...
-const NEAREST: f64 = 1e-6;
-/// ... and the farthest.
-const FARTHEST: f64 = 1e30;
-/// The widest view in radians.
-const WIDEST: f64 = 3.0;
-/// The most pixels along a side.
+/// Minimum field of view, in radians.
+const MIN_FOV: f64 = 1e-4;
+/// Minimum distance of the near clipping plane, in metres ...
+const MIN_NEAR: f64 = 1e-6;
+/// ... and the upper bound of it.
+const MAX_NEAR: f64 = 1e30;
+/// Maximum field of view, in radians.
+const MAX_FOV: f64 = 3.0;
+/// Maximum number of pixels along a side.
 const MAX_PIXELS: f64 = 65536.0;
-/// The highest rate in Hz.
+/// Maximum rate, in Hz.
 const MAX_RATE: f64 = 1e6;
-/// The most cameras that one sensor may have.
+/// Maximum number of cameras of one sensor.
 const MAX_CAMERAS: usize = 32;
-/// The name of a sensor without name and type.
-const NAMELESS: &str = "sensor";
+/// Name of a sensor without name and type.
+const DEFAULT_NAME: &str = "sensor";
 
-/// What a sensor is attached to.
+/// The link, and possibly joint, that a sensor is attached to.
 #[derive(Clone, Copy)]
 struct Seat {
     link: LinkId,
-    /// The joint that moves the link.
+    /// Joint that moves the link.
     joint: Option<JointId>,
 }
 
-/// How a sensor is written down.
+/// Syntax of a sensor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dialect {
-    /// SDF in a gazebo element: poses and settings as text of elements, cameras look along x.
+    /// SDFormat in a gazebo element: poses and settings in the text of elements; cameras look along
+    /// x.
     Gazebo,
-    /// URDF: settings as attributes, cameras look along z.
+    /// URDF: settings in attributes; cameras look along z.
     Urdf,
 }
 
-/// All sensors, in the source's order.
+/// Reads all sensors, in the order of the source.
 pub(super) fn read(scope: &mut Scope<'_>) -> Vec<Sensor> {
     let mut sensors = Vec::new();
     let mut old = Vec::new();
@@ -85,7 +86,7 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<Sensor> {
     }
     if let Some(first) = old.first() {
         let message = format!(
-            "sensors are written as for Gazebo before 1.0 (<{}>, {} of them)",
+            "sensors use the syntax of Gazebo before 1.0 (<{}>, {} of them)",
             short(&first.name),
             old.len()
         );
@@ -93,17 +94,18 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<Sensor> {
             &codes::OLD_SENSOR,
             &first.place,
             message,
-            "write <sensor type=\"…\"> as Gazebo 1.0 and later have it",
+            "write <sensor type=\"…\">, as Gazebo 1.0 and later require",
         );
     }
     sensors
 }
 
-/// What a sensor in a gazebo element is attached to. None, reported, if nothing.
+/// Returns the link or joint that a sensor in a gazebo element is attached to; reports and returns
+/// `None` if there is none.
 fn gazebo_seat(scope: &mut Scope<'_>, block: &Element, sensor: &Element) -> Option<Seat> {
     let Some(reference) = super::reference(block) else {
         let message = format!(
-            "{} is on no link: its gazebo element has no reference",
+            "{} is attached to no link: its gazebo element has no reference",
             sensor.place.element
         );
         scope.report(
@@ -115,9 +117,9 @@ fn gazebo_seat(scope: &mut Scope<'_>, block: &Element, sensor: &Element) -> Opti
         return None;
     };
     let (link, joint) = (scope.link(reference), scope.joint(reference));
-    // Where a link and a joint have the same name, a force-torque sensor means the joint.
+    // If a link and a joint have the same name, a force-torque sensor refers to the joint.
     let prefers_joint =
-        attribute(sensor, "type").and_then(Kind::of_type) == Some(Kind::ForceTorque);
+        attribute(sensor, "type").and_then(Kind::from_type) == Some(Kind::ForceTorque);
     let seat = match (link, joint) {
         (Some(link), _) if !prefers_joint || joint.is_none() => Some(on_link(scope, link)),
         (_, Some(joint)) => Some(on_joint(scope, joint)),
@@ -129,7 +131,8 @@ fn gazebo_seat(scope: &mut Scope<'_>, block: &Element, sensor: &Element) -> Opti
     seat
 }
 
-/// What a sensor of URDF is attached to. None, reported, if nothing.
+/// Returns the link or joint that a sensor of URDF is attached to; reports and returns `None` if
+/// there is none.
 fn urdf_seat(scope: &mut Scope<'_>, sensor: &Element) -> Option<Seat> {
     let parent = child(sensor, "parent");
     let place = parent.map_or(&sensor.place, |parent| &parent.place);
@@ -176,7 +179,7 @@ fn on_joint(scope: &Scope<'_>, joint: JointId) -> Seat {
     }
 }
 
-/// Reads one sensor; several cameras in one are as many sensors.
+/// Reads one sensor; a sensor with several cameras becomes as many sensors.
 fn read_sensor(
     scope: &mut Scope<'_>,
     element: &Element,
@@ -186,12 +189,12 @@ fn read_sensor(
 ) {
     let word = attribute(element, "type");
     let kind = match word {
-        Some(word) => Kind::of_type(word),
-        None => Kind::of_content(element.children.iter().map(|child| child.name.as_str())),
+        Some(word) => Kind::from_type(word),
+        None => Kind::from_content(element.children.iter().map(|child| child.name.as_str())),
     };
     let name = attribute(element, "name")
         .or(word)
-        .unwrap_or(NAMELESS)
+        .unwrap_or(DEFAULT_NAME)
         .trim();
     let origin = match dialect {
         Dialect::Gazebo => scope.pose(element, seat.link),
@@ -200,7 +203,7 @@ fn read_sensor(
     let Some(kind) = kind else {
         let message = match word {
             Some(word) => format!(
-                "what a sensor of type \"{}\" publishes is not known",
+                "the topics of sensors of type \"{}\" are unknown",
                 short(word)
             ),
             None => format!("{} has no type", element.place.element),
@@ -209,7 +212,7 @@ fn read_sensor(
             &codes::UNKNOWN_SENSOR,
             &element.place,
             message,
-            "the sensor is there, without topics",
+            "the sensor is kept without topics",
         );
         sensors.push(sensor(
             element,
@@ -220,11 +223,11 @@ fn read_sensor(
         ));
         return;
     };
-    let Some(topic_name) = scope.valid(name, &element.place) else {
+    let Some(topic_name) = scope.validate(name, &element.place) else {
         sensors.push(sensor(
             element,
             name.to_owned(),
-            kind.in_hub(),
+            kind.model_kind(),
             seat.link,
             origin,
         ));
@@ -239,7 +242,13 @@ fn read_sensor(
         has_rows: has_rows(element),
     };
     if !kind.is_camera() {
-        let mut sensor = sensor(element, name.to_owned(), kind.in_hub(), seat.link, origin);
+        let mut sensor = sensor(
+            element,
+            name.to_owned(),
+            kind.model_kind(),
+            seat.link,
+            origin,
+        );
         (sensor.frame, sensor.frame_name) = frame(scope, element, kind, seat);
         add_topics(scope, &device, dialect, &mut sensor);
         sensors.push(sensor);
@@ -248,14 +257,14 @@ fn read_sensor(
     let cameras: Vec<&Element> = children(element, "camera").take(MAX_CAMERAS + 1).collect();
     if cameras.len() > MAX_CAMERAS {
         let message = format!(
-            "{} has more than {MAX_CAMERAS} cameras; the others are left out",
+            "{} has more than {MAX_CAMERAS} cameras; the excess is left out",
             element.place.element
         );
         scope.report(
             &codes::BAD_SETTING,
             &element.place,
             message,
-            "give every camera a sensor of its own",
+            "use a separate sensor for every camera",
         );
     }
     match (kind, cameras.as_slice()) {
@@ -324,24 +333,24 @@ fn camera_sensor(
     let view = view(scope, device.camera);
     let mut sensor = sensor(device.element, name, SensorKind::Camera(view), link, origin);
     let named = frames::named(device.element, device.camera);
-    let (named, frame_name) = frames::meant(scope, named, &device.element.place);
-    // What is named as no link is the camera's own optical frame.
+    let (named, frame_name) = frames::resolve(scope, named, &device.element.place);
+    // A name that is not a link's denotes the camera's own optical frame.
     let has_own = frame_name
         .as_deref()
         .is_some_and(|name| !GLOBAL_FRAMES.contains(&name));
     if !has_own {
-        sensor.frame = frames::of_camera(scope, link, origin, named, &device.element.place);
+        sensor.frame = frames::camera_frame(scope, link, origin, named, &device.element.place);
     }
     sensor.frame_name = frame_name;
     if dialect == Dialect::Gazebo {
-        frames::note_optical_parent(scope, link, origin, &device.element.place);
+        frames::report_optical_parent(scope, link, origin, &device.element.place);
     }
     add_topics(scope, device, dialect, &mut sensor);
     sensor
 }
 
-/// The frame of a sensor that is no camera, where it is another than its link's: a link, or the
-/// name of a frame that is none.
+/// Returns the frame of a sensor other than a camera, if it differs from its link's: a link, or the
+/// name of a new frame.
 fn frame(
     scope: &mut Scope<'_>,
     element: &Element,
@@ -350,7 +359,7 @@ fn frame(
 ) -> (Option<LinkId>, Option<String>) {
     let stated = descend(element, &["force_torque", "frame"]).map(|frame| frame.text.as_str());
     let (link, name) = match frames::named(element, None) {
-        Some(name) => frames::meant(scope, Some(name), &element.place),
+        Some(name) => frames::resolve(scope, Some(name), &element.place),
         None if kind == Kind::ForceTorque && stated == Some("parent") => {
             (seat.joint.map(|joint| scope.joint_of(joint).parent()), None)
         }
@@ -371,10 +380,11 @@ fn add_topics(scope: &mut Scope<'_>, device: &Device<'_>, dialect: Dialect, sens
     }
 }
 
-/// The sensor's rate in Hz, else its plugin's, else the kind's default. 0 says nothing.
+/// Returns the rate of the sensor in Hz, otherwise of its plugin, otherwise the kind's default. 0
+/// counts as missing.
 fn rate(scope: &mut Scope<'_>, device: &Device<'_>, dialect: Dialect) -> f64 {
     let default = device.kind.default_rate();
-    let otherwise = "it counts as not given";
+    let otherwise = "it is ignored";
     let mut given = Vec::new();
     if dialect == Dialect::Urdf {
         given.extend(scope.number_attribute(device.element, "update_rate", otherwise));
@@ -387,14 +397,14 @@ fn rate(scope: &mut Scope<'_>, device: &Device<'_>, dialect: Dialect) -> f64 {
     }
     if given.iter().any(|rate| !(0.0..=MAX_RATE).contains(rate)) {
         let message = format!(
-            "{} has a rate that none has; it counts as not given",
+            "{} has an impossible rate, which is ignored",
             device.element.place.element
         );
         scope.report(
             &codes::BAD_SETTING,
             &device.element.place,
             message,
-            "give a rate in Hz, or leave it out",
+            "set a rate in Hz, or remove it",
         );
     }
     given
@@ -403,7 +413,7 @@ fn rate(scope: &mut Scope<'_>, device: &Device<'_>, dialect: Dialect) -> f64 {
         .unwrap_or(default)
 }
 
-/// Whether a lidar's rays are spread over more than a plane.
+/// Returns whether a lidar scans in more than one plane.
 fn has_rows(element: &Element) -> bool {
     let vertical = |holder: &str| {
         let vertical = descend(element, &[holder, "scan", "vertical"])
@@ -420,8 +430,8 @@ fn has_rows(element: &Element) -> bool {
         .any(|samples| samples > 1.0)
 }
 
-/// What a camera sees: numbers in elements (SDF) or in attributes of its image (URDF). What makes
-/// no sense is mended and reported.
+/// Reads the parameters of a camera, from elements (SDFormat) or from attributes of its image
+/// (URDF). Replaces and reports invalid ones.
 fn view(scope: &mut Scope<'_>, camera: Option<&Element>) -> Camera {
     let Some(camera) = camera else {
         return DEFAULT_VIEW;
@@ -463,8 +473,8 @@ fn field_of_view(scope: &mut Scope<'_>, camera: &Element, given: Option<f64>) ->
         return DEFAULT_VIEW.horizontal_fov;
     };
     let used = match fov {
-        _ if fov < NARROWEST => DEFAULT_VIEW.horizontal_fov,
-        _ => fov.min(WIDEST),
+        _ if fov < MIN_FOV => DEFAULT_VIEW.horizontal_fov,
+        _ => fov.min(MAX_FOV),
     };
     if used != fov {
         let message = format!(
@@ -475,7 +485,7 @@ fn field_of_view(scope: &mut Scope<'_>, camera: &Element, given: Option<f64>) ->
             &codes::BAD_SETTING,
             &camera.place,
             message,
-            "give radians, from 0.0001 to 3",
+            "use radians, from 0.0001 to 3",
         );
     }
     used
@@ -487,14 +497,14 @@ fn pixels(scope: &mut Scope<'_>, camera: &Element, given: Option<f64>, default: 
         return count.round() as u32;
     }
     let message = format!(
-        "the image of {} has a side of {count} pixels; {default} is used",
+        "a side of the image of {} has {count} pixels; {default} is used",
         camera.place.element
     );
     scope.report(
         &codes::BAD_SETTING,
         &camera.place,
         message,
-        "give a number of pixels from 1 to 65536",
+        "use a number of pixels from 1 to 65536",
     );
     default
 }
@@ -509,8 +519,8 @@ fn clip_range(
         near.unwrap_or(DEFAULT_VIEW.near),
         far.unwrap_or(DEFAULT_VIEW.far),
     );
-    // In single precision too, which is what they are written in.
-    let near = if (NEAREST..FARTHEST).contains(&given_near) {
+    // Checked in single precision, in which they are written.
+    let near = if (MIN_NEAR..MAX_NEAR).contains(&given_near) {
         given_near
     } else {
         DEFAULT_VIEW.near
@@ -522,20 +532,21 @@ fn clip_range(
     };
     if (near, far) != (given_near, given_far) {
         let message = format!(
-            "{} sees from {given_near} to {given_far} m; {near} to {far} is used",
+            "the clipping range of {} is {given_near} to {given_far} m; {near} to {far} m is used",
             camera.place.element
         );
         scope.report(
             &codes::BAD_SETTING,
             &camera.place,
             message,
-            "give near above 0, and far above near",
+            "use near above 0, and far above near",
         );
     }
     (near, far)
 }
 
-/// The origin of a sensor of URDF. That of a camera is of its optical frame (z forward).
+/// Returns the origin of a sensor of URDF. For a camera, the source gives the pose of its optical
+/// frame (z forward).
 fn urdf_origin(scope: &mut Scope<'_>, element: &Element, kind: Option<Kind>) -> Pose {
     let origin = child(element, "origin");
     let mut three = |name: &str| {

@@ -1,46 +1,46 @@
-//! Which topics a sensor publishes: as its plugin is set, as gz-sim names them, or by default after
+//! Topics of sensors: as configured in a plugin, as gz-sim names them, or by default named after
 //! the sensor.
 
 use std::collections::HashSet;
 
 use super::kinds::{CAMERA_INFO, IMAGE, Kind, LASER_SCAN, POINT_CLOUD, RANGE};
-use super::ros_names::{Node, joined};
+use super::ros_names::{Node, join};
 use super::scope::{Scope, attribute, child, children, text_of};
 use crate::codes;
 use crate::xml::short;
 use urdf_usd_robot::Element;
 
-/// A sensor, or one of the cameras of several, whose topics are asked for.
+/// A sensor, or one of the cameras of a sensor.
 pub(super) struct Device<'a> {
     pub element: &'a Element,
     pub kind: Kind,
-    /// The sensor's name, a valid ROS name.
+    /// Name of the sensor, valid in ROS.
     pub name: &'a str,
-    /// The `<camera>` element, for cameras.
+    /// The `<camera>` element of a camera.
     pub camera: Option<&'a Element>,
-    /// The camera's own name, where it is one of several.
+    /// Name of the camera, if the sensor has several.
     pub part: Option<&'a str>,
-    /// For a lidar: whether its rays are spread over more than a plane.
+    /// Whether a lidar scans in more than one plane.
     pub has_rows: bool,
 }
 
-/// A topic: its name, not yet checked, and the type of its messages.
+/// A topic: its name, not validated yet, and the type of its messages.
 pub(super) type Topic = (String, &'static str);
 
-/// The topics of a device, each once.
+/// Returns the distinct topics of a device.
 pub(super) fn topics(scope: &mut Scope<'_>, device: &Device<'_>) -> Vec<Topic> {
     let mut topics: Vec<Topic> = Vec::new();
     for plugin in children(device.element, "plugin") {
         let file = attribute(plugin, "filename")
             .or_else(|| attribute(plugin, "name"))
             .unwrap_or_default();
-        match Kind::of_plugin(file) {
+        match Kind::from_plugin(file) {
             Some(kind) if device.kind.fits(kind) => {
-                topics.extend(of_plugin(scope, device, plugin, kind))
+                topics.extend(plugin_topics(scope, device, plugin, kind))
             }
             _ if scope.unknown_plugins.insert(file.to_owned()) => {
-                let message = format!("what the plugin \"{}\" publishes is not known", short(file));
-                let help = "its sensors have the topics that their kind has by default";
+                let message = format!("the topics of the plugin \"{}\" are unknown", short(file));
+                let help = "its sensors get the default topics of their kind";
                 scope.report(&codes::UNKNOWN_PLUGIN, &plugin.place, message, help);
             }
             _ => {}
@@ -48,8 +48,8 @@ pub(super) fn topics(scope: &mut Scope<'_>, device: &Device<'_>) -> Vec<Topic> {
     }
     if topics.is_empty() {
         topics = match stated_topic(device) {
-            Some(topic) => of_gz(device, topic),
-            None => by_default(device),
+            Some(topic) => gz_topics(device, topic),
+            None => default_topics(device),
         };
     }
     let mut seen = HashSet::new();
@@ -57,7 +57,7 @@ pub(super) fn topics(scope: &mut Scope<'_>, device: &Device<'_>) -> Vec<Topic> {
     topics
 }
 
-/// The topic in the sensor's own element, as gz-sim reads it.
+/// Returns the topic in the sensor's own element, as gz-sim reads it.
 fn stated_topic<'e>(device: &Device<'e>) -> Option<&'e str> {
     let inner = ["contact", "imu"]
         .into_iter()
@@ -65,21 +65,21 @@ fn stated_topic<'e>(device: &Device<'e>) -> Option<&'e str> {
     let topic = std::iter::once(device.element)
         .chain(inner)
         .find_map(|holder| text_of(holder, &["topic"]))?;
-    // Gazebo's word for none.
+    // Gazebo's placeholder for no topic.
     (topic != "__default_topic__").then_some(topic)
 }
 
-fn by_default(device: &Device<'_>) -> Vec<Topic> {
-    let base = joined(&[device.name, device.part.unwrap_or_default()]);
+fn default_topics(device: &Device<'_>) -> Vec<Topic> {
+    let base = join(&[device.name, device.part.unwrap_or_default()]);
     match device.kind {
         Kind::DepthCamera | Kind::RgbdCamera => depth_topics()
-            .map(|(leaf, kind)| (joined(&[&base, leaf]), kind))
+            .map(|(leaf, kind)| (join(&[&base, leaf]), kind))
             .to_vec(),
         kind if kind.is_camera() => camera_topics()
-            .map(|(leaf, kind)| (joined(&[&base, leaf]), kind))
+            .map(|(leaf, kind)| (join(&[&base, leaf]), kind))
             .to_vec(),
-        Kind::Lidar if device.has_rows => vec![(joined(&[&base, "points"]), POINT_CLOUD)],
-        kind => vec![(joined(&[&base, kind.default_topic()]), kind.message())],
+        Kind::Lidar if device.has_rows => vec![(join(&[&base, "points"]), POINT_CLOUD)],
+        kind => vec![(join(&[&base, kind.default_topic()]), kind.message())],
     }
 }
 
@@ -98,8 +98,8 @@ fn depth_topics() -> [(&'static str, &'static str); 5] {
     ]
 }
 
-/// The topics that gz-sim makes of one.
-fn of_gz(device: &Device<'_>, topic: &str) -> Vec<Topic> {
+/// Returns the topics that gz-sim derives from one topic.
+fn gz_topics(device: &Device<'_>, topic: &str) -> Vec<Topic> {
     let base = device
         .part
         .map_or_else(|| topic.to_owned(), |part| format!("{topic}/{part}"));
@@ -108,7 +108,7 @@ fn of_gz(device: &Device<'_>, topic: &str) -> Vec<Topic> {
         .camera
         .and_then(|camera| text_of(camera, &["camera_info_topic"]));
     let info = |default: String| stated_info.map_or(default, str::to_owned);
-    let beside = || {
+    let sibling_info = || {
         base.rsplit_once('/').map_or_else(
             || "camera_info".to_owned(),
             |(parent, _)| format!("{parent}/camera_info"),
@@ -116,12 +116,12 @@ fn of_gz(device: &Device<'_>, topic: &str) -> Vec<Topic> {
     };
     match device.kind {
         Kind::Camera | Kind::MultiCamera => {
-            vec![(base.clone(), IMAGE), (info(beside()), CAMERA_INFO)]
+            vec![(base.clone(), IMAGE), (info(sibling_info()), CAMERA_INFO)]
         }
         Kind::DepthCamera => {
             vec![
                 (base.clone(), IMAGE),
-                (info(beside()), CAMERA_INFO),
+                (info(sibling_info()), CAMERA_INFO),
                 (below("points"), POINT_CLOUD),
             ]
         }
@@ -137,8 +137,9 @@ fn of_gz(device: &Device<'_>, topic: &str) -> Vec<Topic> {
     }
 }
 
-/// The topics of one of Gazebo's ROS plugins, which is for sensors of the kind `plugin_kind`.
-fn of_plugin(
+/// Returns the topics of one of Gazebo's ROS plugins, which is for sensors of the kind
+/// `plugin_kind`.
+fn plugin_topics(
     scope: &mut Scope<'_>,
     device: &Device<'_>,
     plugin: &Element,
@@ -148,23 +149,23 @@ fn of_plugin(
         .iter()
         .any(|name| child(plugin, name).is_some());
     if is_ros2 {
-        of_ros2_plugin(scope, device, plugin, plugin_kind)
+        ros2_plugin_topics(scope, device, plugin, plugin_kind)
     } else {
-        of_ros1_plugin(scope, device, plugin, plugin_kind)
+        ros1_plugin_topics(scope, device, plugin, plugin_kind)
     }
 }
 
-fn of_ros2_plugin(
+fn ros2_plugin_topics(
     scope: &mut Scope<'_>,
     device: &Device<'_>,
     plugin: &Element,
     plugin_kind: Kind,
 ) -> Vec<Topic> {
     let name = attribute(plugin, "name").unwrap_or(device.name);
-    let node = Node::of_plugin(scope.robot.name(), plugin, name);
+    let node = Node::from_plugin(scope.robot.name(), plugin, name);
     if device.kind.is_camera() {
         let camera = text_of(plugin, &["camera_name"]).unwrap_or(device.name);
-        let base = joined(&[camera, device.part.unwrap_or_default()]);
+        let base = join(&[camera, device.part.unwrap_or_default()]);
         let has_depth = matches!(device.kind, Kind::DepthCamera | Kind::RgbdCamera);
         let leaves = if has_depth {
             depth_topics().to_vec()
@@ -173,7 +174,7 @@ fn of_ros2_plugin(
         };
         return leaves
             .into_iter()
-            .map(|(leaf, kind)| (node.resolve(&joined(&[&base, leaf])), kind))
+            .map(|(leaf, kind)| (node.resolve(&join(&[&base, leaf])), kind))
             .collect();
     }
     let topic = match device.kind {
@@ -188,7 +189,7 @@ fn of_ros2_plugin(
     vec![(node.resolve(topic), message)]
 }
 
-/// The messages of a lidar's plugin.
+/// Returns the message type of a lidar's plugin.
 fn output_type(
     scope: &mut Scope<'_>,
     device: &Device<'_>,
@@ -204,7 +205,7 @@ fn output_type(
         let file = attribute(plugin, "filename").unwrap_or_default();
         return match plugin_kind {
             Kind::Range => RANGE,
-            // This plugin's own default.
+            // The plugin's own default.
             _ if file.contains("gazebo_ros_ray_sensor") => POINT_CLOUD,
             _ => by_rows,
         };
@@ -220,7 +221,7 @@ fn output_type(
                 "output_type",
                 text,
                 place,
-                "no message of a lidar",
+                "not a message type of a lidar",
                 &format!("{by_rows} is used"),
             );
             by_rows
@@ -228,7 +229,7 @@ fn output_type(
     }
 }
 
-fn of_ros1_plugin(
+fn ros1_plugin_topics(
     scope: &mut Scope<'_>,
     device: &Device<'_>,
     plugin: &Element,
@@ -237,7 +238,7 @@ fn of_ros1_plugin(
     let namespace = text_of(plugin, &["robotNamespace"]).unwrap_or_default();
     let node = Node::new(scope.robot.name(), namespace, device.name);
     if device.kind.is_camera() {
-        return of_ros1_camera(device, plugin, &node);
+        return ros1_camera_topics(device, plugin, &node);
     }
     let Some(topic) = text_of(plugin, &["bumperTopicName", "topicName", "topic_name"]) else {
         return Vec::new();
@@ -252,8 +253,8 @@ fn of_ros1_plugin(
     vec![(node.resolve(topic), message)]
 }
 
-fn of_ros1_camera(device: &Device<'_>, plugin: &Element, node: &Node<'_>) -> Vec<Topic> {
-    // Each topic: the settings that name it, what it is without them, and its messages.
+fn ros1_camera_topics(device: &Device<'_>, plugin: &Element, node: &Node<'_>) -> Vec<Topic> {
+    // Settings that name each topic, its default name, and its message type.
     const COLOUR: [(&[&str], &str, &str); 2] = [
         (&["imageTopicName"], "image_raw", IMAGE),
         (&["cameraInfoTopicName"], "camera_info", CAMERA_INFO),
@@ -285,7 +286,7 @@ fn of_ros1_camera(device: &Device<'_>, plugin: &Element, node: &Node<'_>) -> Vec
             return (leaf.to_owned(), message);
         }
         (
-            node.resolve(&joined(&[
+            node.resolve(&join(&[
                 camera.unwrap_or_default(),
                 device.part.unwrap_or_default(),
                 leaf,

@@ -1,9 +1,8 @@
-//! SRDF → changes to a [`Robot`]: which pairs of links need no check for collision, and the poses
-//! that have a name.
+//! Applies SRDF to a [`Robot`]: pairs of links whose collisions are disabled, and named poses.
 //!
-//! The links that end effectors are on become tool frames. What else is in an SRDF is for planners:
-//! passive joints are not read, and groups and virtual joints only to know what group states are
-//! about: the chain of a group is that of its poses. This module must not know files.
+//! The parent links of end effectors become tool frames. The rest of an SRDF is for planners:
+//! passive joints are ignored, and groups and virtual joints are read only to interpret group
+//! states (the chain of a group becomes that of its poses). This module knows no files.
 
 pub mod codes;
 mod states;
@@ -22,18 +21,18 @@ const SRDF: Form = Form {
     run_xacro: "run xacro first: xacro robot.srdf.xacro > robot.srdf",
     needs: None,
 };
-/// The most pairs that `disable_default_collisions` may lead to.
+/// Maximum number of pairs that `disable_default_collisions` may expand to.
 const MAX_PAIRS: usize = 1_000_000;
 
-/// A pair of links, the one that the robot has first in front.
+/// A pair of links, in the robot's order.
 type Pair = (LinkId, LinkId);
 
-/// Reads the SRDF `text` and adds to `robot` the pairs of links that it says need no check for
-/// collision, and its group states as named poses, and the links that its end effectors are on as
-/// tool frames; `file` is where the text is from, for the places in diagnostics.
+/// Applies the SRDF `text` to `robot`: adds pairs of links whose collisions are disabled, group
+/// states as named poses, and the parent links of end effectors as tool frames. `file` is the
+/// source of the text, for diagnostics.
 ///
-/// As MoveIt has it: links of `disable_default_collisions` collide with nothing, but for pairs of
-/// `enable_collisions`; pairs of `disable_collisions` do not collide in any case.
+/// Collisions are combined as in MoveIt: links of `disable_default_collisions` collide with
+/// nothing, except in pairs of `enable_collisions`; pairs of `disable_collisions` never collide.
 pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnostic> {
     let (found, mut diagnostics) = read_xml(text, file, |xml, root| {
         if !is_robot(xml, root, SRDF) {
@@ -53,7 +52,7 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
                 planning.tool_frames.push(frame);
             }
         }
-        // All of it was read of links and joints of this robot.
+        // All of it was read for links and joints of this robot.
         let added = [
             robot.disable_collisions(pairs),
             robot.set_planning(planning),
@@ -72,7 +71,7 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
 fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
     if let Some(name) = name_of(root).filter(|name| *name != robot.name()) {
         let message = format!(
-            "it is about the robot \"{}\", not \"{}\"",
+            "the SRDF describes the robot \"{}\", not \"{}\"",
             short(name),
             short(robot.name())
         );
@@ -81,13 +80,13 @@ fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
             root,
             "name",
             message,
-            "give the SRDF of this robot",
+            "use the SRDF of this robot",
         );
     }
 }
 
-/// The links of a robot by name.
-fn links_of(robot: &Robot) -> Names<'_, LinkId> {
+/// Looks up links of a robot by name.
+fn link_names(robot: &Robot) -> Names<'_, LinkId> {
     Names {
         robot,
         what: "link",
@@ -99,10 +98,10 @@ fn links_of(robot: &Robot) -> Names<'_, LinkId> {
     }
 }
 
-/// The links that end effectors are on.
+/// Returns the parent links of end effectors.
 fn tool_frames(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<LinkId> {
     const PARENT: &str = "parent_link";
-    let mut names = links_of(robot);
+    let mut names = link_names(robot);
     let mut frames = Vec::new();
     for node in children(root, "end_effector") {
         let Some(name) = node.attribute(PARENT).map(str::trim) else {
@@ -115,7 +114,7 @@ fn tool_frames(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<LinkId> 
 
 fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
     let mut links = Links {
-        names: links_of(robot),
+        names: link_names(robot),
         robot,
         frames: HashSet::new(),
     };
@@ -131,8 +130,8 @@ fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
     pairs
 }
 
-/// The pairs of links of `disable_default_collisions` with all others. Only links that have
-/// something to collide with count.
+/// Returns the pairs of links of `disable_default_collisions` with all others. Only links with
+/// collision geometry count.
 fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, links: &mut Links<'_>) -> BTreeSet<Pair> {
     let robot = links.robot;
     let colliding: Vec<LinkId> = robot
@@ -151,13 +150,13 @@ fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, links: &mut Links<'_>) -> BT
         }
         if pairs.len() + colliding.len() > MAX_PAIRS {
             let message = format!(
-                "there are more than {MAX_PAIRS} pairs of links without collisions; from here on none is added"
+                "the limit of {MAX_PAIRS} pairs of links without collisions is reached; further ones are left out"
             );
             xml.report(
                 &codes::TOO_MANY_PAIRS,
                 node,
                 message,
-                "leave the collision geometry of these links out of the URDF",
+                "remove the collision geometry of these links from the URDF",
             );
             break;
         }
@@ -171,8 +170,8 @@ fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, links: &mut Links<'_>) -> BT
     pairs
 }
 
-/// The links of an element's `link1` and `link2`. None, reported, if they are no two links of the
-/// robot that can collide.
+/// Reads an element's `link1` and `link2`; reports and returns `None` if they are not two links
+/// that can collide.
 fn pair(xml: &mut Xml<'_>, node: Node<'_>, links: &mut Links<'_>) -> Option<Pair> {
     let (first, second) = (
         link(xml, node, "link1", links),
@@ -180,8 +179,8 @@ fn pair(xml: &mut Xml<'_>, node: Node<'_>, links: &mut Links<'_>) -> Option<Pair
     );
     let (first, second) = (first?, second?);
     if first == second {
-        let message = format!("{} names one link twice", xml.label(node));
-        xml.report(&codes::SAME_LINK, node, message, "name two links");
+        let message = format!("{} names the same link twice", xml.label(node));
+        xml.report(&codes::SAME_LINK, node, message, "name two different links");
         return None;
     }
     Some(ordered(first, second))
@@ -191,8 +190,8 @@ fn ordered(a: LinkId, b: LinkId) -> Pair {
     (a.min(b), a.max(b))
 }
 
-/// The link that an attribute names. None, reported, if there is none, or if it is a frame, which
-/// collides with nothing.
+/// Returns the link that an attribute names; reports and returns `None` if there is none, or if it
+/// is a mere frame, which can't collide.
 fn link(
     xml: &mut Xml<'_>,
     node: Node<'_>,
@@ -219,7 +218,7 @@ fn link(
     }
     if links.frames.insert(link) {
         let message = format!(
-            "\"{}\" is a frame, not a body: it collides with nothing",
+            "\"{}\" is a frame, not a body, so it can't collide",
             short(name)
         );
         xml.report_at(
@@ -227,36 +226,37 @@ fn link(
             node,
             attribute,
             message,
-            "name the link that the geometry is on, or remove the element",
+            "name the link with the geometry, or remove the element",
         );
     }
     None
 }
 
-/// The links of a robot, for pairs of them.
+/// Looks up links of a robot for pairs.
 struct Links<'a> {
     names: Names<'a, LinkId>,
     robot: &'a Robot,
-    /// Those that were reported to be frames: each is once.
+    /// Frames that were reported, each once.
     frames: HashSet<LinkId>,
 }
 
-/// The links or the joints of a robot by name.
+/// Looks up links or joints of a robot by name.
 struct Names<'a, Id> {
     robot: &'a Robot,
-    /// What they are.
+    /// Word for what is looked up, in messages.
     what: &'static str,
-    /// What is reported of others.
+    /// Code of unknown names.
     code: &'static Code,
     find: fn(&Robot, &str) -> Option<Id>,
     all: fn(&'a Robot) -> Vec<&'a str>,
-    /// Unknown names, each of which is reported once.
+    /// Unknown names that were reported, each once.
     unknown: HashSet<String>,
     suggestions: Suggestions,
 }
 
 impl<Id> Names<'_, Id> {
-    /// What `name` is, which stands in an attribute. None, reported, if there is none.
+    /// Returns the link or joint `name`, given in an attribute; reports and returns `None` if there
+    /// is none.
     fn find(
         &mut self,
         xml: &mut Xml<'_>,
@@ -268,7 +268,7 @@ impl<Id> Names<'_, Id> {
         if found.is_none() && self.unknown.insert(name.to_owned()) {
             let near = self.suggestions.nearest(name, (self.all)(self.robot));
             let help = did_you_mean(near.iter().map(|name| short(name)))
-                .unwrap_or_else(|| "correct the name, or give the SRDF of this robot".to_owned());
+                .unwrap_or_else(|| "correct the name, or use the SRDF of this robot".to_owned());
             let message = format!("the robot has no {} \"{}\"", self.what, short(name));
             xml.report_at(self.code, node, attribute, message, help);
         }

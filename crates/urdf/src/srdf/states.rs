@@ -1,43 +1,45 @@
-//! Group states → named poses. What their values mean is MoveIt's to say: a planar joint has x, y
-//! and an angle in the joint's xy plane, a floating one a position and a quaternion.
+//! Reads group states as named poses.
+//!
+//! Values have the meaning that MoveIt gives them: a planar joint has x, y and an angle in the
+//! joint's xy plane, a floating one a position and a quaternion.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 
-use super::{Names, codes, links_of};
+use super::{Names, codes, link_names};
 use crate::xml::{Node, Xml, children, name_of, short};
 use urdf_usd_diagnostic::Suggestions;
 use urdf_usd_robot::kinematics::{Model, floating_positions, planar_basis};
 use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, NamedPose, Pose, Robot};
 
-/// The most group states that are read: writers give every joint a position in each.
+/// Maximum number of group states: writers store a position of every joint for each.
 const MAX_STATES: usize = 1000;
-/// The most positions in all of them together.
+/// Maximum number of positions in all group states together.
 const MAX_POSITIONS: usize = 1_000_000;
-/// Metres or radians that are no difference.
+/// Differences up to this, in metres or radians, are ignored.
 const TOLERANCE: f64 = 1e-6;
 
-/// Reads the group states of an SRDF. A later state of the same name and group takes the place of
-/// an earlier one.
+/// Reads the group states of an SRDF. A later state replaces an earlier one of the same name and
+/// group.
 pub(super) fn poses(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<NamedPose> {
     let chains = chains(xml, root, robot);
-    let mut known = Known::of(root, robot, chains);
+    let mut known = Known::new(root, robot, chains);
     let mut poses: Vec<NamedPose> = Vec::new();
     let mut places: HashMap<(Option<String>, String), usize> = HashMap::new();
-    let most = MAX_STATES
+    let max = MAX_STATES
         .min(MAX_POSITIONS / robot.joints().len().max(1))
         .max(1);
     for (count, node) in children(root, "group_state").enumerate() {
-        if count == most {
+        if count == max {
             let message =
-                format!("there are more than {most} group states; from here on none is read");
+                format!("the limit of {max} group states is reached; further ones are left out");
             xml.report(
                 &codes::TOO_MANY_STATES,
                 node,
                 message,
-                "remove states that nobody uses",
+                "remove unused states",
             );
             break;
         }
@@ -53,7 +55,7 @@ pub(super) fn poses(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<Nam
                 if let Some(first) = poses.get_mut(*place.get()) {
                     let line = first.place.line;
                     let message = format!(
-                        "{} is there already, on line {line}; this one counts",
+                        "{} is already defined on line {line}; the last definition is used",
                         xml.label(node)
                     );
                     xml.report(
@@ -70,8 +72,8 @@ pub(super) fn poses(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<Nam
     poses
 }
 
-/// The groups of an SRDF, each with the links that its chain begins and ends with, if it consists
-/// of one chain and nothing else.
+/// Returns the groups of an SRDF, each with the base and tip links of its chain if it consists of
+/// exactly one chain.
 fn chains<'a>(
     xml: &mut Xml<'_>,
     root: Node<'a>,
@@ -79,7 +81,7 @@ fn chains<'a>(
 ) -> HashMap<&'a str, Option<(LinkId, LinkId)>> {
     const BASE: &str = "base_link";
     const TIP: &str = "tip_link";
-    let mut links = links_of(robot);
+    let mut links = link_names(robot);
     let mut chains = HashMap::new();
     for group in children(root, "group") {
         let Some(name) = name_of(group).map(str::trim) else {
@@ -89,10 +91,10 @@ fn chains<'a>(
             .iter()
             .map(|part| children(group, part).count())
             .sum::<usize>();
-        let mut of_group = children(group, "chain");
-        let chain = of_group
+        let mut in_group = children(group, "chain");
+        let chain = in_group
             .next()
-            .filter(|_| parts == 0 && of_group.next().is_none())
+            .filter(|_| parts == 0 && in_group.next().is_none())
             .and_then(|node| {
                 let mut end = |attribute| {
                     links.find(
@@ -112,7 +114,7 @@ fn chains<'a>(
                     return Some((base, tip));
                 }
                 let message = format!(
-                    "{} ends at a link that does not hang on the one it begins with",
+                    "{} ends at a link that is not a descendant of its base link",
                     xml.label(node)
                 );
                 xml.report_at(
@@ -129,19 +131,19 @@ fn chains<'a>(
     chains
 }
 
-/// What group states can refer to.
+/// The robot and the SRDF's definitions that group states refer to.
 struct Known<'a> {
     robot: &'a Robot,
     model: Model,
     joints: Names<'a, JointId>,
-    /// Groups, and the links that the chain of each begins and ends with, if it is one chain.
+    /// Groups, with the base and tip links of each that is a single chain.
     groups: HashMap<&'a str, Option<(LinkId, LinkId)>>,
     /// Joints of the SRDF itself, between the robot and the world.
     virtual_joints: HashSet<&'a str>,
 }
 
 impl<'a> Known<'a> {
-    fn of(
+    fn new(
         root: Node<'a>,
         robot: &'a Robot,
         groups: HashMap<&'a str, Option<(LinkId, LinkId)>>,
@@ -168,7 +170,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Reads a group state. None, reported, if it has no name or sets no joint.
+    /// Reads a group state; reports and returns `None` if it has no name or sets no joint.
     fn pose(&mut self, xml: &mut Xml<'_>, node: Node<'_>) -> Option<NamedPose> {
         let Some(name) = name_of(node).map(str::trim) else {
             let message = format!("{} has no name", xml.label(node));
@@ -183,7 +185,7 @@ impl<'a> Known<'a> {
                 continue;
             };
             if positions.contains_key(&id) || followers.contains_key(&id) {
-                let message = format!("{} is there already; the first counts", xml.label(joint));
+                let message = format!("{} is set twice; the first value is used", xml.label(joint));
                 xml.report(&codes::REPEATED_JOINT, joint, message, "remove one of them");
             } else if self.robot.joints()[id].mimic().is_some() {
                 followers.insert(id, (joint, values));
@@ -216,14 +218,14 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// The group of a state, if it names one.
+    /// Returns the group that a state names, if any.
     fn group(&self, xml: &mut Xml<'_>, node: Node<'_>) -> Option<String> {
         let Some(group) = node
             .attribute("group")
             .map(str::trim)
             .filter(|group| !group.is_empty())
         else {
-            let message = format!("{} does not say which group it is of", xml.label(node));
+            let message = format!("{} names no group", xml.label(node));
             xml.report(
                 &codes::STATE_WITHOUT_GROUP,
                 node,
@@ -234,7 +236,7 @@ impl<'a> Known<'a> {
         };
         if !self.groups.contains_key(group) {
             let message = format!(
-                "{} is of the group \"{}\", which the SRDF does not have",
+                "{} names the group \"{}\", which the SRDF does not define",
                 xml.label(node),
                 short(group)
             );
@@ -243,13 +245,13 @@ impl<'a> Known<'a> {
                 node,
                 "group",
                 message,
-                "add the group, or correct its name",
+                "define the group, or correct its name",
             );
         }
         Some(group.to_owned())
     }
 
-    /// The joint of a state and its positions. None, reported, if it can have none.
+    /// Reads a joint of a state and its positions; reports and returns `None` if it can't be set.
     fn setting(&mut self, xml: &mut Xml<'_>, node: Node<'_>) -> Option<(JointId, Vec<f64>)> {
         let name = name_of(node).map(str::trim);
         let (Some(name), true) = (name, node.has_attribute("value")) else {
@@ -265,17 +267,18 @@ impl<'a> Known<'a> {
         };
         if self.virtual_joints.contains(name) && self.robot.joint_named(name).is_none() {
             let message = format!(
-                "{} is a virtual joint of the SRDF; the robot itself does not have it",
+                "{} is a virtual joint of the SRDF and not part of the robot",
                 xml.label(node)
             );
-            let help = "nothing need be done: where the robot stands is not part of it";
+            let help =
+                "no action is needed: the robot's place in the world is not part of the asset";
             xml.report_at(&codes::VIRTUAL_JOINT, node, "name", message, help);
             return None;
         }
         let id = self.joints.find(xml, node, "name", name)?;
         let joint = &self.robot.joints()[id];
         if joint.kind() == JointKind::Fixed {
-            let message = format!("{} is fixed: it has no position", xml.label(node));
+            let message = format!("{} is fixed and has no position", xml.label(node));
             xml.report_at(
                 &codes::FIXED_JOINT,
                 node,
@@ -285,11 +288,11 @@ impl<'a> Known<'a> {
             );
             return None;
         }
-        let values = xml.any_numbers(node, "value", "the state goes without the joint")?;
+        let values = xml.any_numbers(node, "value", "the joint is left out of the state")?;
         Some((id, positions(xml, node, joint, &values)?))
     }
 
-    /// Says that the position of a joint that follows another is not part of a pose.
+    /// Reports that the position of a mimic joint is not part of a pose.
     fn report_follower(
         &self,
         xml: &mut Xml<'_>,
@@ -308,7 +311,7 @@ impl<'a> Known<'a> {
         let label = xml.label(node);
         let Some(at) = positions.get(&driver).and_then(|at| at.first()) else {
             let message =
-                format!("{label} follows the joint \"{name}\", which the state does not set");
+                format!("{label} mimics the joint \"{name}\", which the state does not set");
             let help = format!("set \"{name}\" instead");
             return xml.report_at(&codes::FOLLOWER_APART, node, "value", message, help);
         };
@@ -318,29 +321,28 @@ impl<'a> Known<'a> {
             .is_some_and(|value| (value - follows).abs() > TOLERANCE)
         {
             let message =
-                format!("{label} follows the joint \"{name}\", which puts it at {follows}");
+                format!("{label} mimics the joint \"{name}\", which puts it at {follows}");
             return xml.report_at(
                 &codes::FOLLOWER_APART,
                 node,
                 "value",
                 message,
-                "leave it out of the state",
+                "remove it from the state",
             );
         }
-        let message =
-            format!("{label} follows the joint \"{name}\", so its position goes without saying");
+        let message = format!("{label} mimics the joint \"{name}\", so its position is redundant");
         xml.report_at(
             &codes::FOLLOWER,
             node,
             "name",
             message,
-            "nothing need be done; it may be left out",
+            "no action is needed; it may be removed",
         );
     }
 }
 
-/// The model's positions for MoveIt's values. None, reported, if there are too many or too few, or
-/// they make no sense.
+/// Converts MoveIt's values to the model's positions; reports and returns `None` if their number is
+/// wrong or they are invalid.
 fn positions(xml: &mut Xml<'_>, node: Node<'_>, joint: &Joint, values: &[f64]) -> Option<Vec<f64>> {
     match (joint.kind(), values) {
         (JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic, &[value]) => {
@@ -388,15 +390,16 @@ fn positions(xml: &mut Xml<'_>, node: Node<'_>, joint: &Joint, values: &[f64]) -
                 node,
                 "value",
                 message,
-                "give as many values as the joint takes",
+                "set as many values as the joint takes",
             );
             None
         }
     }
 }
 
-/// Where in its plane a planar joint is. MoveIt moves it in the joint's xy plane and turns it about
-/// z; URDF's joint moves across its axis and does not turn.
+/// Returns the position of a planar joint in its plane. MoveIt translates it in the joint's xy
+/// plane and rotates it about z; URDF's joint translates perpendicular to its axis and does not
+/// rotate.
 fn planar(
     xml: &mut Xml<'_>,
     node: Node<'_>,
@@ -407,24 +410,29 @@ fn planar(
     let out_of_plane = shift.dot(&joint.axis);
     if angle.abs() > TOLERANCE || out_of_plane.abs() > TOLERANCE {
         let lost = match angle.abs() > TOLERANCE {
-            true => format!("the angle {angle}: a planar joint of a URDF does not turn"),
-            false => format!("{out_of_plane} m along the joint's axis, across which it moves"),
+            true => format!("the angle {angle}: a planar joint of URDF does not rotate"),
+            false => {
+                format!("{out_of_plane} m along the joint's axis, perpendicular to which it moves")
+            }
         };
-        let message = format!("of {} this can't be kept: {lost}", xml.label(node));
+        let message = format!(
+            "{} can't be represented completely; dropped: {lost}",
+            xml.label(node)
+        );
         xml.report_at(
             &codes::VALUE_NOT_HELD,
             node,
             "value",
             message,
-            "use a continuous joint beside it, or an axis along z",
+            "add a continuous joint, or use an axis along z",
         );
     }
     let (u, v) = planar_basis(&joint.axis);
-    // Adding zero takes the sign off a zero.
+    // Adding zero turns -0 into 0.
     vec![u.dot(&shift) + 0.0, v.dot(&shift) + 0.0]
 }
 
-/// The positions of a floating joint. None, reported, if the quaternion is no rotation.
+/// Converts the values of a floating joint; reports and returns `None` if the quaternion is zero.
 fn floating(
     xml: &mut Xml<'_>,
     node: Node<'_>,
@@ -433,7 +441,7 @@ fn floating(
 ) -> Option<Vec<f64>> {
     let Some(rotation) = UnitQuaternion::try_new(rotation, TOLERANCE) else {
         let message = format!(
-            "the quaternion of {} is zero, which is no rotation",
+            "the quaternion of {} is zero, so it is not a rotation",
             xml.label(node)
         );
         xml.report_at(
@@ -441,7 +449,7 @@ fn floating(
             node,
             "value",
             message,
-            "write 0 0 0 1 for no rotation",
+            "use 0 0 0 1 for the identity",
         );
         return None;
     };

@@ -28,7 +28,7 @@ fn robot() -> Robot {
     .unwrap()
 }
 
-/// The names of the pairs that `text` leads to, and what is reported: code, line, message.
+/// The names of the pairs that `text` results in, and the findings: code, line, message.
 fn applied(text: &str) -> (Vec<String>, Vec<(&'static str, u32, String)>) {
     let mut robot = robot();
     let diagnostics = apply(text, None, &mut robot);
@@ -105,7 +105,7 @@ fn what_is_wrong_is_reported_with_its_line() {
 }
 
 #[test]
-fn pairs_of_frames_are_told_once() {
+fn pairs_of_frames_are_reported_once() {
     let (pairs, findings) = applied(
         "<robot name='r'>
 <enable_collisions link1='tool' link2='hand'/>
@@ -131,7 +131,7 @@ fn pairs_of_frames_are_told_once() {
 }
 
 #[test]
-fn texts_that_are_no_srdf_change_nothing() {
+fn texts_other_than_srdf_change_nothing() {
     for (text, code) in [
         ("<sdf/>", "urdf-not-urdf"),
         ("<robot", "urdf-malformed-xml"),
@@ -162,8 +162,8 @@ fn texts_that_are_no_srdf_change_nothing() {
     );
 }
 
-/// A robot of one joint of every kind, whose `finger` follows `turn` by -2 and 0.5, and whose plane
-/// is across z.
+/// A robot with one joint of every kind. `finger` mimics `turn` with multiplier -2 and offset 0.5;
+/// the planar joint's axis is z.
 fn mover() -> Robot {
     let joint = |name: &str, kind: &str, inside: &str| {
         format!(
@@ -208,7 +208,7 @@ fn joint(name: &str) -> JointId {
     mover().joint_named(name).unwrap()
 }
 
-/// The poses that `inside`, from line 2 on, leads to, and what is reported: code, line, column.
+/// The poses that `inside`, from line 2 on, results in, and the findings: code, line, column.
 fn posed(inside: &str) -> (Vec<NamedPose>, Vec<(&'static str, u32, u32)>) {
     let mut robot = mover();
     let text =
@@ -267,7 +267,7 @@ fn group_states_are_named_poses_in_the_robots_order() {
 fn planar_and_floating_joints_are_where_moveit_puts_them() {
     let robot = mover();
     let moved = |name: &str, at: &[f64]| kinematics::motion(&robot.joints()[joint(name)], at);
-    // MoveIt's plane is xy, whatever basis the model's positions are along.
+    // MoveIt's plane is xy, whatever the basis of the model's positions.
     let plane = positions_of("<joint name='plane' value='0.3 -0.4 0'/>");
     assert_eq!(plane.len(), 2);
     let at = moved("plane", &plane).translation.vector;
@@ -280,7 +280,7 @@ fn planar_and_floating_joints_are_where_moveit_puts_them() {
             .iter()
             .all(|q| q.is_sign_positive())
     );
-    // A quarter turn about y, not of unit length.
+    // A quarter turn about y, not normalised.
     let drone = positions_of("<joint name='drone' value='1 2 3 0 1 0 1'/>");
     let pose = moved("drone", &drone);
     let turned = pose * nalgebra::Point3::new(1.0, 0.0, 0.0);
@@ -297,7 +297,7 @@ fn what_is_wrong_with_a_state_is_reported_with_its_place() {
             "<group_state name='s' group='g'>\n<joint name='roll' value='1'/>{inside}</group_state>"
         ))
     };
-    // The place is that of the attribute where one is wrong: columns count from <joint name='roll'
+    // The place is that of the faulty attribute, if any: columns count from <joint name='roll'
     // value='1'/>, 30 characters.
     for (joint, code, column) in [
         ("<joint value='1'/>", "srdf-incomplete-joint", 31),
@@ -361,7 +361,7 @@ fn what_is_wrong_with_a_state_is_reported_with_its_place() {
 }
 
 #[test]
-fn joints_that_follow_are_left_to_follow() {
+fn mimic_joints_are_left_out() {
     let state = |inside: &str| {
         posed(&format!(
             "<group_state name='s' group='g'>{inside}</group_state>"

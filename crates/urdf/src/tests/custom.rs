@@ -1,9 +1,9 @@
-//! What URDF does not define is kept.
+//! Data that URDF does not define is kept.
 
 use super::{clean, text};
 use urdf_usd_robot::Element;
 
-/// An element in short.
+/// Formats an element in short.
 fn shown(element: &Element) -> String {
     let attributes: String = element
         .attributes

@@ -1,5 +1,4 @@
-//! Sensors, contact, drives and controllers: what the model makes of Gazebo, ros2_control and
-//! transmissions.
+//! Sensors, contact, drives and controllers of Gazebo, ros2_control and transmissions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ fn body(inside: &str) -> String {
     text(&format!("{BODY}\n{inside}"))
 }
 
-/// The robot with that body and `inside`, without anything worse than an information.
+/// The robot with that body and `inside`, which reports nothing worse than an information.
 fn robot(inside: &str) -> Robot {
     clean(&body(inside))
 }
@@ -37,7 +36,7 @@ fn sensor(inside: &str) -> Sensor {
     sensors.remove(0)
 }
 
-/// A sensor of Gazebo on the link camera.
+/// A Gazebo sensor on the link camera.
 fn gazebo(sensor: &str) -> String {
     format!("<gazebo reference=\"camera\">{sensor}</gazebo>")
 }
@@ -50,13 +49,13 @@ fn shown(interfaces: &[Interface]) -> Vec<String> {
         .collect()
 }
 
-/// The topics of the only sensor that is written as `sensor` on the link camera.
+/// The topics of the only sensor, given as `sensor` on the link camera.
 #[track_caller]
 fn topics(of: &str) -> Vec<String> {
     shown(&sensor(&gazebo(of)).interfaces)
 }
 
-/// The codes and lines of what is reported about a robot with `inside`.
+/// The codes and lines of the findings about a robot with `inside`.
 fn codes(inside: &str) -> Vec<(&'static str, u32)> {
     findings(&body(inside))
         .into_iter()
@@ -131,7 +130,7 @@ fn a_camera_has_no_optical_frame_that_is_elsewhere() {
         .frame,
         None
     );
-    // By name it may be, if it is turned as one; nothing else counts.
+    // A named link is accepted with an optical orientation, and no other.
     let named = |pose: &str, name: &str| {
         let plugin = format!(
             "<plugin filename='libgazebo_ros_camera.so'><frameName>{name}</frameName></plugin>"
@@ -155,7 +154,7 @@ fn a_camera_has_no_optical_frame_that_is_elsewhere() {
 }
 
 #[test]
-fn nonsense_is_mended_and_reported() {
+fn invalid_settings_are_replaced_and_reported() {
     for (inside, expected) in [
         (
             "<horizontal_fov>0</horizontal_fov>",
@@ -277,7 +276,7 @@ fn every_kind_has_its_default_topics() {
         ),
         (vec![("urdf-unknown-sensor", 7)], 0)
     );
-    // Without a type, what is in it tells; without a name, the kind is one.
+    // Without a type, the content decides; without a name, the type is the name.
     assert_eq!(topics("<sensor><imu/></sensor>"), ["sensor/imu Imu"]);
     assert_eq!(topics("<sensor type='imu'/>"), ["imu/imu Imu"]);
 }
@@ -472,7 +471,7 @@ fn sensors_of_urdf_look_along_z() {
         (link(&robot, sensor.link), frame(&robot)),
         ("optical", Some("optical"))
     );
-    // Forward is the optical frame's z, up its −y.
+    // The optical frame's z is forward, its −y is up.
     assert!(
         (sensor.origin * Point3::new(1.0, 0.0, 0.0) - Point3::new(0.0, 0.0, 1.0)).norm() < 1e-12
     );
@@ -502,7 +501,7 @@ fn sensors_of_urdf_look_along_z() {
 }
 
 #[test]
-fn sensors_are_on_links_or_on_what_joints_move() {
+fn sensors_are_attached_to_links_or_child_links_of_joints() {
     let on = |reference: &str, inside: &str| {
         let robot = robot(&format!(
             "<gazebo reference='{reference}'><sensor name='s' {inside}</sensor></gazebo>"
@@ -546,7 +545,7 @@ fn sensors_are_on_links_or_on_what_joints_move() {
     );
     let old = "<gazebo reference='arm' xmlns:sensor='urn:s'><sensor:ray name='s'/></gazebo>";
     assert_eq!(codes(old), [("urdf-old-sensor", 7)]);
-    // A pose in another link's frame: arm is 1 m behind camera.
+    // A pose relative to another link's frame: arm is 1 m behind camera.
     let relative = sensor(&gazebo(
         "<sensor name='s' type='imu'><pose relative_to='arm'>0 0 1 0 0 0</pose></sensor>",
     ));
@@ -561,7 +560,7 @@ fn sensors_are_on_links_or_on_what_joints_move() {
 }
 
 #[test]
-fn a_frame_that_is_no_link_comes_with_its_sensor() {
+fn a_frame_that_is_not_a_link_is_added_at_its_sensor() {
     let imu = |name: &str, of: &str| format!("<sensor name='{name}' type='imu'><{of}</sensor>");
     let probe = "ignition_frame_id>probe</ignition_frame_id>";
     let named = |sensors: &str| -> Vec<Option<String>> {
@@ -577,7 +576,7 @@ fn a_frame_that_is_no_link_comes_with_its_sensor() {
             .map(|name| (!name.is_empty()).then(|| (*name).to_owned()))
             .collect::<Vec<_>>()
     };
-    // A frame is in one place: the second sensor is in its link's.
+    // A frame has one place: the second sensor uses its link's frame.
     assert_eq!(
         named(&format!("{}{}", imu("a", probe), imu("b", probe))),
         names(&["probe", ""])
@@ -635,7 +634,7 @@ fn names_are_made_valid_and_the_clock_is_the_simulators() {
 }
 
 #[test]
-fn contact_is_gazebos_last_word() {
+fn later_contact_settings_override_earlier_ones() {
     let of = |inside: &str| {
         let robot = robot(inside);
         robot.links().as_slice()[1]
@@ -886,7 +885,7 @@ fn sensors_of_ros2_control_are_broadcast() {
     );
 }
 
-/// The robot with `inside`, given a controller file.
+/// The robot with `inside` and a controller file.
 fn controlled(inside: &str, file: &str) -> (Robot, Vec<Diagnostic>) {
     let mut robot = robot(inside);
     let found = set_controllers(
@@ -897,7 +896,7 @@ fn controlled(inside: &str, file: &str) -> (Robot, Vec<Diagnostic>) {
 }
 
 #[test]
-fn controller_files_say_what_there_is() {
+fn controller_files_determine_the_interfaces() {
     let file = "
 controller_manager:
   ros__parameters:
@@ -993,7 +992,7 @@ fn disabled(robot: &Robot) -> Vec<&str> {
 }
 
 #[test]
-fn of_controllers_of_the_same_joints_one_starts_enabled() {
+fn one_of_several_controllers_of_a_joint_starts_enabled() {
     let file = "
 controller_manager:
   ros__parameters:
@@ -1028,7 +1027,7 @@ chained: {ros__parameters: {joints: [a, b], command_joints: [admittance/a, admit
         "admittance/joint_references",
         "left/commands",
     ];
-    // `velocity` is out, so its other joint is free for `other`.
+    // `velocity` is excluded, so its other joint is free for `other`.
     assert_eq!(disabled(&robot), expected);
     let reported: Vec<_> = found
         .iter()
@@ -1036,16 +1035,16 @@ chained: {ros__parameters: {joints: [a, b], command_joints: [admittance/a, admit
         .collect();
     let message = |holder: &str, of: &str, joints: &str, why: &str| {
         format!(
-            "the controllers \"{holder}\" and \"{of}\" command the same joints ({joints}); \"{of}\" starts disabled, since the other one {why}"
+            "the controllers \"{holder}\" and \"{of}\" command the same joints ({joints}); \"{of}\" starts disabled, because the other one {why}"
         )
     };
     let is_trajectory = "is a trajectory controller";
     let expected = [
         (5, message("arm", "position", "a, b", is_trajectory)),
-        (7, message("arm", "scaled", "a, b", "is named first")),
+        (7, message("arm", "scaled", "a, b", "comes first")),
         (8, message("arm", "velocity", "b", is_trajectory)),
         (9, message("arm", "admittance", "a, b", is_trajectory)),
-        (11, message("wheels", "left", "l2", "is named first")),
+        (11, message("wheels", "left", "l2", "comes first")),
     ];
     let expected: Vec<_> = expected
         .iter()
@@ -1068,7 +1067,7 @@ chained: {ros__parameters: {joints: [a, b], command_joints: [admittance/a, admit
 }
 
 #[test]
-fn what_several_controllers_offer_starts_enabled_if_one_of_them_does() {
+fn a_shared_interface_starts_enabled_with_any_of_its_controllers() {
     let plugin = "<gazebo><plugin filename='libgazebo_ros2_control.so' name='p'><parameters>c.yaml</parameters>
         <ros><remapping>~/commands:=commands</remapping></ros></plugin></gazebo>";
     let forward = "type: forward_command_controller/ForwardCommandController\n  joints: [turn]";
@@ -1152,7 +1151,7 @@ fn controller_files_of_other_layouts() {
 }
 
 #[test]
-fn controller_files_that_help_nobody_leave_the_convention() {
+fn useless_controller_files_keep_the_convention() {
     for (file, code) in [
         ("a: [", "urdf-controller-file"),
         ("a: *b", "urdf-controller-file"),

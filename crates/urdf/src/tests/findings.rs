@@ -1,4 +1,4 @@
-//! Every code, with its line, column and element, and how reading goes on.
+//! Every code, with its line, column and element, and the recovery.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn shape(geometry: &str) -> String {
     link(&format!("<visual><geometry>{geometry}</geometry></visual>"))
 }
 
-/// Asserts that exactly one thing is reported about `text`, and gives the robot.
+/// Asserts that `text` has exactly one finding, and returns the robot.
 #[track_caller]
 fn one(text: &str, code: &str, line: u32, column: u32, element: &str) -> Option<Robot> {
     assert_eq!(
@@ -49,7 +49,7 @@ fn text_code(id: &str) -> &'static str {
 }
 
 #[test]
-fn texts_that_are_no_robot() {
+fn texts_without_a_robot() {
     let stops = |text: &str, code: &str, line: u32, column: u32, element: &str| {
         assert!(one(text, code, line, column, element).is_none(), "{text}");
     };
@@ -109,7 +109,7 @@ fn texts_that_are_no_robot() {
 }
 
 #[test]
-fn what_xacro_left_does_not_stop_a_robot() {
+fn unexpanded_xacro_elements_do_not_stop_a_robot() {
     let text = "<robot name='r' xmlns='http://playerstage.sf.net' xmlns:x='http://www.ros.org/wiki/xacro'>
 <x:include filename='a.xacro'><x:b/></x:include>
 <link name='a'><visual> <x:property name='pi' value='3'/><geometry><sphere radius='1'/></geometry></visual></link>
@@ -147,7 +147,7 @@ fn what_xacro_left_does_not_stop_a_robot() {
         .map(|element| element.name.as_str())
         .collect();
     assert_eq!(kept, ["x:include", "x:if"]);
-    // Elements without a prefix are none of xacro's, whatever the default namespace.
+    // Elements without a prefix are not xacro's, whatever the default namespace.
     let plain = "<robot name='r' xmlns='http://www.ros.org/wiki/xacro'><link name='a'/></robot>";
     assert_eq!(
         (
@@ -162,14 +162,14 @@ fn what_xacro_left_does_not_stop_a_robot() {
     );
     let many = read(&many, None).diagnostics;
     assert!(
-        many.len() == 20 && many[19].message.contains("nor from 10 more"),
+        many.len() == 20 && many[19].message.contains("as are 10 more"),
         "{}",
         many[19]
     );
 }
 
 #[test]
-fn texts_that_need_mending() {
+fn texts_that_need_repair() {
     let robot = one(
         "<robot name='r'>\n <link name='a'/>\n <ignition:x ignition:y='z'/></robot>",
         "urdf-unbound-prefix",
@@ -261,7 +261,7 @@ fn texts_that_need_mending() {
         (found.len(), found.last().map(|d| d.code)),
         (1001, Some("urdf-more-findings"))
     );
-    // White space before the declaration is not worth a word.
+    // White space before the declaration is not reported.
     assert_eq!(
         findings(
             "\n<?xml version='1.1' encoding='UTF-16'?><robot name='r'><link name='a'/></robot>\0"
@@ -405,7 +405,7 @@ fn references() {
     assert_eq!(outcome.diagnostics[0].help, "did you mean \"b\"?");
     let robot = outcome.robot.unwrap();
     assert_eq!((robot.joints().len(), robot.tree().roots().len()), (0, 2));
-    // What was left out is still there, whole.
+    // Elements that were left out are kept whole.
     assert_eq!(robot.custom.elements[0].children.len(), 2);
 }
 
@@ -439,41 +439,41 @@ fn loops_and_roots() {
     )
     .unwrap();
     assert_eq!(robot.tree().roots().len(), 2);
-    // What became of the robot is said at once.
-    let told = |inside: &str| {
+    // The consequence is reported as well.
+    let reported = |inside: &str| {
         read(&text(inside), None)
             .diagnostics
             .into_iter()
             .map(|d| d.message)
             .collect::<Vec<_>>()
     };
-    let kept = "it is kept as a constraint beside the tree, in which";
+    let kept = "it is kept as a constraint outside the tree, in which";
     let diamond = joint("ab", "a", "b") + &joint("bc", "b", "c") + &joint("ac", "a", "c") + three;
     assert_eq!(
-        told(&diamond),
+        reported(&diamond),
         [format!(
-            "joint \"ac\" closes a loop; {kept} \"c\" hangs on the joint \"bc\""
+            "joint \"ac\" closes a loop; {kept} \"c\" is attached by the joint \"bc\""
         )]
     );
     let ring = joint("ab", "a", "b") + &joint("bc", "b", "c") + &joint("ca", "c", "a") + three;
     assert_eq!(
-        told(&ring),
+        reported(&ring),
         [format!(
             "joint \"ca\" makes the link \"a\" its own ancestor; {kept} \"a\" is the root"
         )]
     );
     let back = joint("ab", "a", "b") + &joint("bc", "b", "c") + &joint("cb", "c", "b") + three;
     assert_eq!(
-        told(&back),
+        reported(&back),
         [format!(
-            "joint \"cb\" makes the link \"b\" its own ancestor; {kept} \"b\" hangs on the joint \"ab\""
+            "joint \"cb\" makes the link \"b\" its own ancestor; {kept} \"b\" is attached by the joint \"ab\""
         )]
     );
-    let roots = "the robot has 2 roots, where URDF has one: \"a\", \"c\"; each is kept with what hangs on it, side by side at the origin";
-    assert_eq!(told(&(joint("ab", "a", "b") + three)), [roots]);
+    let roots = "the robot has 2 roots, but URDF allows one: \"a\", \"c\"; each is kept with its descendants, all at the origin";
+    assert_eq!(reported(&(joint("ab", "a", "b") + three)), [roots]);
     assert_eq!(
-        told(""),
-        ["robot \"r\" has no link: there is nothing to convert"]
+        reported(""),
+        ["robot \"r\" has no link, so there is nothing to convert"]
     );
 }
 
@@ -788,7 +788,7 @@ fn axes_and_limits() {
 
 #[test]
 fn what_urdfdom_requires() {
-    let missing = |kind: &str, inside: &str, element: &str, said: &str| {
+    let missing = |kind: &str, inside: &str, element: &str, part: &str| {
         let text = joint(kind, inside);
         let robot = one(
             &text,
@@ -799,14 +799,14 @@ fn what_urdfdom_requires() {
         )
         .unwrap();
         let message = &read(&text, None).diagnostics[0].message;
-        assert!(message.contains(said), "{message}");
+        assert!(message.contains(part), "{message}");
         robot
     };
     let robot = missing(
         "revolute",
         "<limit lower='0' upper='1' velocity='2'/>",
         "limit",
-        "has no effort;",
+        "has no effort,",
     );
     assert_eq!(
         robot.joints().as_slice()[0]
@@ -818,21 +818,21 @@ fn what_urdfdom_requires() {
         "prismatic",
         "<limit lower='0' upper='1' effort='2'/>",
         "limit",
-        "has no velocity;",
+        "has no velocity,",
     );
     // Whatever the joint's type.
     missing(
         "continuous",
         "<limit/>",
         "limit",
-        "no effort and no velocity;",
+        "no effort and no velocity,",
     );
-    missing("fixed", "<limit effort='1'/>", "limit", "no velocity;");
+    missing("fixed", "<limit effort='1'/>", "limit", "no velocity,");
     let robot = missing(
         "continuous",
         "<safety_controller k_position='3'/>",
         "safety_controller",
-        "no k_velocity;",
+        "no k_velocity,",
     );
     assert_eq!(
         robot.joints().as_slice()[0]
@@ -866,7 +866,7 @@ fn what_urdfdom_requires() {
 }
 
 #[test]
-fn all_that_is_wrong_with_a_joint_that_is_left_out_is_told() {
+fn all_errors_of_a_left_out_joint_are_reported() {
     let fine = "<joint name='j' type='fixed'><parent link='a'/><child link='b'/></joint>";
     let bad = "<joint name='j' type='revolute'><parent link='a'/>\n<child link='nope'/>\n<origin xyz='1 2'/>\n<limit lower='x' upper='1' effort='1' velocity='1'/>\n<mimic joint='k'/></joint>";
     let codes = |text: &str| {
@@ -892,7 +892,7 @@ fn all_that_is_wrong_with_a_joint_that_is_left_out_is_told() {
             .collect::<Vec<_>>(),
         ["j"]
     );
-    // A joint that is left out takes no name from one that is not; the name is told all the same.
+    // A joint that is left out claims no name; the repetition is reported all the same.
     let text = joined(&format!("{bad}\n{fine}"));
     let found = codes(&text);
     assert!(
@@ -903,7 +903,7 @@ fn all_that_is_wrong_with_a_joint_that_is_left_out_is_told() {
         read(&text, None).robot.unwrap().joints().as_slice()[0].name(),
         "j"
     );
-    // One that follows it is told what is the matter.
+    // The mimic of a left-out joint says why.
     let follower = "<joint name='f' type='continuous'><parent link='a'/><child link='b'/>\n<mimic joint='j'/></joint>";
     let found = read(&joined(&format!("{follower}{bad}")), None).diagnostics;
     assert!(
@@ -934,7 +934,7 @@ fn all_that_is_wrong_with_a_joint_that_is_left_out_is_told() {
         ]
     );
     assert_eq!(outcome.references.meshes.len(), 0);
-    // Neither does one fault of a shape hide another.
+    // An error in a shape does not hide others either.
     let two = shape("<cylinder radius='x'/>");
     assert_eq!(
         codes(&two),
@@ -981,19 +981,16 @@ fn mimics() {
     );
     assert_eq!(found.joints().as_slice()[0].mimic(), None);
     for (mimic, column) in [("<mimic/>", 73), ("<mimic joint=' '/>", 80)] {
-        let nobody = robot(&[mimic]);
+        let unnamed = robot(&[mimic]);
         one(
-            &nobody,
+            &unnamed,
             "urdf-dangling-mimic",
             2,
             column,
             "joint \"j0\" / mimic",
         );
-        let message = &read(&nobody, None).diagnostics[0].message;
-        assert!(
-            message.ends_with("does not say which joint it follows"),
-            "{message}"
-        );
+        let message = &read(&unnamed, None).diagnostics[0].message;
+        assert!(message.ends_with("names no joint"), "{message}");
     }
     one(
         &robot(&["<mimic joint='j0'/>"]),
@@ -1168,8 +1165,8 @@ fn codes_are_distinct_and_all_of_them_are_tested() {
 }
 
 #[test]
-fn robots_beyond_all_measure_stop_before_they_are_read() {
-    use super::super::{MAX_JOINTS, MAX_LINKS, MAX_NAME, MAX_SHAPES};
+fn robots_beyond_the_limits_are_rejected_before_reading() {
+    use super::super::{MAX_JOINTS, MAX_LINKS, MAX_NAME_BYTES, MAX_SHAPES};
     let links = |count: usize| {
         (0..count)
             .map(|n| format!("<link name='{n}'/>"))
@@ -1179,7 +1176,7 @@ fn robots_beyond_all_measure_stop_before_they_are_read() {
     let visual = "<visual><geometry><sphere radius='1'/></geometry></visual>";
     for (what, inside) in [
         ("links", links(MAX_LINKS + 1)),
-        // However alike: each would be a finding.
+        // Repetitions count: each would be a finding.
         ("links", "<link name='a'/>".repeat(MAX_LINKS + 1)),
         (
             "joints",
@@ -1191,7 +1188,7 @@ fn robots_beyond_all_measure_stop_before_they_are_read() {
         ),
         (
             "bytes",
-            format!("<link name='{}'/>", "a".repeat(MAX_NAME + 1)),
+            format!("<link name='{}'/>", "a".repeat(MAX_NAME_BYTES + 1)),
         ),
     ] {
         let outcome = read(&text(&inside), None);
@@ -1216,15 +1213,18 @@ fn robots_beyond_all_measure_stop_before_they_are_read() {
 }
 
 #[test]
-fn custom_data_has_an_end() {
-    use super::super::custom::MAX_KEPT;
+fn custom_data_is_limited() {
+    use super::super::custom::MAX_CUSTOM_ITEMS;
     // Each counts twice: the element and its attribute.
     let many = text(&format!(
         "<link name='a'/>{}",
-        "<x y='z'/>".repeat(MAX_KEPT)
+        "<x y='z'/>".repeat(MAX_CUSTOM_ITEMS)
     ));
     let outcome = read(&many, None);
-    assert_eq!(outcome.robot.unwrap().custom.elements.len(), MAX_KEPT / 2);
+    assert_eq!(
+        outcome.robot.unwrap().custom.elements.len(),
+        MAX_CUSTOM_ITEMS / 2
+    );
     assert_eq!(
         outcome
             .diagnostics
@@ -1233,11 +1233,11 @@ fn custom_data_has_an_end() {
             .count(),
         1
     );
-    // It is told even where other findings are too many to be.
+    // It is reported even if the limit of findings is reached.
     let noisy = text(&format!(
         "{}{}",
         "<link/>".repeat(1200),
-        "<x y='z'/>".repeat(MAX_KEPT)
+        "<x y='z'/>".repeat(MAX_CUSTOM_ITEMS)
     ));
     assert!(
         findings(&noisy)

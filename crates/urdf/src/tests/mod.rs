@@ -9,12 +9,12 @@ use super::{Outcome, read};
 use urdf_usd_diagnostic::Severity;
 use urdf_usd_robot::Robot;
 
-/// A robot around `inside`, on lines of its own; `inside` begins on line 2.
+/// A robot around `inside`, which begins on line 2.
 fn text(inside: &str) -> String {
     format!("<robot name=\"r\">\n{inside}\n</robot>")
 }
 
-/// The robot in `text`, which must have nothing worse than an information to report.
+/// The robot in `text`, which reports nothing worse than an information.
 fn clean(text: &str) -> Robot {
     let Outcome {
         robot, diagnostics, ..
@@ -26,7 +26,7 @@ fn clean(text: &str) -> Robot {
     robot.unwrap()
 }
 
-/// What is reported about `text`: code, line, column, element.
+/// The findings about `text`: code, line, column, element.
 fn findings(text: &str) -> Vec<(&'static str, u32, u32, String)> {
     read(text, None)
         .diagnostics

@@ -1,4 +1,4 @@
-//! No text whatsoever makes reading panic, and whatever is read holds together.
+//! No text makes reading panic, and every result satisfies the model's invariants.
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ const SEED: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
   <gazebo reference="a"><a:x y="&e;">t</a:x><![CDATA[<]]></gazebo>
 </robot>"#;
 
-/// Pieces that are put in, as well as parts of the seed itself.
+/// Fragments that are inserted, besides parts of the seed itself.
 const PIECES: &[&str] = &[
     "<",
     ">",
@@ -52,7 +52,7 @@ const PIECES: &[&str] = &[
     "'",
 ];
 
-/// What every reader of the model relies on.
+/// The invariants that every reader of the model relies on.
 fn check(robot: &Robot, references: &References) {
     let links = robot.links();
     assert!(!robot.name().is_empty() && !links.is_empty() && !robot.tree().roots().is_empty());
@@ -101,7 +101,7 @@ fn check(robot: &Robot, references: &References) {
             .iter()
             .all(|(id, ..)| robot.materials().contains(*id))
     );
-    // Every shape without its mesh is one that some file is for, and the other way round.
+    // Shapes without a mesh and uses of mesh files correspond one to one.
     let missing = |shapes: &[Shape]| {
         shapes
             .iter()

@@ -1,4 +1,4 @@
-//! Real robots, as their manifest counts them.
+//! Real robots, with the counts in their manifest.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::{decode, read};
 use urdf_usd_diagnostic::Severity;
 
-/// Where the robots are: `$URDF_USD_ROBOTS`, or beside the repository.
+/// The folder of the robots: `$URDF_USD_ROBOTS`, or one next to the repository.
 fn robots() -> Option<PathBuf> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/robots");
     let folder = std::env::var_os("URDF_USD_ROBOTS").map_or_else(beside, PathBuf::from);

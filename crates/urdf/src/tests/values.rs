@@ -1,4 +1,4 @@
-//! What is read from texts that are as they should be.
+//! Values read from valid texts.
 
 use nalgebra::{Point3, Vector3};
 
@@ -148,7 +148,7 @@ fn everything_that_urdf_defines_has_its_place() {
         robot.links().values().all(|l| l.custom.is_empty())
             && robot.joints().values().all(|j| j.custom.is_empty())
     );
-    // The version has no place of its own.
+    // The version is custom data.
     assert_eq!(
         (robot.custom.attributes.len(), robot.custom.elements.len()),
         (1, 0)
@@ -156,7 +156,7 @@ fn everything_that_urdf_defines_has_its_place() {
 }
 
 #[test]
-fn materials_are_shared_by_what_they_are() {
+fn equal_materials_are_shared() {
     let visual = |material: &str| {
         format!("<visual><geometry><sphere radius=\"1\"/></geometry>{material}</visual>")
     };

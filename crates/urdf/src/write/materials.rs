@@ -1,4 +1,4 @@
-//! What materials are called, and how they look, in a URDF.
+//! Names and colours of materials in a URDF.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,19 +7,19 @@ use crate::xml::short;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{ArenaMap, Material, MaterialId, Robot, decimal, names};
 
-/// The names of a robot's materials, each different unless it is empty.
+/// Names of a robot's materials, unique unless empty.
 pub(super) struct Materials {
     names: ArenaMap<Material, String>,
-    /// Those that are not the robot's own: old, new, the place of what shows it first.
+    /// Renamed materials: old name, new name, and place of the first use.
     renamed: Vec<(String, String, Place)>,
-    /// Materials of which has been told what URDF can't say.
-    pub told: HashSet<MaterialId>,
+    /// Materials whose further properties were reported.
+    pub reported: HashSet<MaterialId>,
 }
 
 impl Materials {
-    /// Those of `robot`. A material that has no name, and is used, keeps none: it is written where
-    /// it shows.
-    pub fn of(robot: &Robot) -> Self {
+    /// Assigns names to the materials of `robot`. A material without a name keeps none; it is
+    /// written where it is used.
+    pub fn new(robot: &Robot) -> Self {
         let own: HashSet<&str> = robot
             .materials()
             .values()
@@ -34,7 +34,7 @@ impl Materials {
         let mut materials = Self {
             names: ArenaMap::filled(robot.materials(), String::new()),
             renamed: Vec::new(),
-            told: HashSet::new(),
+            reported: HashSet::new(),
         };
         let mut taken: HashSet<String> = HashSet::new();
         for (id, material) in robot.materials().iter() {
@@ -64,18 +64,18 @@ impl Materials {
         materials
     }
 
-    /// A finding for each that is not called as it was.
+    /// Returns a finding for every renamed material.
     pub fn renamed(&self) -> Vec<Diagnostic> {
-        let told = |(old, new, place): &(String, String, Place)| {
+        let finding = |(old, new, place): &(String, String, Place)| {
             let message = format!(
-                "the material \"{}\" is the second of that name; it becomes \"{}\"",
+                "another material has the name \"{}\"; this one is renamed \"{}\"",
                 short(old),
                 short(new)
             );
             Diagnostic::new(&codes::RENAMED, place.clone(), message)
-                .help("give every material a name of its own")
+                .help("give every material a unique name")
         };
-        self.renamed.iter().map(told).collect()
+        self.renamed.iter().map(finding).collect()
     }
 
     /// Returns the name of a material; empty if it has none.
@@ -84,8 +84,8 @@ impl Materials {
     }
 }
 
-/// The colour of a material in sRGB, and its opacity: the shortest decimals that are read as the
-/// same.
+/// Returns the colour of a material in sRGB, and its opacity, as the shortest decimals that read
+/// back the same.
 pub(super) fn srgb(material: &Material) -> [f64; 4] {
     let [red, green, blue, alpha] = material.base_color;
     let component = |linear: f32| {
@@ -97,7 +97,7 @@ pub(super) fn srgb(material: &Material) -> [f64; 4] {
     [component(red), component(green), component(blue), alpha]
 }
 
-/// What a material has that URDF has no word for, in words.
+/// Returns the properties of a material that URDF can't express, as text.
 pub(super) fn beyond_urdf(material: &Material) -> Option<String> {
     let plain = Material::plain("", [1.0; 4]);
     let mut what: Vec<&str> = Vec::new();

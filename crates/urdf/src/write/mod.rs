@@ -1,8 +1,8 @@
-//! [`Robot`] → URDF.
+//! Writes a [`Robot`] as URDF.
 //!
-//! Everything of a robot that URDF has a word for is written, and custom data that came from a URDF
-//! stands where it was. Nothing else: what no URDF can say is told in the diagnostics (REP-158
-//! §3.8). [`crate::read`] gives the same robot of the text, and that the same text again.
+//! Everything that URDF can express is written, and custom data that came from a URDF is put back
+//! in its place. The diagnostics report everything else (REP-158 §3.8). [`crate::read`] returns the
+//! same robot from the text, and writing that returns the same text.
 
 pub mod codes;
 mod materials;
@@ -24,38 +24,38 @@ use urdf_usd_robot::{
 };
 use urdf_usd_text::xml::{number, numbers};
 
-/// Stands for a limit that there is not: URDF requires them, and has no infinity. The largest
-/// number in single precision.
+/// Value of a limit that does not exist: URDF requires limits, and has no infinity. It is the
+/// largest number in single precision.
 pub(crate) const UNLIMITED: &str = "3.4028235e38";
 
-/// Findings with one code beyond this many are counted only.
+/// Maximum number of findings with one code.
 const FINDINGS_PER_CODE: usize = 20;
-/// How many names a message lists.
+/// Maximum number of names that a message lists.
 const MAX_NAMES: usize = 5;
 
-/// What the text calls the files beside it: references as they stand in `filename`.
+/// Names of the files next to the text: the references to write as `filename`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileNames {
-    /// Of the meshes of visuals; `None` where there is no file.
+    /// Meshes of visuals; `None` if there is no file.
     pub visuals: ArenaMap<Link, Vec<Option<String>>>,
-    /// The same of collisions.
+    /// Meshes of collisions; `None` if there is no file.
     pub collisions: ArenaMap<Link, Vec<Option<String>>>,
-    /// Of the images of materials' colours.
+    /// Images of materials' colours.
     pub textures: ArenaMap<Material, Option<String>>,
 }
 
 impl FileNames {
-    /// The references of the URDF that `robot` was read from. Those of meshes that were read are
-    /// the robot's own ([`MeshSource::uri`](urdf_usd_robot::MeshSource::uri)).
+    /// Returns the references in the URDF that `robot` was read from. Those of loaded meshes are in
+    /// the robot ([`MeshSource::uri`](urdf_usd_robot::MeshSource::uri)).
     pub fn as_read(robot: &Robot, references: &References) -> Self {
-        let of_shape = |shape: &Shape| match shape.geometry {
+        let shape_name = |shape: &Shape| match shape.geometry {
             Geometry::Mesh { mesh, .. } => Some(robot.meshes()[mesh].uri.clone()),
             _ => None,
         };
-        let of_shapes = |shapes: &[Shape]| shapes.iter().map(of_shape).collect();
+        let shape_names = |shapes: &[Shape]| shapes.iter().map(shape_name).collect();
         let mut names = Self {
-            visuals: ArenaMap::new(robot.links(), |_, link| of_shapes(&link.visuals)),
-            collisions: ArenaMap::new(robot.links(), |_, link| of_shapes(&link.collisions)),
+            visuals: ArenaMap::new(robot.links(), |_, link| shape_names(&link.visuals)),
+            collisions: ArenaMap::new(robot.links(), |_, link| shape_names(&link.collisions)),
             textures: ArenaMap::filled(robot.materials(), None),
         };
         for reference in &references.meshes {
@@ -78,22 +78,21 @@ impl FileNames {
     }
 }
 
-/// A URDF.
+/// A URDF that was written.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// The text.
+    /// URDF text.
     pub text: String,
-    /// What of the robot it can't say.
+    /// Findings about everything that the text can't express.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes `robot` as URDF, which refers to meshes and images by `files`. The same robot gives the
-/// same text.
+/// Writes `robot` as URDF that refers to meshes and images by `files`. The output is deterministic.
 pub fn write(robot: &Robot, files: &FileNames) -> Written {
     let mut writer = Writer {
         robot,
         files,
-        materials: Materials::of(robot),
+        materials: Materials::new(robot),
         left_out: Vec::new(),
         findings: Collector::new(Most::OfEachCode(FINDINGS_PER_CODE)),
     };
@@ -101,17 +100,17 @@ pub fn write(robot: &Robot, files: &FileNames) -> Written {
     let (text, is_changed) = xml::text(&root);
     if is_changed {
         let message = format!(
-            "names or texts of robot \"{}\" have control characters",
+            "names or texts of the robot \"{}\" contain control characters",
             short(robot.name())
         );
         writer.report(
             &codes::CHARACTERS,
             &robot.place,
             message,
-            "rename what has them",
+            "remove the control characters",
         );
     }
-    writer.tell_what_is_not_said();
+    writer.report_omissions();
     let (mut diagnostics, more) = writer.findings.finish();
     diagnostics.extend(more.into_iter().map(|more| {
         let message = format!("{} more findings of this kind", more.count);
@@ -120,10 +119,10 @@ pub fn write(robot: &Robot, files: &FileNames) -> Written {
     Written { text, diagnostics }
 }
 
-/// Gives every material that has a name one of its own, as [`write`] does. For who writes mesh
-/// files with these materials.
+/// Renames materials so that names are unique, like [`write`], for writers of mesh files with these
+/// materials.
 pub fn rename_materials(robot: &mut Robot) -> Vec<Diagnostic> {
-    let materials = Materials::of(robot);
+    let materials = Materials::new(robot);
     for (id, material) in robot.materials_mut() {
         materials.name(id).clone_into(&mut material.name);
     }
@@ -134,7 +133,7 @@ struct Writer<'a> {
     robot: &'a Robot,
     files: &'a FileNames,
     materials: Materials,
-    /// Elements of URDF's own among the custom data.
+    /// Elements of URDF in the custom data that could not be put back.
     left_out: Vec<&'a Element>,
     findings: Collector,
 }
@@ -176,14 +175,14 @@ impl<'a> Writer<'a> {
                 let [parent, child] =
                     [joint.parent(), joint.child()].map(|link| short(robot.links()[link].name()));
                 let message = format!(
-                    "joint \"{}\" from \"{parent}\" to \"{child}\" closes a loop; no URDF can say that",
+                    "joint \"{}\" from \"{parent}\" to \"{child}\" closes a loop, which URDF can't express",
                     short(joint.name())
                 );
                 self.report(
                     &codes::LOOP,
                     &joint.place,
                     message,
-                    "use the OpenUSD or glTF asset, which keep the loop",
+                    "use the OpenUSD or glTF asset, which keeps the loop",
                 );
             } else {
                 let joint = self.joint(Some(id), joint);
@@ -195,7 +194,7 @@ impl<'a> Writer<'a> {
         root
     }
 
-    /// A URDF has one root: the others hang on it.
+    /// Attaches all roots but one to that one, since a URDF has a single root.
     fn join_roots(&mut self, root: &mut Element) {
         let robot = self.robot;
         let [first, _, ..] = robot.tree().roots()[..] else {
@@ -235,8 +234,8 @@ impl<'a> Writer<'a> {
                 None,
                 &Joint::new(name.unwrap_or_default(), kind, top, other),
             );
-            // Before the joints of links that come after it, as where joints are read by the links
-            // that they move.
+            // Insert it before the joints of later links: readers that order joints by their child
+            // links then keep the order.
             let is_after = |joint: &&Joint| !joint.closes_loop() && joint.child() > other;
             let next = robot
                 .joints()
@@ -261,7 +260,7 @@ impl<'a> Writer<'a> {
         let more = if names.len() > MAX_NAMES { ", …" } else { "" };
         names.truncate(MAX_NAMES);
         let message = format!(
-            "the robot has {} roots; {}{more} hang on \"{}\" in the URDF",
+            "the robot has {} roots; {}{more} are attached to \"{}\" in the URDF",
             robot.tree().roots().len(),
             names.join(", "),
             short(robot.links()[top].name())
@@ -270,7 +269,7 @@ impl<'a> Writer<'a> {
             &codes::ROOTS,
             &robot.place,
             message,
-            "add the joints that are missing, or make each root a robot of its own",
+            "add the missing joints, or make each root a separate robot",
         );
     }
 
@@ -313,13 +312,13 @@ impl<'a> Writer<'a> {
             Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => {
                 let Some(file) = file else {
                     let message = format!(
-                        "a {name} has a mesh that was not read; the URDF has no such {name}"
+                        "the mesh of a {name} was not read, so the {name} is missing from the URDF"
                     );
                     self.report(
                         &codes::SHAPE,
                         &shape.place,
                         message,
-                        "give the robot the mesh file that it refers to",
+                        "provide the mesh file that the robot refers to",
                     );
                     return None;
                 };
@@ -343,7 +342,7 @@ impl<'a> Writer<'a> {
         if let Some(id) = shape.material.filter(|_| name == "visual") {
             let material = &self.robot.materials()[id];
             let name = self.materials.name(id).to_owned();
-            // A name stands for what is defined above.
+            // A named material is defined in the robot element.
             let looks = if name.is_empty() {
                 self.looks(id, material)
             } else {
@@ -359,17 +358,17 @@ impl<'a> Writer<'a> {
             );
             if is_solid
                 && let Some(what) = materials::beyond_urdf(material)
-                && self.materials.told.insert(id)
+                && self.materials.reported.insert(id)
             {
                 let message = format!(
-                    "the URDF has the colour of material \"{}\" alone, without its {what}",
+                    "the URDF has only the colour of the material \"{}\", without its {what}",
                     short(&material.name)
                 );
                 self.report(
                     &codes::LOOKS,
                     &shape.place,
                     message,
-                    "give the visual a mesh file in place of a solid, if it matters",
+                    "use a mesh file instead of a primitive shape if it matters",
                 );
             }
         }
@@ -377,11 +376,11 @@ impl<'a> Writer<'a> {
         Some(to)
     }
 
-    /// What a material element has in it.
+    /// Returns the child elements of a material element.
     fn looks(&self, id: MaterialId, material: &Material) -> Vec<Element> {
         let file = self.files.textures[id].as_ref();
         let mut looks = Vec::new();
-        // White is what a URDF without a colour has beside an image.
+        // White is the default of a URDF material with an image and no colour.
         if file.is_none() || material.base_color != [1.0; 4] {
             looks.push(element(
                 "color",
@@ -392,7 +391,7 @@ impl<'a> Writer<'a> {
         looks
     }
 
-    /// `id`: that of the joint in the robot, if it has it.
+    /// Creates the element of `joint`; `id` is its handle if it belongs to the robot.
     fn joint(&mut self, id: Option<JointId>, joint: &Joint) -> Element {
         let robot = self.robot;
         let mut to = element(
@@ -499,7 +498,7 @@ impl<'a> Writer<'a> {
                 &codes::REQUIRED,
                 &joint.place,
                 message,
-                "give it the k_velocity that it should have",
+                "set its k_velocity",
             );
         }
         if let Some(leader) = joint
@@ -509,13 +508,13 @@ impl<'a> Writer<'a> {
         {
             let (follower, leader) = (short(joint.name()), short(leader.name()));
             let message = format!(
-                "joint \"{follower}\" follows \"{leader}\", which closes a loop; in the URDF it moves by itself"
+                "joint \"{follower}\" mimics \"{leader}\", which closes a loop; in the URDF it moves independently"
             );
             self.report(
                 &codes::LOOP,
                 &joint.place,
                 message,
-                "let it follow a joint of the tree",
+                "let it mimic a joint of the tree",
             );
         }
         if let Some(joint) = id.map(|id| &robot.joints()[id]) {
@@ -524,22 +523,22 @@ impl<'a> Writer<'a> {
         to
     }
 
-    /// Tells what of the robot is not in the text.
-    fn tell_what_is_not_said(&mut self) {
+    /// Reports the parts of the robot that are missing from the text.
+    fn report_omissions(&mut self) {
         let robot = self.robot;
         for element in std::mem::take(&mut self.left_out) {
             let message = format!(
-                "<{}> could not be read, and is not in the URDF",
+                "<{}> could not be read, so it is missing from the URDF",
                 short(&element.name)
             );
             self.report(
                 &codes::LEFT_OUT,
                 &element.place,
                 message,
-                "correct it where it stands, or remove it there",
+                "correct or remove it in the source",
             );
         }
-        // What was read from custom elements is in the text by them.
+        // Extensions that were read from custom elements are in the text as those elements.
         let has = |custom: &Custom, names: &[&str]| {
             custom
                 .elements
@@ -595,36 +594,37 @@ impl<'a> Writer<'a> {
             ),
         ];
         let list = |counts: &[(&str, usize)]| {
-            let told = counts
+            let present = counts
                 .iter()
                 .filter(|(_, count)| *count > 0)
                 .map(|(what, count)| format!("{what} ({count})"));
-            told.collect::<Vec<_>>().join(", ")
+            present.collect::<Vec<_>>().join(", ")
         };
-        let told = list(&counts);
-        if !told.is_empty() {
-            let message = format!("URDF has no word for what the robot has: {told}");
-            let help = "write <gazebo> or <ros2_control> elements for the simulator or controllers that should have them";
+        let omitted = list(&counts);
+        if !omitted.is_empty() {
+            let message = format!("URDF can't express these parts of the robot: {omitted}");
+            let help = "add <gazebo> or <ros2_control> elements for the simulator or controllers that need them";
             self.report(&codes::NO_WORD, &robot.place, message, help);
         }
         let pairs = robot.disabled_collisions().len();
-        let told = list(&[
+        let omitted = list(&[
             ("named poses", robot.named_poses().len()),
-            ("pairs of links that need no check for collision", pairs),
+            ("pairs of links with disabled collisions", pairs),
         ]);
-        if !told.is_empty() {
-            let message = format!("an SRDF would hold what the URDF can't: {told}");
+        if !omitted.is_empty() {
+            let message =
+                format!("URDF can't express these parts of the robot, but SRDF can: {omitted}");
             self.report(
                 &codes::SRDF,
                 &robot.place,
                 message,
-                "keep the robot's SRDF beside the URDF, or write one",
+                "keep the robot's SRDF next to the URDF, or write one",
             );
         }
     }
 }
 
-/// The frame of what stands at `pose`; nothing where nothing is moved.
+/// Returns the `origin` element for `pose`; `None` for the identity.
 fn origin(pose: &Pose) -> Option<Element> {
     let at = pose.translation.vector;
     let rpy = roll_pitch_yaw(&pose.rotation);
@@ -642,7 +642,7 @@ fn origin(pose: &Pose) -> Option<Element> {
     (is_moved || is_turned).then_some(origin)
 }
 
-/// The shortest angles from which the same rotation is read.
+/// Returns the shortest decimal angles that read back as the same rotation.
 fn roll_pitch_yaw(rotation: &UnitQuaternion<f64>) -> [f64; 3] {
     let same = rotation.coords;
     decimal::roll_pitch_yaw(rotation, |other| {
@@ -671,8 +671,8 @@ fn inertial(inertial: &Inertial) -> Element {
     to
 }
 
-/// The limit element of a joint. Where URDF requires one, or a part of it, and there is no such
-/// limit, [`UNLIMITED`] says so.
+/// Returns the limit element of a joint. [`UNLIMITED`] replaces limits that URDF requires and the
+/// joint does not have.
 fn limit(joint: &Joint) -> Option<Element> {
     let limit = joint.limit.unwrap_or_default();
     let (lower, upper) = limit.bounds.sides();
@@ -680,7 +680,7 @@ fn limit(joint: &Joint) -> Option<Element> {
     let is_bounded =
         !matches!(joint.kind(), JointKind::Continuous) && (lower.is_some() || upper.is_some());
     let [effort, velocity] =
-        [limit.effort, limit.velocity].map(|most| most.filter(|most| most.is_finite()));
+        [limit.effort, limit.velocity].map(|max| max.filter(|max| max.is_finite()));
     if !has_range && !is_bounded && effort.is_none() && velocity.is_none() {
         return None;
     }

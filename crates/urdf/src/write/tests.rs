@@ -7,7 +7,7 @@ use urdf_usd_robot::{Bounds, Custom, Element, JointKind, Material, Pose, Robot, 
 use super::*;
 use crate::{Outcome, decode, read};
 
-/// Reads a text that must hold a robot.
+/// Reads a text that must contain a robot.
 fn robot_of(text: &str) -> (Robot, References) {
     let Outcome {
         robot,
@@ -20,7 +20,7 @@ fn robot_of(text: &str) -> (Robot, References) {
     )
 }
 
-/// A text, written from what is read of it.
+/// Reads a text and writes the result.
 fn rewritten(text: &str) -> (String, Vec<Diagnostic>) {
     let (robot, references) = robot_of(text);
     let Written { text, diagnostics } = write(&robot, &FileNames::as_read(&robot, &references));
@@ -34,7 +34,7 @@ fn codes_of(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
         .collect()
 }
 
-/// What a robot is without the places, without what no URDF can say, and its poses apart.
+/// A robot without places and without data that URDF can't express, and its poses separately.
 fn plain(robot: &Robot) -> (String, Vec<Pose>) {
     let mut robot = robot.clone();
     robot.place = Place::default();
@@ -134,7 +134,7 @@ fn same(a: &Robot, b: &Robot, name: &str) {
     }
 }
 
-/// All URDFs of this repository and, where they are, real ones.
+/// All URDFs of this repository and, if available, real ones.
 fn urdfs() -> Vec<PathBuf> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let shared = std::env::var_os("URDF_USD_ROBOTS")
@@ -159,7 +159,7 @@ fn urdfs() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_robot_comes_back() {
+fn every_robot_survives_a_round_trip() {
     for path in urdfs() {
         let name = path.display().to_string();
         let text = decode(&std::fs::read(&path).unwrap()).unwrap();
@@ -175,9 +175,9 @@ fn every_robot_comes_back() {
         {
             panic!("{name}: {a} is {b}");
         }
-        // What is no robot to ROS's parser is not the same in a text that is one.
-        let told = codes_of(&written.diagnostics);
-        let is_changed = |code| told.contains(&code);
+        // A robot that urdfdom rejects is written as a valid one, which differs.
+        let reported = codes_of(&written.diagnostics);
+        let is_changed = |code| reported.contains(&code);
         if ![
             "urdf-write-roots",
             "urdf-write-left-out",
@@ -201,7 +201,7 @@ fn every_robot_comes_back() {
 }
 
 #[test]
-fn all_words_of_urdf_are_written() {
+fn everything_that_urdf_defines_is_written() {
     let text = "<robot name=\"r &amp; &quot;d&quot;\" version=\"1.0\" xmlns:x=\"http://x\">
       <material name='blue'><color rgba='0 0.1 0.8 1'/></material>
       <material name='wood'><texture filename='wood.png'/></material>
@@ -228,7 +228,7 @@ fn all_words_of_urdf_are_written() {
 }
 
 #[test]
-fn what_no_urdf_can_say_is_told() {
+fn omissions_are_reported() {
     let joint = |name: &str, kind: &str, ends: [&str; 2], more: &str| {
         let [parent, child] = ends;
         format!(
@@ -280,8 +280,8 @@ fn what_no_urdf_can_say_is_told() {
     robot.rename("r\u{1}");
     let files = FileNames::as_read(&robot, &References::default());
     let Written { text, diagnostics } = write(&robot, &files);
-    let mut told = codes_of(&diagnostics);
-    told.sort_unstable();
+    let mut reported = codes_of(&diagnostics);
+    reported.sort_unstable();
     let expected = [
         "urdf-write-characters",
         "urdf-write-looks",
@@ -294,7 +294,7 @@ fn what_no_urdf_can_say_is_told() {
         "urdf-write-shape",
         "urdf-write-srdf",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     let (again, _) = robot_of(&text);
     let kinds: Vec<_> = again
         .joints()
@@ -315,7 +315,7 @@ fn what_no_urdf_can_say_is_told() {
         (Some(2.0), None, 1)
     );
     assert_eq!(again.materials().as_slice()[1].name, "red_1");
-    // What stands for no limit is not taken for a mistake.
+    // The value for a missing limit is not reported as an error.
     let found = read(&text, None).diagnostics;
     assert!(
         found
@@ -326,7 +326,7 @@ fn what_no_urdf_can_say_is_told() {
 }
 
 #[test]
-fn elements_that_nobody_could_read_are_not_written() {
+fn unreadable_elements_are_not_written() {
     let text = "<robot name='r'><link name='a'><visual><geometry><cone/></geometry></visual></link><link name='a'/>
                 <link name='b'/><joint name='j' type='revolute'><parent link='a'/><child link='b'/>
                 <limit lower='0' upper='1' effort='1' velocity='1' x='y'/><mimic joint='j'/><origin x='1' rpy='0 0 0'/></joint></robot>";
@@ -337,7 +337,7 @@ fn elements_that_nobody_could_read_are_not_written() {
             .iter()
             .all(|diagnostic| diagnostic.place.line > 0 && diagnostic.severity == Severity::Info)
     );
-    // What is beside URDF's own stays in its place.
+    // Custom data stays in its place.
     assert!(
         written.contains("velocity=\"1\" x=\"y\"/>") && written.contains("<origin x=\"1\"/>"),
         "{written}"
@@ -345,7 +345,7 @@ fn elements_that_nobody_could_read_are_not_written() {
     assert_eq!(rewritten(&written).0, written);
 }
 
-/// Numbers from 0 to 1, one after the other.
+/// Numbers from 0 to 1, in sequence.
 struct Numbers(std::vec::IntoIter<f64>);
 
 impl Numbers {
@@ -357,7 +357,7 @@ impl Numbers {
         choices[((self.next() * choices.len() as f64) as usize).min(choices.len() - 1)]
     }
 
-    /// Of all sizes, and often with few digits.
+    /// Returns numbers of all magnitudes, often with few digits.
     fn number(&mut self) -> f64 {
         let number = (self.next() - 0.5) * self.of(&[1e-12, 1e-3, 1.0, 10.0, 1e9]);
         match self.of(&[0, 1, 2]) {
@@ -389,8 +389,7 @@ impl Numbers {
             1 => format!("<origin xyz='{}'/>", self.triple()),
             _ => {
                 let (roll, pitch, yaw) = (angle(self), angle(self), angle(self));
-                // Where pitch is nearly a right angle, roll and yaw can't be told apart to the last
-                // digit.
+                // Near a pitch of a right angle, roll and yaw are not distinct to the last digit.
                 let roll = if pitch.cos().abs() < 1e-2 { 0.0 } else { roll };
                 format!(
                     "<origin xyz='{}' rpy='{roll} {pitch} {yaw}'/>",
@@ -401,7 +400,7 @@ impl Numbers {
     }
 }
 
-/// A URDF of links with all that is read, from numbers.
+/// A URDF with links that use all features, from numbers.
 fn random(numbers: &mut Numbers) -> String {
     const NAMES: [&str; 4] = [
         "plain",

@@ -1,4 +1,4 @@
-//! Elements as text.
+//! Writes elements as text, and puts custom data back.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use urdf_usd_text::xml::escaped;
 
 use crate::custom::{Kind, Known};
 
-/// Elements nested deeper than this are left out: no reader keeps such a tree anyway.
-const DEEPEST: usize = 64;
+/// Maximum nesting of elements; deeper ones are left out, as the reader does.
+const MAX_DEPTH: usize = 64;
 
-/// An element without anything in it.
+/// Returns an element without content.
 pub(super) fn element<const N: usize>(name: &str, attributes: [(&str, String); N]) -> Element {
     let attributes = attributes
         .map(|(name, value)| (name.to_owned(), value))
@@ -24,7 +24,7 @@ pub(super) fn element<const N: usize>(name: &str, attributes: [(&str, String); N
     }
 }
 
-/// Puts custom data back into the element that it was in. Elements of URDF's own that nobody could
+/// Puts custom data back into the element that it came from. Elements of URDF that could not be
 /// read go to `left_out`.
 pub(super) fn put_back<'c>(
     element: &mut Element,
@@ -59,8 +59,8 @@ fn merge<'c>(
             element.children.push(custom.clone());
             continue;
         };
-        // What is left of an element that was read has none of what URDF defines but the name that
-        // it is found by.
+        // The custom part of an element that was read has no attribute of URDF, except the name
+        // that identifies it.
         let is_left = |(name, _): &(String, String)| {
             name == "name" || !inner.attributes.contains(&name.as_str())
         };
@@ -87,14 +87,14 @@ fn merge<'c>(
                 inner,
                 left_out,
             ),
-            // An origin that moves nothing is not written, but for this.
+            // An identity origin is not written, unless it has custom data.
             None if inner.name == "origin" => element.children.push(custom.clone()),
             None => left_out.push(custom),
         }
     }
 }
 
-/// The text of a document, and whether it has characters in place of others that XML can't hold.
+/// Returns the text of a document, and whether U+FFFD replaces characters that XML can't represent.
 pub(super) fn text(root: &Element) -> (String, bool) {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");
     let mut is_changed = false;
@@ -108,7 +108,7 @@ fn write(text: &mut String, element: &Element, depth: usize, is_changed: &mut bo
     for (name, value) in &element.attributes {
         let _ = write!(text, " {name}=\"{}\"", escaped(value, is_changed));
     }
-    let children = if depth < DEEPEST {
+    let children = if depth < MAX_DEPTH {
         element.children.as_slice()
     } else {
         &[]

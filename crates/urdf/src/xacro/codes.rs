@@ -1,15 +1,15 @@
-//! The codes of what can go wrong with xacro. Those of the URDF that it makes are [`crate::codes`].
+//! Codes of findings about xacro. Those of the resulting URDF are in [`crate::codes`].
 
 use urdf_usd_diagnostic::codes;
 
 codes! {
-    NOT_INSTALLED Error "xacro-not-installed": "The input is xacro, and no program named xacro is in PATH.",
+    NOT_INSTALLED Error "xacro-not-installed": "The input is xacro, but the program xacro is not in PATH.",
         "Nothing is converted.";
     FAILED Error "xacro-failed":
-        "The program xacro could not expand the input. The message is its own; the line is where it says, or where the only text \
-         that fits stands.",
+        "The program xacro could not expand the input. The message is xacro's own; the line is the one that it reports, or the only \
+         occurrence of the text that it complains about.",
         "Nothing is converted.";
-    TIMEOUT Error "xacro-timeout": "The program xacro did not end within a minute.", "It is ended; nothing is converted.";
-    WARNING Warning "xacro-warning": "The program xacro expanded the input, and warns of something in it.",
-        "Goes on with what it made.";
+    TIMEOUT Error "xacro-timeout": "The program xacro did not end within a minute.", "It is terminated; nothing is converted.";
+    WARNING Warning "xacro-warning": "The program xacro expanded the input with a warning.",
+        "Goes on with the expanded text.";
 }

@@ -1,18 +1,17 @@
-//! What the program says, as diagnostics: the message, and the place that it names or that follows
-//! from it.
+//! Converts the program's messages to diagnostics, with the place that they name or that can be
+//! inferred.
 //!
-//! It names files, and a line only where a file is no XML. For the other common errors the text
-//! that it complains of is looked for in the files that it names: where that stands only once, that
-//! is the place.
+//! The program names files, but a line only if a file is not XML. For other common errors, the text
+//! that it complains about is searched in those files: a single occurrence gives the place.
 
 use std::path::{Path, PathBuf};
 
 use super::{codes, scan};
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 
-/// How many of its lines on macros and files a message has.
+/// Maximum number of trace lines in a message.
 const MAX_TRACE: usize = 8;
-/// What its lines on macros and files begin with.
+/// Beginnings of trace lines, which name macros and files.
 const TRACE: [&str; 5] = [
     "when instantiating macro: ",
     "instantiated from: ",
@@ -20,18 +19,18 @@ const TRACE: [&str; 5] = [
     "when processing file: ",
     "included from: ",
 ];
-/// What it puts in front of an error.
+/// Beginning of an error about malformed XML.
 const XML_ERROR: &str = "XML parsing error: ";
 
-/// Something that the program said.
+/// A message of the program.
 #[derive(Default)]
-struct Saying<'a> {
+struct Message<'a> {
     lines: Vec<&'a str>,
     trace: Vec<&'a str>,
 }
 
-impl<'a> Saying<'a> {
-    /// The files that it names, those of macros first: what is nearest to the place.
+impl<'a> Message<'a> {
+    /// Returns the files that it names, those of macros first: they are nearest to the place.
     fn files(&self) -> Vec<&'a Path> {
         let macros = self
             .trace
@@ -57,15 +56,15 @@ impl<'a> Saying<'a> {
     }
 
     fn diagnostic(&self, code: &'static Code, file: &Path) -> Diagnostic {
-        let said = self
+        let text = self
             .lines
             .iter()
             .map(|line| line.trim())
             .filter(|line| !line.is_empty())
             .collect::<Vec<_>>()
             .join(" ");
-        let said = said.strip_prefix("error: ").unwrap_or(&said);
-        let mut message = format!("xacro: {}", said.chars().take(2000).collect::<String>());
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        let mut message = format!("xacro: {}", text.chars().take(2000).collect::<String>());
         for line in self.trace.iter().take(MAX_TRACE) {
             message.push_str("\n  ");
             message.push_str(line);
@@ -73,18 +72,18 @@ impl<'a> Saying<'a> {
         if self.trace.len() > MAX_TRACE {
             message.push_str(&format!("\n  and {} more", self.trace.len() - MAX_TRACE));
         }
-        Diagnostic::new(code, self.place(said, file), message)
+        Diagnostic::new(code, self.place(text, file), message)
     }
 
-    fn place(&self, said: &str, file: &Path) -> Place {
+    fn place(&self, text: &str, file: &Path) -> Place {
         let files = self.files();
         let nearest = files.first().copied().unwrap_or(file);
         let element = self
             .macro_name()
             .map(|name| format!("macro \"{name}\""))
             .unwrap_or_default();
-        if let Some((line, column)) = xml_position(said) {
-            // A macro has nothing to do with a file that can't be parsed.
+        if let Some((line, column)) = xml_position(text) {
+            // A file that can't be parsed contains no expanded macro.
             let start = |line: &&str| {
                 TRACE[2..4]
                     .iter()
@@ -102,12 +101,12 @@ impl<'a> Saying<'a> {
                 ..Place::file(file)
             };
         }
-        let sought = sought(said, self.macro_name());
-        let found = sought.iter().find_map(|text| {
+        let candidates = search_texts(text, self.macro_name());
+        let found = candidates.iter().find_map(|candidate| {
             files
                 .iter()
                 .chain([&file])
-                .find_map(|file| Some((file, only_position(&scan::text(file)?, text)?)))
+                .find_map(|file| Some((file, only_position(&scan::text(file)?, candidate)?)))
         });
         match found {
             Some((file, (line, column))) => Place {
@@ -124,76 +123,76 @@ impl<'a> Saying<'a> {
     }
 }
 
-/// Whether a line says where, and not what.
+/// Returns whether a line is a trace line.
 fn is_trace(line: &str) -> bool {
     TRACE.iter().any(|start| line.starts_with(start))
 }
 
-/// All that the program said, in order. What is no error and no warning counts as part of what came
-/// before.
-fn sayings(said: &str) -> Vec<Saying<'_>> {
-    let mut sayings: Vec<Saying<'_>> = Vec::new();
-    for line in said.lines() {
+/// Splits the program's output into messages. Lines that are neither an error nor a warning belong
+/// to the message before.
+fn messages(output: &str) -> Vec<Message<'_>> {
+    let mut messages: Vec<Message<'_>> = Vec::new();
+    for line in output.lines() {
         let starts = ["error: ", "warning: ", XML_ERROR]
             .iter()
             .any(|start| line.starts_with(start));
-        if starts || sayings.is_empty() {
-            sayings.push(Saying::default());
+        if starts || messages.is_empty() {
+            messages.push(Message::default());
         }
-        if let Some(saying) = sayings.last_mut() {
+        if let Some(message) = messages.last_mut() {
             if is_trace(line) {
-                saying.trace.push(line);
-            } else if saying.trace.is_empty() {
-                saying.lines.push(line);
+                message.trace.push(line);
+            } else if message.trace.is_empty() {
+                message.lines.push(line);
             }
         }
     }
-    sayings
+    messages
 }
 
-/// Why the program failed, by what it said.
-pub(super) fn failure(said: &str, file: &Path) -> Diagnostic {
-    let sayings = sayings(said);
-    let is_error = |s: &&Saying<'_>| {
+/// Returns the error in the output of a failed call.
+pub(super) fn failure(output: &str, file: &Path) -> Diagnostic {
+    let messages = messages(output);
+    let is_error = |s: &&Message<'_>| {
         s.lines
             .first()
             .is_some_and(|line| line.starts_with("error: ") || line.starts_with(XML_ERROR))
     };
-    let Some(saying) = sayings.iter().rev().find(is_error) else {
-        // A traceback of Python ends with what is the matter.
-        let last = said
+    let Some(message) = messages.iter().rev().find(is_error) else {
+        // The last line of a Python traceback names the error.
+        let last = output
             .lines()
             .rev()
             .find(|line| !line.trim().is_empty())
-            .unwrap_or("it failed and did not say why");
-        return Saying {
+            .unwrap_or("it failed without an error message");
+        return Message {
             lines: vec![last],
             trace: Vec::new(),
         }
         .diagnostic(&codes::FAILED, file)
         .help("");
     };
-    let diagnostic = saying.diagnostic(&codes::FAILED, file);
+    let diagnostic = message.diagnostic(&codes::FAILED, file);
     let help = help(&diagnostic.message);
     diagnostic.help(help)
 }
 
-/// What the program warned of.
-pub(super) fn warnings(said: &str, file: &Path) -> Vec<Diagnostic> {
-    let is_warning = |saying: &Saying<'_>| {
-        saying
+/// Returns the warnings in the output of a call.
+pub(super) fn warnings(output: &str, file: &Path) -> Vec<Diagnostic> {
+    let is_warning = |message: &Message<'_>| {
+        message
             .lines
             .first()
             .is_some_and(|line| line.starts_with("warning: "))
     };
-    let warning = |saying: Saying<'_>| {
-        let mut diagnostic = saying.diagnostic(&codes::WARNING, file);
+    let warning = |message: Message<'_>| {
+        let mut diagnostic = message.diagnostic(&codes::WARNING, file);
         diagnostic.message = diagnostic
             .message
             .replacen("xacro: warning: ", "xacro: ", 1);
         diagnostic
     };
-    let mut warnings: Vec<Diagnostic> = sayings(said)
+    let mut warnings: Vec<Diagnostic> = messages(output)
         .into_iter()
         .filter(is_warning)
         .map(warning)
@@ -203,31 +202,30 @@ pub(super) fn warnings(said: &str, file: &Path) -> Vec<Diagnostic> {
 }
 
 fn help(message: &str) -> String {
-    let is = |part: &str| message.contains(part);
-    if is("maximum recursion depth") {
-        "a macro or a file includes itself without end: put its call into <xacro:if> or <xacro:unless>".to_owned()
-    } else if is("not found, searching") || is("PackageNotFoundError") {
-        "say where the package is with --package NAME=DIR, or --package-path with the folder that holds it, or source its ROS \
+    let has = |part: &str| message.contains(part);
+    if has("maximum recursion depth") {
+        "a macro or file includes itself endlessly: put its call inside <xacro:if> or <xacro:unless>".to_owned()
+    } else if has("not found, searching") || has("PackageNotFoundError") {
+        "pass --package NAME=DIR, or --package-path with the folder that contains the package, or source its ROS \
         workspace"
             .to_owned()
-    } else if is("Undefined substitution argument") {
-        "give it: NAME:=VALUE, or give it a default: <xacro:arg name=\"…\" default=\"…\"/>"
+    } else if has("Undefined substitution argument") {
+        "pass NAME:=VALUE, or add a default: <xacro:arg name=\"…\" default=\"…\"/>".to_owned()
+    } else if has("unknown macro name") {
+        "include the file that defines the macro before its use, or correct the name".to_owned()
+    } else if has(XML_ERROR) {
+        "correct the XML; the root element needs xmlns:xacro=\"http://www.ros.org/wiki/xacro\""
             .to_owned()
-    } else if is("unknown macro name") {
-        "include the file that defines the macro before, or correct the name".to_owned()
-    } else if is(XML_ERROR) {
-        "correct the text there; the root element needs xmlns:xacro=\"http://www.ros.org/wiki/xacro\"".to_owned()
-    } else if is("No such file or directory") {
-        "correct the name, or put the file there; names are relative to the file that includes it"
-            .to_owned()
+    } else if has("No such file or directory") {
+        "correct the name, or add the file; names are relative to the including file".to_owned()
     } else {
         String::new()
     }
 }
 
-/// The position that Python's XML parser tells, whose columns begin with 0.
-fn xml_position(said: &str) -> Option<(u32, u32)> {
-    let (line, column) = said
+/// Returns the position that Python's XML parser reports, whose columns are 0-based.
+fn xml_position(text: &str) -> Option<(u32, u32)> {
+    let (line, column) = text
         .strip_prefix(XML_ERROR)?
         .rsplit_once("line ")?
         .1
@@ -238,43 +236,44 @@ fn xml_position(said: &str) -> Option<(u32, u32)> {
     ))
 }
 
-/// The texts that an error may be about, the likeliest first.
-fn sought(said: &str, name: Option<&str>) -> Vec<String> {
-    let mut parts = said.split(" when evaluating expression '");
+/// Returns the texts that an error may be about, likeliest first.
+fn search_texts(text: &str, name: Option<&str>) -> Vec<String> {
+    let mut parts = text.split(" when evaluating expression '");
     let error = parts.next().unwrap_or_default().trim();
     let after = |start: &str| error.split_once(start).map(|(_, rest)| rest.trim());
     let element = |name: &str| [" ", "/", ">", "\n"].map(|end| format!("<{name}{end}"));
-    let mut sought = Vec::new();
+    let mut texts = Vec::new();
     if let Some(name) = after("unknown macro name: ") {
-        sought.extend(element(name));
+        texts.extend(element(name));
     } else if let Some(argument) = after("Undefined substitution argument ") {
-        sought.push(format!("$(arg {argument})"));
+        texts.push(format!("$(arg {argument})"));
     } else if let Some((package, _)) =
         after("package '").and_then(|rest| rest.split_once("' not found"))
     {
-        sought.push(format!("$(find {package})"));
+        texts.push(format!("$(find {package})"));
     } else if let Some(path) =
         after("No such file or directory: ").and_then(|rest| rest.split(" [Errno").next())
     {
         let path = Path::new(path.trim_matches('\''));
-        sought.extend(
+        texts.extend(
             path.file_name()
                 .map(|name| name.to_string_lossy().into_owned()),
         );
     } else if error.starts_with("Undefined parameters") || error.starts_with("Invalid parameter") {
-        sought.extend(
+        texts.extend(
             name.iter()
                 .flat_map(|name| element(&format!("xacro:{name}"))),
         );
     }
-    // The innermost expression is the first.
+    // The innermost expression comes first.
     for expression in parts.filter_map(|part| part.trim().strip_suffix('\'')) {
-        sought.extend([format!("${{{expression}}}"), expression.to_owned()]);
+        texts.extend([format!("${{{expression}}}"), expression.to_owned()]);
     }
-    sought
+    texts
 }
 
-/// Where `sought` stands in `text`, if only once: line and column from 1, in characters.
+/// Returns the position of the only occurrence of `sought` in `text`: 1-based line, and column in
+/// characters.
 fn only_position(text: &str, sought: &str) -> Option<(u32, u32)> {
     let mut matches = text.match_indices(sought);
     let (Some((offset, _)), None) = (matches.next(), matches.next()) else {
@@ -289,21 +288,21 @@ fn only_position(text: &str, sought: &str) -> Option<(u32, u32)> {
     ))
 }
 
-/// The text that the program made, with the file's name alone in the comment at its beginning: the
-/// same robot in another folder is the same text.
-pub(super) fn without_folder(text: String, file: &Path) -> String {
-    // It writes one dash for several, which a comment can't have.
+/// Replaces the file's path by its name in the comment at the beginning of the generated text, so
+/// that the text does not depend on the folder.
+pub(super) fn strip_folder(text: String, file: &Path) -> String {
+    // The program collapses dashes, since a comment must not contain `--`.
     let mut shown = String::new();
     for c in file.to_string_lossy().chars() {
         if !(c == '-' && shown.ends_with('-')) {
             shown.push(c);
         }
     }
-    let said = format!("autogenerated by xacro from {shown} ");
+    let comment = format!("autogenerated by xacro from {shown} ");
     let name = file
         .file_name()
         .unwrap_or_default()
         .to_string_lossy()
         .replace("--", "-");
-    text.replacen(&said, &format!("autogenerated by xacro from {name} "), 1)
+    text.replacen(&comment, &format!("autogenerated by xacro from {name} "), 1)
 }

@@ -1,10 +1,10 @@
-//! Xacro → the text of a URDF, by the program `xacro` as it is installed.
+//! Expands xacro to the text of a URDF, by running the installed program `xacro`.
 //!
-//! Packages that a person named ([`resolve::Options`](urdf_usd_resolve::Options)) are there for
-//! `$(find NAME)` too. Expanding runs expressions of the file, so it is for files that a person
-//! trusts: never for a text that came over a network.
+//! `$(find NAME)` also finds packages that the user named
+//! ([`resolve::Options`](urdf_usd_resolve::Options)). Expansion evaluates Python expressions of the
+//! file. Only expand files that the user trusts, never text from a network.
 //!
-//! This module must not know what is in a URDF.
+//! This module knows nothing of the contents of a URDF.
 
 pub mod codes;
 mod message;
@@ -22,31 +22,32 @@ use run::{Ended, Program};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve::{self as resolve, Resolver};
 
-/// How long the program may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of the program.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// An argument of a xacro file: `NAME:=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Argument {
-    /// The name, as in `<xacro:arg name="…"/>`.
+    /// Name, as in `<xacro:arg name="…"/>`.
     pub name: String,
-    /// The value. The program takes the file's default for an empty one.
+    /// Value. For an empty one, the program uses the file's default.
     pub value: String,
 }
 
 impl Argument {
-    /// Reads `NAME:=VALUE`.
+    /// Parses `NAME:=VALUE`.
     ///
     /// # Errors
-    /// The sentence to show.
+    /// Returns the message for the user.
     pub fn parse(text: &str) -> Result<Self, String> {
         const EXPECTED: &str = "expected NAME:=VALUE, such as prefix:=left_";
         let (name, value) = text.split_once(":=").ok_or(EXPECTED)?;
         let (name, value) = (name.trim(), value.trim());
         if value.contains(":=") {
-            return Err("xacro knows no values with := in them".to_owned());
+            return Err("xacro does not accept values that contain :=".to_owned());
         }
-        // The program takes what begins with one underscore for a ROS parameter, and ignores it.
+        // The program ignores names with a leading underscore: in ROS 1 they were private
+        // parameters.
         let is_name = name
             .chars()
             .all(|c| c.is_alphanumeric() || "_-./".contains(c))
@@ -67,51 +68,53 @@ impl std::fmt::Display for Argument {
     }
 }
 
-/// Whether a file's name says that it is xacro.
+/// Returns whether a file is xacro by its name.
 pub fn is_xacro(file: &Path) -> bool {
     file.extension()
         .is_some_and(|ending| ending.eq_ignore_ascii_case("xacro"))
 }
 
-/// What the program made of a file.
+/// The result of expanding a file.
 #[derive(Clone, Debug)]
 pub struct Expanded {
-    /// The text, the same wherever the file lies: the folder is taken out of the program's own
-    /// comment.
+    /// URDF text, independent of the file's folder, which is removed from the comment that the
+    /// program adds.
     pub text: String,
-    /// What the program warned of.
+    /// Warnings of the program.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Expands `file`, which exists, in a minute or in `at_most`. The second result: every other file
-/// that had a say, as far as that can be told.
+/// Expands `file`, which must exist, within a minute or `at_most`.
+///
+/// The second result contains every other file that the expansion depends on, as far as known.
 ///
 /// # Errors
-/// If the program is not there, does not end, or says that something is wrong; see [`codes`].
+/// Returns a diagnostic if the program is missing, exceeds the time limit, or reports an error; see
+/// [`codes`].
 pub fn expand(
     file: &Path,
     arguments: &[Argument],
     resolver: &Resolver,
     at_most: Option<Duration>,
 ) -> (Result<Expanded, Box<Diagnostic>>, BTreeSet<PathBuf>) {
-    let patience = at_most.map_or(PATIENCE, |at_most| at_most.min(PATIENCE));
-    expand_by(OsStr::new("xacro"), patience, file, arguments, resolver)
+    let time_limit = at_most.map_or(TIME_LIMIT, |at_most| at_most.min(TIME_LIMIT));
+    expand_by(OsStr::new("xacro"), time_limit, file, arguments, resolver)
 }
 
 fn expand_by(
     program: &OsStr,
-    patience: Duration,
+    time_limit: Duration,
     file: &Path,
     arguments: &[Argument],
     resolver: &Resolver,
 ) -> (Result<Expanded, Box<Diagnostic>>, BTreeSet<PathBuf>) {
-    let packages = match Packages::lay_out(resolver, file.parent()) {
+    let packages = match Packages::new(resolver, file.parent()) {
         Ok(packages) => packages,
         Err(error) => {
             return (
                 Err(failed(
                     file,
-                    &format!("no temporary folder for it: {error}"),
+                    &format!("can't create a temporary folder: {error}"),
                 )),
                 BTreeSet::new(),
             );
@@ -122,7 +125,7 @@ fn expand_by(
         file,
         arguments,
         packages: &packages,
-        patience,
+        time_limit,
     };
     let (mut made, mut listed) = program.expand_and_list(false);
     if let Ok(ended) = &made
@@ -133,16 +136,16 @@ fn expand_by(
     let result = made
         .map_err(|error| match error {
             run::Error::NotFound => not_installed(file),
-            run::Error::Patience => timed_out(file, patience),
-            run::Error::TooLong => failed(file, "it makes more than 64 MiB of text"),
+            run::Error::TimedOut => timed_out(file, time_limit),
+            run::Error::TooLong => failed(file, "the expanded text is larger than 64 MiB"),
             run::Error::Other(error) if resolve::is_out_of_descriptors(&error) => {
                 let stop =
-                    resolve::Error::too_many_open(format!("xacro: it can't be run: {error}"));
+                    resolve::Error::too_many_open(format!("xacro: can't run the program: {error}"));
                 Box::new(stop.at(Place::file(file)))
             }
-            run::Error::Other(error) => failed(file, &format!("it can't be run: {error}")),
+            run::Error::Other(error) => failed(file, &format!("can't run the program: {error}")),
         })
-        .and_then(|ended| of_ended(ended, file, &packages));
+        .and_then(|ended| to_result(ended, file, &packages));
     let mut used = match (&result, listed) {
         (
             Ok(_),
@@ -161,36 +164,36 @@ fn expand_by(
     (result, used)
 }
 
-fn of_ended(ended: Ended, file: &Path, packages: &Packages) -> Result<Expanded, Box<Diagnostic>> {
-    let said = packages.restore(&ended.said);
+fn to_result(ended: Ended, file: &Path, packages: &Packages) -> Result<Expanded, Box<Diagnostic>> {
+    let messages = packages.restore(&ended.stderr);
     if ended.success {
-        let text = message::without_folder(packages.restore(&ended.output), file);
+        let text = message::strip_folder(packages.restore(&ended.output), file);
         Ok(Expanded {
             text,
-            warnings: message::warnings(&said, file),
+            warnings: message::warnings(&messages, file),
         })
     } else {
-        Err(Box::new(message::failure(&said, file)))
+        Err(Box::new(message::failure(&messages, file)))
     }
 }
 
 fn not_installed(file: &Path) -> Box<Diagnostic> {
     let distribution = std::env::var("ROS_DISTRO").unwrap_or_else(|_| "$ROS_DISTRO".to_owned());
     let message = format!(
-        "{} is xacro, which the program xacro expands, and that is not in PATH",
+        "{} is xacro, but the program xacro, which expands it, is not in PATH",
         file.display()
     );
     let help = format!(
-        "source your ROS workspace, or install it: sudo apt install ros-{distribution}-xacro, or: pip install xacro. Or expand the \
+        "source your ROS workspace, or install xacro: sudo apt install ros-{distribution}-xacro, or: pip install xacro. Or expand the \
         file where it is installed: xacro {} > robot.urdf",
         file.display()
     );
     Box::new(Diagnostic::new(&codes::NOT_INSTALLED, Place::file(file), message).help(help))
 }
 
-fn timed_out(file: &Path, patience: Duration) -> Box<Diagnostic> {
-    let message = format!("xacro did not end within {} s", patience.as_secs_f64());
-    let help = "look for a macro or an expression that never ends; to wait longer, expand it first: xacro FILE > robot.urdf";
+fn timed_out(file: &Path, time_limit: Duration) -> Box<Diagnostic> {
+    let message = format!("xacro did not end within {} s", time_limit.as_secs_f64());
+    let help = "look for endless recursion in macros or expressions; to wait longer, expand the file first: xacro FILE > robot.urdf";
     Box::new(Diagnostic::new(&codes::TIMEOUT, Place::file(file), message).help(help))
 }
 

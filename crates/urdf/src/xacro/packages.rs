@@ -1,8 +1,8 @@
-//! Lets the program find the packages that we know and its environment does not: a temporary ament
-//! prefix with links to them.
+//! Makes packages that are missing from the program's environment known to it: a temporary ament
+//! prefix contains links to them.
 //!
-//! What the program then says of such a package leads into that prefix, and is led back to the
-//! package's own folder.
+//! Paths in the program's output that lead into the prefix are replaced by the packages' own
+//! folders.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,8 +15,8 @@ use tempfile::TempDir;
 
 use urdf_usd_resolve::{Package, Resolver};
 
-/// What stands in for the Python package that a lone `pip install xacro` lacks: the lookup that ROS
-/// documents, nothing else.
+/// Replacement for the Python package `ament_index_python`, which `pip install xacro` does not
+/// install: only the look-up that ROS documents.
 const AMENT_INDEX: &str = r#""""Where packages are, by the ament index."""
 
 import os
@@ -39,17 +39,17 @@ def get_package_share_directory(name):
     return os.path.join(get_package_prefix(name), "share", name)
 "#;
 
-/// The packages, as the program sees them.
+/// A temporary ament prefix.
 pub(super) struct Packages {
     prefix: TempDir,
-    /// Where AMENT_PREFIX_PATH leads.
+    /// Value of AMENT_PREFIX_PATH.
     path: OsString,
     known: Vec<Package>,
 }
 
 impl Packages {
-    /// Makes the prefix. `folder`: that of the file to be expanded.
-    pub fn lay_out(resolver: &Resolver, folder: Option<&Path>) -> io::Result<Self> {
+    /// Creates the prefix. `folder` is that of the file to be expanded.
+    pub fn new(resolver: &Resolver, folder: Option<&Path>) -> io::Result<Self> {
         let prefix = tempfile::Builder::new()
             .prefix("urdf_usd-xacro-")
             .tempdir()?;
@@ -61,9 +61,9 @@ impl Packages {
         );
         fs::create_dir_all(&index)?;
         let mut known = Vec::new();
-        for package in resolver.beyond_the_index(folder) {
-            // Only what can be a file's name can be asked for.
-            let is_name = package.name.chars().all(is_of_name) && package.name != "ament_index";
+        for package in resolver.packages_outside_index(folder) {
+            // Only names that are file names can be looked up.
+            let is_name = package.name.chars().all(is_name_char) && package.name != "ament_index";
             if is_name && symlink(&package.folder, share.join(&package.name)).is_ok() {
                 fs::write(index.join(&package.name), "")?;
                 known.push(package);
@@ -84,9 +84,8 @@ impl Packages {
         })
     }
 
-    /// Sets the environment of a call. `with_index`: with a stand-in for the Python package
-    /// `ament_index_python`.
-    pub fn show_to(&self, command: &mut Command, with_index: bool) {
+    /// Sets the environment of a call. `with_index` adds the replacement for `ament_index_python`.
+    pub fn set_environment(&self, command: &mut Command, with_index: bool) {
         command.env("AMENT_PREFIX_PATH", &self.path);
         if with_index {
             let python = std::env::var_os("PYTHONPATH").unwrap_or_default();
@@ -101,13 +100,13 @@ impl Packages {
         }
     }
 
-    /// What the program wrote, with the packages' own folders in place of the links.
+    /// Replaces links into the prefix by the packages' own folders in the program's output.
     pub fn restore(&self, text: &str) -> String {
         let share = format!("{}/share/", self.prefix.path().display());
         let mut parts = text.split(share.as_str());
         let mut restored = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            let name = &part[..part.find(|c| !is_of_name(c)).unwrap_or(part.len())];
+            let name = &part[..part.find(|c| !is_name_char(c)).unwrap_or(part.len())];
             match self.known.iter().find(|package| package.name == name) {
                 Some(package) => restored.push_str(&package.folder.to_string_lossy()),
                 None => {
@@ -117,13 +116,13 @@ impl Packages {
             }
             restored.push_str(&part[name.len()..]);
         }
-        // Where it lists the prefixes, this one is no news to anybody.
+        // Remove the prefix from lists of prefixes: it means nothing to the user.
         restored
             .replace(&format!("'{}', ", self.prefix.path().display()), "")
             .replace(&format!("'{}'", self.prefix.path().display()), "")
     }
 }
 
-fn is_of_name(c: char) -> bool {
+fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-".contains(c)
 }

@@ -1,4 +1,4 @@
-//! Runs the program, within a time, and reads what it says.
+//! Runs the program within a time limit and collects its output.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use super::Argument;
 use super::packages::Packages;
-use crate::MAX_TEXT;
+use crate::MAX_TEXT_BYTES;
 
-/// How much of what it says beside its output is read.
-const MAX_SAID: usize = 256 << 10;
-/// How often it is asked whether it has ended, once its output has.
-const POLL: Duration = Duration::from_millis(2);
+/// Maximum number of bytes read from standard error.
+const MAX_STDERR_BYTES: usize = 256 << 10;
+/// Interval between checks for the end of the process, after its output has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A call of the program.
 #[derive(Clone, Copy)]
@@ -24,44 +24,44 @@ pub(super) struct Program<'a> {
     pub file: &'a Path,
     pub arguments: &'a [Argument],
     pub packages: &'a Packages,
-    pub patience: Duration,
+    pub time_limit: Duration,
 }
 
-/// How it ended.
+/// The result of a call.
 pub(super) struct Ended {
     pub success: bool,
     pub output: String,
-    /// What it wrote to standard error.
-    pub said: String,
+    /// Standard error.
+    pub stderr: String,
 }
 
 impl Ended {
-    /// Whether it failed for want of the Python module by which it finds packages: `pip install
-    /// xacro` comes without.
+    /// Returns whether the program failed because the Python module `ament_index_python`, which
+    /// finds packages, is missing: `pip install xacro` does not install it.
     pub fn is_without_ament_index(&self) -> bool {
-        !self.success && self.said.contains("No module named 'ament_index_python'")
+        !self.success && self.stderr.contains("No module named 'ament_index_python'")
     }
 }
 
-/// Why it did not end by itself.
+/// The reason why a call has no result.
 #[derive(Debug)]
 pub(super) enum Error {
     NotFound,
-    Patience,
+    TimedOut,
     TooLong,
     Other(io::Error),
 }
 
 impl Program<'_> {
-    /// Expands the file, and lists the files that it includes: the program does one or the other,
-    /// so it runs twice, at once.
+    /// Expands the file, and lists the files that it includes. The program does one or the other,
+    /// so it runs twice, in parallel.
     pub fn expand_and_list(self, with_index: bool) -> (Result<Ended, Error>, Result<Ended, Error>) {
         std::thread::scope(|scope| {
             let listing = scope.spawn(move || self.run(&["--deps"], with_index));
             let made = self.run(&[], with_index);
             let listed = listing
                 .join()
-                .unwrap_or_else(|_| Err(Error::Other(io::Error::other("a thread ended"))));
+                .unwrap_or_else(|_| Err(Error::Other(io::Error::other("a thread panicked"))));
             (made, listed)
         })
     }
@@ -72,8 +72,8 @@ impl Program<'_> {
             .args(options)
             .arg(self.file)
             .args(self.arguments.iter().map(Argument::to_string));
-        self.packages.show_to(&mut command, with_index);
-        // Its output is UTF-8 whatever the person's locale.
+        self.packages.set_environment(&mut command, with_index);
+        // Output is UTF-8 whatever the user's locale.
         command
             .env("PYTHONUTF8", "1")
             .stdin(Stdio::null())
@@ -83,9 +83,9 @@ impl Program<'_> {
             io::ErrorKind::NotFound => Error::NotFound,
             _ => Error::Other(error),
         })?;
-        let ended = read(&mut child, self.patience);
+        let ended = read(&mut child, self.time_limit);
         if ended.is_err() {
-            // It may have ended meanwhile, which is as well.
+            // It may have ended meanwhile.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -93,33 +93,33 @@ impl Program<'_> {
     }
 }
 
-/// Reads all that it says until it ends.
-fn read(child: &mut Child, patience: Duration) -> Result<Ended, Error> {
-    let deadline = Instant::now() + patience;
+/// Reads the output of a process until it ends.
+fn read(child: &mut Child, time_limit: Duration) -> Result<Ended, Error> {
+    let deadline = Instant::now() + time_limit;
     let (sender, receiver) = mpsc::channel();
     let output = child
         .stdout
         .take()
         .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
-    let said = child
+    let stderr = child
         .stderr
         .take()
         .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
-    for (index, pipe, most) in [(0, output, MAX_TEXT), (1, said, MAX_SAID)] {
+    for (index, pipe, max_bytes) in [(0, output, MAX_TEXT_BYTES), (1, stderr, MAX_STDERR_BYTES)] {
         let Some(pipe) = pipe else { continue };
         let sender = sender.clone();
-        // Not waited for: what it leaves behind may hold the pipe open.
+        // The threads are not joined: child processes of the program may hold the pipe open.
         std::thread::Builder::new()
             .spawn(move || {
-                let _ = sender.send((index, read_most(pipe, most)));
+                let _ = sender.send((index, read_limited(pipe, max_bytes)));
             })
             .map_err(Error::Other)?;
     }
-    let (mut output, mut said) = (String::new(), String::new());
+    let (mut output, mut stderr) = (String::new(), String::new());
     for _ in 0..2 {
         let left = deadline.saturating_duration_since(Instant::now());
         let (index, (bytes, is_whole)) =
-            receiver.recv_timeout(left).map_err(|_| Error::Patience)?;
+            receiver.recv_timeout(left).map_err(|_| Error::TimedOut)?;
         if index == 0 && !is_whole {
             return Err(Error::TooLong);
         }
@@ -127,7 +127,7 @@ fn read(child: &mut Child, patience: Duration) -> Result<Ended, Error> {
         if index == 0 {
             output = text;
         } else {
-            said = text;
+            stderr = text;
         }
     }
     loop {
@@ -135,27 +135,27 @@ fn read(child: &mut Child, patience: Duration) -> Result<Ended, Error> {
             return Ok(Ended {
                 success: status.success(),
                 output,
-                said,
+                stderr,
             });
         }
         if Instant::now() >= deadline {
-            return Err(Error::Patience);
+            return Err(Error::TimedOut);
         }
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Reads at most `most` bytes, and whether that was all. What is beyond is read away, so that the
-/// other side can go on.
-fn read_most(mut pipe: Box<dyn Read + Send>, most: usize) -> (Vec<u8>, bool) {
+/// Reads at most `max_bytes` bytes, and returns whether that was all. Up to as many more bytes are
+/// discarded, so that the process does not block.
+fn read_limited(mut pipe: Box<dyn Read + Send>, max_bytes: usize) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
-    let _ = pipe.by_ref().take(most as u64).read_to_end(&mut bytes);
-    let beyond = io::copy(&mut pipe.take(most as u64), &mut io::sink()).unwrap_or_default();
+    let _ = pipe.by_ref().take(max_bytes as u64).read_to_end(&mut bytes);
+    let beyond = io::copy(&mut pipe.take(max_bytes as u64), &mut io::sink()).unwrap_or_default();
     (bytes, beyond == 0)
 }
 
-/// The files in the output of `--deps`: absolute paths with a space between, and perhaps spaces in
-/// them.
+/// Parses the output of `--deps`: absolute paths separated by spaces, which paths may contain as
+/// well.
 pub(super) fn listed_files(output: &str) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     let mut path = String::new();

@@ -1,5 +1,5 @@
-//! Which files a xacro file includes, as far as that can be read off: for when the program failed
-//! and lists none.
+//! Finds the files that a xacro file includes by scanning its text, for when the program fails and
+//! lists none.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use urdf_usd_resolve::{Opened, Resolver};
 
-/// No robot has more.
+/// Maximum number of files, more than any robot has.
 const MAX_FILES: usize = 1000;
-/// No xacro file is larger.
+/// Maximum size of a file, larger than any xacro file.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The files, there or not, that `file` and those it includes name in a way that needs no
-/// evaluation.
+/// Returns the files, existing or not, that `file` and the files it includes name without
+/// expressions.
 pub(super) fn includes(file: &Path, resolver: &Resolver) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let mut open = vec![file.to_owned()];
@@ -31,7 +31,7 @@ pub(super) fn includes(file: &Path, resolver: &Resolver) -> BTreeSet<PathBuf> {
     found
 }
 
-/// What is in a file, if it is a small one.
+/// Returns the text of a file, if it is not too large.
 pub(super) fn text(file: &Path) -> Option<String> {
     let opened = Opened::at(file)
         .ok()
@@ -41,7 +41,7 @@ pub(super) fn text(file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The values of `filename` in the `<xacro:include …/>` of a text.
+/// Returns the values of `filename` in the `<xacro:include …/>` elements of a text.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split("<xacro:include").skip(1).filter_map(|element| {
         let value = element
@@ -57,9 +57,9 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The file that a name means; `None` if that has to be evaluated.
-fn path(name: &str, of: &Path, resolver: &Resolver) -> Option<PathBuf> {
-    let folder = of.parent()?;
+/// Returns the file that a name refers to; `None` if the name has to be evaluated.
+fn path(name: &str, includer: &Path, resolver: &Resolver) -> Option<PathBuf> {
+    let folder = includer.parent()?;
     let name = match name
         .strip_prefix("$(")
         .and_then(|rest| rest.split_once(')'))

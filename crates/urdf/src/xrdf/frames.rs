@@ -1,33 +1,33 @@
-//! `modifiers` (section 2): frames that are added to the robot, and which link is its root.
+//! Reads and applies `modifiers` (section 2): frames to add, and the new root.
 
 use std::collections::{HashMap, VecDeque};
 
 use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 
 use super::codes;
-use super::reader::{Findings, Gone, Known, below, optional};
+use super::reader::{Findings, Known, Removed, below, optional};
 use crate::xml::short;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{InvalidRobot, Joint, JointId, JointKind, Link, LinkId, Pose, Robot};
 use urdf_usd_text::yaml::{Mark, Yaml};
 
-/// The most frames that are added.
+/// Maximum number of added frames.
 const MAX_FRAMES: usize = 1000;
-/// How far a quaternion may be from unit length without a word: figures in files are rounded.
+/// Deviation of a quaternion from unit length that is not reported: numbers in files are rounded.
 const UNIT_TOLERANCE: f64 = 1e-3;
-/// The name of the link that stands for the world ([`Robot::world_root`]).
+/// Name of the link that represents the world ([`Robot::world_root`]).
 const WORLD: &str = "world";
-/// How many names a message lists.
+/// Maximum number of names that a message lists.
 const MAX_NAMES: usize = 5;
 
-/// A name and where it stands.
+/// A name and its position.
 pub(super) type Name<'a> = (Mark, &'a str);
 
-/// What the modifiers say.
+/// The modifiers of an XRDF.
 #[derive(Default)]
 pub(super) struct Modifiers<'a> {
     frames: Vec<Frame<'a>>,
-    /// The frames that are to be the root.
+    /// Frames to be made the root.
     bases: Vec<Name<'a>>,
 }
 
@@ -52,8 +52,9 @@ pub(super) fn read<'a>(findings: &mut Findings, section: &'a Yaml) -> Modifiers<
                     .bases
                     .extend(findings.name(value, &element).map(|name| (value.at, name)));
             } else if modifiers.frames.len() == MAX_FRAMES {
-                let message =
-                    format!("there are more than {MAX_FRAMES} frames; from here on none is added");
+                let message = format!(
+                    "the limit of {MAX_FRAMES} frames is reached; further ones are left out"
+                );
                 findings.report(
                     &codes::TOO_MANY_FRAMES,
                     key.at,
@@ -87,7 +88,7 @@ fn frame<'a>(
     ];
     let fields = findings.fields(value, element, FIELDS);
     let mut name = |field: &str| {
-        let value = findings.required(&fields, field, at, element)?;
+        let value = findings.require(&fields, field, at, element)?;
         Some((value.at, findings.name(value, &below(element, field))?))
     };
     let (name, parent, joint) = (
@@ -99,7 +100,7 @@ fn frame<'a>(
         joint_kind(findings, kind, &below(element, "joint_type"))
     });
     let pose = findings
-        .required(&fields, "fixed_transform", at, element)
+        .require(&fields, "fixed_transform", at, element)
         .and_then(|value| pose(findings, value, &below(element, "fixed_transform")));
     Some(Frame {
         at,
@@ -111,8 +112,8 @@ fn frame<'a>(
     })
 }
 
-/// The kind of the joint of a frame. XRDF only knows fixed ones; one that moves is what it says all
-/// the same. None, reported, of a word that says nothing.
+/// Reads the kind of the joint of a frame. XRDF defines fixed ones only; moving ones are accepted
+/// with a report. Reports and returns `None` for any other word.
 fn joint_kind(findings: &mut Findings, value: &Yaml, element: &str) -> Option<JointKind> {
     const MOVING: [JointKind; 3] = [
         JointKind::Revolute,
@@ -120,18 +121,18 @@ fn joint_kind(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Jo
         JointKind::Prismatic,
     ];
     let text = findings.name(value, element)?;
-    let is = |kind: &JointKind| text.eq_ignore_ascii_case(kind.as_str());
-    if is(&JointKind::Fixed) {
+    let matches = |kind: &JointKind| text.eq_ignore_ascii_case(kind.as_str());
+    if matches(&JointKind::Fixed) {
         return Some(JointKind::Fixed);
     }
-    let kind = MOVING.into_iter().find(is);
+    let kind = MOVING.into_iter().find(matches);
     let message = match kind {
         Some(kind) => format!(
-            "the joint of an added frame can only be FIXED; it becomes {}, with the axis x",
+            "the joint of an added frame must be FIXED; it is read as {}, with axis x",
             kind.as_str()
         ),
         None => format!(
-            "the joint of an added frame can only be FIXED, not \"{}\"; the frame is not added",
+            "the joint of an added frame must be FIXED, not \"{}\"; the frame is left out",
             short(text)
         ),
     };
@@ -140,7 +141,7 @@ fn joint_kind(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Jo
         value.at,
         element,
         message,
-        "write FIXED; put a joint that moves into the URDF",
+        "use FIXED, or define the moving joint in the URDF",
     );
     kind
 }
@@ -148,10 +149,10 @@ fn joint_kind(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Jo
 fn pose(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Pose> {
     let fields = findings.fields(value, element, &["position", "orientation"]);
     let position = findings
-        .required(&fields, "position", value.at, element)
+        .require(&fields, "position", value.at, element)
         .and_then(|value| findings.three_numbers(value, &below(element, "position")));
     let orientation = findings
-        .required(&fields, "orientation", value.at, element)
+        .require(&fields, "orientation", value.at, element)
         .and_then(|value| rotation(findings, value, &below(element, "orientation")));
     Some(Pose::from_parts(
         Translation3::from(Vector3::from(position?)),
@@ -162,33 +163,33 @@ fn pose(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Pose> {
 fn rotation(findings: &mut Findings, value: &Yaml, element: &str) -> Option<UnitQuaternion<f64>> {
     let fields = findings.fields(value, element, &["w", "xyz"]);
     let w = findings
-        .required(&fields, "w", value.at, element)
+        .require(&fields, "w", value.at, element)
         .and_then(|w| findings.number(w, &below(element, "w")));
     let xyz = findings
-        .required(&fields, "xyz", value.at, element)
+        .require(&fields, "xyz", value.at, element)
         .and_then(|xyz| findings.three_numbers(xyz, &below(element, "xyz")));
     let [x, y, z] = xyz?;
     let quaternion = Quaternion::new(w?, x, y, z);
     let length = quaternion.norm();
     if (length - 1.0).abs() > UNIT_TOLERANCE {
-        let message = format!("the quaternion has the length {length:.4}, not 1");
+        let message = format!("the quaternion has length {length:.4} instead of 1");
         findings.report(
             &codes::BAD_VALUE,
             value.at,
             element,
             message,
-            "give a quaternion of unit length",
+            "use a unit quaternion",
         );
     }
     UnitQuaternion::try_new(quaternion, f64::MIN_POSITIVE)
 }
 
 impl Modifiers<'_> {
-    /// The link that is to be the root, which is one of the robot's own; what else is said of the
-    /// root is reported.
+    /// Returns the link to be made the root, which is one of the robot's own; reports invalid and
+    /// further ones.
     pub fn base(&self, findings: &mut Findings, robot: &Robot) -> Option<(Mark, LinkId)> {
         const ELEMENT: &str = "modifiers / set_base_frame";
-        let mut known = Known::of(robot, Gone::default());
+        let mut known = Known::new(robot, Removed::default());
         let mut base: Option<(Mark, LinkId)> = None;
         for &(at, name) in &self.bases {
             let is_link = robot.links().values().any(|link| link.name() == name);
@@ -213,8 +214,8 @@ impl Modifiers<'_> {
                 None => base = Some((at, link)),
                 Some((first, known)) => {
                     let (code, what) = match known == link {
-                        true => (&codes::REPEATED, "the root already"),
-                        false => (&codes::TWO_BASES, "not the root: there is another already"),
+                        true => (&codes::REPEATED, "already the root"),
+                        false => (&codes::TWO_BASES, "ignored: another root is set"),
                     };
                     let message = format!("\"{}\" is {what}, on line {}", short(name), first.line);
                     findings.report(code, at, ELEMENT, message, "remove one of them");
@@ -224,7 +225,7 @@ impl Modifiers<'_> {
         base
     }
 
-    /// Reports the frames of `added` that the new root leaves behind, and takes them out.
+    /// Removes frames from `added` that are not below the new root, and reports them.
     pub fn report_left_behind(
         &self,
         findings: &mut Findings,
@@ -253,10 +254,10 @@ impl Modifiers<'_> {
         }
     }
 
-    /// Adds the frames to the robot, whatever their order; those that can't be are reported. Gives
-    /// the names of those that were.
+    /// Adds the frames to the robot, in any order, and reports those that can't be added. Returns
+    /// the names of the added ones.
     pub fn add_frames(&self, findings: &mut Findings, robot: &mut Robot) -> Vec<String> {
-        // Frames that wait for their parent, and those whose parent is there.
+        // Frames without and with an existing parent.
         let mut waiting: HashMap<&str, Vec<&Frame<'_>>> = HashMap::new();
         let mut ready: VecDeque<&Frame<'_>> = VecDeque::new();
         for frame in &self.frames {
@@ -282,7 +283,7 @@ impl Modifiers<'_> {
             if let Some((what, (at, name), _)) = taken.into_iter().find(|(.., is_taken)| *is_taken)
             {
                 let message = format!(
-                    "there is a {} \"{}\" already",
+                    "a {} named \"{}\" already exists",
                     if what == "frame" { "link" } else { what },
                     short(name)
                 );
@@ -292,7 +293,7 @@ impl Modifiers<'_> {
                     at,
                     &element,
                     message,
-                    "give it a name of its own",
+                    "use a unique name",
                 );
                 continue;
             }
@@ -304,18 +305,18 @@ impl Modifiers<'_> {
             added.push(frame.name.1.to_owned());
             ready.extend(waiting.remove(frame.name.1).into_iter().flatten());
         }
-        // In the order of the text, not of the map.
+        // In the order of the text, for deterministic findings.
         for frame in self
             .frames
             .iter()
             .filter(|frame| waiting.contains_key(frame.parent.1))
         {
             let message = format!(
-                "there is no frame \"{}\" to add \"{}\" to",
+                "the frame \"{}\", the parent of \"{}\", does not exist",
                 short(frame.parent.1),
                 short(frame.name.1)
             );
-            let help = "name a link of the robot, or a frame that is added to one";
+            let help = "name a link of the robot, or a frame that is added to it";
             findings.report(
                 &codes::UNKNOWN_FRAME,
                 frame.parent.0,
@@ -328,13 +329,12 @@ impl Modifiers<'_> {
     }
 }
 
-/// Holds `base`, the root, to the world: to a link `world`, whose frame is that of the base, by a
-/// fixed joint `joint`.
+/// Connects `base`, the root, to a new link `world` with the same frame by a fixed joint `joint`.
+/// Without a base, or with a link `world` already, nothing changes.
 ///
 /// # Errors
-/// If the robot has another joint of this name. Without a base, or with a link `world` already,
-/// nothing changes.
-pub(super) fn hold(
+/// Returns an error if the robot has another joint of this name.
+pub(super) fn fix_to_world(
     robot: &mut Robot,
     base: Option<LinkId>,
     joint: &str,
@@ -349,7 +349,7 @@ pub(super) fn hold(
     robot.add_joint(joint).map(|_| ())
 }
 
-/// Says which frames were added.
+/// Reports the added frames.
 pub(super) fn report_added(findings: &mut Findings, at: Mark, added: &[String]) {
     if added.is_empty() {
         return;
@@ -361,11 +361,11 @@ pub(super) fn report_added(findings: &mut Findings, at: Mark, added: &[String]) 
         .collect();
     let more = if added.len() > MAX_NAMES { ", …" } else { "" };
     let message = format!(
-        "{} frames were added to the robot: {}{more}",
+        "{} frames are added to the robot: {}{more}",
         added.len(),
         names.join(", ")
     );
-    let help = "publish their transforms, or put them into the URDF, if ROS is to know them";
+    let help = "publish their transforms, or add them to the URDF, to use them in ROS";
     findings.report(&codes::FRAMES_ADDED, at, "modifiers", message, help);
 }
 
@@ -375,7 +375,7 @@ fn empty_link(name: &str, place: Place) -> Link {
     link
 }
 
-/// Adds a frame whose names are free to a robot that has its parent.
+/// Adds a frame, whose names are free, to a robot that has its parent.
 fn add_frame(robot: &mut Robot, frame: &Frame<'_>, place: Place) -> Result<JointId, InvalidRobot> {
     let parent = robot.link_named(frame.parent.1);
     let parent = parent.ok_or_else(|| InvalidRobot::Dangling(frame.name.1.to_owned()))?;

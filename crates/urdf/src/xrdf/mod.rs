@@ -1,8 +1,11 @@
-//! XRDF ↔ [`Robot`] (versions 1.0 and 2.0): frames that it adds, the root that it sets, the pose
-//! that its default positions are, and what [`Planning`] has: configuration space, tool frames,
-//! spheres, buffer distances, pairs that are not held off each other.
+//! Reads and writes XRDF (versions 1.0 and 2.0).
 //!
-//! This module must not know files, ROS, or what the robot is read for.
+//! An XRDF adds frames to a [`Robot`], sets its root, and defines default joint positions, which
+//! become a named pose. The rest is [`Planning`]: configuration space, tool frames, spheres, buffer
+//! distances, and pairs of links whose collisions are ignored. Section numbers in this module are
+//! those of the XRDF specification.
+//!
+//! This module knows no files, no ROS, and nothing of the robot's use.
 
 pub mod codes;
 mod frames;
@@ -15,7 +18,7 @@ use std::path::Path;
 
 pub use write::write;
 
-use reader::{Findings, Gone, Known, below, entry, optional};
+use reader::{Findings, Known, Removed, below, entry, optional};
 use spheres::Groups;
 
 use crate::References;
@@ -28,25 +31,25 @@ use urdf_usd_robot::{
 };
 use urdf_usd_text::yaml::{self as yaml, Key, Mark, Yaml};
 
-/// The longest text that is read, in bytes.
-const MAX_TEXT: usize = 16 << 20;
-/// How many pairs of frames that touch at the default positions are reported.
+/// Maximum length of a text, in bytes.
+const MAX_TEXT_BYTES: usize = 16 << 20;
+/// Maximum number of pairs of touching frames that are reported.
 const MAX_TOUCHES: usize = 20;
-/// Metres that two spheres may be in each other without a word: figures in files are rounded.
+/// Penetration of two spheres that is not reported, in metres: numbers in files are rounded.
 const TOUCH_TOLERANCE: f64 = 1e-6;
-/// Which version of the format a text is.
+/// Version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
     /// 1.0.
     First,
-    /// 2.0: `collision` is called `world_collision`, and geometry groups may differ, and may have
-    /// (`clone`) those of others in them.
+    /// 2.0: `collision` is renamed `world_collision`, and geometry groups may differ and contain
+    /// others (`clone`).
     Second,
-    /// It does not say so.
+    /// Missing or unknown.
     Unknown,
 }
 
-/// The sections of all versions.
+/// Sections of all versions.
 const SECTIONS: &[&str] = &[
     "format",
     "format_version",
@@ -62,10 +65,12 @@ const SECTIONS: &[&str] = &[
 
 type Fields<'a> = [&'a (Key, Yaml)];
 
-/// Reads the XRDF `text` and applies it to `robot`: frames are added, the root is set, the default
-/// positions become the named pose [`DEFAULT_POSE`], the pairs of `self_collision.ignore` need no
-/// check for collision, and [`Robot::planning`] is what the XRDF says. `references`: those of the
-/// robot, which follow its links. `file` is where the text is from, for the places in diagnostics.
+/// Applies the XRDF `text` to `robot`: frames are added, the root is set, the default positions
+/// become the named pose [`DEFAULT_POSE`], collisions of the pairs in `self_collision.ignore` are
+/// disabled, and [`Robot::planning`] is set.
+///
+/// `references` are those of the robot; their links are renumbered. `file` is the source of the
+/// text, for diagnostics.
 pub fn apply(
     text: &str,
     file: Option<&Path>,
@@ -79,21 +84,21 @@ pub fn apply(
     findings.into_diagnostics()
 }
 
-/// The document of the text. None, reported, if it is no XRDF.
+/// Parses the text; reports and returns `None` if it is not an XRDF.
 fn document(findings: &mut Findings, text: &str) -> Option<Yaml> {
     let start = Mark { line: 1, column: 1 };
-    if text.len() > MAX_TEXT {
+    if text.len() > MAX_TEXT_BYTES {
         let message = format!(
             "the text has {} MiB; the limit is {} MiB",
             text.len() >> 20,
-            MAX_TEXT >> 20
+            MAX_TEXT_BYTES >> 20
         );
         findings.report(
             &codes::MALFORMED,
             start,
             "",
             message,
-            "no robot needs that; correct the program that wrote it",
+            "no robot needs this much; correct the program that wrote the text",
         );
         return None;
     }
@@ -112,7 +117,7 @@ fn document(findings: &mut Findings, text: &str) -> Option<Yaml> {
             Some(format) => (format.at, "the format is not \"xrdf\""),
             None => (
                 first.as_ref().map_or(start, |first| first.at),
-                "the text does not say that it is an XRDF",
+                "the text does not declare that it is an XRDF",
             ),
         };
         findings.report(
@@ -120,18 +125,18 @@ fn document(findings: &mut Findings, text: &str) -> Option<Yaml> {
             at,
             "format",
             message,
-            "an XRDF begins with format: xrdf",
+            "begin an XRDF with format: xrdf",
         );
         return None;
     }
     if let Some(second) = documents.next() {
-        let message = "the text has more than one document; the first counts";
+        let message = "the text has more than one document; the first is used";
         findings.report(
             &codes::REPEATED,
             second.at,
             "",
             message,
-            "give each a file of its own",
+            "put each into a separate file",
         );
     }
     first
@@ -145,9 +150,9 @@ fn sections(
 ) {
     let fields = findings.fields(document, "", SECTIONS);
     let version = version(findings, &fields, document.at);
-    let gone =
+    let removed_names =
         optional(&fields, "modifiers").map(|section| modify(findings, section, robot, references));
-    let mut known = Known::of(robot, gone.unwrap_or_default());
+    let mut known = Known::new(robot, removed_names.unwrap_or_default());
 
     let positions = optional(&fields, "default_joint_positions");
     let pose = positions.map(|section| {
@@ -162,7 +167,7 @@ fn sections(
         }
     });
     let coordinates = cspace(findings, &fields, document.at, &mut known);
-    // Those of another file stay where this one says nothing.
+    // Without this section, the tool frames of another file stay.
     let mut tool_frames = robot.planning().tool_frames.clone();
     if let Some(section) = optional(&fields, "tool_frames") {
         let names = findings.names(section, "tool_frames");
@@ -182,15 +187,15 @@ fn sections(
         .iter()
         .filter(|(a, b)| !robot.is_frame(*a) && !robot.is_frame(*b));
     let bodies: Vec<_> = bodies.collect();
-    // All of it was read of links and joints of this robot; coordinates are moving ones, each once.
+    // All of it was read for links and joints of this robot; coordinates are distinct moving joints.
     let mut set = robot
         .disable_collisions(bodies)
         .and_then(|()| robot.set_planning(planning));
     if let Some(pose) = pose {
-        // The pose of another file is replaced.
+        // Replace the pose of another file.
         let mut poses = robot.named_poses().to_vec();
         poses.retain(|other| (&other.name, &other.group) != (&pose.name, &pose.group));
-        // A pose of no joints is none.
+        // A pose without joints is dropped.
         poses.extend(Some(pose).filter(|pose| !pose.positions.is_empty()));
         set = set.and_then(|()| robot.set_named_poses(poses));
     }
@@ -202,28 +207,28 @@ fn sections(
     }
 }
 
-/// Applies the section `modifiers`: frames are added, then all that is not below the new root is
-/// gone. Gives the names of that.
+/// Applies the section `modifiers`: adds frames, then removes everything that is not below the new
+/// root. Returns the names of the removed links and joints.
 fn modify(
     findings: &mut Findings,
     section: &Yaml,
     robot: &mut Robot,
     references: &mut References,
-) -> Gone {
+) -> Removed {
     let modifiers = frames::read(findings, section);
     let base = modifiers.base(findings, robot);
     let mut added = modifiers.add_frames(findings, robot);
-    let mut gone = Gone::default();
+    let mut removed_names = Removed::default();
     if let Some((at, base)) = base {
         modifiers.report_left_behind(findings, robot, base, &mut added);
-        let (had_world, held) = (robot.world_root().is_some(), joint_that_holds(robot, base));
+        let (had_world, fixing_joint) = (robot.world_root().is_some(), fixing_joint(robot, base));
         let before = robot.links().clone();
         let element = "modifiers / set_base_frame";
         let removed = match robot.keep_below(base) {
             Ok(removed) => removed,
             Err(error) => {
                 findings.refuse(&error, at, element);
-                return gone;
+                return removed_names;
             }
         };
         references.renumber(&removed.links);
@@ -231,47 +236,46 @@ fn modify(
             .iter()
             .filter(|(id, _)| removed.links[*id].is_none())
             .map(|(_, link)| link.name().to_owned());
-        gone = Gone {
+        removed_names = Removed {
             links: links.collect(),
             joints: removed.joints.iter().cloned().collect(),
         };
         for joint in removed.freed.iter().map(|&joint| &robot.joints()[joint]) {
             let message = format!(
-                "the joint \"{}\" follows a joint that is not below the new root",
+                "the joint \"{}\" mimics a joint that is not below the new root",
                 short(joint.name())
             );
-            let help = "set a root above the joint that is followed, or fix the joint in the URDF";
+            let help = "set a root above the mimicked joint, or remove the mimic from the URDF";
             findings.report(&codes::LEADER_GONE, at, element, message, help);
         }
-        if !gone.links.is_empty() {
+        if !removed_names.links.is_empty() {
             let base = short(before[base].name());
-            let (links, joints) = (gone.links.len(), gone.joints.len());
+            let (links, joints) = (removed_names.links.len(), removed_names.joints.len());
             let message = format!(
-                "\"{base}\" is the root; {links} links and {joints} joints that are not below it are gone"
+                "\"{base}\" is the root; {links} links and {joints} joints that are not below it are removed"
             );
-            let help = match (&held, had_world) {
-                (Some(_), _) => "nothing need be done: the base is held to the world as before",
+            let help = match (&fixing_joint, had_world) {
+                (Some(_), _) => "no action is needed: the base stays fixed to the world",
                 (None, true) => {
-                    "the base moved in the world by joints that are gone: convert with --base fixed if it is held"
+                    "the base moved in the world by joints that are removed: convert with --base fixed if it is fixed"
                 }
-                (None, false) => "nothing need be done",
+                (None, false) => "no action is needed",
             };
             findings.report(&codes::BASE_SET, at, element, message, help);
         }
-        if let Some(joint) = held {
+        if let Some(joint) = fixing_joint {
             let place = findings.place(at, element);
-            if let Err(error) = frames::hold(robot, removed.links[base], &joint, place) {
+            if let Err(error) = frames::fix_to_world(robot, removed.links[base], &joint, place) {
                 findings.refuse(&error, at, element);
             }
         }
     }
     frames::report_added(findings, section.at, &added);
-    gone
+    removed_names
 }
 
-/// The name of the joint above `base` if it and all that are above it are fixed, and hold it to the
-/// world.
-fn joint_that_holds(robot: &Robot, base: LinkId) -> Option<String> {
+/// Returns the name of the joint above `base` if fixed joints connect the base to the world.
+fn fixing_joint(robot: &Robot, base: LinkId) -> Option<String> {
     let world = robot.world_root()?;
     let above = |link: LinkId| {
         let joint = robot.tree().parent_joint(link)?;
@@ -286,7 +290,8 @@ fn joint_that_holds(robot: &Robot, base: LinkId) -> Option<String> {
     above(base).map(|joint| joint.name().to_owned())
 }
 
-/// Says which spheres touch at the default positions that are to be held off each other (section 6).
+/// Reports spheres that touch at the default positions although their collisions are not ignored
+/// (section 6).
 fn report_touches(findings: &mut Findings, at: Mark, robot: &Robot) {
     let spheres = robot.planning().self_collision_spheres();
     let model = Model::of(robot);
@@ -301,7 +306,7 @@ fn report_touches(findings: &mut Findings, at: Mark, robot: &Robot) {
         let (first, second) = (name(touch.first), name(touch.second));
         let depth = touch.depth * 1000.0;
         let message = format!(
-            "at the default positions \"{first}\" and \"{second}\" are {depth:.1} mm in each other"
+            "at the default positions, \"{first}\" and \"{second}\" penetrate by {depth:.1} mm"
         );
         let help = "correct the default positions, the spheres or the buffer distances, or let self_collision ignore the pair";
         findings.report(
@@ -314,21 +319,21 @@ fn report_touches(findings: &mut Findings, at: Mark, robot: &Robot) {
     }
 }
 
-/// The version; one that is missing or not known is reported.
+/// Reads the version; reports a missing or unknown one.
 fn version(findings: &mut Findings, fields: &Fields<'_>, at: Mark) -> Version {
-    let Some(value) = findings.required(fields, "format_version", at, "") else {
+    let Some(value) = findings.require(fields, "format_version", at, "") else {
         return Version::Unknown;
     };
     let version = value.text().and_then(|text| text.parse::<f64>().ok());
-    let is = |known: f64| version.is_some_and(|version| (version - known).abs() < 1e-9);
-    if is(1.0) {
+    let equals = |known: f64| version.is_some_and(|version| (version - known).abs() < 1e-9);
+    if equals(1.0) {
         return Version::First;
     }
-    if is(2.0) {
+    if equals(2.0) {
         return Version::Second;
     }
     let message = format!(
-        "the version \"{}\" of XRDF is not known",
+        "the XRDF version \"{}\" is unknown",
         short(value.text().unwrap_or_default())
     );
     findings.report(
@@ -341,8 +346,8 @@ fn version(findings: &mut Findings, fields: &Fields<'_>, at: Mark) -> Version {
     Version::Unknown
 }
 
-/// The default position of every joint that has one position and moves by itself: what is given, or
-/// else zero, or the limit that is nearest to it (section 6).
+/// Returns the default position of every joint with one degree of freedom that is not a mimic: the
+/// given one, otherwise zero, clamped to the limits (section 6).
 fn default_positions(
     findings: &mut Findings,
     section: &Yaml,
@@ -366,7 +371,7 @@ fn default_positions(
                 short(&key.text)
             );
             let help =
-                "correct the position, or the limits of the joint; the limit next to it counts";
+                "correct the position, or the limits of the joint; the nearest limit is used";
             findings.report(&codes::OUTSIDE_LIMITS, value.at, &element, message, help);
         }
         given.insert(id, bounds.nearest(position));
@@ -386,7 +391,8 @@ fn default_positions(
         .collect()
 }
 
-/// Section 7. A joint whose limits are not known for sure is a coordinate without them.
+/// Reads the configuration space (section 7). A joint whose limits are ambiguous becomes a
+/// coordinate without limits.
 fn cspace(
     findings: &mut Findings,
     fields: &Fields<'_>,
@@ -394,7 +400,7 @@ fn cspace(
     known: &mut Known<'_>,
 ) -> Vec<Coordinate> {
     const NAME: &str = "cspace";
-    let Some(section) = findings.required(fields, NAME, at, "") else {
+    let Some(section) = findings.require(fields, NAME, at, "") else {
         return Vec::new();
     };
     let fields = findings.fields(
@@ -404,9 +410,9 @@ fn cspace(
     );
     let mut joints: Vec<(usize, JointId)> = Vec::new();
     let mut count = None;
-    if let Some(names) = findings.required(&fields, "joint_names", section.at, NAME) {
+    if let Some(names) = findings.require(&fields, "joint_names", section.at, NAME) {
         let element = below(NAME, "joint_names");
-        // Each limit belongs to an item of the list, whatever the item is.
+        // Limits belong to items of the list by index, valid or not.
         count = Some(findings.items(names, &element).len());
         for (index, name) in findings.numbered_names(names, &element) {
             joints.extend(
@@ -417,7 +423,7 @@ fn cspace(
         }
     }
     let [acceleration, jerk] = ["acceleration_limits", "jerk_limits"].map(|name| {
-        let Some(limits) = findings.required(&fields, name, section.at, NAME) else {
+        let Some(limits) = findings.require(&fields, name, section.at, NAME) else {
             return Vec::new();
         };
         let element = below(NAME, name);
@@ -432,14 +438,14 @@ fn cspace(
                     item.at,
                     &element,
                     message,
-                    "give the largest magnitude that is allowed",
+                    "set the maximum magnitude, a positive number",
                 );
             }
             values.push(limit.filter(|limit| *limit > 0.0));
         }
         if let Some(count) = count.filter(|count| *count != items.len()) {
             let message = format!("{element} has {} values for {count} joints", items.len());
-            let help = "give one limit for each joint, in their order";
+            let help = "list one limit for each joint, in their order";
             findings.report(&codes::UNEQUAL_LENGTHS, limits.at, &element, message, help);
             values.clear();
         }
@@ -454,7 +460,7 @@ fn cspace(
     joints.into_iter().map(coordinate).collect()
 }
 
-/// Sections 3 to 5.
+/// Reads the geometry groups and collision sections (sections 3 to 5).
 fn collisions(
     findings: &mut Findings,
     fields: &Fields<'_>,
@@ -473,13 +479,13 @@ fn collisions(
         let name = key.text.as_str();
         if name == other && version != Version::Unknown {
             let message =
-                format!("{other} is called {own} in this version of XRDF; it is read as that");
+                format!("{other} is named {own} in this version of XRDF; it is read as {own}");
             findings.report(
                 &codes::OTHER_VERSION,
                 key.at,
                 other,
                 message,
-                format!("write {own}, or another format_version"),
+                format!("rename it {own}, or change format_version"),
             );
         }
         let fields = findings.fields(section, name, &["geometry", "buffer_distance"]);
@@ -487,7 +493,7 @@ fn collisions(
     }
     if let (Some((first, _)), Some((second, _))) = (entry(fields, own), entry(fields, other)) {
         let message = format!(
-            "{other} is {own}, which is there already, on line {}; it is not read",
+            "{other} means {own}, which is already defined on line {}; it is ignored",
             first.at.line
         );
         findings.report(
@@ -524,7 +530,7 @@ fn collisions(
             .unwrap_or_default();
     }
     let collision = collision.map(|(_, collision)| collision);
-    groups.report_none(
+    groups.report_empty_spheres(
         findings,
         known.robot(),
         [collision.as_ref(), planning.self_collision.as_ref()],
@@ -536,8 +542,8 @@ fn collisions(
     }
 }
 
-/// What collision sections have in common, and where the geometry group is named. None, reported,
-/// if there is no such group.
+/// Reads a collision section, with the position of the geometry group's name; reports and returns
+/// `None` if there is no such group.
 fn collision_section(
     findings: &mut Findings,
     at: Mark,
@@ -555,11 +561,11 @@ fn collision_section(
             buffers.extend(frame.zip(distance));
         }
     }
-    let value = findings.required(fields, "geometry", at, name)?;
+    let value = findings.require(fields, "geometry", at, name)?;
     let element = below(name, "geometry");
     let group = findings.name(value, &element)?;
     let Some(group) = groups.list.iter().position(|known| known.name == group) else {
-        let message = format!("there is no geometry group \"{}\"", short(group));
+        let message = format!("the geometry group \"{}\" does not exist", short(group));
         findings.report(
             &codes::UNKNOWN_GEOMETRY,
             value.at,
@@ -572,7 +578,7 @@ fn collision_section(
     Some((value.at, PlanningCollision { group, buffers }))
 }
 
-/// The pairs of `self_collision.ignore`.
+/// Reads the pairs of `self_collision.ignore`.
 fn ignored(
     findings: &mut Findings,
     section: &Yaml,
@@ -591,13 +597,13 @@ fn ignored(
                 continue;
             };
             if first == second {
-                let message = format!("\"{}\" is told to ignore itself", short(other));
+                let message = format!("\"{}\" ignores itself", short(other));
                 findings.report(
                     &codes::SAME_FRAME,
                     at,
                     &element,
                     message,
-                    "name another frame",
+                    "name a different frame",
                 );
                 continue;
             }
@@ -607,10 +613,10 @@ fn ignored(
                     && frames.insert(frame)
                 {
                     let message = format!(
-                        "\"{}\" has no mass, geometry or spheres: it collides with nothing",
+                        "\"{}\" has no mass, geometry or spheres, so it can't collide",
                         short(name)
                     );
-                    let help = "name the link that the geometry is on, or remove the pair";
+                    let help = "name the link with the geometry, or remove the pair";
                     findings.report(&codes::FRAME_IN_PAIR, at, &element, message, help);
                 }
             }

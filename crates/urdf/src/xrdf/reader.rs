@@ -1,4 +1,4 @@
-//! Values and names of an XRDF, each checked, and what is wrong with them.
+//! Reads values and names of an XRDF, and reports errors in them.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,12 +13,12 @@ use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{InvalidRobot, Joint, JointId, Link, LinkId, Robot};
 use urdf_usd_text::yaml::{Content, Key, Mark, Yaml};
 
-/// How many findings are reported.
+/// Maximum number of findings.
 const MAX_FINDINGS: usize = 1000;
-/// Numbers beyond this are as good as infinite: writers have single precision.
+/// Maximum magnitude of a number. Larger ones count as infinite: writers use single precision.
 const MAX_MAGNITUDE: f64 = 1e30;
 
-/// What is reported.
+/// Collects findings, and reads values with checks.
 pub(super) struct Findings {
     file: Option<Arc<Path>>,
     list: Collector,
@@ -55,7 +55,7 @@ impl Findings {
             .push(Diagnostic::new(code, place, message).help(help));
     }
 
-    /// Reports that the robot refused what was read.
+    /// Reports that the robot rejected a change.
     pub fn refuse(&mut self, error: &InvalidRobot, at: Mark, element: &str) {
         self.list.push(error.to_diagnostic(self.place(at, element)));
     }
@@ -75,7 +75,7 @@ impl Findings {
             Content::Scalar {
                 text,
                 quoted: false,
-            } if text.is_empty() => "nothing".to_owned(),
+            } if text.is_empty() => "no value".to_owned(),
             Content::Scalar { text, .. } => format!("\"{}\"", short(text)),
             Content::List(_) => "a list".to_owned(),
             Content::Map(_) => "a map".to_owned(),
@@ -90,7 +90,7 @@ impl Findings {
         );
     }
 
-    /// The entries of a map, each name once. Where nothing stands the map is empty.
+    /// Returns the entries of a map, each key once. A missing value counts as an empty map.
     pub fn entries<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<&'a (Key, Yaml)> {
         let Content::Map(entries) = &value.content else {
             if !is_nothing(value) {
@@ -103,7 +103,7 @@ impl Findings {
         })
     }
 
-    /// The entries of a map of which only the names in `known` mean anything.
+    /// Returns the entries of a map with keys in `known`, and reports the others.
     pub fn fields<'a>(
         &mut self,
         value: &'a Yaml,
@@ -124,7 +124,7 @@ impl Findings {
                     None => format!("{whole} has {}", known.join(", ")),
                 };
                 let message = format!(
-                    "XRDF does not have \"{}\" there; it is not read",
+                    "XRDF does not define \"{}\" here; it is ignored",
                     short(&key.text)
                 );
                 self.report(
@@ -140,7 +140,7 @@ impl Findings {
         entries
     }
 
-    /// Each of `items` whose name did not stand there before.
+    /// Returns `items` without repetitions of a name, which are reported.
     fn distinct<'a, T: 'a>(
         &mut self,
         items: impl Iterator<Item = &'a T>,
@@ -154,16 +154,16 @@ impl Findings {
             if seen.insert(name) {
                 distinct.push(item);
             } else {
-                let message = format!("\"{}\" is there already; the first counts", short(name));
+                let message = format!("\"{}\" is repeated; the first one is used", short(name));
                 self.report(&codes::REPEATED, at, element, message, "remove one of them");
             }
         }
         distinct
     }
 
-    /// The value of `name` among `fields`, which belong to what begins at `at`. None, reported, if
-    /// it is not there.
-    pub fn required<'a>(
+    /// Returns the value of `name` among `fields`, which belong to the element at `at`; reports and
+    /// returns `None` if it is missing.
+    pub fn require<'a>(
         &mut self,
         fields: &[&'a (Key, Yaml)],
         name: &str,
@@ -188,7 +188,7 @@ impl Findings {
         value
     }
 
-    /// The items of a list. Where nothing stands the list is empty.
+    /// Returns the items of a list. A missing value counts as an empty list.
     pub fn items<'a>(&mut self, value: &'a Yaml, element: &str) -> &'a [Yaml] {
         match &value.content {
             Content::List(items) => items,
@@ -208,7 +208,7 @@ impl Findings {
         text
     }
 
-    /// Names of a list, each once, and where they stand.
+    /// Returns the distinct names in a list, with their positions.
     pub fn names<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<(Mark, &'a str)> {
         self.numbered_names(value, element)
             .into_iter()
@@ -216,7 +216,7 @@ impl Findings {
             .collect()
     }
 
-    /// The same, each with its index in the list.
+    /// Returns the distinct names in a list, with their indices and positions.
     pub fn numbered_names<'a>(
         &mut self,
         value: &'a Yaml,
@@ -226,7 +226,7 @@ impl Findings {
         let names: Vec<(usize, (Mark, &str))> = items
             .filter_map(|(index, item)| Some((index, (item.at, self.name(item, element)?))))
             .collect();
-        // The copies end the borrow of what was collected.
+        // Copying ends the borrow of `names`.
         self.distinct(names.iter(), element, |&(_, name)| name)
             .into_iter()
             .copied()
@@ -266,23 +266,23 @@ impl Findings {
     }
 }
 
-/// The value of `name` among `fields`.
+/// Returns the value of `name` among `fields`.
 pub(super) fn optional<'a>(fields: &[&'a (Key, Yaml)], name: &str) -> Option<&'a Yaml> {
     entry(fields, name).map(|(_, value)| value)
 }
 
-/// The entry `name` among `fields`.
+/// Returns the entry `name` among `fields`.
 pub(super) fn entry<'a>(fields: &[&'a (Key, Yaml)], name: &str) -> Option<&'a (Key, Yaml)> {
     fields.iter().copied().find(|(key, _)| key.text == name)
 }
 
-/// Whether nothing stands there (YAML 1.2, §10.3.2), which readers of XRDF take for an empty list
-/// or map.
+/// Returns whether a value is missing or null (YAML 1.2, section 10.3.2). Readers of XRDF take it
+/// for an empty list or map.
 fn is_nothing(value: &Yaml) -> bool {
     matches!(&value.content, Content::Scalar { text, quoted: false } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
 }
 
-/// What a part of an element is called.
+/// Returns the path of a child of an element, for messages.
 pub(super) fn below(element: &str, name: &str) -> String {
     if element.is_empty() {
         short(name)
@@ -291,21 +291,21 @@ pub(super) fn below(element: &str, name: &str) -> String {
     }
 }
 
-/// A robot's names of one kind, and unknown names, each of which is reported once.
+/// Looks up names of one kind; unknown names are reported once each.
 struct Names<'a, Id> {
     find: fn(&Robot, &str) -> Option<Id>,
     all: fn(&'a Robot) -> Vec<&'a str>,
-    gone: HashSet<String>,
+    removed: HashSet<String>,
     unknown: HashSet<String>,
     suggestions: Suggestions,
 }
 
 impl<'a> Names<'a, LinkId> {
-    fn of_links(gone: HashSet<String>) -> Self {
+    fn links(removed: HashSet<String>) -> Self {
         Self {
             find: Robot::link_named,
             all: |robot| robot.links().values().map(Link::name).collect(),
-            gone,
+            removed,
             unknown: HashSet::new(),
             suggestions: Suggestions::default(),
         }
@@ -313,11 +313,11 @@ impl<'a> Names<'a, LinkId> {
 }
 
 impl<'a> Names<'a, JointId> {
-    fn of_joints(gone: HashSet<String>) -> Self {
+    fn joints(removed: HashSet<String>) -> Self {
         Self {
             find: Robot::joint_named,
             all: |robot| robot.joints().values().map(Joint::name).collect(),
-            gone,
+            removed,
             unknown: HashSet::new(),
             suggestions: Suggestions::default(),
         }
@@ -333,9 +333,9 @@ impl<'a, Id> Names<'a, Id> {
         element: &str,
         (code, what): (&'static Code, &str),
     ) -> Option<Id> {
-        // First: the world and what holds the base to it are gone, too, though the robot has such
-        // again.
-        if self.gone.contains(name) {
+        // Checked first: the world and its joint are removed as well, although the robot may have
+        // got new ones with the same names.
+        if self.removed.contains(name) {
             let message = format!(
                 "\"{}\" is not below the root that set_base_frame sets",
                 short(name)
@@ -353,7 +353,7 @@ impl<'a, Id> Names<'a, Id> {
         if found.is_none() && self.unknown.insert(name.to_owned()) {
             let near = self.suggestions.nearest(name, (self.all)(robot));
             let help = did_you_mean(near.iter().map(|name| short(name)))
-                .unwrap_or_else(|| "correct the name, or give the XRDF of this robot".to_owned());
+                .unwrap_or_else(|| "correct the name, or use the XRDF of this robot".to_owned());
             findings.report(
                 code,
                 at,
@@ -366,14 +366,14 @@ impl<'a, Id> Names<'a, Id> {
     }
 }
 
-/// Names of links and joints that are not below the root that the XRDF sets.
+/// Names of links and joints that are removed, because they are not below the new root.
 #[derive(Default)]
-pub(super) struct Gone {
+pub(super) struct Removed {
     pub links: HashSet<String>,
     pub joints: HashSet<String>,
 }
 
-/// The links and joints of a robot, by name.
+/// Looks up the links and joints of a robot by name.
 pub(super) struct Known<'a> {
     robot: &'a Robot,
     frames: Names<'a, LinkId>,
@@ -381,20 +381,20 @@ pub(super) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    pub fn of(robot: &'a Robot, gone: Gone) -> Self {
+    pub fn new(robot: &'a Robot, removed: Removed) -> Self {
         Self {
             robot,
-            frames: Names::of_links(gone.links),
-            joints: Names::of_joints(gone.joints),
+            frames: Names::links(removed.links),
+            joints: Names::joints(removed.joints),
         }
     }
 
-    /// The robot that they are of.
+    /// Returns the robot.
     pub fn robot(&self) -> &'a Robot {
         self.robot
     }
 
-    /// The link that `name` is. None, reported, if there is none.
+    /// Returns the link `name`; reports and returns `None` if there is none.
     pub fn frame(
         &mut self,
         findings: &mut Findings,
@@ -410,8 +410,8 @@ impl<'a> Known<'a> {
         )
     }
 
-    /// The joint that `name` is, which moves by itself and has one position. None, reported, if
-    /// there is none such.
+    /// Returns the joint `name`, which is independent and has one degree of freedom; reports and
+    /// returns `None` if there is no such joint.
     pub fn moving_joint(
         &mut self,
         findings: &mut Findings,
@@ -428,18 +428,18 @@ impl<'a> Known<'a> {
         let joint = &self.robot.joints()[id];
         if position_count(joint.kind()) != 1 {
             let message = format!(
-                "the joint \"{}\" is {}, so it has no single position",
+                "the joint \"{}\" is {} and does not have one degree of freedom",
                 short(name),
                 joint.kind().as_str()
             );
-            let help = "name only revolute, continuous and prismatic joints";
+            let help = "use revolute, continuous and prismatic joints only";
             findings.report(&codes::JOINT_KIND, at, element, message, help);
             return None;
         }
         if let Some(mimic) = joint.mimic() {
             let leader = short(self.robot.joints()[mimic.joint].name());
             let message = format!(
-                "the joint \"{}\" follows the joint \"{leader}\"; it can't be set",
+                "the joint \"{}\" mimics the joint \"{leader}\" and can't be set",
                 short(name)
             );
             findings.report(
@@ -447,7 +447,7 @@ impl<'a> Known<'a> {
                 at,
                 element,
                 message,
-                format!("remove it; \"{leader}\" moves it"),
+                format!("remove it; \"{leader}\" determines its position"),
             );
             return None;
         }

@@ -1,5 +1,5 @@
-//! `geometry` (section 3): groups of spheres, which in version 2.0 may have those of other groups
-//! in them (`clone`).
+//! Reads `geometry` (section 3): groups of spheres, which in version 2.0 may contain other groups
+//! (`clone`).
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,30 +11,30 @@ use crate::xml::short;
 use urdf_usd_robot::{LinkId, PlanningCollision, Robot, Sphere, SphereGroup};
 use urdf_usd_text::yaml::{Key, Mark, Yaml};
 
-/// The most spheres of all groups together: real robots have some hundred, and each may be held
-/// against all others.
+/// Maximum number of spheres of all groups together. Real robots have some hundred, and each may be
+/// checked against all others.
 const MAX_SPHERES: usize = 10_000;
-/// How often groups are cloned at most, by way of others included.
+/// Maximum number of clones, transitive ones included.
 const MAX_CLONES: usize = 10_000;
 
-/// The groups.
+/// The geometry groups of an XRDF.
 #[derive(Default)]
 pub(super) struct Groups {
-    /// In the order of the text.
+    /// Groups in the order of the text.
     pub list: Vec<SphereGroup>,
-    /// The links that have spheres in any of them.
+    /// Links with spheres in any group.
     pub links: HashSet<LinkId>,
-    /// Of each link its smallest sphere: where that stands, and its radius. In the order of the
+    /// Smallest sphere of each link, by its position in the text and radius, in the order of the
     /// text.
     smallest: Vec<(LinkId, Mark, f64)>,
 }
 
-/// A group as it stands in the text.
+/// A group as written in the text.
 struct Group<'a> {
     key: &'a Key,
-    /// Its own spheres.
+    /// Spheres of the group itself.
     spheres: Vec<(LinkId, Vec<Sphere>)>,
-    /// The groups whose spheres it has, too, and where they are named.
+    /// Cloned groups, with the positions of their names.
     clones: Vec<(Mark, usize)>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn read(
         let element = below("geometry", &key.text);
         if version == Version::First && index == 1 {
             let message = format!(
-                "\"{}\" is another geometry group; version 1.0 uses only one",
+                "\"{}\" is a second geometry group, but version 1.0 uses only one",
                 short(&key.text)
             );
             findings.report(
@@ -70,10 +70,10 @@ pub(super) fn read(
         }
         let fields = findings.fields(group, &element, &["spheres", "clone"]);
         let clone = entry(&fields, "clone");
-        // A group may be made of others alone.
+        // A group may consist of clones only.
         let own = match clone {
             Some(_) => entry(&fields, "spheres").map(|(_, own)| own),
-            None => findings.required(&fields, "spheres", group.at, &element),
+            None => findings.require(&fields, "spheres", group.at, &element),
         };
         let spheres = own
             .map(|own| spheres(findings, own, &element, known, (&mut count, &mut smallest)))
@@ -100,20 +100,21 @@ pub(super) fn read(
 }
 
 impl Groups {
-    /// Says which spheres are none, with the buffer distances of the two kinds of collisions.
-    pub fn report_none(
+    /// Reports spheres that have no positive radius even with the buffer distances of the collision
+    /// sections.
+    pub fn report_empty_spheres(
         &self,
         findings: &mut Findings,
         robot: &Robot,
         collisions: [Option<&PlanningCollision>; 2],
     ) {
-        let mut told = HashSet::new();
+        let mut reported = HashSet::new();
         for (link, at, radius) in &self.smallest {
             let buffer = |collision: &PlanningCollision| {
                 collision
                     .buffers
                     .iter()
-                    .find(|(of, _)| of == link)
+                    .find(|(frame, _)| frame == link)
                     .map_or(0.0, |(_, buffer)| *buffer)
             };
             let largest = collisions
@@ -122,19 +123,19 @@ impl Groups {
                 .map(buffer)
                 .reduce(f64::max)
                 .unwrap_or(0.0);
-            if radius + largest <= 0.0 && told.insert(link) {
+            if radius + largest <= 0.0 && reported.insert(link) {
                 let name = short(robot.links()[*link].name());
                 let message = format!(
-                    "a sphere of \"{name}\" has the radius {radius}, and {largest} with it as buffer distance"
+                    "a sphere of \"{name}\" has radius {radius} and buffer distance {largest}, which is not positive in sum"
                 );
-                let help = "give it a radius above zero, or a larger buffer distance";
+                let help = "use a positive radius, or a larger buffer distance";
                 findings.report(&codes::NO_SPHERE, *at, "geometry", message, help);
             }
         }
     }
 }
 
-/// The groups that one has in it, each once; those that there are not are reported.
+/// Reads the groups that a group clones, each once; unknown ones are reported.
 fn clones(
     findings: &mut Findings,
     (key, names): &(Key, Yaml),
@@ -144,8 +145,8 @@ fn clones(
 ) -> Vec<(Mark, usize)> {
     let element = below(element, "clone");
     if version == Version::First {
-        let message = "clone is of version 2.0 of XRDF; it is read all the same";
-        let help = "write the spheres out, or format_version: 2.0";
+        let message = "clone belongs to XRDF 2.0; it is read nevertheless";
+        let help = "write out the spheres, or set format_version: 2.0";
         findings.report(&codes::OTHER_VERSION, key.at, &element, message, help);
     }
     let mut clones = Vec::new();
@@ -153,7 +154,7 @@ fn clones(
         match number.get(name) {
             Some(group) => clones.push((at, *group)),
             None => {
-                let message = format!("there is no geometry group \"{}\"", short(name));
+                let message = format!("the geometry group \"{}\" does not exist", short(name));
                 findings.report(
                     &codes::UNKNOWN_GEOMETRY,
                     at,
@@ -167,8 +168,10 @@ fn clones(
     clones
 }
 
-/// The groups with the spheres of those that they have in them, of each of these once. `count`: how
-/// many spheres stand in the text.
+/// Returns the groups with the spheres of all groups that they clone, transitively, each once.
+/// `count` is the number of spheres in the text.
+///
+/// Cloned groups are expanded depth-first without recursion; a set of visited groups ends cycles.
 fn with_clones(
     findings: &mut Findings,
     groups: Vec<Group<'_>>,
@@ -178,8 +181,8 @@ fn with_clones(
     let mut list = Vec::new();
     for (index, group) in groups.iter().enumerate() {
         let mut spheres = group.spheres.clone();
-        // Where each link stands in `spheres`.
-        let mut of_link: HashMap<LinkId, usize> = spheres
+        // Index in `spheres` of each link.
+        let mut link_spheres: HashMap<LinkId, usize> = spheres
             .iter()
             .enumerate()
             .map(|(at, (link, _))| (*link, at))
@@ -189,7 +192,7 @@ fn with_clones(
         while let Some((at, other)) = waiting.pop() {
             let element = || below(&below("geometry", &group.key.text), "clone");
             if other == index {
-                let message = format!("the group \"{}\" has itself in it", short(&group.key.text));
+                let message = format!("the group \"{}\" contains itself", short(&group.key.text));
                 findings.report(
                     &codes::CIRCULAR_CLONE,
                     at,
@@ -207,10 +210,10 @@ fn with_clones(
             if visits > MAX_CLONES || count + added > MAX_SPHERES {
                 let message = match visits > MAX_CLONES {
                     true => format!(
-                        "groups are cloned more than {MAX_CLONES} times; from here on none is"
+                        "the limit of {MAX_CLONES} clones is reached; further ones are left out"
                     ),
                     false => format!(
-                        "there are more than {MAX_SPHERES} spheres with those that are cloned; the group is not"
+                        "the limit of {MAX_SPHERES} spheres, cloned ones included, is reached; the group is not cloned"
                     ),
                 };
                 findings.report(
@@ -218,13 +221,13 @@ fn with_clones(
                     at,
                     &element(),
                     message,
-                    "give larger spheres, and fewer",
+                    "use fewer and larger spheres",
                 );
                 break;
             }
             count += added;
             for (link, more) in &other.spheres {
-                let at = *of_link.entry(*link).or_insert_with(|| {
+                let at = *link_spheres.entry(*link).or_insert_with(|| {
                     spheres.push((*link, Vec::new()));
                     spheres.len() - 1
                 });
@@ -243,8 +246,8 @@ fn with_clones(
     list
 }
 
-/// The spheres of a group that stand in it. A link without any is left out. `count`: how many
-/// spheres there are; `smallest`: as in [`Groups`].
+/// Reads a group's own spheres, without links that have none. `count` is the total number of
+/// spheres so far; `smallest` is that of [`Groups`].
 fn spheres(
     findings: &mut Findings,
     frames: &Yaml,
@@ -257,29 +260,30 @@ fn spheres(
     for (key, spheres) in findings.entries(frames, &element) {
         let link = known.frame(findings, (key.at, &key.text), &element);
         let element = below(&element, &key.text);
-        let mut of_link = Vec::new();
+        let mut link_spheres = Vec::new();
         let mut least: Option<(Mark, f64)> = None;
         for sphere in findings.items(spheres, &element) {
             let fields = findings.fields(sphere, &element, &["center", "radius"]);
-            let center = findings.required(&fields, "center", sphere.at, &element);
+            let center = findings.require(&fields, "center", sphere.at, &element);
             let center = center
                 .and_then(|center| findings.three_numbers(center, &below(&element, "center")));
-            // Real files have negative ones, which only a buffer distance makes a sphere of.
-            let radius = findings.required(&fields, "radius", sphere.at, &element);
+            // Real files have negative radii, which only a buffer distance makes positive.
+            let radius = findings.require(&fields, "radius", sphere.at, &element);
             let radius =
                 radius.and_then(|radius| findings.number(radius, &below(&element, "radius")));
             let (Some(center), Some(radius), Some(_)) = (center, radius, link) else {
                 continue;
             };
             if *count == MAX_SPHERES {
-                let message =
-                    format!("there are more than {MAX_SPHERES} spheres; from here on none is read");
+                let message = format!(
+                    "the limit of {MAX_SPHERES} spheres is reached; further ones are left out"
+                );
                 findings.report(
                     &codes::TOO_MANY_SPHERES,
                     sphere.at,
                     &element,
                     message,
-                    "give larger spheres, and fewer",
+                    "use fewer and larger spheres",
                 );
                 break;
             }
@@ -287,7 +291,7 @@ fn spheres(
             if least.is_none_or(|(_, least)| radius < least) {
                 least = Some((sphere.at, radius));
             }
-            of_link.push(Sphere {
+            link_spheres.push(Sphere {
                 center: Point3::from(center),
                 radius,
             });
@@ -296,8 +300,8 @@ fn spheres(
             link.zip(least)
                 .map(|(link, (at, radius))| (link, at, radius)),
         );
-        if let Some(link) = link.filter(|_| !of_link.is_empty()) {
-            list.push((link, of_link));
+        if let Some(link) = link.filter(|_| !link_spheres.is_empty()) {
+            list.push((link, link_spheres));
         }
     }
     list

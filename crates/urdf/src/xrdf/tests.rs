@@ -5,8 +5,8 @@ use urdf_usd_robot::{
     Sphere, SphereGroup, kinematics,
 };
 
-/// `base` and, hung on it in turn, a link `…_link` for each joint, all of them balls; `finger`
-/// follows `turn`, and `far` can't be at zero.
+/// `base` and, in a chain below it, a link `…_link` for each joint, all of them balls. `finger`
+/// mimics `turn`, and zero is outside the limits of `far`.
 fn robot() -> Robot {
     const BALL: &str = "<collision><geometry><sphere radius='1'/></geometry></collision>";
     let mut parent = "base".to_owned();
@@ -44,7 +44,7 @@ fn joint(robot: &Robot, name: &str) -> JointId {
     robot.joint_named(name).unwrap()
 }
 
-/// What an XRDF needs, six lines.
+/// The required sections of an XRDF, six lines.
 const HEAD: &str = "format: xrdf
 format_version: 1.0
 cspace:
@@ -63,7 +63,7 @@ fn applied(text: &str) -> (Robot, Vec<Diagnostic>) {
     (robot, diagnostics)
 }
 
-/// What is reported: code, line, column.
+/// The findings: code, line, column.
 fn findings(text: &str) -> Vec<(&'static str, u32, u32)> {
     applied(text)
         .1
@@ -72,7 +72,7 @@ fn findings(text: &str) -> Vec<(&'static str, u32, u32)> {
         .collect()
 }
 
-/// The names of the pairs of links that need no check.
+/// The names of the pairs of links with disabled collisions.
 fn pairs(robot: &Robot) -> Vec<(&str, &str)> {
     let name = |id: LinkId| robot.links()[id].name();
     robot
@@ -95,7 +95,7 @@ fn default_positions_are_a_pose_of_the_whole_robot() {
         (pose.name.as_str(), &pose.group, pose.place.line),
         ("default", &None, 8)
     );
-    // Not given: zero, or the limit next to it.
+    // Defaults: zero, or the nearest limit.
     assert_eq!(
         pose.positions,
         [
@@ -108,7 +108,7 @@ fn default_positions_are_a_pose_of_the_whole_robot() {
 }
 
 #[test]
-fn a_default_outside_the_limits_is_the_limit() {
+fn a_default_outside_the_limits_is_clamped() {
     let (robot, _) = applied(&format!(
         "{HEAD}default_joint_positions: {{turn: 7, far: -1}}\n"
     ));
@@ -206,7 +206,7 @@ geometry:
 }
 
 #[test]
-fn ignored_pairs_join_those_that_are_there() {
+fn ignored_pairs_are_added_to_existing_ones() {
     let text = format!(
         "{HEAD}geometry:\n  g:\n    spheres: {{}}\nself_collision:\n  geometry: g\n  ignore:\n    turn_link: [base, roll_link]\n    roll_link: [turn_link]\n    base: [still_link]\n"
     );
@@ -234,7 +234,7 @@ fn frame(name: &str, parent: &str, joint: &str) -> String {
 }
 
 #[test]
-fn frames_are_added_in_whatever_order() {
+fn frames_are_added_in_any_order() {
     let text = format!(
         "{HEAD}modifiers:\n{}{}tool_frames: [tip]\nself_collision: {{geometry: g, ignore: {{tip: [base]}}}}\ngeometry: {{g: {{spheres: {{tip: [{{center: [0, 0, 1], radius: -0.01}}]}}}}}}\n",
         frame("tip", "\"turn_link\"", "tip_joint"),
@@ -268,13 +268,13 @@ fn frames_are_added_in_whatever_order() {
             "turn_link"
         );
         let poses = kinematics::Model::of(&robot).poses(&[]);
-        // w 0.5, xyz (-0.5, 0.5, 0.5) takes x to -z... computed by hand: R·(1, 0, 0) = (0, 0, -1).
+        // w 0.5, xyz (-0.5, 0.5, 0.5) maps x to -z, computed by hand: R·(1, 0, 0) = (0, 0, -1).
         let x = poses[tip.index()] * nalgebra::Point3::new(1.0, 0.0, 0.0);
         assert!(
             (x - nalgebra::Point3::new(1.0, 2.0, 2.0)).norm() < 1e-12,
             "{x}"
         );
-        // The pair is one of spheres; no body is in it.
+        // The pair concerns spheres only: neither frame is a body.
         assert_eq!(
             (pairs(&robot), &robot.planning().ignored),
             (vec![], &[(base, tip)].into_iter().collect())
@@ -284,8 +284,8 @@ fn frames_are_added_in_whatever_order() {
 }
 
 #[test]
-fn what_is_no_xrdf_changes_nothing() {
-    let long = format!("{HEAD}{}", " ".repeat(super::MAX_TEXT));
+fn texts_other_than_xrdf_change_nothing() {
+    let long = format!("{HEAD}{}", " ".repeat(super::MAX_TEXT_BYTES));
     for (text, code, line, column) in [
         ("", "xrdf-not-xrdf", 1, 1),
         ("- a", "xrdf-not-xrdf", 1, 1),
@@ -409,12 +409,12 @@ fn sections_are_checked() {
             "world_collision: {geometry: g}\ncollision: {geometry: g}\ngeometry: {g: {spheres: {}}}\n",
             vec![("xrdf-repeated", 7, 1)],
         ),
-        // Where nothing stands the list or map is empty.
+        // A missing value is an empty list or map.
         (
             "modifiers:\ntool_frames: ~\ngeometry: {g: {spheres: {base: null, turn_link: }}}\nself_collision:\n  geometry: g\n  ignore:\n  buffer_distance:\n",
             vec![],
         ),
-        // A radius that only a buffer distance makes one, and one that none does.
+        // A radius that only a buffer distance makes positive, and one that none does.
         (
             "geometry: {g: {spheres: {base: [{center: [0, 0, 0], radius: -0.1}, {center: [0, 0, 0], radius: -0.2}], turn_link: [{center: [0, 0, 0], radius: 0}]}}}\ncollision: {geometry: g, buffer_distance: {base: 0.1}}\nself_collision: {geometry: g, buffer_distance: {base: 0.3}}\n",
             vec![("xrdf-no-sphere", 7, 116)],
@@ -585,7 +585,7 @@ fn counts(robot: &Robot, group: &str) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn a_group_has_the_spheres_of_those_that_it_clones() {
+fn a_group_contains_the_spheres_of_its_clones() {
     let head = HEAD.replace("1.0", "2.0");
     let sphere = "{center: [0, 0, 0], radius: 0.1}";
     let text = format!(
@@ -635,8 +635,7 @@ fn a_group_has_the_spheres_of_those_that_it_clones() {
         [("xrdf-other-version", 7, 1)]
     );
 
-    // Each has all that are before it: cloned again and again they would be more than any list
-    // holds.
+    // Each group contains all groups before it: transitive clones grow beyond any list.
     let nested: String = (1..200)
         .map(|k| {
             format!(
@@ -663,7 +662,7 @@ fn a_group_has_the_spheres_of_those_that_it_clones() {
 }
 
 #[test]
-fn a_base_that_is_held_to_the_world_stays_held() {
+fn a_base_fixed_to_the_world_stays_fixed() {
     let robot = |kind: &str| {
         let joint = |name: &str, kind: &str, parent: &str, child: &str| {
             format!(
@@ -698,7 +697,7 @@ fn a_base_that_is_held_to_the_world_stays_held() {
         .iter()
         .map(|d| (d.code, d.place.line, d.place.column))
         .collect();
-    // The world is none of its frames all the same.
+    // The world is not one of its frames.
     assert_eq!(
         found,
         [
@@ -723,7 +722,7 @@ fn a_base_that_is_held_to_the_world_stays_held() {
         (hold.parent(), hold.child()),
         (link(&held, "world"), link(&held, "base"))
     );
-    // All poses are in the new base.
+    // All poses are relative to the new base.
     assert_eq!(
         kinematics::Model::of(&held).poses(&[])[1]
             .translation
@@ -742,7 +741,7 @@ fn a_base_that_is_held_to_the_world_stays_held() {
 }
 
 #[test]
-fn there_are_bounds() {
+fn sizes_are_limited() {
     let frames: String = (0..1001)
         .map(|k| frame(&format!("f{k}"), "base", &format!("j{k}")))
         .collect();
@@ -758,11 +757,11 @@ fn there_are_bounds() {
     let last = found.last().unwrap();
     assert_eq!(
         (found.len(), last.code, last.message.as_str()),
-        (1001, "xrdf-more-findings", "there are 5 more findings")
+        (1001, "xrdf-more-findings", "5 more findings are not listed")
     );
 }
 
-/// Whatever is done to a text, reading it ends and keeps what the model promises.
+/// Whatever is done to a text, reading ends and satisfies the model's invariants.
 #[test]
 fn damaged_texts_are_read_or_refused() {
     let text = format!(
@@ -819,7 +818,7 @@ fn damaged_texts_are_read_or_refused() {
 }
 
 #[test]
-fn pairs_of_frames_are_told_once() {
+fn pairs_of_frames_are_reported_once() {
     let mut robot = robot();
     let name = "roll_link";
     let frame = link(&robot, name);
@@ -861,7 +860,7 @@ fn renamed(robot: &Robot, names: &[&str]) -> Robot {
     renamed
 }
 
-/// What is written is read as it was, whatever the names are.
+/// Written text reads back equal, whatever the names are.
 #[test]
 fn what_is_written_is_read_again() {
     let names = ["a: b", "\"q\" \\ #", "é\u{1}", "yes", "1.5"];

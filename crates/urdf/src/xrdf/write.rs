@@ -1,4 +1,4 @@
-//! [`Robot`] → XRDF text.
+//! Writes a robot's planning data as XRDF.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -6,10 +6,11 @@ use std::fmt::Write as _;
 use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{JointId, LinkId, PlanningCollision, Robot};
 
-/// The XRDF of a robot: what [`Robot::planning`] says, and its default pose. Version 1.0; 2.0 where
-/// it has what that version has no room for: several geometry groups. A coordinate without limits
-/// stands there with those of `limits` (acceleration and jerk, rad/s² and rad/s³ or m/s² and m/s³),
-/// since XRDF needs them.
+/// Writes [`Robot::planning`] and the default pose of a robot as XRDF.
+///
+/// The version is 1.0, or 2.0 if there are several geometry groups. Coordinates without limits get
+/// those of `limits` (acceleration and jerk, in rad/s² and rad/s³ or m/s² and m/s³), since XRDF
+/// requires them.
 pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
     let planning = robot.planning();
     let is_first_version = planning.groups.len() <= 1;
@@ -19,8 +20,8 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
     );
     let link = |id: LinkId| quoted(robot.links()[id].name());
     let joint = |id: JointId| quoted(robot.joints()[id].name());
-    // Writing to a text does not fail. A joint that no pose names is at zero, or at the limit next
-    // to it. Readers that want the section have it so.
+    // Some readers require all joints in this section: those that the pose leaves out are at zero,
+    // clamped to their limits. Writing to a string can't fail.
     let pose = robot
         .default_pose()
         .into_iter()
@@ -145,7 +146,7 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
     text
 }
 
-/// A name that is a text to every reader of YAML.
+/// Returns a double-quoted YAML scalar.
 fn quoted(name: &str) -> String {
     let mut quoted = String::from("\"");
     for character in name.chars() {
@@ -160,9 +161,9 @@ fn quoted(name: &str) -> String {
     quoted + "\""
 }
 
-/// A number that is one to readers of YAML 1.1, too: with a point, and without an exponent.
+/// Formats a number for YAML 1.1 as well: with a decimal point and without an exponent.
 fn number(value: f64) -> String {
-    // A negative zero is none to people.
+    // Adding zero turns -0 into 0.
     let text = format!("{}", value + 0.0);
     if text.contains('.') {
         text

@@ -1,5 +1,5 @@
-//! The small entries that one job asks for, also kept together in one entry: to open hundreds of
-//! files takes longer than all else that is done with them.
+//! The small entries of a recurring job, stored together in one entry: opening hundreds of files
+//! takes longer than using their contents.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,24 +8,24 @@ use bytes::{Buf, Bytes, BytesMut};
 
 use super::Key;
 
-/// The most bytes of an entry that is kept with others.
-pub(super) const SMALL: usize = 4 << 10;
+/// Maximum size of a small entry, in bytes.
+pub(super) const MAX_SMALL_BYTES: usize = 4 << 10;
 
-/// Entries of a job.
+/// Small entries of a job.
 #[derive(Debug)]
-pub(super) struct Together {
-    /// Where they are kept.
+pub(super) struct SmallEntries {
+    /// Key of the common entry.
     pub key: Key,
-    /// Those of the last time.
+    /// Entries of the last run.
     known: HashMap<Key, Bytes>,
-    /// Those that were asked for or put this time.
+    /// Entries read or put in this run.
     used: Mutex<HashMap<Key, Bytes>>,
-    /// Those in whose place large ones were put.
+    /// Keys whose small entries were replaced by large ones.
     replaced: Mutex<HashSet<Key>>,
 }
 
-impl Together {
-    /// `kept`: what [`Self::changed`] gave the last time.
+impl SmallEntries {
+    /// Creates the entries of a job from `kept`, which [`Self::changed`] returned in its last run.
     pub fn new(key: Key, kept: Option<Bytes>) -> Self {
         Self {
             key,
@@ -37,7 +37,7 @@ impl Together {
 
     pub fn get(&self, key: &Key) -> Option<Bytes> {
         let mut used = self.used();
-        // What was put since is newer.
+        // An entry put in this run is newer.
         if let Some(bytes) = used.get(key) {
             return Some(bytes.clone());
         }
@@ -49,10 +49,10 @@ impl Together {
         Some(bytes.clone())
     }
 
-    /// Notes an entry that was asked for elsewhere, or put.
+    /// Records an entry that was read from the store, or put.
     pub fn note(&self, key: &Key, bytes: &[u8]) {
         let mut used = self.used();
-        if bytes.len() <= SMALL {
+        if bytes.len() <= MAX_SMALL_BYTES {
             used.insert(*key, Bytes::copy_from_slice(bytes));
         } else {
             drop(used);
@@ -60,14 +60,14 @@ impl Together {
         }
     }
 
-    /// Notes that a large entry took the place of a small one.
+    /// Records that a large entry replaced a small one.
     pub fn note_large(&self, key: &Key) {
         let mut used = self.used();
         used.remove(key);
         self.replaced().insert(*key);
     }
 
-    /// What to keep under the key, if it is another than the last time.
+    /// Returns the new common entry, if it differs from that of the last run.
     pub fn changed(&self) -> Option<Bytes> {
         let used = self.used();
         if *used == self.known {
@@ -82,18 +82,18 @@ impl Together {
         Some(bytes.freeze())
     }
 
-    /// Asked for while [`Self::used`] is held, never the other way round.
+    /// Locks `replaced`. Lock order: `used` before `replaced`.
     fn replaced(&self) -> MutexGuard<'_, HashSet<Key>> {
         self.replaced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn used(&self) -> MutexGuard<'_, HashMap<Key, Bytes>> {
-        // A map is whole between any two statements, so a panic elsewhere does not spoil it.
+        // A map is consistent between any two statements, so a panic elsewhere does not damage it.
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The entries in what was kept; those that fit.
+/// Decodes a common entry, up to the first damaged record.
 fn entries(mut kept: Bytes) -> HashMap<Key, Bytes> {
     let mut entries = HashMap::new();
     while let Some((key, rest)) = kept.split_first_chunk::<32>()
