@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-use urdf_usd_rep158::Holds;
+use urdf_usd_rep158::Content;
 use urdf_usd_robot::{ArenaMap, names};
 use urdf_usd_stage::{Attribute, Relationship, Value};
 use urdf_usd_usd_author::{self as author, Layer};
@@ -66,11 +66,11 @@ impl About {
 
     /// Where a property or an applied schema belongs. `None`: where its prim is defined.
     fn of(name: &str) -> Option<Self> {
-        match urdf_usd_rep158::holds(name) {
-            Some(Holds::Vendor) => vendors::of(name).map(Self::Vendor),
-            Some(Holds::Ros) => Some(Self::Ros),
-            Some(Holds::ExtendedPhysics) => Some(Self::ExtendedPhysics),
-            Some(Holds::Physics) => Some(Self::Physics),
+        match urdf_usd_rep158::classify(name) {
+            Some(Content::Vendor) => vendors::of(name).map(Self::Vendor),
+            Some(Content::Ros) => Some(Self::Ros),
+            Some(Content::ExtendedPhysics) => Some(Self::ExtendedPhysics),
+            Some(Content::Physics) => Some(Self::Physics),
             _ if name == "material:binding:physics" => Some(Self::Physics),
             _ if name.starts_with("urdf:") => Some(Self::Urdf),
             _ => None,
