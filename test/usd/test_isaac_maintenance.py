@@ -422,13 +422,13 @@ def test_links_and_joints_come_in_the_order_of_the_lists(arm, tmp_path):
 def test_nothing_is_written_over(arm, tmp_path):
     (arm.parent / "isaac.usda").write_text("#usda 1.0\n")
     done = run("isaac", "populate", arm)
-    assert done.returncode == 1 and "isaac.usda is there" in done.stderr
+    assert done.returncode == 1 and "isaac.usda exists" in done.stderr
     assert (arm.parent / "isaac.usda").read_text() == "#usda 1.0\n" and not (arm.parent / "arm.isaac.usda").exists()
     assert run("isaac", "populate", arm, "--robot", "/none", "-o", tmp_path / "o").returncode == 1 and not (tmp_path / "o").exists()
     authored("populate", arm, tmp_path / "out")
     (tmp_path / "arm.usda").write_text(ARM)
     taken = run("isaac", "populate", tmp_path / "arm.usda", "-o", tmp_path / "out")
-    assert taken.returncode == 1 and "is no overlay of" in taken.stderr, "an overlay of another asset must not change"
+    assert taken.returncode == 1 and "is not an overlay of" in taken.stderr, "an overlay of another asset must not change"
 
 
 def test_foreign_opinions_in_the_entry_are_kept(arm, tmp_path):
