@@ -106,7 +106,10 @@ impl<'v, 's> Search<'v, 's> {
                     let at_body = self.neighbours.entry(body).or_default();
                     at_body.insert(0, (joint, None));
                     // A dangling target does not attach the body to the world.
-                    if ![0, 1].iter().any(|&end| self.view.has_dangling_end(joint, end)) {
+                    if ![0, 1]
+                        .iter()
+                        .any(|&end| self.view.has_dangling_end(joint, end))
+                    {
                         self.anchored.push(body);
                     }
                 }

@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::indexing_slicing,
-    reason = "computes on corners of faces, which `welded` maps to points"
+    reason = "computes on corners of faces, which `weld` maps to points"
 )]
 
 use std::cell::RefCell;
@@ -154,7 +154,7 @@ pub fn faces(prim: &Prim) -> Result<Vec<&[i32]>, String> {
 }
 
 /// Maps each point to the first point at exactly the same position.
-pub fn welded(points: &[[f64; 3]]) -> Vec<usize> {
+pub fn weld(points: &[[f64; 3]]) -> Vec<usize> {
     let mut first: HashMap<[u64; 3], usize> = HashMap::with_capacity(points.len());
     // Adding 0 turns -0 into 0, whose bits differ.
     points
@@ -190,7 +190,7 @@ fn analyse(prim: &Prim) -> Surface {
         not_triangles: faces.iter().filter(|face| face.len() != 3).count(),
         ..Surface::default()
     };
-    let welded = welded(&points);
+    let welded = weld(&points);
     let welded = |index: i32| {
         usize::try_from(index)
             .ok()

@@ -62,7 +62,7 @@ impl Watch {
     /// Runs `work`, which composes one prim, and counts the arcs that it resolves.
     ///
     /// Returns `None` if there were more than [`MAX_ARCS`]; the resolver does not resolve further ones.
-    pub fn counted<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+    pub fn count_arcs<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         self.arcs.store(0, Ordering::Relaxed);
         self.is_counting.store(true, Ordering::Relaxed);
         let done = work();

@@ -1,7 +1,7 @@
 //! Collision meshes do not intersect themselves.
 
 use super::{Findings, Subject, rule};
-use crate::crossings::{Crossing, crossing};
+use crate::crossings::{Crossing, find_crossing};
 use crate::meshes::colliders;
 
 rule! {
@@ -19,7 +19,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for mesh in colliders(subject.stage) {
         let prim = &subject.stage[mesh];
-        match crossing(prim) {
+        match find_crossing(prim) {
             Crossing::None => {}
             Crossing::Faces(one, two) => {
                 let message = format!(
