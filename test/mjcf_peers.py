@@ -70,7 +70,7 @@ def against_pinocchio(root, model, joints):
     """Returns the largest differences of frames and of mass matrices; `None` if Pinocchio rejects the URDF."""
     try:
         fixed = pin.buildModelFromXML(ElementTree.tostring(root, encoding="unicode"))
-    except Exception:  # noqa: BLE001 - whatever it says: there is nothing to compare with
+    except Exception:  # noqa: BLE001 - rejected, for any reason: there is nothing to compare
         return None
     data, theirs = mujoco.MjData(model), fixed.createData()
     links = [link.get("name") for link in root.findall("link")]

@@ -14,7 +14,7 @@ def answer(urdf, massless, unsound):
     root = amended(urdf, massless, unsound)
     try:
         model = pin.buildModelFromXML(ElementTree.tostring(root, encoding="unicode"))
-    except Exception:  # noqa: BLE001 - whatever it says: there is nothing to compare with
+    except Exception:  # noqa: BLE001 - rejected, for any reason: there is nothing to compare
         return None
     data = model.createData()
     joints = {model.names[index]: model.joints[index] for index in range(1, model.njoints) if model.joints[index].nv == 1}

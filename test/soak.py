@@ -255,7 +255,7 @@ def view(url, stop, faults, counts):
                     while time.monotonic() < end:
                         events.readline()
                         counts["events"] += 1
-        except Exception as error:  # noqa: BLE001: whatever it is, a viewer should not have met it
+        except Exception as error:  # noqa: BLE001: any error of a viewer is a fault
             if not stop.is_set():
                 faults.add("viewers that failed", repr(error))
         stop.wait(0.2)

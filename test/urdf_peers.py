@@ -41,7 +41,7 @@ def in_pinocchio(original, written):
     """Returns the largest differences of frames and of mass matrices; `None` if Pinocchio rejects the original."""
     try:
         a = pin.buildModelFromUrdf(original)
-    except Exception:  # noqa: BLE001 - whatever it says: there is nothing to compare with
+    except Exception:  # noqa: BLE001 - rejected, for any reason: there is nothing to compare
         pin.buildModelFromUrdf(written)
         return None
     b = pin.buildModelFromUrdf(written)

@@ -95,12 +95,12 @@ def uncovered(points, spheres):
     return points[(np.linalg.norm(points[:, None] - centers, axis=2) > radii + 1e-9).all(axis=1)]
 
 
-def looks(triangles):
-    """How many points are looked at: each against all triangles."""
+def sample_count(triangles):
+    """Maximum number of sampled points: each is compared with all triangles."""
     return min(300, max(60, 600_000 // len(triangles)))
 
 
-def hold(parts, spheres, error):
+def check_coverage(parts, spheres, error):
     """Asserts that every point on and in the meshes is in a sphere, and that no sphere protrudes from all meshes by more than the error."""
     random = np.random.default_rng(5)
     triangles = np.concatenate([np.asarray(mesh.triangles) for mesh in parts])
@@ -108,13 +108,13 @@ def hold(parts, spheres, error):
         surface, _ = trimesh.sample.sample_surface(mesh, 4000, seed=7)
         assert not len(uncovered(surface, spheres))
         low, high = mesh.bounds
-        volume = random.uniform(low, high, (looks(mesh.triangles), 3))
+        volume = random.uniform(low, high, (sample_count(mesh.triangles), 3))
         volume = volume[np.abs(windings(volume, np.asarray(mesh.triangles))) > 0.5]
         assert not len(uncovered(volume, spheres))
     around = random.normal(size=(60, 3))
     around /= np.linalg.norm(around, axis=1)[:, None]
     points = (spheres[:, None, :3] + around * spheres[:, None, 3:]).reshape(-1, 3)
-    points = points[random.permutation(len(points))[: looks(triangles)]]
+    points = points[random.permutation(len(points))[: sample_count(triangles)]]
     out = distances(points, triangles)
     far = points[out > error + 1e-6]
     # For a surface with holes, the winding number defines the inside.
@@ -131,7 +131,7 @@ def test_spheres_cover_the_collision_meshes_within_the_reported_error(written):
         spheres = np.array([[*sphere["center"], sphere["radius"]] for sphere in of_link])
         assert len(spheres) == fitted[link]["spheres"] and fitted[link]["error"] <= ERROR
         of_meshes, slack = links[link]
-        hold(of_meshes, spheres, fitted[link]["error"] + slack)
+        check_coverage(of_meshes, spheres, fitted[link]["error"] + slack)
 
 
 def test_the_xrdf_is_valid_and_survives_usd_and_gltf(written, tmp_path):
