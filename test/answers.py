@@ -1,8 +1,8 @@
-"""Answers questions about assets: JSON lists on standard input, a line each, and a line of JSON for each on standard output.
+"""The Python side of a worker: reads a question per line from standard input, and writes an answer per line to standard output.
 
     python answers.py
 
-See worker.py. Standard output is for the answers alone: what a script or a library prints goes to standard error.
+See worker.py for the format. Output of scripts and libraries goes to standard error, so that standard output has only answers.
 """
 
 import importlib
@@ -18,12 +18,12 @@ def main():
         for line in sys.stdin:
             script, *arguments = json.loads(line)
             try:
-                told = json.dumps({"answer": importlib.import_module(script).answer(*arguments)})
-            except Exception:  # noqa: BLE001 - whatever it is, the test that asked tells it
-                told = json.dumps({"failed": traceback.format_exc()})
+                answer = json.dumps({"answer": importlib.import_module(script).answer(*arguments)})
+            except Exception:  # noqa: BLE001 - reported by the test that asked
+                answer = json.dumps({"failed": traceback.format_exc()})
             sys.stdout.flush()
             sys.stderr.flush()
-            print(told, file=answers, flush=True)
+            print(answer, file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whether a test looked at anything: a loop over nothing passes, and tells nothing."""
+"""Detects tests that pass without any assertion, such as a loop over nothing."""
 
 import ast
 import functools
@@ -10,7 +10,7 @@ HERE = str(Path(__file__).resolve().parent)
 
 @functools.cache
 def _assertions(file):
-    """The lines of a test file on which something is asserted. Files beside the tests are no tests: what they assert is theirs."""
+    """Returns the lines of a test file with assertions. Assertions in helper modules do not count."""
     if not (file.startswith(HERE) and Path(file).name.startswith("test_")):
         return frozenset()
     found = (node for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))) if isinstance(node, ast.Assert))
@@ -18,7 +18,7 @@ def _assertions(file):
 
 
 class Watch:
-    """Looks on how code runs until its first assertion: an `assert` in a test file, or a call of a function `assert_…` anywhere."""
+    """Traces code until its first assertion: an `assert` in a test file, or a call of a function `assert_…` anywhere."""
 
     def __init__(self):
         self.asserted = False

@@ -1,10 +1,10 @@
-"""Checks a USDZ package with OpenUSD's own compliance checker; asked through worker.py, with usd-core 24.5: newer ones have the checker
-no more."""
+"""Checks a USDZ package with OpenUSD's own compliance checker; asked through worker.py, with usd-core 24.5: newer versions no longer have
+the checker."""
 
 from pxr import Sdr, Tf, Usd, UsdUtils
 
-# These wheels lack a file of shader definitions: their registry complains of it once, and the one rule about shaders then takes
-# every shader for unknown. (UsdValidation of newer ones has the same rule.)
+# These wheels lack a file of shader definitions: the registry warns once, and the rule about shaders then treats every shader as
+# unknown. (UsdValidation of newer versions has the same rule.)
 SHADERS = "(fails 'ShaderPropertyTypeConformanceChecker')"
 try:
     Sdr.Registry().GetShaderNodeByIdentifier("UsdPreviewSurface")

@@ -1,7 +1,7 @@
 """Converts every robot once with the built program, and hands the results to the tests.
 
-Robots are the project's own samples (`examples/`), small ones with one corner case each (`test/robots/`) and, where they are at
-hand, the real ones of `$URDF_USD_ROBOTS` (by default `../shared/robots` beside the repository). The program is `$URDF_USD_BIN` or `target/debug/urdf_usd`.
+Robots are the project's own samples (`examples/`), small ones with one corner case each (`test/robots/`) and, where they are available,
+the real ones of `$URDF_USD_ROBOTS` (by default `../shared/robots` beside the repository). The program is `$URDF_USD_BIN` or `target/debug/urdf_usd`.
 """
 
 import atexit
@@ -29,15 +29,15 @@ CORNERS = Path(__file__).resolve().parent / "robots"
 ROBOTS = Path(os.environ.get("URDF_USD_ROBOTS") or ROOT.parent / "shared" / "robots").absolute()
 PROGRAM = Path(os.environ.get("URDF_USD_BIN") or ROOT / "target" / "debug" / "urdf_usd").absolute()
 
-#: How many times as long soaks last: the nightly workflow has them find what shows only after a while.
+#: Factor for the duration of soak tests, which the nightly workflow increases.
 SOAK = float(os.environ.get("URDF_USD_SOAK") or 1)
 
-# One cache for the whole run, apart from the user's: workers inherit it, so that each mesh is loaded and simplified once.
+# One cache for the whole run, separate from the user's. Workers share it, so that each mesh is loaded and simplified once.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="urdf_usd-cache-")
     atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
-#: The real robots by name. Named here, so that a lone clone can say which tests it leaves out.
+#: The real robots. They are listed here, so that a clone without them can name the skipped tests.
 REAL_ROBOTS = (
     "aliengo_description", "allegro_hand_description", "anymal_c_simple_description", "cf2x_description", "g1_description",
     "interbotix_xsarm_descriptions", "irobot_create_description", "jaco_description", "minitaur_description", "pr2_description",
@@ -45,7 +45,7 @@ REAL_ROBOTS = (
     "synthetic_edge_cases", "ur_description", "urdf_tutorial",
 )  # fmt: skip
 SAMPLE_ROBOTS = ("sample_arm", "sample_rover", "sample_corners")
-#: Each is a URDF written by hand; what comes out of it is written out in test_corners.py.
+#: Hand-written URDF files, whose expected results are in test_corners.py.
 CORNER_ROBOTS = tuple(sorted(p.stem for p in CORNERS.glob("*.urdf")))
 
 
@@ -56,12 +56,12 @@ class Source:
     name: str  # of its package
     urdf: Path
     packages: dict  # package name → directory
-    options: tuple  # how the command line is told about them
+    options: tuple  # the options that pass them to the command line
 
 
 @dataclass(frozen=True, eq=False)
 class Converted:
-    """What the program made of a robot. Each is itself only: tests keep what they derive from one by it."""
+    """The result of converting a robot. Compares by identity, so that tests can cache derived data by it."""
 
     name: str  # of its package
     urdf: Path
@@ -92,7 +92,7 @@ def program():
 
 
 def run(*arguments, timeout=600, obeys_permissions=False, **options):
-    """Calls the program; returns the finished process with text output. `obeys_permissions`: even where the tests run as root."""
+    """Runs the program, and returns the finished process with text output. `obeys_permissions` drops root's privileges."""
     command = [str(program()), *map(str, arguments)]
     if obeys_permissions and os.geteuid() == 0:
         command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
@@ -100,7 +100,7 @@ def run(*arguments, timeout=600, obeys_permissions=False, **options):
 
 
 def reported(done, errors=False):
-    """The report of `convert --json` that wrote an asset, with `errors` in it or without."""
+    """Returns the report of `convert --json`, which must have written an asset, with or without `errors`."""
     assert done.stdout, f"exit code {done.returncode}\n{done.stderr}"
     report = json.loads(done.stdout)
     worst = {found["severity"] for found in report["diagnostics"]}
@@ -110,17 +110,17 @@ def reported(done, errors=False):
 
 
 def in_nv(script, *arguments):
-    """What a script of this folder answers in the Python that has test/requirements-nv.txt (worker.py). Skips if there is none."""
+    """Asks a script of this folder in the Python with test/requirements-nv.txt (worker.py). Skips without one."""
     python = os.environ.get("URDF_USD_NV_PYTHON")
     if not python:
         pytest.skip("URDF_USD_NV_PYTHON is not set: test/run sets it to a Python with test/requirements-nv.txt")
-    # Packages register rules and schemas when they are imported: each has its own process. What Warp has compiled is of use to all.
+    # Packages register rules and schemas on import, so that each has its own process. They share the code that Warp has compiled.
     told, _ = worker(python, script.partition("_")[0], WARP_CACHE_PATH=str(Path(python).parents[1] / "warp")).ask(script, *arguments)
     return told
 
 
 def old_usd():
-    """A Python with usd-core 24.5. Skips if there is none."""
+    """Returns a Python with usd-core 24.5. Skips without one."""
     python = os.environ.get("URDF_USD_OLD_USD_PYTHON")
     if not python:
         pytest.skip("URDF_USD_OLD_USD_PYTHON is not set: test/run sets it to a Python with usd-core 24.5")
@@ -128,38 +128,38 @@ def old_usd():
 
 
 def in_old_usd(script, *arguments):
-    """What a script of this folder answers in usd-core 24.5 (worker.py). Skips if there is none."""
+    """Asks a script of this folder in usd-core 24.5 (worker.py). Skips without one."""
     return worker(old_usd(), "old usd").ask(script, *arguments)[0]
 
 
 def gltf_issues(*files):
-    """What the Khronos glTF validator finds, by file: [{code, severity: 0 error | 1 warning | 2 information | 3 hint, message, pointer}].
-    Skips if there is none."""
+    """Returns the issues of the Khronos glTF validator by file: [{code, severity: 0 error | 1 warning | 2 information | 3 hint, message, pointer}].
+    Skips without the validator."""
     if not shutil.which("node") or not Path(os.environ.get("GLTF_VALIDATOR", "/nowhere")).exists():
-        pytest.skip("GLTF_VALIDATOR names no folder with the npm package gltf-validator: test/run sets it")
+        pytest.skip("GLTF_VALIDATOR is not a folder with the npm package gltf-validator: test/run sets it")
     return worker(NODE, "gltf").ask("validate_gltf", *map(str, files))[0]
 
 
 def source(name):
-    """Where a robot is."""
+    """Locates a robot."""
     if name in SAMPLE_ROBOTS:
         folder = SAMPLES / name
         return Source(name, folder / "urdf" / f"{name}.urdf", {name: folder}, ("--package", f"{name}={folder}"))
     if name in CORNER_ROBOTS:
         return Source(name, CORNERS / f"{name}.urdf", {name: CORNERS}, ("--package", f"{name}={CORNERS}"))
     found = sorted((ROBOTS / name).rglob("*.urdf"))
-    assert len(found) == 1, f"{name} should hold one URDF, not {found}"
+    assert len(found) == 1, f"expected one URDF in {name}, not {found}"
     packages = {p.name: p for p in sorted(ROBOTS.iterdir()) if p.is_dir()}
     return Source(name, found[0], packages, ("--package-path", str(ROBOTS)))
 
 
 def convert(robot, output, *options, errors=False):
-    """Converts a robot into `output` and returns what came out; fails the test if the program does, or if there are errors where none
-    are expected, or none where there should be `errors`."""
+    """Converts a robot into `output` and returns the result. Fails the test if the program fails, or if there are unexpected errors, or
+    no errors although `errors` are expected."""
     done = run("convert", robot.urdf, "-o", output, *robot.options, "--json", *options)
     report = reported(done, errors=errors)
     made = [d for d in Path(output).iterdir() if (d / "report.json").is_file()]
-    assert len(made) == 1, f"one asset should stand in {output}, not {made}"
+    assert len(made) == 1, f"expected one asset in {output}, not {made}"
     return Converted(robot.name, robot.urdf, robot.packages, made[0], report)
 
 
@@ -175,8 +175,8 @@ def conversions(tmp_path_factory):
 
 
 def marks_of(name):
-    """What a test of this robot is marked with. The project ships its own robots only: a clone without the real ones leaves their
-    tests out by name (pytest_terminal_summary prints which and why)."""
+    """Returns the marks of tests of a robot. Clones without the real robots skip their tests by name (pytest_terminal_summary prints which
+    and why)."""
     if name not in REAL_ROBOTS:
         return []
     return [pytest.mark.real_robot, pytest.mark.skipif(not (ROBOTS / name).is_dir(), reason=f"{name} is not in {ROBOTS} (set URDF_USD_ROBOTS)")]
@@ -188,7 +188,7 @@ def converted(request, conversions):
     return conversions(request.param)
 
 
-#: The real robots that another converter is asked for.
+#: The real robots that are also converted by another converter.
 OTHERS = (
     "aliengo_description", "allegro_hand_description", "anymal_c_simple_description", "g1_description", "irobot_create_description",
     "jaco_description", "minitaur_description", "pr2_description", "robotiq_description", "so_arm100_description", "ur_description",
@@ -197,7 +197,7 @@ OTHERS = (
 
 @pytest.fixture(scope="session", params=[pytest.param(n, marks=[*marks_of(n), pytest.mark.xdist_group(f"fix {n}")]) for n in OTHERS])
 def theirs(request, tmp_path_factory):
-    """A robot as another converter has it: its name and the entry of the asset."""
+    """Converts a robot with another converter. Returns its name and the entry of the asset."""
     converter = os.environ.get("URDF_USD_OTHER_CONVERTER")
     if not converter:
         pytest.skip("URDF_USD_OTHER_CONVERTER is not set: test/run sets it to urdf_usd_converter of test/requirements-converter.txt")
@@ -211,16 +211,16 @@ def theirs(request, tmp_path_factory):
 
 @pytest.fixture
 def sample(tmp_path):
-    """A copy of the sample arm's package that a test may change."""
+    """Copies the package of the sample arm, so that a test may change it."""
     folder = tmp_path / "sample_arm"
     shutil.copytree(SAMPLES / "sample_arm", folder)
     return Source("sample_arm", folder / "urdf" / "sample_arm.urdf", {"sample_arm": folder}, ("--package", f"sample_arm={folder}"))
 
 
 def has_ended(pid):
-    """Whether a process has ended, with all its threads; it may still wait to be reaped."""
+    """Returns whether a process has ended with all its threads; it may still have to be reaped."""
     try:
-        # The fields after the program's name, which may contain blanks and parentheses.
+        # The fields after the name of the program, which may contain spaces and parentheses.
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
         return state in "ZX" and len(list(Path(f"/proc/{pid}/task").iterdir())) == 1
     except (FileNotFoundError, ProcessLookupError):
@@ -229,14 +229,14 @@ def has_ended(pid):
 
 # ---- ROS ----------------------------------------------------------------------------------------------------------------------
 
-#: The DDS domains whose ports lie below those that Linux hands out: https://docs.ros.org/en/jazzy/Concepts/Intermediate/About-Domain-ID.html
+#: The DDS domains with ports below Linux's ephemeral range: https://docs.ros.org/en/jazzy/Concepts/Intermediate/About-Domain-ID.html
 DOMAINS = itertools.cycle(range(1, 102))
 
 
 @pytest.fixture
 def domain():
-    """A DDS domain that no other test of this machine has meanwhile, and that this worker has not had for long. The unit tests of
-    crates/ros take theirs by the same files."""
+    """Reserves a DDS domain that no other test of this machine uses, and that this worker has not used recently. The unit tests of
+    crates/ros use the same lock files."""
     folder = Path(tempfile.gettempdir()) / f"urdf_usd-domains-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     for domain in itertools.islice(DOMAINS, 101):
@@ -252,7 +252,7 @@ def domain():
 
 @pytest.fixture
 def start(domain, tmp_path):
-    """Starts nodes; all have ended when the test is over, and none has panicked."""
+    """Starts nodes. At the end of the test, all must have ended, and none panicked."""
     from ros_node import Node
 
     nodes = []
@@ -273,7 +273,7 @@ def start(domain, tmp_path):
 
 @pytest.fixture
 def peer(domain):
-    """A participant without a node, that speaks as one under rmw_cyclonedds does."""
+    """Returns a participant that speaks like a node under rmw_cyclonedds."""
     from ros_peer import Peer
 
     with Peer(domain) as peer:
@@ -281,39 +281,39 @@ def peer(domain):
 
 
 def robot_of(item):
-    """The robot that a test is about, if it is about one of many."""
+    """Returns the robot of a parametrised test."""
     values = item.callspec.params.values() if hasattr(item, "callspec") else ()
     return next((v for v in values if isinstance(v, str) and v in (*SAMPLE_ROBOTS, *CORNER_ROBOTS, *REAL_ROBOTS)), None)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """A test that asserts nothing about its robot fails: what it looks at has vanished from the output, or the robot is no case of it."""
+    """Fails a test that asserts nothing about its robot: its subject has vanished from the output, or the robot does not apply."""
     robot = robot_of(pyfuncitem)
     if robot is None:
         return (yield)
     with Watch() as watch:
         result = yield
     if not watch.asserted:
-        pytest.fail(f"nothing was asserted about {robot}: if its description has nothing to look at, say with pytest.mark.needs what a case has")
+        pytest.fail(f"nothing was asserted about {robot}: if its description lacks the subject, declare the required features with pytest.mark.needs")
     return result
 
 
 def is_case(item):
-    """Whether the robot of a test has all that the test needs, by its description alone."""
+    """Returns whether the description of a test's robot has the features that the test needs."""
     robot, needs = robot_of(item), {feature for mark in item.iter_markers("needs") for feature in mark.args}
     if not needs or robot is None or not source(robot).urdf.is_file():
         return True
     return needs <= features.of(source(robot))
 
 
-#: How many browsers there may be at once: they draw in software.
+#: Maximum number of concurrent browsers: they render in software.
 BROWSERS = 2
 
 
 def rank(item):
-    """When a test begins: what takes long first, so that nobody is left alone with it at the end, beside what mostly waits for others to
-    speak; and single tests last."""
+    """Orders the tests: long ones first, so that no worker is left with one at the end, together with those that mostly wait; single tests
+    last."""
     if item.path.name == "test_viewer.py":
         return 0
     if item.path.parent.name == "ros":
@@ -323,11 +323,11 @@ def rank(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leaves out robots that are no case of a test. Tests of one robot share a worker, so that it is converted once; those of the viewer as many as there may be browsers."""
+    """Deselects robots that a test does not apply to. Tests of one robot share a worker, which converts it once; tests of the viewer share as many workers as there may be browsers."""
     no_cases = [item for item in items if not is_case(item)]
     config.hook.pytest_deselected(items=no_cases)
     items[:] = [item for item in items if item not in set(no_cases)]
-    # First: pytest-xdist looks at the marks in the same hook.
+    # Runs first: pytest-xdist reads the marks in the same hook.
     for item in items:
         if (robot := robot_of(item)) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(robot))
@@ -341,12 +341,12 @@ def pytest_report_header():
     return [f"program: {PROGRAM}", there]
 
 
-#: The tests that may be skipped, and why: lines of `path::test: beginning of the reason`.
+#: The tests that may be skipped, with the reasons: lines of `path::test: beginning of the reason`.
 EXPECTED_SKIPS = Path(__file__).with_name("expected_skips.txt")
 
 
 def unexpected_skips(reports):
-    """Skipped tests that expected_skips.txt does not name. Robots that are not there are named by the run itself."""
+    """Returns the skipped tests that expected_skips.txt does not list, apart from those of missing robots."""
     lines = [line for line in EXPECTED_SKIPS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     expected = [tuple(line.split(": ", 1)) for line in lines]
     for report in reports:
@@ -365,7 +365,7 @@ def pytest_sessionfinish(session):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """What was left out, and why: a line per reason, which names the robot."""
+    """Prints a line for each reason of skipped tests, which names the robot."""
     reasons = collections.Counter(r.longrepr[2].removeprefix("Skipped: ") for r in terminalreporter.stats.get("skipped", []))
     if reasons:
         terminalreporter.section("left out")

@@ -1,5 +1,5 @@
-"""What a converted robot must hold, derived from the URDF by the rules of the README: which links become bodies, which frames,
-and which joints become joint prims. Written apart from the program, to be held against it."""
+"""The expected structure of a converted robot, derived from the URDF by the rules of the README: which links become bodies or frames,
+and which joints become joint prims. Independent of the program."""
 
 from dataclasses import dataclass, replace
 
@@ -8,19 +8,19 @@ import numpy as np
 
 @dataclass
 class Expectation:
-    world: str | None  # the link that the default prim stands for
+    world: str | None  # the link of the default prim
     bodies: set  # link names
     frames: set  # link names
     joints: dict  # joint name → (body0 link or None, body1 link)
-    content: dict  # body → the link whose mass and shapes it has: itself, or what an empty base that moves takes the place of
-    body_of: dict  # link → the body that it is rigid with, None where only the world is
-    holder: dict  # body or frame → the link whose prim holds its own, None for the default prim
-    trees: list  # sets of bodies that joints connect, those that close loops left out, each with its base first in `bases`
-    bases: list  # of each tree the body that no joint moves against another
+    content: dict  # body → the link whose mass and shapes it has: itself, or the one that an empty moving base replaces
+    body_of: dict  # link → the body that it is rigidly attached to, None for the world
+    holder: dict  # body or frame → the link of its parent prim, None for the default prim
+    trees: list  # sets of bodies that joints connect, without those that close loops; their bases are in `bases`
+    bases: list  # the body of each tree that no joint moves
     adjacent: set  # frozensets of two bodies that a joint of the URDF connects; a floating one connects nothing
 
     def weighed(self, urdf, body):
-        """The link whose mass a body has, with the frame of its inertia in the body."""
+        """Returns the link whose mass a body has, with the frame of its inertia in the body."""
         link = urdf.links[self.content[body]]
         if link.inertial is None:
             return link
@@ -56,7 +56,7 @@ def of(urdf):
         needs[link] |= any(turns(j) or j.kind == "fixed" and needs[j.child] for j in children[link])
 
     def solid_on(link):
-        """What is fixed to the link, itself included, and not empty: the first on each branch."""
+        """Returns the first non-empty links on each branch that are fixed to the link, including itself."""
         if not urdf.links[link].empty:
             return [link]
         return [solid for j in children[link] if j.kind == "fixed" for solid in solid_on(j.child)]
@@ -70,7 +70,7 @@ def of(urdf):
         elif joint and joint.kind != "fixed" or not urdf.links[link].empty and link not in content.values() or is_free and needs[link]:
             bodies.add(link)
             body_of[link] = content[link] = link
-            # An empty base that moves has the mass of the one thing that is fixed to it.
+            # An empty moving base takes the mass of the only link that is fixed to it.
             if is_free and urdf.links[link].empty and len(solid_on(link)) == 1:
                 (content[link],) = solid_on(link)
         else:
@@ -90,7 +90,7 @@ def of(urdf):
     holder = {}
     for link in bodies | frames:
         joint = urdf.joints.get(urdf.parent_joint.get(link))
-        # What floats is a tree of its own, beside the one that it floats above.
+        # A floating link begins a separate tree.
         top = joint is None or joint.parent == world or (joint.kind == "floating" and link in bodies)
         holder[link] = None if top else joint.parent
 

@@ -1,5 +1,5 @@
-"""The tables of docs/validators.md and docs/check.md: findings of validators that stay, or that `urdf_usd check` does not share, each with
-its reason."""
+"""Reads the tables of docs/validators.md and docs/check.md: accepted findings of validators, and those that `urdf_usd check` does not
+share, with reasons."""
 
 import re
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ class Row:
     tool: str
     rule: str
     message: re.Pattern
-    at: re.Pattern  # searched for in the path of the prim; an empty one is found everywhere
-    seen_on: str  # a robot that has it
+    at: re.Pattern  # searched for in the path of the prim; an empty one matches everywhere
+    seen_on: str  # a robot with the finding
     reason: str
 
     def covers(self, rule, message, at):
@@ -26,7 +26,7 @@ def _pattern(cell):
 
 
 def rows(tool, document="validators.md"):
-    """The rows about a tool. Rule, message and path stand in backticks; message and path are regular expressions."""
+    """Returns the rows about a tool. Rule, message and path are in backticks; message and path are regular expressions."""
     out = []
     for line in (DOCS / document).read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]  # a bar within a cell is "\\|"

@@ -1,11 +1,11 @@
-"""A real ROS 2 node on Fast DDS, in an environment of its own (test/requirements-ros.txt). It writes a line of JSON for everything it hears.
+"""A real ROS 2 node on Fast DDS, in a separate environment (test/requirements-ros.txt). It prints a line of JSON for every received message.
 
-    python fast_dds_peer.py describe NAME BYTES     publishes a description, latched, padded to so many bytes
-    python fast_dds_peer.py listen                  hears descriptions: their lengths and beginnings
-    python fast_dds_peer.py call SERVICE            calls GetParameters, and hears /diagnostics: the statuses named "… services"
-    python fast_dds_peer.py parameter NAME          offers a description as its parameter alone
+    python fast_dds_peer.py describe NAME BYTES     publishes a latched description, padded to BYTES
+    python fast_dds_peer.py listen                  prints the lengths and beginnings of descriptions
+    python fast_dds_peer.py call SERVICE            calls GetParameters, and prints the statuses of /diagnostics named "… services"
+    python fast_dds_peer.py parameter NAME          offers a description only as its parameter
 
-Each goes on until it is ended.
+Each command runs until it is terminated.
 """
 
 import json

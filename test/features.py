@@ -1,4 +1,4 @@
-"""What a robot's description and its mesh files contain, read without the program: which tests a robot is a case of."""
+"""The features of a robot's description and mesh files, read without the program: they determine which tests apply to it."""
 
 import functools
 import json
@@ -7,12 +7,12 @@ import struct
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-#: Triangles from which a visual mesh gets tiers with fewer.
+#: Minimum number of triangles of a visual mesh that gets tiers.
 DETAILED = 500
 
 
 def _mesh_file(urdf, packages, uri):
-    """The file of a mesh reference; None if there is none."""
+    """Returns the file of a mesh reference; None without one."""
     match = re.match(r"(?:package|model)://([^/]+)/(.*)", uri.strip())
     if match:
         folder = packages.get(match[1])
@@ -24,7 +24,7 @@ def _mesh_file(urdf, packages, uri):
 
 @functools.cache
 def _triangles(path):
-    """About how many triangles a mesh file has, from its headers."""
+    """Estimates the number of triangles of a mesh file from its headers."""
     data = path.read_bytes()
     match path.suffix.lower():
         case ".stl":
@@ -44,7 +44,7 @@ def _triangles(path):
 
 @functools.cache
 def _has_texture(path):
-    """Whether a mesh file shows an image that exists."""
+    """Returns whether a mesh file has a texture that exists."""
     data = path.read_bytes()
     match path.suffix.lower():
         case ".dae":
@@ -61,7 +61,7 @@ def _has_texture(path):
 
 @functools.cache
 def _has_parts(path):
-    """Whether a mesh of the file has several materials."""
+    """Returns whether a mesh of the file has several materials."""
     data = path.read_bytes()
     match path.suffix.lower():
         case ".obj":
@@ -74,7 +74,7 @@ def _has_parts(path):
 
 
 def of(source):
-    """The features of a `Source` (conftest.py)."""
+    """Returns the features of a `Source` (conftest.py)."""
     return _of(source.urdf, tuple(source.packages.items()))
 
 

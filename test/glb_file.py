@@ -1,4 +1,4 @@
-"""A GLB as its specification reads: nodes, buffers, and EXT_robot_kinematics, in numpy and nothing else."""
+"""Reads a GLB by its specification: nodes, buffers, and EXT_robot_kinematics, with numpy only."""
 
 import json
 import struct
@@ -6,7 +6,7 @@ import urllib.parse
 
 import numpy as np
 
-#: Takes ROS axes (x forward, y left, z up) to glTF's (z forward, x left, y up).
+#: Rotation from ROS axes (x forward, y left, z up) to glTF's (z forward, x left, y up).
 AXES = np.array([[0.0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 1]])
 
 _COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
@@ -28,14 +28,14 @@ def turn(axis, angle):
 
 
 def read(path):
-    """The JSON and the first buffer of a .glb, or of a .gltf with a file beside it."""
+    """Returns the JSON and the first buffer of a .glb, or of a .gltf with a file beside it."""
     data = path.read_bytes()
     if path.suffix == ".gltf":
         document = json.loads(data)
         uris = [urllib.parse.unquote(buffer["uri"]) for buffer in document.get("buffers", []) if "uri" in buffer]
         return document, (path.parent / uris[0]).read_bytes() if uris else b""
     magic, version, length = struct.unpack_from("<4sII", data)
-    assert (magic, version, length) == (b"glTF", 2, len(data)), "no GLB"
+    assert (magic, version, length) == (b"glTF", 2, len(data)), "not a GLB"
     size, kind = struct.unpack_from("<I4s", data, 12)
     assert kind == b"JSON"
     rest, buffer = 20 + size, b""
@@ -66,14 +66,14 @@ class Glb:
         return np.ndarray((accessor["count"], width), kind, self.buffer, start, (stride, kind.itemsize))
 
     def values(self, index):
-        """An accessor's numbers as they are meant: normalised integers as shares of one."""
+        """Returns the decoded numbers of an accessor: normalised integers are in [-1, 1]."""
         raw = self.accessor(index)
         if not self.json["accessors"][index].get("normalized"):
             return raw
         return np.maximum(raw / np.iinfo(raw.dtype).max, -1)
 
     def local(self, node, changes=None):
-        """A node's own transform; `changes` may replace its translation or rotation."""
+        """Returns the local transform of a node; `changes` may replace its translation or rotation."""
         node = self.nodes[node] | (changes or {})
         if "matrix" in node:
             return np.array(node["matrix"]).reshape(4, 4).T
@@ -83,8 +83,8 @@ class Glb:
         return out
 
     def poses(self, positions=None):
-        """Every node's frame in the scene, the DOF nodes set as section 5 of the extension says. `positions` maps a joint's name to
-        a list of numbers; mimics are taken as given in `positions`."""
+        """Returns every node's frame in the scene, with the DOF nodes set by section 5 of the extension. `positions` maps the name of a joint
+        to a list of numbers; mimic joints are not computed."""
         changes = {}
         for name, joint in self.joints.items():
             for node, dof, q in zip(joint.get("dofNodes", []), joint.get("dofs", []), (positions or {}).get(name, [])):
@@ -105,7 +105,7 @@ class Glb:
         return out
 
     def mesh_points(self, mesh):
-        """The points of a mesh's primitives that triangles use, and how many triangles there are."""
+        """Returns the points of a mesh's primitives that triangles use, and the number of triangles."""
         points, triangles = [], 0
         for primitive in self.json["meshes"][mesh]["primitives"]:
             assert primitive.get("mode", 4) == 4

@@ -1,15 +1,15 @@
-"""Meshes of as many triangles as a test asks for."""
+"""Meshes of any number of triangles."""
 
 
 def flat(path, triangles):
-    """Writes a binary STL whose triangles are all the same point: a large file that takes no room on the disk."""
+    """Writes a binary STL whose triangles are all degenerate to one point: a large sparse file."""
     with path.open("wb") as stl:
         stl.write(bytes(80) + triangles.to_bytes(4, "little"))
         stl.truncate(84 + 50 * triangles)
 
 
 def hills(path, size, phase=0.0):
-    """Writes a binary STL of size × size squares over hills, which are others for each phase."""
+    """Writes a binary STL of size × size squares over hills, which depend on the phase."""
     import numpy as np
 
     x, y = np.meshgrid(np.arange(size + 1.0), np.arange(size + 1.0))

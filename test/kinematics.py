@@ -1,7 +1,6 @@
-"""A URDF as its specification reads: links, joints, poses and inertia, in numpy, straight from the XML.
+"""Reads a URDF by its specification: links, joints, poses and inertia, in numpy, directly from the XML.
 
-Written for the tests and from the specification alone, so that it can be held against what the program makes of the same file.
-It knows nothing of OpenUSD or glTF, and nothing of how the program works.
+A reference for the tests, written from the specification alone and independent of the program, OpenUSD and glTF.
 """
 
 import math
@@ -11,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-#: How many numbers a position of a joint has.
+#: Number of components of a joint position.
 FREEDOM = {"fixed": 0, "revolute": 1, "continuous": 1, "prismatic": 1, "planar": 2, "floating": 6}
 
 
 def rotation(rpy):
-    """The matrix of roll, pitch, yaw about the fixed x, y and z axes, in this order."""
+    """Returns the matrix of roll, pitch, yaw about the fixed x, y and z axes, in this order."""
     roll, pitch, yaw = rpy
     x = np.array([[1, 0, 0], [0, math.cos(roll), -math.sin(roll)], [0, math.sin(roll), math.cos(roll)]])
     y = np.array([[math.cos(pitch), 0, math.sin(pitch)], [0, 1, 0], [-math.sin(pitch), 0, math.cos(pitch)]])
@@ -25,7 +24,7 @@ def rotation(rpy):
 
 
 def about(axis, angle):
-    """The matrix of a turn about a unit axis (Rodrigues)."""
+    """Returns the matrix of a rotation about a unit axis (Rodrigues)."""
     x, y, z = axis
     k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.eye(3) + math.sin(angle) * k + (1 - math.cos(angle)) * (k @ k)
@@ -58,14 +57,14 @@ def _attribute(element, name):
 
 
 def _magnitude(element, name):
-    """A limit of effort or speed holds both ways: a negative one says no more than its magnitude."""
+    """Returns the magnitude of a limit of effort or speed, which holds in both directions."""
     value = _attribute(element, name)
     return None if value is None else abs(value)
 
 
 @dataclass
 class Shape:
-    """A visual or collision: its frame in the link, and the geometry's element."""
+    """A visual or collision: its frame in the link, and the element of its geometry."""
 
     origin: np.ndarray
     kind: str
@@ -85,18 +84,18 @@ class Link:
     mass: float = None
     #: Frame of the inertia in the link; its origin is the centre of mass.
     inertial: np.ndarray = None
-    #: About the centre of mass, along the axes of the inertial frame.
+    #: Inertia about the centre of mass, along the axes of the inertial frame.
     inertia: np.ndarray = None
 
     @property
     def tensor(self):
-        """About the centre of mass, along the axes of the link."""
+        """Returns the inertia about the centre of mass, along the axes of the link."""
         turn = self.inertial[:3, :3]
         return turn @ self.inertia @ turn.T
 
     @property
     def empty(self):
-        """Nothing to see, touch or weigh."""
+        """Returns whether the link has no shapes and no mass."""
         weightless = self.mass is None or (self.mass == 0 and not self.inertia.any())
         return weightless and not self.visuals and not self.collisions
 
@@ -118,7 +117,7 @@ class Joint:
     mimic: tuple = None  # (joint, multiplier, offset)
 
     def motion(self, position):
-        """The child's frame in the joint frame."""
+        """Returns the child's frame in the joint frame."""
         if self.kind == "fixed":
             return np.eye(4)
         if self.kind in ("revolute", "continuous"):
@@ -137,10 +136,10 @@ class Urdf:
 
     def __post_init__(self):
         for joint in self.joints.values():
-            # A link with several parents hangs on the first of them; the others close loops.
+            # The first joint to a link with several parents is part of the tree; the others close loops.
             self.parent_joint.setdefault(joint.child, joint.name)
         for joint in self.joints.values():
-            # A joint that follows nothing, or itself through others, follows none.
+            # A joint that mimics a missing joint, or itself through others, mimics none.
             followed = {joint.name}
             at = joint
             while at.mimic:
@@ -159,7 +158,7 @@ class Urdf:
         return [j for j in self.joints.values() if self.parent_joint[j.child] != j.name]
 
     def resolve(self, positions):
-        """Positions of all one-dimensional joints, those of mimics taken from the joint that they follow, through chains."""
+        """Returns the positions of all one-dimensional joints; those of mimic joints are computed, through chains."""
 
         def of(name):
             joint = self.joints[name]
@@ -171,8 +170,8 @@ class Urdf:
         return {name: of(name) for name, joint in self.joints.items() if FREEDOM[joint.kind] == 1}
 
     def link_poses(self, positions=None):
-        """Every link's frame in the frame of its root. Mimics take what `positions` gives, zero if nothing; see `resolve`. Planar
-        and floating joints stay at zero."""
+        """Returns every link's frame in the frame of its root. Mimic joints are at their value in `positions`, or zero; see `resolve`. Planar
+        and floating joints are at zero."""
         positions = positions or {}
         out = {}
 
@@ -196,7 +195,7 @@ class Urdf:
 
 
 def _has_extent(geometry):
-    """A primitive without extent is nothing: some robots mark their frames so. A box may be flat, a cylinder short."""
+    """Returns whether a primitive has an extent: some robots mark frames with empty ones. A box may be flat, a cylinder short."""
     if geometry.tag == "box":
         return sum(float(v) != 0 for v in geometry.get("size", "").split()) >= 2
     return geometry.tag == "mesh" or float(geometry.get("radius", 0)) > 0
@@ -245,7 +244,7 @@ def _joint(element):
 
 
 def read(path):
-    """The robot of a URDF file."""
+    """Reads the robot of a URDF file."""
     root = ElementTree.parse(Path(path)).getroot()
     links = {e.get("name"): _link(e) for e in root.findall("link")}
     joints = {e.get("name"): _joint(e) for e in root.findall("joint")}

@@ -1,12 +1,12 @@
-"""Meetings of the node and its peers under bad conditions, for as long as one likes.
+"""Discovery between the node and its peers under bad conditions, for any duration.
 
     python test/meetings.py --seconds 3600 --peers 20        # a node and twenty peers that stop, leave and come back
-    python test/meetings.py --meetings 10000                 # until there were so many
+    python test/meetings.py --meetings 10000                 # until that number is reached
 
-Peers start in any order, are stopped for 0 to 60 s, killed, and come back under the same name; so is the node, but for killing. After
-each round both sides are awake: then every description has to become an asset that its own peer hears, and every call has to be
-answered. What takes longer than half a minute is late: so is all on a machine that does too much else. What does not come at all is lost,
-and the program ends with 1 if anything was.
+Peers start in any order, are stopped for 0 to 60 s, killed, and restarted under the same name; the node is stopped too, but not killed.
+After each round both sides run: every description must become an asset that its own peer receives, and every call must be answered.
+Answers after more than half a minute count as late, which also happens on an overloaded machine; missing ones count as lost, and the
+exit code is 1 if any was lost.
 """
 
 import argparse
@@ -26,21 +26,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-#: How many seconds something may take when both sides are awake, before it counts as late. The aim is 2, on a machine that does
-#: nothing else.
+#: Seconds after which a message between running sides counts as late. The aim is 2, on an idle machine.
 IN_TIME = 30
-#: How many seconds it may take before it counts as lost.
+#: Seconds after which a message counts as lost.
 AT_ALL = 150
 
 
 def parameter_of(response):
-    """The one parameter of an answer."""
+    """Returns the only parameter of a response."""
     (value,) = response.values
     return value.value
 
 
 class PeerProcess:
-    """A peer in a process of its own, so that it can be stopped: it describes robots, and tells of which it hears the asset."""
+    """A peer in a separate process, so that it can be stopped: publishes descriptions, and reports the assets that it receives."""
 
     def __init__(self, domain, topic="/robot_description", lease=None, config=None):
         environment = dict(os.environ) | ({"CYCLONEDDS_URI": config} if config else {})
@@ -65,21 +64,21 @@ class PeerProcess:
         self.kill()
 
     def _say(self, *words):
-        # One that has crashed says nothing later on, and is counted then.
+        # A crashed peer is counted later.
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write((" ".join(words) + "\n").encode())
             self.process.stdin.flush()
 
     def has_crashed(self):
-        """Whether it has ended by itself: the library that peers use (Cyclone DDS) crashes now and then on a machine that is far too busy."""
+        """Returns whether the peer crashed: Cyclone DDS sometimes does on an overloaded machine."""
         return self.process.poll() is not None
 
     def describe(self, name, links=1):
-        """Describes a robot of that name with so many links."""
+        """Publishes the description of a robot with a number of links."""
         self._say("describe", name, str(links))
 
     def call(self, is_again=False):
-        """Calls the node, by the client of the call before if it `is_again`."""
+        """Calls the node, with the client of the previous call if `is_again`."""
         self._say("call-again" if is_again else "call")
 
     def stop(self):
@@ -91,13 +90,13 @@ class PeerProcess:
     def kill(self):
         self.process.kill()
         self.process.wait()
-        # What was not read any more does not matter.
+        # Unread output does not matter.
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
         self.process.stdout.close()
 
     def line(self, timeout):
-        """The next line that it says, or None."""
+        """Returns its next line, or None."""
         end = time.monotonic() + timeout
         while b"\n" not in self.unread:
             if not select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0]:
@@ -110,19 +109,19 @@ class PeerProcess:
         return line.decode()
 
     def tells(self, wanted, timeout):
-        """Whether it says all of that within `timeout` seconds, in any order; what it did not say."""
+        """Waits until it has printed all wanted lines, in any order. Returns the missing ones."""
         missing, end = set(wanted), time.monotonic() + timeout
         while missing and (line := self.line(max(0, end - time.monotonic()))) is not None:
             missing.discard(line)
         return missing
 
     def hears(self, name, links=1, timeout=60):
-        """Whether it hears of the asset of that robot."""
+        """Returns whether it receives the asset of that robot."""
         return not self.tells([f"asset {name} {links}"], timeout)
 
 
 def robot(name, links):
-    """A box with so many links; all but the first are frames."""
+    """Returns a robot with a number of links; all but the first are frames."""
     from ros_node import BODY
 
     frames = "".join(
@@ -132,11 +131,11 @@ def robot(name, links):
 
 
 def peer_main(domain, topic):
-    """The peer process: commands on standard input, what it hears on standard output."""
+    """Runs the peer process: commands on standard input, received messages on standard output."""
     import ros_peer
     with ros_peer.Peer(int(domain)) as peer:
         described = peer.publisher(topic, ros_peer.String, latched=True, depth=1)
-        # Who comes late hears of every robot there has been.
+        # A late peer receives the assets of all earlier robots.
         assets = peer.subscription("/urdf_usd/asset", ros_peer.Asset, latched=True, depth=100_000)
         client, is_waiting, call, unread = None, False, None, b""
         while True:
@@ -150,7 +149,7 @@ def peer_main(domain, topic):
                         case ["describe", name, links]:
                             described.write(ros_peer.String(data=robot(name, int(links))))
                         case ["call"]:
-                            # As `ros2 service call`: a new client for each.
+                            # Like `ros2 service call`: a new client for each call.
                             peer.clients.clear()
                             client, is_waiting = peer.client("/urdf_usd/get_parameters", ros_peer.GetParameters), True
                         case ["call-again"]:
@@ -170,7 +169,7 @@ def peer_main(domain, topic):
 
 @dataclass
 class Figures:
-    """What came of it."""
+    """The results of a run."""
 
     meetings: int = 0
     rounds: int = 0
@@ -180,7 +179,7 @@ class Figures:
     seconds: list = field(default_factory=list)
 
     def kinds(self):
-        """How many were lost of each kind: what the peer did, whether the node was stopped, what was missing."""
+        """Counts the losses by what the peer did, whether the node was stopped, and what was missing."""
         kinds = collections.Counter((plan, stopped, *(what.split()[0] for what in missing)) for _, _, plan, stopped, *missing in self.lost)
         return dict(kinds) or ""
 
@@ -194,8 +193,8 @@ class Figures:
 
 
 def wait_for(peers, wanted, since):
-    """Waits until each of these peers has said what is `wanted` of it, or has crashed. Returns how many seconds after `since` each was done, and
-    what the others have not said."""
+    """Waits until each peer has printed its `wanted` lines, or has crashed. Returns the seconds from `since` for each, and the missing lines of
+    the others."""
     missing, took = {n: set(words) for n, words in wanted.items()}, {}
     while missing and (left := AT_ALL - (time.monotonic() - since)) > 0:
         for n in list(missing):
@@ -212,12 +211,12 @@ def wait_for(peers, wanted, since):
 
 
 def meet(start, domain, *, seconds=None, meetings=None, peers=3, longest_stop=3.0, leases=(None, 2), seed=None, report=lambda figures: None):
-    """Lets `peers` peers and a node that `start` starts meet, again and again."""
+    """Runs rounds with `peers` peers and a node that `start` starts."""
     dice = random.Random(seed)
     end = time.monotonic() + seconds if seconds else None
     node, figures = start(discover=True), Figures()
     others = [PeerProcess(domain, f"/r{n}/robot_description", lease=dice.choice(leases)) for n in range(peers)]
-    # One robot each, which changes: an endless number of robots would be a test of their number.
+    # Each peer changes a single robot: the number of robots is not the subject.
     turns = [itertools.cycle(range(1, 101)) for _ in others]
     try:
         while (end is None or time.monotonic() < end) and (meetings is None or figures.meetings < meetings):
@@ -239,7 +238,7 @@ def meet(start, domain, *, seconds=None, meetings=None, peers=3, longest_stop=3.
                     others[n].stop()
                 if is_node_stopped and n == len(others) // 2:
                     node.process.send_signal(signal.SIGSTOP)
-            # Most stops are short; some last longer than what others wait for.
+            # Most stops are short; some exceed the timeouts of other sides.
             time.sleep(min(longest_stop, dice.expovariate(1 / 0.7)) if dice.random() < 0.9 else longest_stop)
             node.process.send_signal(signal.SIGCONT)
             awake = time.monotonic()
@@ -271,14 +270,14 @@ def main():
     parser.add_argument("--meetings", type=int)
     parser.add_argument("--peers", type=int, default=5)
     parser.add_argument("--longest-stop", type=float, default=15)
-    # The ports of higher ones are among those that Linux hands out: peers of two domains may then hear each other.
+    # Higher domains use ports in Linux's ephemeral range: peers of two domains may then receive each other's messages.
     parser.add_argument("--domain", type=int, default=101, choices=range(102), metavar="0 … 101")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     from ros_node import Node
 
     folder = Path(tempfile.mkdtemp())
-    # Robots in namespaces are looked for.
+    # Discover robots in namespaces.
     node = Node(options.domain, folder / "out", folder / "log.txt", environment={"ROS_LOG_DIR": str(folder / "logs")}, discover=True)
     said = [time.monotonic()]
 

@@ -1,16 +1,16 @@
-"""How many triangles the shapes of each link have: in a variant of an asset as usd-core composes it, and in a GLB."""
+"""Counts the triangles of each link's shapes, in a variant of an asset as composed by usd-core, and in a GLB."""
 
 from pxr import Usd, UsdGeom, UsdPhysics
 
 import glb_file
 from stage import Asset, value
 
-#: The sets of REP-158 §1.3 with the scope of a link that they stand on.
+#: The variant sets of REP-158 §1.3, with the scope of a link that has them.
 SCOPES = {"visual_representation": "visual", "collision_fidelity": "collision"}
 
 
 def in_usd(entry, chosen):
-    """{(link, scope): (triangles of meshes, whether there is something else)} with these variants, as usd-core composes the asset."""
+    """Returns {(link, scope): (triangles of meshes, whether there are other shapes)} for these variants, as composed by usd-core."""
     asset = Asset(entry)
     for name, variant in chosen.items():
         asset.select(name, variant)
@@ -25,7 +25,7 @@ def in_usd(entry, chosen):
 
 
 def in_glb(content, tmp_path):
-    """{(link, scope): triangles} of a GLB."""
+    """Returns {(link, scope): triangles} of a GLB."""
     path = tmp_path / "counted.glb"
     path.write_bytes(content)
     glb = glb_file.Glb(path)

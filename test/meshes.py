@@ -1,7 +1,7 @@
-"""What mesh files hold, as trimesh and pycollada read them: the points that triangles use, and how many triangles there are.
+"""Reads mesh files with trimesh and pycollada: the points that triangles use, and the number of triangles.
 
-Positions as RViz shows them: a DAE's nodes and unit count, its up_axis does not; glTF's y is up, so (x, y, z) becomes (x, -z, y);
-STL and OBJ are taken as they are.
+Positions are as in RViz: the nodes and unit of a DAE apply, its up_axis does not; in glTF y is up, so (x, y, z) becomes (x, -z, y);
+STL and OBJ are not transformed.
 """
 
 import functools
@@ -20,18 +20,18 @@ import trimesh
 
 @functools.cache
 def read(path):
-    """(points used by triangles that have an area, how many those are, how many triangles there are with those that have none)."""
+    """Returns (points of triangles with an area, number of these triangles, number of all triangles)."""
     return _used(_parts(path))
 
 
 @functools.cache
 def triangles(path):
-    """The corners of all triangles."""
+    """Returns the corners of all triangles."""
     return np.concatenate([points[triangles] for points, triangles in _parts(path) if len(triangles)])
 
 
 def _parts(path):
-    """(points, triangles of indices) of each part."""
+    """Yields (points, triangles of indices) of each part."""
     suffix = path.suffix.lower()
     if suffix == ".dae":
         return _dae(path)
@@ -43,12 +43,12 @@ def _parts(path):
     return [(np.asarray(m.vertices) @ turn.T, np.asarray(m.faces)) for m in parts]
 
 
-#: (x, y, z) with y up becomes (x, -z, y).
+#: Rotation from y up to z up: (x, y, z) becomes (x, -z, y).
 _Z_UP = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])
 
 
 def _used(parts):
-    """From (points, triangles of indices)."""
+    """Computes the result of `read` from (points, triangles of indices)."""
     used, least, most = [], 0, 0
     for points, triangles in parts:
         if len(triangles):
@@ -76,7 +76,7 @@ def _dae(path):
 
 
 def primitive(kind, attributes):
-    """Points on the surface of a URDF primitive, dense enough that two of one size have the same bounds however they are turned."""
+    """Returns points on the surface of a URDF primitive, dense enough to compare bounds after any rotation."""
     if kind == "box":
         half = np.array([float(v) for v in attributes["size"].split()]) / 2
         return half * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
@@ -100,7 +100,7 @@ def capsule(radius, length):
 
 
 def agrees(figures, low, high, area, count, materials):
-    """Whether this project's figures of a mesh are those."""
+    """Returns whether this project's figures of a mesh match."""
     return (
         np.allclose(figures["bounds"], [low, high], rtol=0, atol=2e-6)
         and math.isclose(figures["area"], area, rel_tol=1e-5)
@@ -110,16 +110,16 @@ def agrees(figures, low, high, area, count, materials):
 
 
 def linear(color):
-    """Linear red, green, blue of sRGB."""
+    """Converts sRGB to linear red, green, blue."""
     return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]]
 
 
 def check_misread(figures, right, read, reader):
-    """Holds figures against `right` (why the reader is wrong, then the figures by hand), and that the reader still is wrong."""
+    """Compares figures with `right` (the fault of the reader, then figures computed by hand), and checks that the reader still has the fault."""
     why, (low, high), area, count, materials = right
     assert agrees(figures, low, high, area, count, materials), figures
     try:
         *theirs, used = read()
-    except Exception:  # each in its own way
+    except Exception:  # each for its own reason
         return
-    assert not agrees(figures, *theirs, len(used)), f"{reader} is right by now, though it was said that it {why}"
+    assert not agrees(figures, *theirs, len(used)), f"{reader} no longer has the fault that it {why}"

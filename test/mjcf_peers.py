@@ -1,5 +1,5 @@
-"""What MuJoCo makes of an MJCF, beside what Pinocchio and MuJoCo make of the URDF of the same robot; asked through worker.py, in the
-Python of `.test-env/urdf`."""
+"""Compares an MJCF in MuJoCo with the URDF of the same robot in Pinocchio and MuJoCo; run through worker.py, in the Python of
+`.test-env/urdf`."""
 
 import tempfile
 import xml.etree.ElementTree as ElementTree
@@ -9,14 +9,14 @@ import numpy as np
 import pinocchio as pin
 from urdf_peers import POSES, SINGLE, apart, bare, chance
 
-#: The moments that stand for those of links whose own are those of no body, in both models.
+#: The moment of inertia, in both models, of links whose own moments are physically impossible.
 SOUND = 0.01
-#: What MuJoCo calls the types of its geometries.
+#: The names of MuJoCo's geometry types.
 GEOMS = {int(getattr(mujoco.mjtGeom, name)): name.removeprefix("mjGEOM_").lower() for name in dir(mujoco.mjtGeom) if name.startswith("mjGEOM_")}
 
 
 def amended(urdf, massless, unsound):
-    """The root element of a URDF in which links weigh what the program says that they weigh: a ball of 1 g and 5 cm radius."""
+    """Returns the root element of a URDF with the program's default mass for links without one: a ball of 1 g and 5 cm radius."""
     root = ElementTree.parse(urdf).getroot()
     for link in root.findall("link"):
         inertial = link.find("inertial")
@@ -41,7 +41,7 @@ def moments(inertial, moment):
 
 
 def frame(model, data, name):
-    """Where a link is: its body or its site."""
+    """Returns the pose of a link: of its body or its site."""
     if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name) >= 0:
         at = data.body(name)
         return at.xpos, at.xmat.reshape(3, 3)
@@ -67,10 +67,10 @@ def full_mass(model, data):
 
 
 def against_pinocchio(root, model, joints):
-    """The largest differences of frames and of mass matrices. `None` if Pinocchio does not take the URDF."""
+    """Returns the largest differences of frames and of mass matrices; `None` if Pinocchio rejects the URDF."""
     try:
         fixed = pin.buildModelFromXML(ElementTree.tostring(root, encoding="unicode"))
-    except Exception:  # noqa: BLE001 - whatever it says: there is nothing to compare with
+    except Exception:  # noqa: BLE001 - rejected, for any reason: there is nothing to compare
         return None
     data, theirs = mujoco.MjData(model), fixed.createData()
     links = [link.get("name") for link in root.findall("link")]
@@ -99,7 +99,7 @@ def against_pinocchio(root, model, joints):
 
 
 def against_mujoco(root, model, joints):
-    """The largest difference of frames to MuJoCo's own reading of the URDF. `None` if it does not take that."""
+    """Returns the largest difference of frames to MuJoCo's import of the URDF; `None` if MuJoCo rejects it."""
     with tempfile.NamedTemporaryFile("w", suffix=".urdf") as file:
         file.write(ElementTree.tostring(root, encoding="unicode"))
         file.flush()
@@ -123,7 +123,7 @@ def against_mujoco(root, model, joints):
 
 
 def mesh_boxes(model):
-    """The boxes around what is seen of each body's meshes, in the body's frame."""
+    """Returns the bounding boxes of each body's visual meshes, in the frame of the body."""
     boxes = {}
     for index in range(model.ngeom):
         if model.geom_type[index] != mujoco.mjtGeom.mjGEOM_MESH or model.geom_group[index] != 2:
@@ -137,7 +137,7 @@ def mesh_boxes(model):
 
 
 def described(model):
-    """What a test may want to know of a model, by name."""
+    """Describes a model for the tests, by name."""
     kind = lambda index: int(model.joint(index).type[0])
     name = lambda what, index: mujoco.mj_id2name(model, what, int(index))
     joint_name = lambda index: name(mujoco.mjtObj.mjOBJ_JOINT, index)

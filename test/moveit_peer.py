@@ -1,4 +1,4 @@
-"""MoveIt's services of kinematics for `ros_peer`: moveit_msgs/srv/GetPositionIK and GetPositionFK of ROS 2 Jazzy, and all that is in them."""
+"""MoveIt's kinematics services for `ros_peer`: moveit_msgs/srv/GetPositionIK and GetPositionFK of ROS 2 Jazzy, with all nested messages."""
 
 from dataclasses import field
 

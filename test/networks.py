@@ -1,7 +1,7 @@
-"""What a node does whose network changes: run in a network of its own, `unshare -rn python test/networks.py FOLDER moves|goes`.
+"""Tests a node whose network changes. Runs in a separate network namespace: `unshare -rn python test/networks.py FOLDER moves|goes`.
 
-Before and after, a latched description becomes an asset that its publisher hears of, and a call is answered. moves: the addresses of the
-machine change. goes: the network is taken away, and comes back with another address.
+Before and after the change, a latched description becomes an asset that its publisher receives, and a call is answered. moves: the
+addresses of the machine change. goes: the network goes down, and comes back with another address.
 """
 
 import fcntl
@@ -14,7 +14,7 @@ SIOCGIFFLAGS, SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP = 0x8913, 0x8914, 0x8916, 1
 
 
 def set_address(interface, address):
-    """Gives an interface an address, and makes it work."""
+    """Sets the address of an interface, and brings it up."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         name = interface.encode()
         fcntl.ioctl(control, SIOCSIFADDR, struct.pack("16sH2x4s8x", name, socket.AF_INET, socket.inet_aton(address)))
@@ -23,7 +23,7 @@ def set_address(interface, address):
 
 
 def take_down(interface):
-    """Takes an interface out of service."""
+    """Takes an interface down."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         name = interface.encode()
         (flags,) = struct.unpack_from("H", fcntl.ioctl(control, SIOCGIFFLAGS, struct.pack("16sH14x", name, 0)), 16)

@@ -1,4 +1,4 @@
-"""What the Newton physics engine makes of an asset; asked through worker.py, in the Python of `.test-env/nv`."""
+"""Imports an asset into the Newton physics engine; run through worker.py, in the Python of `.test-env/nv`."""
 
 import warnings
 
@@ -6,14 +6,14 @@ import numpy as np
 import warp as wp
 
 wp.config.quiet = True
-# Nothing is differentiated here, and without they compile in a third of the time.
+# No gradients are needed, and kernels compile three times as fast without them.
 wp.config.enable_backward = False
 wp.config.log_level = getattr(wp, "LOG_ERROR", 40)
 import newton  # noqa: E402
 
 
 def load(entry):
-    """The builder and the model of an asset, and what Newton warned of."""
+    """Returns the builder and the model of an asset, and Newton's warnings."""
     builder = newton.ModelBuilder()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -23,7 +23,7 @@ def load(entry):
 
 
 def describe(entry):
-    """The whole model."""
+    """Describes the whole model."""
     builder, model, warned = load(entry)
     get = lambda name: getattr(model, name).numpy() if getattr(model, name) is not None else np.zeros(0)
     parents, children, starts = get("joint_parent"), get("joint_child"), get("joint_qd_start")
@@ -74,7 +74,7 @@ def describe(entry):
 
 
 def swing(entry, seconds, step=1e-3):
-    """The centre of mass of every body over time, with Featherstone's method."""
+    """Simulates with Featherstone's method, and returns the centre of mass of every body over time."""
     builder, model, _ = load(entry)
     solver = newton.solvers.SolverFeatherstone(model, angular_damping=0.0)
     state, following, control = model.state(), model.state(), model.control()
@@ -94,8 +94,8 @@ def swing(entry, seconds, step=1e-3):
 
 
 def drop(entry, seconds, step=5e-3):
-    """Where the bodies are at first and at last, under gravity alone: nothing to collide with, no drives, and no limits, which a robot
-    at rest may lie beyond."""
+    """Returns the first and last poses of the bodies under gravity alone: without collisions, drives and limits, which the initial
+    positions may violate."""
     builder, model, _ = load(entry)
     for name in ("joint_limit_ke", "joint_limit_kd", "joint_target_ke", "joint_target_kd"):
         getattr(model, name).zero_()

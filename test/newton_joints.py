@@ -1,4 +1,4 @@
-"""Which joints the Newton physics engine makes of an asset; asked through worker.py, in the Python of `.test-env/nv`."""
+"""Lists the joints of an asset in the Newton physics engine; run through worker.py, in the Python of `.test-env/nv`."""
 
 import warnings
 
@@ -16,7 +16,7 @@ def answer(entry):
     stage = Usd.Stage.Open(entry)
 
     def name(path):
-        """What the URDF calls a joint. Newton adds joints that have no prim: a free base's."""
+        """Returns the URDF name of a joint. Newton adds joints without a prim, such as that of a free base."""
         prim = stage.GetPrimAtPath(path)
         return prim.GetAttribute("ros:joint:name").Get() if prim else None
 

@@ -1,4 +1,4 @@
-"""What NVIDIA's validators find in an asset; asked through worker.py, in the Python of `.test-env/nv`."""
+"""Runs NVIDIA's validators on an asset; run through worker.py, in the Python of `.test-env/nv`."""
 
 import logging
 
@@ -9,28 +9,27 @@ CATEGORIES = ("Basic", "Geometry", "Layer", "Material", "Physics")
 
 
 def engine(categories):
-    # Variants are swept by the engine itself: each combination of a prim's variant sets, on every prim that has any.
+    # The engine itself sweeps each combination of variants, on every prim with variant sets.
     out = nvidia.ValidationEngine(init_rules=False, variants=True)
     for category in categories:
         for rule in nvidia.CategoryRuleRegistry().get_rules(category):
-            # SimReady's package adds rules of its own to the same categories; they are for its profiles.
+            # SimReady's package adds rules for its profiles to the same categories.
             if rule.__module__.split(".")[0] == nvidia.__name__:
                 out.enable_rule(rule)
     return out
 
 
 def unloaded(entry):
-    """The engine loads what it is given, so the state without payloads is flattened: a flat layer has none to load."""
+    """Flattens the asset without payloads, as the engine would load them."""
     return Usd.Stage.Open(Usd.Stage.Open(entry, Usd.Stage.LoadNone).Flatten())
 
 
 def answer(entry):
-    """All categories above over the asset in every variant; those that are not about geometry over it as it stands with its payloads
-    unloaded."""
-    # What it finds comes back as values; its log says the same again.
+    """Runs all categories on the asset in every variant, and those other than geometry on the asset without payloads."""
+    # The log repeats the returned issues.
     logging.disable(logging.CRITICAL)
     whole, light = engine(CATEGORIES), engine(c for c in CATEGORIES if c != "Geometry")
-    # It stands among the basic rules, but a mesh has no extent before its payload is there.
+    # A basic rule, but a mesh without its payload has no extent.
     light.disable_rule(nvidia.ExtentsChecker)
     found = []
     for state, by, asset in (("loaded", whole, entry), ("unloaded", light, unloaded(entry))):

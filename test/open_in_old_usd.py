@@ -1,10 +1,10 @@
-"""Opens an asset in whichever usd-core this Python has; asked through worker.py: assets must open in OpenUSD 24.5 too."""
+"""Opens an asset in this Python's usd-core; run through worker.py: assets must open in OpenUSD 24.5 too."""
 
 from pxr import Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
 
 
 def answer(entry):
-    """What does not compose, and how much there is of what."""
+    """Returns composition errors and counts of prims."""
     errors = []
     mark = Tf.Error.Mark() if hasattr(Tf.Error, "Mark") else None
     stage = Usd.Stage.Open(entry)

@@ -1,4 +1,4 @@
-"""Kinematics and dynamics of a URDF as Pinocchio works them out, beside what this program's library does; asked through worker.py, in the
+"""Compares kinematics and dynamics of a URDF in Pinocchio with those of this program's library; run through worker.py, in the
 Python of `.test-env/urdf`. `library` is the example `answers` of crates/kinematics."""
 
 import json
@@ -13,7 +13,7 @@ GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
 class Library:
-    """The library, asked a line at a time."""
+    """The library, queried line by line."""
 
     def __init__(self, library, urdf):
         self.process = subprocess.Popen([library, urdf], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
@@ -30,8 +30,8 @@ class Library:
 
 
 class Peer:
-    """A URDF in Pinocchio, its root free, so that the root's mass counts. Joints that follow others are left to the URDF as
-    `kinematics.Urdf` reads it: what Pinocchio says of all joints is summed up over the joints that lead."""
+    """A URDF in Pinocchio with a free root, so that the mass of the root counts. `kinematics.Urdf` resolves mimic joints: Pinocchio's
+    results for all joints are summed over the driving joints."""
 
     def __init__(self, urdf, about):
         self.urdf = kinematics.read(urdf)
@@ -71,8 +71,8 @@ def answer(what, *arguments):
 
 
 def compare(library, urdf, count):
-    """The largest differences over `count` random configurations: of poses, Jacobians, masses, centres, mass matrices, forces of gravity
-    and of motion, each as a share of the largest number where that is above one."""
+    """Returns the largest differences over `count` random configurations: of poses, Jacobians, masses, centres, mass matrices, gravity and
+    motion forces, relative to the largest number if it is above one."""
     asked = Library(library, urdf)
     peer = Peer(urdf, asked.about)
     links = peer.known(asked.about["links"])
@@ -116,7 +116,7 @@ def compare(library, urdf, count):
                 whole[:, column] = twist
             note("jacobians", whole[:, compared], them[:, compared])
         counted["columns"] += len(told["columns"])
-        # The root's frame is where the free joint is: Pinocchio's world.
+        # The frame of the root is that of the free joint in Pinocchio's world.
         centre = pin.centerOfMass(peer.model, peer.data, at)
         note("mass", told["mass"], peer.data.mass[0])
         if peer.data.mass[0] > 0:
@@ -135,8 +135,8 @@ def compare(library, urdf, count):
 
 
 def solve(library, urdf, base, tip, count, attempts, in_the_middle):
-    """How many of `count` random reachable targets the library solves, and what Pinocchio says of the solutions: how many are within 1e-6 m
-    and 1e-6 rad of the target and within the joints' limits. The library starts in the middle of all ranges, or where it chooses."""
+    """Returns how many of `count` random reachable targets the library solves, and how many solutions Pinocchio confirms: within 1e-6 m
+    and 1e-6 rad of the target, and within the limits. The library starts in the middle of all ranges, or at its default."""
     asked = Library(library, urdf)
     peer = Peer(urdf, asked.about)
     middle = [0.0 if c["lower"] is None or c["upper"] is None else 0.5 * (c["lower"] + c["upper"]) for c in peer.coordinates]
@@ -156,7 +156,7 @@ def solve(library, urdf, base, tip, count, attempts, in_the_middle):
         turn = np.linalg.norm(pin.log3(there.rotation.T @ wanted.rotation))
         within = all(lower <= at <= upper for at, (lower, upper) in zip(found["q"], limits, strict=True))
         told["reached"] += found["is_reached"]
-        # What log3 makes of no turn is off by some 1e-8.
+        # log3 of the identity has an error of some 1e-8.
         told["right"] += bool(found["is_reached"] and way < 1e-6 and turn < 1e-6 and within)
         told["honest"] += bool(within and abs(way - found["position"]) < 1e-9 and abs(turn - found["angle"]) < 1e-6)
     asked.stop()
@@ -164,7 +164,7 @@ def solve(library, urdf, base, tip, count, attempts, in_the_middle):
 
 
 def solve_both(library, urdf, base, tips, count):
-    """How many of `count` pairs of targets, which two tips can reach at once, the library solves, and Pinocchio confirms."""
+    """Returns how many of `count` pairs of targets, which two tips can reach at once, the library solves and Pinocchio confirms."""
     asked = Library(library, urdf)
     peer = Peer(urdf, asked.about)
 

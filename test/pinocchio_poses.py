@@ -1,4 +1,4 @@
-"""Where Pinocchio has the links of a URDF in some poses, and its mass matrices and limits; asked through worker.py, in the Python of
+"""Computes link poses, mass matrices and limits of a URDF with Pinocchio; run through worker.py, in the Python of
 `.test-env/urdf`."""
 
 import xml.etree.ElementTree as ElementTree
@@ -10,11 +10,11 @@ from urdf_peers import POSES, chance
 
 
 def answer(urdf, massless, unsound):
-    """`None` if Pinocchio does not take the URDF. Joints are those with one degree of freedom."""
+    """Returns `None` if Pinocchio rejects the URDF. Joints are those with one degree of freedom."""
     root = amended(urdf, massless, unsound)
     try:
         model = pin.buildModelFromXML(ElementTree.tostring(root, encoding="unicode"))
-    except Exception:  # noqa: BLE001 - whatever it says: there is nothing to compare with
+    except Exception:  # noqa: BLE001 - rejected, for any reason: there is nothing to compare
         return None
     data = model.createData()
     joints = {model.names[index]: model.joints[index] for index in range(1, model.njoints) if model.joints[index].nv == 1}

@@ -1,10 +1,10 @@
-"""Waiting for what other processes do, without sleeping for a fixed time."""
+"""Polls for conditions that other processes fulfil, in place of fixed sleeps."""
 
 import time
 
 
 def until(condition, timeout, what):
-    """Polls until `condition()` returns something true and returns that. Raises TimeoutError that says `what` was missing."""
+    """Polls until `condition()` returns a true value, and returns it. Raises TimeoutError with `what` after `timeout` seconds."""
     end = time.monotonic() + timeout
     while True:
         result = condition()

@@ -1,5 +1,5 @@
-"""Poses of a URDF's links with every joint of it set, planar and floating ones too, in glTF's axes and as a loader of
-EXT_robot_kinematics is told: a number for one degree of freedom, else a list. From the URDF and the extension's text alone."""
+"""Computes link poses of a URDF for positions of all joints, also planar and floating ones, in glTF's axes. Positions have the form of
+EXT_robot_kinematics: a number for one degree of freedom, else a list. From the URDF and the specification alone."""
 
 import math
 
@@ -10,7 +10,7 @@ from glb_file import AXES
 
 
 def plane(normal):
-    """The two directions that a planar joint's positions are along (section 6, step 5)."""
+    """Returns the two directions of a planar joint (section 6, step 5)."""
     helper = np.array([1.0, 0, 0]) if abs(normal[0]) < 0.9 else np.array([0, 1.0, 0])
     u = np.cross(normal, helper)
     u /= np.linalg.norm(u)
@@ -18,7 +18,7 @@ def plane(normal):
 
 
 def random_positions(urdf, chance):
-    """A position within its limits for every joint of the tree that moves and follows none."""
+    """Returns random positions within the limits for all independent joints of the tree."""
     out = {}
     for name, joint in urdf.joints.items():
         freedom = kinematics.FREEDOM[joint.kind]
@@ -40,7 +40,7 @@ def _limits(joint):
 
 
 def motion(joint, position):
-    """The child's frame in the joint frame, in ROS axes."""
+    """Returns the child's frame in the joint frame, in ROS axes."""
     match joint.kind:
         case "planar":
             return kinematics.pose(np.array(position) @ np.array(plane(joint.axis)))
@@ -54,7 +54,7 @@ def motion(joint, position):
 
 
 def link_frames(urdf, positions):
-    """Every link's frame in the robot's, in glTF axes. Followers stand where their drivers put them, what is not given at zero."""
+    """Returns every link's frame in that of the robot, in glTF axes. Mimic joints follow their drivers; other joints default to zero."""
     scalars = urdf.resolve({name: position for name, position in positions.items() if not isinstance(position, list)})
     out = {}
 

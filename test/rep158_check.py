@@ -1,4 +1,4 @@
-"""What ros-openusd-compliance-checker finds in an asset; asked through worker.py. It is what `usd-check` runs."""
+"""Runs ros-openusd-compliance-checker on an asset, as `usd-check` does; run through worker.py."""
 
 import contextlib
 import io
@@ -15,6 +15,6 @@ def answer(entry):
         try:
             main.main([entry, *OPTIONS], prog_name="usd-check", standalone_mode=False)
         except SystemExit:
-            # 1 where it finds errors, 2 where there is no asset.
+            # The exit code is 1 for errors, 2 without an asset.
             pass
     return json.loads(said.getvalue())

@@ -1,4 +1,4 @@
-"""The node in a process of its own, and small robots for it to hear of."""
+"""Runs the node in a separate process, with small robots for it."""
 
 import json
 import math
@@ -13,7 +13,7 @@ import conftest
 import ros_peer
 from ros_peer import Header, Quaternion, String, Transform, TransformStamped, Vector3
 
-#: Everything waits at most this long: a loaded machine is slow, not wrong.
+#: Timeout of all waits in seconds, long enough for a loaded machine.
 PATIENCE = 60
 ARM = conftest.SAMPLES / "sample_arm"
 BODY = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -21,7 +21,7 @@ BOX = '<robot name="{name}"><link name="base">' + BODY + '<visual><geometry><box
 
 
 def box(name, size=1):
-    """A small robot."""
+    """Returns the URDF of a box."""
     return BOX.format(name=name, size=size)
 
 
@@ -44,14 +44,14 @@ def transform(parent, child, x=0.0, y=0.0, z=0.0, yaw=0.0):
 
 
 class Node:
-    """The node in a process of its own."""
+    """The node in a separate process."""
 
     def __init__(self, domain, output, log, *arguments, environment=None, **parameters):
-        # Exit codes and messages are those of the process itself, so the program is called directly.
+        # Run the program directly, so that exit codes and messages are its own.
         command = [str(conftest.program()), "bridge", "--ros-args"]
         parameters = {"output_dir": output, "http.port": 0, "settle_time": 0.05, "diagnostics_period": 0.2} | parameters
         for name, value in parameters.items():
-            # JSON is YAML, and quotes texts.
+            # JSON is valid YAML, and quotes strings.
             command += ["-p", f"{name}:={json.dumps(str(value) if isinstance(value, Path) else value)}"]
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "RMW_", "AMENT_"))}
         self.log_path = log
@@ -87,7 +87,7 @@ class Node:
             raise TimeoutError(f"{error}:\n{self.log}") from None
 
     def ended(self, timeout=PATIENCE):
-        """Waits for the end; returns the exit code."""
+        """Waits for the process to end, and returns its exit code."""
         code = self.process.wait(timeout)
         assert "panicked" not in self.log, self.log
         return code
@@ -98,7 +98,7 @@ class Node:
         return self.ended(timeout)
 
     def workers(self):
-        """The process ids of its workers."""
+        """Returns the process ids of its workers."""
         found = set()
         for task in Path(f"/proc/{self.process.pid}/task").iterdir():
             try:
@@ -114,9 +114,9 @@ class Node:
 
 
 def description(peer, text=None):
-    """A latched description, as robot_state_publisher has it."""
+    """Publishes a latched description, like robot_state_publisher."""
     publisher = peer.publisher("/robot_description", String, latched=True, depth=1)
-    # It is there as long as its node is.
+    # It exists as long as its node.
     vars(peer).setdefault("publishers", []).append(publisher)
     if text is not None:
         publisher.write(String(data=text))

@@ -1,6 +1,6 @@
-"""A ROS 2 node made of nothing but CycloneDDS (`pip install cyclonedds`): what tests put opposite the bridge.
+"""A ROS 2 node on bare CycloneDDS (`pip install cyclonedds`), as a peer of the bridge in tests.
 
-It speaks as a node under rmw_cyclonedds_cpp does: names mangled with rt/, rq/ and rr/, the type names of rosidl, services with the
+It speaks like a node under rmw_cyclonedds_cpp: names mangled with rt/, rq/ and rr/, the type names of rosidl, services with the
 request's identity in front of the payload. It stays on the loopback interface.
 
     with Peer(domain=77) as peer:
@@ -9,8 +9,8 @@ request's identity in front of the payload. It stays on the loopback interface.
         asset = peer.subscription("/urdf_usd/asset", Asset, latched=True).wait(lambda a: a.robot == "arm")
         answer = peer.call("/convert", Convert, ConvertRequest(urdf=urdf), timeout=20)
 
-Everything that waits takes a timeout in seconds and raises TimeoutError that says what was missing. Nothing sleeps for a fixed time
-in the hope that the other side is ready.
+All waits have a timeout in seconds and raise TimeoutError with what was missing. Nothing sleeps for a fixed time in the hope that the
+other side is ready.
 """
 
 import os
@@ -18,7 +18,7 @@ import random
 import types
 from dataclasses import dataclass, field
 
-# Loopback without multicast: participants find each other by the ports that belong to participant 0, 1, 2, …
+# Loopback without multicast: participants find each other by the ports of participants 0, 1, 2, …
 CONFIG = """<CycloneDDS><Domain id="any">
   <General><Interfaces><NetworkInterface name="lo"/></Interfaces><AllowMulticast>false</AllowMulticast></General>
   <Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>
@@ -40,7 +40,7 @@ from polling import until  # noqa: E402, F401
 
 
 def struct(package, kind, name, annotations, members):
-    """A dataclass that CycloneDDS can carry, under the type name that rosidl gives it."""
+    """Creates a dataclass for CycloneDDS, with the type name of rosidl."""
     body = {**members, "__annotations__": annotations, "__module__": __name__}
     typename = f"{package}::{kind}::dds_::{name}_"
     return dataclass(types.new_class(name, (IdlStruct,), {"typename": typename}, lambda namespace: namespace.update(body)))
@@ -188,7 +188,7 @@ class FrameVerdict:
     detail: str = ""
 
 
-# Which member of a ParameterValue holds a value of type 1, 2, 3, …
+# The member of a ParameterValue for a value of type 1, 2, 3, …
 VALUE_MEMBERS = (
     "bool_value",
     "integer_value",
@@ -217,12 +217,12 @@ class ParameterValue:
 
     @property
     def value(self):
-        """What it holds as a Python value; None if not set."""
+        """Returns the Python value; None if not set."""
         return getattr(self, VALUE_MEMBERS[self.type - 1]) if self.type else None
 
 
 def parameter_value(value):
-    """A Python value (of a list not the empty one) as a ParameterValue."""
+    """Converts a Python value, other than an empty list, to a ParameterValue."""
     first = value[0] if isinstance(value, list) else value
     kind = {bool: 1, int: 2, float: 3, str: 4}[type(first)] + (5 if isinstance(value, list) else 0)
     return ParameterValue(type=kind, **{VALUE_MEMBERS[kind - 1]: value})
@@ -409,7 +409,7 @@ ConvertRequest, CheckFramesRequest = Convert.request, CheckFrames.request
 
 
 def qos(latched=False, reliable=True, depth=10):
-    """A ROS QoS profile, keep-last."""
+    """Returns a keep-last QoS profile."""
     return Qos(
         Policy.Reliability.Reliable(duration(seconds=10)) if reliable else Policy.Reliability.BestEffort,
         Policy.Durability.TransientLocal if latched else Policy.Durability.Volatile,
@@ -426,7 +426,7 @@ def qos(latched=False, reliable=True, depth=10):
 
 
 class Publisher:
-    """A topic offered."""
+    """A publisher of a topic."""
 
     def __init__(self, participant, topic, kind, profile):
         self.topic = topic
@@ -442,7 +442,7 @@ class Publisher:
 
 
 class Subscription:
-    """A topic heard."""
+    """A subscription to a topic."""
 
     def __init__(self, participant, topic, kind, profile):
         self.topic = topic
@@ -455,13 +455,13 @@ class Subscription:
         return self
 
     def take(self):
-        """What has arrived since the last time."""
+        """Returns the messages since the last call."""
         new = [sample for sample in self.reader.take(N=1000) if sample.sample_info.valid_data]
         self.seen += new
         return new
 
     def wait(self, wanted=lambda sample: True, timeout=20):
-        """The first message from now on for which `wanted` is true. Later ones that arrived with it stay in `seen` only."""
+        """Waits for the first message for which `wanted` is true. Later ones that arrived with it are only in `seen`."""
 
         def look():
             return next(((sample,) for sample in self.take() if wanted(sample)), None)
@@ -470,7 +470,7 @@ class Subscription:
 
 
 class Client:
-    """The calling side of a service."""
+    """A client of a service."""
 
     def __init__(self, participant, service, kind, depth=128):
         self.service, self.kind = service, kind
@@ -480,30 +480,30 @@ class Client:
         self.replies = Subscription(participant, f"rr{service}Reply", kind.response, profile)
 
     def matched(self, timeout=20):
-        """Waits until the service is there. Returns self."""
+        """Waits until the service is available. Returns self."""
         self.requests.matched(timeout)
         self.replies.matched(timeout)
         return self
 
     def send(self, request):
-        """Sends a request; returns its number, for `answer`."""
+        """Sends a request, and returns its number for `answer`."""
         self.sequence += 1
         request.client, request.sequence = self.identity, self.sequence
         self.requests.write(request)
         return self.sequence
 
     def close(self):
-        """Ends it, as a node does that goes on without it."""
+        """Deletes the client, as a node does that continues without it."""
         for entity in (self.requests.writer, self.replies.reader):
             entity.__del__()
             del entity._ref
 
     def answer(self, number, timeout=20):
-        """The answer to the request of that number, once it is there."""
+        """Waits for the answer to the request with that number."""
         return until(lambda: self.answered(number), timeout, f"no answer from {self.service}")
 
     def answered(self, number):
-        """The answer to the request of that number; `None` if it is not there."""
+        """Returns the answer to the request with that number; `None` if it has not arrived."""
         self.replies.take()
         return next((r for r in self.replies.seen if (r.client, r.sequence) == (self.identity, number)), None)
 
@@ -513,7 +513,7 @@ class Client:
 
 
 class Server:
-    """The answering side of a service; it answers in `answer`, when it is asked to."""
+    """A server of a service, which answers in `answer`."""
 
     def __init__(self, participant, service, kind):
         self.service, self.kind = service, kind
@@ -544,12 +544,12 @@ class Peer:
         self.close()
 
     def close(self):
-        """Leaves the graph as a node that shuts down does, with every publisher and subscription, whoever still holds them."""
+        """Leaves the graph like a node that shuts down, with all publishers and subscriptions, even if they are still referenced."""
         self.clients.clear()
         if self.participant is None:
             return
         ours = [e for e in list(Entity._entities.values()) if e.participant is self.participant]
-        # From the bottom up: DDS crashes over a part that is deleted after its whole.
+        # Delete parts first: DDS crashes on a part that is deleted after its parent.
         for entity in sorted(ours, key=lambda e: (isinstance(e, Topic), e is self.participant)):
             entity.__del__()
             del entity._ref
@@ -570,7 +570,7 @@ class Peer:
         return Server(self.participant, service, kind)
 
     def announce(self, name, *ends, namespace="/"):
-        """Tells the others that these publishers, subscriptions, clients and servers belong to the node `name`."""
+        """Announces that these publishers, subscriptions, clients and servers belong to the node `name`."""
         entities = [getattr(end, part) for end in ends for part in ("writer", "reader") if hasattr(end, part)]
         entities += [e for end in ends if hasattr(end, "requests") for part in (end.requests, end.replies) for e in vars(part).values()]
         writers = [Gid(data=list(e.guid.bytes)) for e in entities if isinstance(e, DataWriter)]
@@ -584,7 +584,7 @@ class Peer:
         return self.client(service, kind).call(request, timeout)
 
     def nodes(self, wanted=None, timeout=20):
-        """The fully qualified names of the nodes announced in the graph, once `wanted` is among them."""
+        """Waits until `wanted` is among the announced nodes, and returns their fully qualified names."""
         heard = Subscription(self.participant, "ros_discovery_info", ParticipantEntitiesInfo, qos(latched=True, depth=100))
         names = {}
 
@@ -595,4 +595,4 @@ class Peer:
             found = {name for nodes in names.values() for name in nodes}
             return found if wanted is None or wanted in found else None
 
-        return until(look, timeout, f"no node {wanted} (there are {sorted(names.values())})")
+        return until(look, timeout, f"no node {wanted} (found {sorted(names.values())})")

@@ -1,5 +1,5 @@
-"""What OpenUSD knows of our schemas, and how the given assets use them; asked through worker.py with PXR_PLUGINPATH_NAME set: plugins
-are found once, when OpenUSD starts."""
+"""Describes our schemas as registered in OpenUSD, and their use in assets; run through worker.py with PXR_PLUGINPATH_NAME set: OpenUSD
+finds plugins only at its start."""
 
 from pxr import Sdf, Usd
 
@@ -7,14 +7,14 @@ OURS = ("ros:", "ext_physics:", "urdf:", "isaac:")
 
 
 def plain(value):
-    """A value for JSON."""
+    """Converts a value for JSON."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return [plain(v) for v in value]
 
 
 def described(name):
-    """A registered schema: its properties and what it may be applied to."""
+    """Describes a registered schema: its properties, and the types that it may be applied to."""
     registry = Usd.SchemaRegistry()
     definition = registry.FindAppliedAPIPrimDefinition(name) or registry.FindConcretePrimDefinition(name)
     if not definition:
@@ -36,12 +36,12 @@ def described(name):
 
 
 def findings(prim):
-    """Where a prim's properties and the schemas that it applies do not agree."""
+    """Returns disagreements between a prim's properties and its applied schemas."""
     definition = prim.GetPrimDefinition()
     built_in = set(definition.GetPropertyNames())
     for property in prim.GetAuthoredProperties():
         name = property.GetName()
-        # What no schema here knows is not looked at: plugins are known by the directory that is asked about.
+        # Skip unknown schemas: only plugins of the given directory are registered.
         if not name.startswith(OURS) or name.startswith("isaac:") and not Usd.SchemaRegistry().FindAppliedAPIPrimDefinition("IsaacRobotAPI"):
             continue
         for spec in property.GetPropertyStack():
@@ -68,7 +68,7 @@ def used(entry, types):
     found = [finding for prim in prims for finding in findings(prim)]
     counts = {}
     for name, kind in types.items():
-        # As authored, and as OpenUSD has it.
+        # The authored schemas, and those that OpenUSD recognises.
         listed = [p for p in prims if name in (p.GetMetadata("apiSchemas") or Sdf.TokenListOp()).GetAppliedItems()]
         is_api = Usd.SchemaRegistry.GetSchemaKind(name) == Usd.SchemaKind.SingleApplyAPI
         has = [p for p in prims if kind and (p.HasAPI(kind) if is_api else p.IsA(kind))]
@@ -86,7 +86,7 @@ def used(entry, types):
 
 
 def validate(stage):
-    """What OpenUSD's validators say, where this build has them."""
+    """Returns the errors of OpenUSD's validators, if this build has them."""
     try:
         from pxr import UsdValidation
     except ImportError:

@@ -1,4 +1,4 @@
-"""What Drake makes of an SDF; asked through worker.py, in a Python with test/requirements-drake.txt."""
+"""Loads an SDF in Drake; run through worker.py, in a Python with test/requirements-drake.txt."""
 
 import numpy as np
 from pydrake.math import RigidTransform
@@ -8,7 +8,7 @@ from pydrake.multibody.tree import RotationalInertia, SpatialInertia
 
 
 def finite(value):
-    """A limit; none, where there is none."""
+    """Returns a limit; None if it is infinite."""
     return float(value) if np.isfinite(value) and abs(value) < 1e15 else None
 
 
@@ -20,7 +20,7 @@ def loaded(sdf):
 
 
 def described(plant, model):
-    """The joints and bodies by name."""
+    """Describes joints and bodies by name."""
     efforts = {plant.get_joint_actuator(index).joint().name(): plant.get_joint_actuator(index).effort_limit() for index in plant.GetJointActuatorIndices(model)}
     joints = {}
     for index in plant.GetJointIndices(model):
@@ -31,7 +31,7 @@ def described(plant, model):
                 "lower": finite(joint.position_lower_limits()[0]),
                 "upper": finite(joint.position_upper_limits()[0]),
                 "velocity": finite(joint.velocity_upper_limits()[0]),
-                # Drake makes no actuator of a joint that can't push.
+                # Drake creates no actuator for a joint without effort.
                 "effort": finite(efforts.get(joint.name(), 0.0)),
                 "damping": float(joint.default_damping_vector()[0]),
             }
@@ -43,8 +43,8 @@ def described(plant, model):
 
 
 def answer(sdf, links, poses, unsound, moment):
-    """What is in the model. For each pose (joint → position) where the links are in the world, by name, and the mass matrix in the order of
-    the pose's joints. Links in `unsound` get the same moment about every axis."""
+    """Describes the model, with the poses of links in the world by name and the mass matrix in the order of the joints, for each pose
+    (joint → position). Links in `unsound` get the same moment about every axis."""
     plant, model = loaded(sdf)
     context = plant.CreateDefaultContext()
     for name in unsound:

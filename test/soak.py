@@ -1,18 +1,18 @@
-"""Many robots on the built node for as long as one likes: what it costs, and that nothing is lost or judged wrong.
+"""Runs many robots on the built node for any duration: measures its costs, and checks that nothing is lost or judged wrongly.
 
     python test/soak.py --robots 20 --seconds 3600
 
-Each robot is in a namespace of its own: its description changes every few seconds, it says where it is at 200 Hz and how its joints
-stand at 100 Hz, as an honest robot does. Viewers read the page, its events and its joints, and callers come as a program on the
-command line does: join, call, leave. It prints figures, and ends with 1 if a claim does not hold:
+Each robot is in a separate namespace: its description changes every few seconds, and it publishes TF at 200 Hz and joint states at
+100 Hz. Viewers read the page, its events and its joints, and callers act like command-line tools: join, call, leave. The script prints
+figures, and exits with 1 if a claim does not hold:
 
 - every description becomes a revision and is announced;
-- no frame of any robot is found to be wrong, by /diagnostics or by ~/check_frames;
+- no frame of any robot is reported as wrong, by /diagnostics or by ~/check_frames;
 - every call is answered, and every request over HTTP;
-- descriptors and threads stay as many as they were; memory grows by no more than --slope MB an hour (of runs of ten minutes and more);
-- the node ends in good order, and its log tells of no defect.
+- descriptors and threads do not grow; memory grows by at most --slope MB per hour (in runs of ten minutes and more);
+- the node shuts down cleanly, and its log has no defect.
 
-It stays on the loopback interface, in a DDS domain of its own.
+All traffic stays on the loopback interface, in a separate DDS domain.
 """
 
 import argparse
@@ -40,23 +40,23 @@ from ros_peer import (
     TFMessage, Time,
 )  # fmt: skip
 
-#: How many robots one process speaks for: Python has to keep up.
+#: Maximum number of robots per process, so that Python keeps up.
 ROBOTS_EACH = 5
-#: How long the announcement of a revision may take on a loaded machine.
+#: Maximum time for the announcement of a revision on a loaded machine, in seconds.
 LATEST = 30.0
-#: How long a robot may take to be judged for the first time, and how long verdicts may be missing after that.
+#: Maximum time until the first verdict about a robot, and between later verdicts, in seconds.
 SETTLED = 20.0
-#: Shorter runs say nothing about an hour.
+#: Minimum duration for a growth rate, in seconds.
 LONG = 600
-#: How many faults of a kind are told when they happen.
+#: Maximum number of faults of a kind that are printed immediately.
 SHOWN = 50
-#: By how many descriptors and threads the second half may exceed the first: callers and viewers come and go.
+#: Tolerance for descriptors and threads between the halves: callers and viewers come and go.
 SLACK = 16
 SHOULDER, FLANGE = ("base", "arm", 1.0), ("arm", "tool", 0.5)
 
 
 def robot(name, revision):
-    """The chain of `ros_node`, one box of which has another size with every revision."""
+    """Returns the chain of `ros_node` with a box whose size depends on the revision."""
     return ros_node.chain(name).replace('size="1 1 1"', f'size="1 1 {1 + revision % 1000 / 1000}"', 1)
 
 
@@ -65,7 +65,7 @@ def stamp(seconds):
 
 
 class Robot:
-    """A robot that runs in a namespace."""
+    """A running robot in a namespace."""
 
     def __init__(self, peer, index, every, told):
         self.name, self.namespace = f"robot_{index}", f"/soak_{index}"
@@ -95,7 +95,7 @@ class Robot:
 
 
 def speak(domain, indices, every, told, figures, stop):
-    """A process of several robots."""
+    """Runs several robots in a process."""
     with Peer(domain) as peer:
         robots = [Robot(peer, index, every, told) for index in indices]
         start = time.monotonic()
@@ -107,7 +107,7 @@ def speak(domain, indices, every, told, figures, stop):
             if wait > 0:
                 time.sleep(wait)
             elif wait < -1:
-                # Not to make up for it: a robot that was stopped is silent.
+                # Do not catch up: a robot that was stopped is silent.
                 tick, late = time.monotonic(), late + 1
             now = time.time()
             for one in robots:
@@ -117,12 +117,12 @@ def speak(domain, indices, every, told, figures, stop):
                     one.describe()
             ticks += 1
         figures.put((ticks / (time.monotonic() - start), late))
-        # The last revisions are heard before it leaves.
+        # Wait until the last revisions have been received.
         time.sleep(2)
 
 
 class Faults:
-    """What went wrong, with a count."""
+    """Faults, with counts by kind."""
 
     def __init__(self):
         self.texts, self.lock = {}, threading.Lock()
@@ -139,7 +139,7 @@ class Faults:
 
 
 class Revisions:
-    """Which descriptions became revisions."""
+    """Tracks which descriptions became revisions."""
 
     def __init__(self, faults):
         self.faults, self.awaited, self.early = faults, {}, {}
@@ -161,7 +161,7 @@ class Revisions:
         report = json.loads(asset.report)
         key = f"{asset.ros_namespace}/{asset.robot}"
         before = self.newest.get(key, 0)
-        # What is latched is announced again by a node that has joined the graph anew.
+        # A node that rejoins the graph publishes latched messages again.
         self.again += asset.revision == before
         if asset.revision < before:
             self.faults.add("revisions that do not rise", f"{key}: {asset.revision} after {before}")
@@ -181,7 +181,7 @@ class Revisions:
 
 
 class Verdicts:
-    """How frames stand: never wrong once a robot was all right."""
+    """Tracks verdicts about frames: never wrong after the first correct one."""
 
     def __init__(self, faults):
         self.faults, self.settled, self.count, self.begun = faults, {}, 0, time.monotonic()
@@ -201,7 +201,7 @@ class Verdicts:
 
 
 class Measured:
-    """What the process uses, second by second."""
+    """Measures the resources of the process every second."""
 
     def __init__(self, pid):
         self.pid, self.rows = pid, []
@@ -220,7 +220,7 @@ class Measured:
         return [max((row[column] for row in rows), default=0) for rows in (self.rows[:middle], self.rows[middle:])]
 
     def slope(self):
-        """MB of memory an hour over the second half, by least squares."""
+        """Returns the growth of memory in MB per hour over the second half, by least squares."""
         rows = self.rows[len(self.rows) // 2 :]
         if len(rows) < 2:
             return 0.0
@@ -230,7 +230,7 @@ class Measured:
 
 
 def view(url, stop, faults, counts):
-    """A viewer: it opens the page, follows events or joints for some seconds, and leaves."""
+    """Runs a viewer: opens the page, follows events or joints for some seconds, and leaves."""
     from websockets.sync.client import connect
 
     while not stop.is_set():
@@ -255,14 +255,14 @@ def view(url, stop, faults, counts):
                     while time.monotonic() < end:
                         events.readline()
                         counts["events"] += 1
-        except Exception as error:  # noqa: BLE001: whatever it is, a viewer should not have met it
+        except Exception as error:  # noqa: BLE001: any error of a viewer is a fault
             if not stop.is_set():
                 faults.add("viewers that failed", repr(error))
         stop.wait(0.2)
 
 
 def call(domain, count, stop, faults, counts):
-    """Callers, as commands on a terminal: each joins, calls, and leaves."""
+    """Runs callers like command-line tools: each joins, calls, and leaves."""
     while not stop.wait(random.uniform(0.5, 3)):
         index = random.randrange(count)
         key = f"soak_{index}/robot_{index}"
@@ -273,7 +273,7 @@ def call(domain, count, stop, faults, counts):
                     answer = peer.call("/urdf_usd/check_frames", CheckFrames, CheckFramesRequest(robot=key), timeout=LATEST)
                     if answer.success and not answer.all_ok:
                         wrong = [f"{f.frame_id} {f.verdict}: {f.detail}" for f in answer.frames if f.verdict != "ok"]
-                        # A transform may take its time in the beginning.
+                        # The first transform may be late.
                         if counts["seconds"] > SETTLED:
                             faults.add("wrong answers of check_frames", f"{key}: {answer.message} {wrong}")
                 elif kind == 1:
@@ -292,10 +292,10 @@ def call(domain, count, stop, faults, counts):
 
 
 def soak(domain, robots, seconds, every, most_slope, folder, viewers=4, callers=2, say=print):
-    """Runs it. Returns the figures and what does not hold."""
+    """Runs the soak test. Returns the figures and the violated claims."""
     port = ros_node.free_port()
     environment = {"ROS_LOG_DIR": str(folder / "logs")}
-    # The cache is bounded, and with every description it keeps one more outcome: a small one is full when memory is measured.
+    # Use a small cache, which is full when memory is measured: it grows by an outcome per description until then.
     options = {"http.port": port, "discover": True, "diagnostics_period": 1.0, "frames.timeout": 10.0, "cache_mb": 1}
     node = ros_node.Node(domain, folder / "out", folder / "log.txt", environment=environment, **options)
     faults, stop, counts = Faults(), threading.Event(), dict.fromkeys(("requests", "joints", "events", "calls", "seconds"), 0)
@@ -318,7 +318,7 @@ def soak(domain, robots, seconds, every, most_slope, folder, viewers=4, callers=
                     while True:
                         revisions.told(*told.get_nowait())
                 for asset in assets.take():
-                    # Callers convert too.
+                    # Conversions of callers.
                     if asset.robot != "called":
                         revisions.heard(asset)
                 for array in diagnostics.take():
@@ -346,7 +346,7 @@ def soak(domain, robots, seconds, every, most_slope, folder, viewers=4, callers=
                 time.sleep(0.02)
             stop.set()
             ended.set()
-            # What was described last still becomes a revision.
+            # Wait for the revisions of the last descriptions.
             last = time.monotonic() + LATEST
             while time.monotonic() < last and (revisions.awaited or any(one.is_alive() for one in speakers)):
                 listen()

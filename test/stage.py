@@ -1,4 +1,4 @@
-"""A converted asset as usd-core sees it, with its prims found by the names that they have in the URDF."""
+"""A converted asset in usd-core, with prims by their URDF names."""
 
 import functools
 
@@ -11,17 +11,17 @@ class Asset:
 
     def __init__(self, entry, load=Usd.Stage.LoadAll):
         self.stage = Usd.Stage.Open(str(entry), load)
-        # Layers are shared in a process: what a test changes must not reach the files' layers.
+        # A process shares layers: changes of a test must not affect those of the files.
         self.stage.SetEditTarget(self.stage.GetSessionLayer())
         self.root = self.stage.GetDefaultPrim()
 
     @functools.cached_property
     def prims(self):
-        """All prims that stand, those inside instances too."""
+        """Iterates over all defined prims, also inside instances."""
         return list(Usd.PrimRange.Stage(self.stage, Usd.TraverseInstanceProxies()))
 
     def select(self, variant_set, variant):
-        """Selects a variant wherever there is the set."""
+        """Selects a variant on every prim with the set."""
         for prim in self.stage.Traverse():
             if variant_set in prim.GetVariantSets().GetNames():
                 prim.GetVariantSets().SetSelection(variant_set, variant)
@@ -29,52 +29,52 @@ class Asset:
 
     @functools.cached_property
     def bodies(self):
-        """Link name → prim, of all rigid bodies. Two of one name would be an error of the asset."""
+        """Returns the rigid bodies by link name. Duplicate names are an error of the asset."""
         return self._named(p for p in self.prims if p.HasAPI(UsdPhysics.RigidBodyAPI))
 
     @functools.cached_property
     def frames(self):
-        """Frame id → prim."""
+        """Returns the frames by id."""
         found = [p for p in self.prims if "RosFrameAPI" in applied(p)]
-        assert len({value(p, "ros:frame:id") for p in found}) == len(found), "two frames of one id"
+        assert len({value(p, "ros:frame:id") for p in found}) == len(found), "duplicate frame id"
         return {value(p, "ros:frame:id"): p for p in found}
 
     @functools.cached_property
     def joints(self):
-        """ros:joint:name → prim, of all physics joints."""
+        """Returns the physics joints by ros:joint:name."""
         found = [p for p in self.prims if p.IsA(UsdPhysics.Joint)]
         names = [value(p, "ros:joint:name") for p in found]
         assert None not in names, f"joints without ros:joint:name: {[p.GetPath() for p, n in zip(found, names) if n is None]}"
-        assert len(set(names)) == len(names), f"two joints of one name among {sorted(names)}"
+        assert len(set(names)) == len(names), f"duplicate joint names among {sorted(names)}"
         return dict(zip(names, found))
 
     def _named(self, prims):
         out = {}
         for prim in prims:
             name = prim.GetDisplayName() or prim.GetName()
-            assert name not in out, f"{prim.GetPath()} and {out[name].GetPath()} both stand for {name!r}"
+            assert name not in out, f"{prim.GetPath()} and {out[name].GetPath()} both have the name {name!r}"
             out[name] = prim
         return out
 
     def link(self, name):
-        """The prim of a link, body or frame."""
+        """Returns the prim of a link, body or frame."""
         return self.bodies.get(name) or self.frames[name]
 
     def pose(self, prim):
-        """A prim's frame in the default prim.
+        """Returns a prim's frame in the default prim, computed from the attributes.
 
-        From the attributes themselves: OpenUSD's own evaluation takes a quaternion's angle from its real part alone, which costs a
-        single-precision one digits where the angle is small."""
+        OpenUSD's own evaluation takes the angle of a quaternion from its real part alone, which loses precision for small angles in
+        single precision."""
         if not prim or prim == self.root or prim.IsPseudoRoot():
             return np.eye(4)
         return self.pose(prim.GetParent()) @ _local(prim)
 
     def evaluated_pose(self, prim):
-        """The same as OpenUSD evaluates it."""
+        """Returns the same frame as evaluated by OpenUSD."""
         return matrix(UsdGeom.XformCache().GetLocalToWorldTransform(prim)) if prim else np.eye(4)
 
     def relative(self, prim, ancestor):
-        """A prim's frame in another's."""
+        """Returns a prim's frame in that of another."""
         return np.linalg.inv(self.pose(ancestor)) @ self.pose(prim)
 
 
@@ -97,12 +97,12 @@ def _local(prim):
 
 
 def matrix(gf):
-    """Column vectors, as in the books."""
+    """Converts a matrix to the convention for column vectors."""
     return np.array(gf).T
 
 
 def applied(prim):
-    """Applied API schemas, those that this build does not know too."""
+    """Returns the applied API schemas, also those that this build does not know."""
     listed = prim.GetMetadata("apiSchemas")
     return list(listed.GetAppliedItems()) if listed else []
 
@@ -113,7 +113,7 @@ def value(prim, name):
 
 
 def target(prim, name):
-    """The one target of a relationship, or None."""
+    """Returns the only target of a relationship, or None."""
     relationship = prim.GetRelationship(name)
     targets = relationship.GetTargets() if relationship else []
     assert len(targets) <= 1, f"{prim.GetPath()}.{name} has {len(targets)} targets"
@@ -121,9 +121,9 @@ def target(prim, name):
 
 
 def quaternion(q):
-    """The matrix of a unit quaternion."""
+    """Returns the matrix of a unit quaternion."""
     parts = np.array([q.GetReal(), *q.GetImaginary()])
-    assert abs(np.linalg.norm(parts) - 1) < 1e-6, f"{q} is no unit quaternion"
+    assert abs(np.linalg.norm(parts) - 1) < 1e-6, f"{q} is not a unit quaternion"
     w, x, y, z = parts / np.linalg.norm(parts)
     return np.array([
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -133,7 +133,7 @@ def quaternion(q):
 
 
 def assert_printed_as_by_openusd(path):
-    """A text layer is, byte for byte, what OpenUSD prints for it."""
+    """Asserts that a text layer equals OpenUSD's own output byte for byte."""
     layer = Sdf.Layer.FindOrOpen(str(path))
     assert layer, f"OpenUSD cannot open {path}"
     ours, theirs = path.read_bytes().decode().splitlines(True), layer.ExportToString().splitlines(True)

@@ -1,4 +1,4 @@
-"""Opens an asset with a tier of its visuals selected; asked through worker.py: tiers must compose in OpenUSD 24.5 too."""
+"""Opens an asset with a tier of its visuals selected; run through worker.py: tiers must compose in OpenUSD 24.5 too."""
 
 from pxr import Usd, UsdGeom
 
@@ -6,9 +6,9 @@ SET = "visual_representation"
 
 
 def answer(entry, tier):
-    """Errors of composition, and how many meshes and faces there are."""
+    """Returns composition errors, and the numbers of meshes and faces."""
     stage = Usd.Stage.Open(entry)
-    # Layers are shared in a process: the selection must not reach the file's.
+    # A process shares layers: the selection must not affect that of the file.
     stage.SetEditTarget(stage.GetSessionLayer())
     for prim in stage.Traverse():
         if prim.GetName() == "visual" and SET in prim.GetVariantSets().GetNames():

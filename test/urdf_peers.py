@@ -1,4 +1,4 @@
-"""What Pinocchio and MuJoCo make of a URDF, beside what they make of another one of the same robot; asked through worker.py, in the Python
+"""Compares two URDFs of the same robot in Pinocchio and MuJoCo; run through worker.py, in the Python
 of `.test-env/urdf`."""
 
 import xml.etree.ElementTree as ElementTree
@@ -8,20 +8,20 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 
-# Otherwise it writes what it thinks of the original into a file where the tests run.
+# Otherwise MuJoCo writes its warnings into a file in the working directory.
 mujoco.set_mju_user_warning(lambda _: None)
 
-#: How many poses are compared.
+#: Number of compared poses.
 POSES = 5
 
 
 def chance(name, pose):
-    """A generator that depends on a joint's name and the pose alone: joints may stand in another order."""
+    """Returns a generator that depends only on the joint name and the pose, as the order of joints may differ."""
     return np.random.default_rng([zlib.crc32(name.encode()), pose])
 
 
 def apart(a, b):
-    """The largest difference of numbers, as a share of the largest where that is above one."""
+    """Returns the largest difference of numbers, relative to the largest one if it is above one."""
     return float(np.abs(a - b).max() / max(1.0, np.abs(a).max())) if np.size(a) else 0.0
 
 
@@ -29,7 +29,7 @@ def apart(a, b):
 
 
 def velocity(model, pose):
-    """Where each joint goes from its zero."""
+    """Returns the velocity that leads each joint from zero to its pose."""
     q = np.zeros(model.nv)
     for index in range(1, model.njoints):
         joint = model.joints[index]
@@ -38,10 +38,10 @@ def velocity(model, pose):
 
 
 def in_pinocchio(original, written):
-    """The largest differences of frames and of mass matrices. `None` if Pinocchio does not take the original."""
+    """Returns the largest differences of frames and of mass matrices; `None` if Pinocchio rejects the original."""
     try:
         a = pin.buildModelFromUrdf(original)
-    except Exception:  # noqa: BLE001 - whatever it says: there is nothing to compare with
+    except Exception:  # noqa: BLE001 - rejected, for any reason: there is nothing to compare
         pin.buildModelFromUrdf(written)
         return None
     b = pin.buildModelFromUrdf(written)
@@ -73,12 +73,12 @@ def in_pinocchio(original, written):
 # ---- MuJoCo -------------------------------------------------------------------------------------------------------------------
 
 
-#: The types of joints with one degree of freedom.
+#: Joint types with one degree of freedom.
 SINGLE = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
 
 def bare(urdf):
-    """The text of a URDF without what is seen and what collides, whose files MuJoCo does not all read, every link a body of its own."""
+    """Returns the text of a URDF without visuals and collisions, whose files MuJoCo cannot all read, with a body for every link."""
     root = ElementTree.parse(urdf).getroot()
     for link in root.iter("link"):
         for shape in [*link.findall("visual"), *link.findall("collision")]:
@@ -89,7 +89,7 @@ def bare(urdf):
 
 
 def in_mujoco(original, written):
-    """The same of MuJoCo."""
+    """Returns the same for MuJoCo."""
     try:
         a = mujoco.MjModel.from_xml_string(bare(original))
     except (ValueError, ElementTree.ParseError):
@@ -116,14 +116,14 @@ def in_mujoco(original, written):
             masses.append(mass[np.ix_(order, order)])
         differences["frames"] = max(differences["frames"], apart(*placed))
         differences["masses"] = max(differences["masses"], apart(*masses))
-    # URDF has no infinity: a joint without limits that has to have some has the largest numbers.
+    # URDF has no infinity: a joint that requires limits but has none gets the largest numbers.
     of = lambda joint: joint.range if joint.limited[0] and np.abs(joint.range).max() < 1e30 else np.zeros(2)
     ranges = [np.array([of(model.joint(name)) for name in single]) for model in (a, b)]
     return differences | {"links": len(bodies), "joints": len(single), "ranges": apart(*ranges)}
 
 
 def meshes(written):
-    """The boxes around MuJoCo's geometry of a URDF with its own mesh files, by mesh."""
+    """Returns the bounding boxes of MuJoCo's geometry of a URDF with its mesh files, by mesh."""
     model = mujoco.MjModel.from_xml_path(written)
     vertices = lambda mesh: model.mesh_vert[model.mesh_vertadr[mesh] : model.mesh_vertadr[mesh] + model.mesh_vertnum[mesh]]
     return {model.mesh(mesh).name: np.ptp(vertices(mesh), axis=0).tolist() for mesh in range(model.nmesh)}

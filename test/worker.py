@@ -1,7 +1,7 @@
-"""Programs that start slowly (OpenUSD, validators, Newton, Node) run once for all tests of a process and answer many questions.
+"""Runs slow-starting programs (OpenUSD, validators, Newton, Node) once for all tests of a process.
 
-A worker is `answers.py` in a Python, or `answers.mjs` in Node. A question is a JSON list, the name of a script of this folder and the
-arguments of its function `answer`; what that returns is the answer. One line of text each.
+A worker is `answers.py` in a Python, or `answers.mjs` in Node. A question is a JSON list with the name of a script of this folder and
+the arguments of its function `answer`, whose result is the answer. Each is a line of text.
 """
 
 import atexit
@@ -18,18 +18,18 @@ NODE = "node"
 
 
 class Worker:
-    """A process of its own, started when it is first asked and again when it has ended."""
+    """A process that is started at the first question, and again after it has ended."""
 
     def __init__(self, interpreter, environment=None):
         self.command = [interpreter, HERE / ("answers.mjs" if interpreter == NODE else "answers.py")]
-        # Unbuffered, in C as well: what a library prints is there before the answer.
+        # Unbuffered, also in C: output of a library arrives before the answer.
         self.environment = os.environ | {"PYTHONUNBUFFERED": "1"} | (environment or {})
         self.process = None
 
     def ask(self, script, *arguments, timeout=600):
-        """What `answer` of a script returns for these arguments, and what was written to standard error meanwhile.
+        """Returns the result of `answer` of a script for these arguments, and its output on standard error.
 
-        Fails the test if the function raises, or if the process ends or is not done within `timeout` seconds."""
+        Fails the test if the function raises, or the process ends or does not answer within `timeout` seconds."""
         if self.process is None or self.process.poll() is not None:
             self._start()
         before = self._errors()
@@ -59,7 +59,7 @@ class Worker:
         )
 
     def _errors(self):
-        # By position, not by the file's own: the process writes to the same open file.
+        # Reads at an explicit position: the process shares the offset of the open file.
         return os.pread(self.stderr.fileno(), os.fstat(self.stderr.fileno()).st_size, 0).decode(errors="replace")
 
     def stop(self):
@@ -74,7 +74,7 @@ class Worker:
 
 @functools.cache
 def worker(interpreter, purpose, **environment):
-    """The worker of this process for a purpose. Scripts of one purpose share a process; what they import must get along."""
+    """Returns the worker of this process for a purpose. Scripts of one purpose share a process, so that their imports must be compatible."""
     made = Worker(interpreter, environment)
     atexit.register(made.stop)
     return made

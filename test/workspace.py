@@ -1,6 +1,6 @@
-"""The node as a ROS 2 workspace built it, among other ROS nodes: what `colcon test` runs. Both ROS clients have to pass.
+"""Tests the node as built in a ROS 2 workspace, among other ROS nodes; `colcon test` runs them. Both ROS clients have to pass.
 
-Everything else is tested by test/run, which needs no ROS.
+test/run runs all other tests, and needs no ROS.
 """
 
 import os
@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-# Away from other robots and other tests. Read by rcl when it starts, and inherited by the node.
+# A domain without other robots and tests. rcl reads it at its start, and the node inherits it.
 os.environ |= {"ROS_DOMAIN_ID": str(140 + os.getpid() % 10), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 
 import pytest  # noqa: E402
@@ -23,7 +23,7 @@ from urdf_usd.msg import Asset  # noqa: E402
 from urdf_usd.srv import CheckFrames, Convert  # noqa: E402
 
 BRIDGE = os.environ["URDF_USD_BRIDGE"]
-#: Everything waits at most this long: a loaded machine is slow, not wrong.
+#: Timeout of all waits in seconds, long enough for a loaded machine.
 PATIENCE = 60
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 ROBOT = """<robot name="{name}"><link name="base">
@@ -41,7 +41,7 @@ class Peer:
     def until(self, seen, what):
         end = time.monotonic() + PATIENCE
         while not (result := seen()):
-            assert time.monotonic() < end, f"{what} did not come in {PATIENCE} s; nodes: {self.node.get_node_names_and_namespaces()}"
+            assert time.monotonic() < end, f"{what} did not arrive within {PATIENCE} s; nodes: {self.node.get_node_names_and_namespaces()}"
             rclpy.spin_once(self.node, timeout_sec=0.1)
         return result
 
@@ -134,7 +134,7 @@ def test_wrong_arguments_are_refused():
 
 
 def launch(*arguments):
-    """What `ros2 launch` says of these arguments; it goes on with those that are right until it is interrupted."""
+    """Returns the output of `ros2 launch` with these arguments. With valid ones, it runs until it is interrupted."""
     command = ["ros2", "launch", "urdf_usd", "bridge.launch.py", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
 

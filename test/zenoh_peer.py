@@ -1,10 +1,10 @@
-"""A ROS 2 node made of nothing but Zenoh (`pip install eclipse-zenoh`): what tests put opposite the bridge.
+"""A ROS 2 node on bare Zenoh (`pip install eclipse-zenoh`), as a peer of the bridge in tests.
 
-It speaks as a node under rmw_zenoh_cpp does, from its design document (docs/design.md, branch jazzy): data under
+It speaks like a node under rmw_zenoh_cpp, by its design document (docs/design.md, branch jazzy): data under
 `<domain>/<name>/<type>/<hash>`, a liveliness token `@ros2_lv/…` for the node and each of its ends, CDR with an attachment of number,
 time and sender, services as complete queryables, latched topics by a publisher with a cache and a subscriber that asks for history.
-Messages are those of `ros_peer`, written by CycloneDDS's own CDR. Everything stays on 127.0.0.1: a router on a port of its own, as
-`rmw_zenohd` is one, and sessions that connect to it and listen where the system lets them.
+Messages are those of `ros_peer`, written by CycloneDDS's own CDR. All traffic stays on 127.0.0.1: a router on a separate port, like
+`rmw_zenohd`, and sessions that connect to it and listen on free ports.
 
     with Router() as router, Peer(router, domain=7) as peer:
         description = peer.publisher("/robot_description", String, latched=True)
@@ -52,7 +52,7 @@ HASHES = {
 
 
 def unframed(half):
-    """Half of a service without the identity that rmw_cyclonedds_cpp sends in front of it."""
+    """Returns half of a service without the identity that rmw_cyclonedds_cpp sends in front of it."""
     package, kind, name = half.__idl_typename__.split("::")[0], "srv", half.__name__
     members = [f for f in dataclasses.fields(half) if f.name not in ("client", "sequence")]
     types = {f.name: half.__annotations__[f.name] for f in members}
@@ -74,7 +74,7 @@ SetParameters = service(ros_peer.SetParameters)
 
 
 def type_name(kind):
-    """`std_msgs/msg/String` of a message class, `urdf_usd/srv/Convert` of a service."""
+    """Returns the type name of a message class (`std_msgs/msg/String`) or a service (`urdf_usd/srv/Convert`)."""
     dds = getattr(kind, "request", kind).__idl_typename__
     package, folder, _, name = dds.replace(".", "::").split("::")
     return f"{package}/{folder}/{name.removesuffix('_').removesuffix('_Request')}"
@@ -90,14 +90,14 @@ def attachment(number, sender):
 
 
 def attached(thing):
-    """Number, time and sender."""
+    """Returns number, time and sender."""
     number, stamp, length, sender = struct.unpack("<qqB16s", thing.attachment.to_bytes())
     assert length == 16 and abs(stamp - time.time_ns()) < 3600e9, (number, stamp, length)
     return number, stamp, sender
 
 
 def opened(mode, listen, connect):
-    """A session with the settings of rmw_zenoh_cpp's default configuration."""
+    """Opens a session with the settings of rmw_zenoh_cpp's default configuration."""
     config = zenoh.Config()
     for key, value in {
         "mode": mode,
@@ -113,7 +113,7 @@ def opened(mode, listen, connect):
 
 
 class Router:
-    """What `rmw_zenohd` is."""
+    """A router like `rmw_zenohd`."""
 
     def __init__(self, port=None):
         self.address = f"tcp/127.0.0.1:{port or free_port()}"
@@ -130,7 +130,7 @@ class Router:
 
     @property
     def environment(self):
-        """Leads a node to this router, and keeps it on this machine."""
+        """Returns the environment that connects a node to this router, on this machine only."""
         override = f'connect/endpoints=["{self.address}"];listen/endpoints=["tcp/127.0.0.1:0"]'
         return {"RMW_IMPLEMENTATION": "rmw_zenoh_cpp", "ZENOH_CONFIG_OVERRIDE": override}
 
@@ -172,7 +172,7 @@ class Subscription:
         self.token = peer.token("MS", topic, kind, latched, depth)
 
     def take(self):
-        """What has arrived since the last time."""
+        """Returns the messages since the last call."""
         new = []
         while not self.heard.empty():
             sample = self.heard.get()
@@ -182,13 +182,13 @@ class Subscription:
         return new
 
     def wait(self, wanted=lambda sample: True, timeout=20):
-        """The first message from now on for which `wanted` is true."""
+        """Waits for the first message for which `wanted` is true."""
         look = lambda: next(((sample,) for sample in self.take() if wanted(sample)), None)  # noqa: E731
         return until(look, timeout, f"no such message on {self.topic} (among {len(self.seen)})")[0]
 
 
 class Server:
-    """A service that answers at once."""
+    """A server that answers immediately."""
 
     def __init__(self, peer, name, kind, answer):
         self.requests = []
@@ -205,7 +205,7 @@ class Server:
 
 
 class Peer:
-    """A node in a session of its own."""
+    """A node in a separate session."""
 
     def __init__(self, router, domain, name="peer", namespace="/"):
         self.domain, self.name, self.namespace, self.numbers = domain, name, namespace, itertools.count(1)
@@ -247,7 +247,8 @@ class Peer:
         return self.session.liveliness().declare_token(text)
 
     def ends(self, node, wanted=None, timeout=20):
-        """What a node (`/ns/name`) tells of its ends, as (kind, name, type, hash, QoS), once `wanted` is among them; None: it is gone."""
+        """Waits until `wanted` is among the endpoints of a node (`/ns/name`), and returns them as (kind, name, type, hash, QoS). With None, waits
+        until the node is gone."""
         namespace, name = node.rsplit("/", 1)
 
         def look():
@@ -259,7 +260,7 @@ class Peer:
         return until(look, timeout, f"{node} has no such end")[0]
 
     def nodes(self, wanted=None, timeout=20):
-        """The fully qualified names of the nodes, once `wanted` is among them."""
+        """Waits until `wanted` is among the nodes, and returns their fully qualified names."""
 
         def look():
             with self.lock:
@@ -278,7 +279,7 @@ class Peer:
         return Server(self, name, kind, answer)
 
     def call(self, name, kind, request, timeout=20):
-        """Calls a service, once it is there."""
+        """Waits for a service and calls it."""
         ros = type_name(kind)
 
         def is_there():

@@ -1,4 +1,4 @@
-"""Attacks a web server of this program with clients that are slow in each way there is, and measures how long an honest request takes.
+"""Attacks a web server of this program with clients that are slow in various ways, and measures how long an honest request takes.
 
     python test/attack/http_clients.py http://127.0.0.1:8642/ [--kind slow-body] [--connections 400] [--seconds 3]
 
@@ -17,7 +17,7 @@ import urllib.parse
 HOST = "Host: localhost\r\n"
 WEBSOCKET = f"{HOST}Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 
-#: What each kind sends at once, and what it sends again and again.
+#: The first bytes of each kind, and those that it repeats.
 KINDS = {
     "idle": ("", ""),
     "slow-headers": (f"GET / HTTP/1.1\r\n{HOST}X-A: ", "a"),
@@ -33,7 +33,7 @@ KINDS = {
 
 
 class Attack(multiprocessing.Process):
-    """Holds connections of one kind open; in a process of its own, so that what it does is not in the way of honest requests."""
+    """Holds connections of one kind open, in a separate process, so that it does not slow down honest requests."""
 
     def __init__(self, address, kind, connections, large):
         super().__init__(daemon=True)
@@ -44,7 +44,7 @@ class Attack(multiprocessing.Process):
 
     def connect(self):
         client = socket.socket(socket.AF_INET6 if ":" in self.address[0] else socket.AF_INET)
-        # Little room to read into, so that answers that are not read wait at the server.
+        # A small receive buffer, so that unread answers block the server.
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(2)
         try:
@@ -58,7 +58,7 @@ class Attack(multiprocessing.Process):
         self.opened.value += 1
 
     def has_ended(self, client):
-        """Whether the server ended a connection. What it says is not read where that is the attack."""
+        """Returns whether the server closed a connection. Does not read if not reading is the attack."""
         try:
             if self.more:
                 client.send(self.more.encode())
@@ -88,7 +88,7 @@ class Attack(multiprocessing.Process):
 
 
 def ask(address, path, patience):
-    """The seconds until the whole answer to an honest request is there; `None` if there is none."""
+    """Returns the seconds until an honest request is answered completely; `None` without an answer."""
     begin = time.monotonic()
     try:
         with socket.create_connection(address, timeout=patience) as client:
@@ -103,7 +103,7 @@ def ask(address, path, patience):
 
 
 def largest(address, patience):
-    """The path of the largest file that the server has."""
+    """Returns the path of the largest file of the server."""
     with socket.create_connection(address, timeout=patience) as client:
         client.sendall(f"GET /api/robots HTTP/1.1\r\n{HOST}Connection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: client.recv(65536), b""))
@@ -114,10 +114,10 @@ def largest(address, patience):
 
 
 def attack(address, kind, *, connections=400, seconds=3.0, patience=5.0, path="/api/robots"):
-    """Attacks in one way; the seconds that honest requests took (`None`: no answer), and how many connections were made."""
+    """Attacks in one way. Returns the durations of honest requests in seconds (`None` without an answer) and the number of connections."""
     attacker = Attack(address, kind, connections, largest(address, patience))
     attacker.start()
-    # All seats are to be taken before the first honest request.
+    # Wait until all connection slots are taken before the first honest request.
     end = time.monotonic() + 5
     while attacker.opened.value < connections and time.monotonic() < end:
         time.sleep(0.01)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Hostile conversions under limits of time and memory, with an honest one after each.
 
-Each attack must end within its limit, with an exit code of the program's own, nothing published and nothing left behind; the honest
-conversion after it must be done. With --node the same inputs go to a running node as calls of its service `convert`, one after the other and
+Each attack must end within its limit, with an exit code of the program itself, and without published or temporary files; the honest
+conversion after it must succeed. With --node the same inputs go to a running node as calls of its service `convert`, one after the other and
 then all at once (needs `pip install cyclonedds`); the node must answer each, stay the same process, and answer honest calls between.
 
     python test/attack/limits.py --program target/release/urdf_usd [--node] [--time-limit 5] [--memory-limit 256]
@@ -21,7 +21,7 @@ import zlib
 sys.dont_write_bytecode = True
 TEST = pathlib.Path(__file__).resolve().parent.parent
 
-#: How much longer than its limit a conversion may take: two seconds to end by itself, and some for a busy machine.
+#: Seconds by which a conversion may exceed its limit: two to end by itself, and some for a busy machine.
 SLACK = 6
 BODY = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 HONEST = f'<robot name="honest"><link name="base">{BODY}<visual><geometry><box size="{{}} 1 1"/></geometry></visual></link></robot>'
@@ -44,7 +44,7 @@ def layer(folder, name, text):
 
 
 def large_mesh(folder):
-    """An honest mesh of a million triangles."""
+    """Creates an honest mesh of a million triangles."""
     count, path = 1_000_000, folder / "large.stl"
     with path.open("wb") as stl:
         stl.write(bytes(80) + struct.pack("<I", count))
@@ -55,14 +55,14 @@ def large_mesh(folder):
 
 
 def pipe(folder):
-    """A mesh that is a pipe without a writer."""
+    """Creates a mesh that is a pipe without a writer."""
     path = folder / "pipe.stl"
     os.mkfifo(path)
     return urdf(folder, "pipe", f'<link name="a">{BODY}{shape(path)}</link>')
 
 
 def image(folder):
-    """A texture of 8192 × 8192 pixels in some kilobytes."""
+    """Creates a texture of 8192 × 8192 pixels in some kilobytes."""
     side, path = 8192, folder / "image.png"
     chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     rows = zlib.compress((b"\0" + bytes(8 * side)) * side, 9)
@@ -76,7 +76,7 @@ def image(folder):
 
 
 def ladder(folder):
-    """Classes that inherit each the one before, twice: 2^40 ways to the first."""
+    """Creates classes that each inherit the previous one twice: 2^40 paths to the first."""
     rungs = ['class "c0" { def Xform "x" {} }']
     for n in range(1, 40):
         rungs.append(f'class "c{n}" {{ def Xform "x" (inherits = </c{n - 1}>) {{}} def Xform "y" (inherits = </c{n - 1}>) {{}} }}')
@@ -85,7 +85,7 @@ def ladder(folder):
 
 
 def siblings(folder):
-    """Bodies in bodies, in great numbers."""
+    """Creates many nested bodies."""
     parts = [f'def Xform "b{n}" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {{}}' for n in range(20_000)]
     return layer(folder, "siblings", 'def Xform "r" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {\n' + "\n".join(parts) + "\n}\n")
 

@@ -1,4 +1,4 @@
-"""Attacks a running node with forged RTPS packets, and checks that its memory stays bounded and that it still does its work.
+"""Attacks a running node with forged RTPS packets, and checks that its memory stays bounded and that it still works.
 
     python test/attack/rtps.py                                # starts a node (URDF_USD_BIN or target/debug/urdf_usd) and attacks it
     python test/attack/rtps.py --domain 42 --pid 1234         # attacks that one
@@ -17,7 +17,7 @@ Packets are sent as fast as the node takes them: the queues and drops of its soc
 at most --growth MiB in `unmatched` and `matched`. The floods are inherent to a protocol without authentication: their cost is printed per
 participant and endpoint.
 
-Everything stays on 127.0.0.1. The same seed sends the same packets, but for answers to what the node asks. Exit code 1: a check failed.
+All traffic stays on 127.0.0.1. The same seed sends the same packets, except for answers to requests of the node. Exit code 1: a check failed.
 """
 
 import argparse
@@ -39,7 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 PAD, ACKNACK, HEARTBEAT, GAP, INFO_TS, INFO_SRC, INFO_REPLY_IP4, INFO_DST, INFO_REPLY = 0x01, 0x06, 0x07, 0x08, 0x09, 0x0C, 0x0D, 0x0E, 0x0F
 NACK_FRAG, HEARTBEAT_FRAG, DATA, DATA_FRAG = 0x12, 0x13, 0x15, 0x16
 KINDS = (PAD, ACKNACK, HEARTBEAT, GAP, INFO_TS, INFO_SRC, INFO_REPLY_IP4, INFO_DST, INFO_REPLY, NACK_FRAG, HEARTBEAT_FRAG, DATA, DATA_FRAG)
-#: Submessages of DDS Security, of Adlink and of nobody.
+#: Submessages of DDS Security, of Adlink, and unassigned ones.
 OTHER_KINDS = (0x02, 0x30, 0x31, 0x32, 0x33, 0x34, 0x7F, 0x80, 0x81, 0x82, 0xFF)
 
 UNKNOWN = 0
@@ -74,7 +74,7 @@ def sequence_number(number):
 
 
 def submessage(kind, body, flags=1, length=None):
-    """A submessage; `length` lies about the size of its body."""
+    """Returns a submessage; `length` overrides the size of its body."""
     body += b"\0" * (-len(body) % 4)
     return struct.pack("<BBH", kind, flags, min(len(body), 65535) if length is None else length) + body
 
@@ -144,7 +144,7 @@ def locator(port, address="127.0.0.1", kind=1):
 
 
 def parameters_of(payload):
-    """The parameters of a list, after its CDR header."""
+    """Returns the parameters of a list, without its CDR header."""
     order = "<" if payload[1:2] in b"\x01\x03" else ">"
     at, found = 4, {}
     while at + 4 <= len(payload):
@@ -162,7 +162,7 @@ def text_of(value, order):
 
 
 def announcement(prefix, port, lease=10, endpoints=0xC3F, more=b""):
-    """The payload by which a participant introduces itself (SPDP)."""
+    """Returns the payload that announces a participant (SPDP)."""
     return b"".join(
         (
             PL_CDR_LE,
@@ -180,7 +180,7 @@ def announcement(prefix, port, lease=10, endpoints=0xC3F, more=b""):
 
 
 def endpoint(prefix, number, topic, kind, is_reliable, is_durable, more=b""):
-    """The payload by which a participant introduces a reader or writer (SEDP)."""
+    """Returns the payload that announces a reader or writer (SEDP)."""
     return b"".join(
         (
             PL_CDR_LE,
@@ -197,7 +197,7 @@ def endpoint(prefix, number, topic, kind, is_reliable, is_durable, more=b""):
 
 
 def submessages_of(message):
-    """What a packet of the node holds: kind, flags, body."""
+    """Returns the submessages of a packet: kind, flags, body."""
     at = 20
     while at + 4 <= len(message):
         kind, flags = message[at], message[at + 1]
@@ -224,7 +224,7 @@ class Process:
             return False
 
     def _sockets(self):
-        """Its UDP sockets by port: bytes that wait, packets dropped."""
+        """Returns its UDP sockets by port: queued bytes, dropped packets."""
         inodes = set()
         for entry in os.scandir(f"/proc/{self.pid}/fd"):
             try:
@@ -244,37 +244,37 @@ class Process:
         return sorted(self._sockets())
 
     def waiting_by_port(self):
-        """Bytes that each socket has not taken yet."""
+        """Returns the queued bytes of each socket."""
         return {port: waiting for port, (waiting, _) in sorted(self._sockets().items())}
 
     def waiting(self, ports=None):
-        """Bytes that the busiest socket has not taken yet."""
+        """Returns the queued bytes of the busiest socket."""
         return max((bytes_ for port, bytes_ in self.waiting_by_port().items() if ports is None or port in ports), default=0)
 
     def drops(self):
         return sum(drops for _, drops in self._sockets().values())
 
     def memory(self):
-        """Resident set now and at most, in MiB."""
+        """Returns the current and the maximum resident set, in MiB."""
         values = dict(line.split(":", 1) for line in Path(f"/proc/{self.pid}/status").read_text().splitlines() if ":" in line)
         return tuple(int(values[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
 
     def seconds(self):
-        """Processor time used so far."""
+        """Returns the processor time used so far, in seconds."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Dead(Exception):
-    """The node ended or takes no packets any more."""
+    """The node ended or no longer receives packets."""
 
 
 class Sender:
-    """Sends no faster than the node takes."""
+    """Sends packets no faster than the node receives them."""
 
-    #: Bytes that may wait in a socket of the node. Its buffers hold some 200 KiB at least, counted with the kernel's overhead.
+    #: Maximum number of queued bytes in a socket of the node. Its buffers hold at least 200 KiB, including the kernel's overhead.
     MAX_WAITING = 96 << 10
-    #: Seconds after which a node that takes nothing counts as hung.
+    #: Seconds after which a node that receives nothing counts as hung.
     PATIENCE = 30
 
     def __init__(self, process):
@@ -285,7 +285,7 @@ class Sender:
             raise Dead(f"process {process.pid} has no UDP socket that it listens to")
 
     def _heard(self):
-        """The ports that it listens to: others are of sockets that it only sends from."""
+        """Returns the ports that the node listens on; its other sockets only send."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as where:
             for port in self.process.ports():
                 where.sendto(packet(CYCLONE + b"probe probe"[:10]), ("127.0.0.1", port))
@@ -306,7 +306,7 @@ class Sender:
             self.settle()
 
     def settle(self):
-        """Waits until the node has taken most of what was sent."""
+        """Waits until the node has received most of the packets."""
         end = time.monotonic() + self.PATIENCE
         while True:
             if not self.process.is_alive():
@@ -323,12 +323,12 @@ class Sender:
         self._unseen = 0
 
 
-# ---- A participant of our own ------------------------------------------------------------------------------------------------------
+# ---- Our participant ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Writer:
-    """A writer of ours: what it has sent, and how far it is."""
+    """A writer of ours, with its samples and sequence numbers."""
 
     number: int
     reader: int  # of the node
@@ -341,7 +341,7 @@ class Writer:
 
 @dataclass
 class Reader:
-    """A reader of ours, and the node's writer that it hears."""
+    """A reader of ours, and the writer of the node that it reads from."""
 
     number: int
     writer: int
@@ -350,7 +350,7 @@ class Reader:
 
 
 class Participant:
-    """A participant made by hand: it introduces itself, and a counterpart for every endpoint of the node, and answers what the protocol asks."""
+    """A hand-written participant: announces itself and a counterpart for every endpoint of the node, and follows the protocol."""
 
     #: Endpoints of the node that get a counterpart.
     MAX_MIRRORED = 64
@@ -368,7 +368,7 @@ class Participant:
         self.writers, self.readers = {}, {}
         self.heard = {}  # sequence numbers of the node's writers, by entity
         self.found = {}  # endpoints of the node, by entity: topic, type, reliable, durable
-        self.asked = set()  # our writers that the node has asked for samples
+        self.asked = set()  # our writers from which the node has requested samples
         self.count = 0
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
@@ -396,7 +396,7 @@ class Participant:
         self._send(packet(self.prefix, data(UNKNOWN, SPDP_WRITER, self.count, payload)))
 
     def connected(self, timeout=30):
-        """Waits until the node has asked for what some of our writers have, so its readers are connected with them."""
+        """Waits until the node has requested samples from some of our writers, so that its readers are matched with them."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             with self.lock:
@@ -453,7 +453,7 @@ class Participant:
         payload = body[at:]
         if writer == SPDP_WRITER:
             found, _ = parameters_of(payload)
-            # Others on this domain are not attacked.
+            # Do not attack other participants of the domain.
             if self.node is None and flags & 4 and found.get(0x50, b"")[:12] == source and self._is_of_process(found):
                 self.node = source
                 for sedp, reader in ((PUBLICATIONS_WRITER, PUBLICATIONS_READER), (SUBSCRIPTIONS_WRITER, SUBSCRIPTIONS_READER)):
@@ -472,7 +472,7 @@ class Participant:
         return False
 
     def _mirror(self, payload, is_writer):
-        """Introduces a counterpart of an endpoint of the node."""
+        """Announces a counterpart of an endpoint of the node."""
         found, order = parameters_of(payload)
         number = struct.unpack(">I", found[0x5A][12:16])[0]
         if number in self.found or len(self.found) >= self.MAX_MIRRORED:
@@ -490,7 +490,7 @@ class Participant:
             self.announce(PUBLICATIONS_WRITER, endpoint(self.prefix, ours | 3, topic, kind, True, True))
 
     def announce(self, number, payload):
-        """Sends a sample of discovery, to be repeated when the node asks for it."""
+        """Sends a discovery sample, which is resent on request."""
         with self.lock:
             writer = self.announced[number]
             writer.last += 1
@@ -536,7 +536,7 @@ class Participant:
             (word,) = struct.unpack_from(order + "I", body, 20 + i // 32 * 4)
             if word & 1 << (31 - i % 32) and base + i in writer.samples:
                 parts.append(data(writer.reader, number, base + i, writer.samples[base + i]))
-        # Those who have heard nothing say that they lack nothing.
+        # A reader that has received nothing requests nothing.
         if base == 1 and not parts:
             parts = [data(writer.reader, number, sn, payload) for sn, payload in writer.samples.items()]
         for part in parts:
@@ -548,14 +548,14 @@ class Participant:
 
 
 class Mutations:
-    """Forged packets, all from the numbers of one generator."""
+    """Forged packets from a seeded generator."""
 
     def __init__(self, dice):
         self.dice = dice
         self.counter = 0
 
     def number(self, extremes, bits):
-        """Mostly at an edge, else near one or anywhere."""
+        """Returns a number that is mostly an extreme, else near one, or arbitrary."""
         which = self.dice.random()
         value = self.dice.choice(extremes)
         if which < 0.2:
@@ -583,14 +583,14 @@ class Mutations:
         return self.dice.randbytes(self.dice.randint(0, most) & ~3)
 
     def bits(self, count):
-        """As many bits as a set of that size has, or too few or too many."""
+        """Returns the bits of a set of that size, or too few or too many."""
         size = (min(count, 512) + 31) // 32 * 4
         if self.dice.random() < 0.1:
             size = self.dice.randint(0, 40) * 4
         return self.dice.choice((b"\xff" * size, self.dice.randbytes(size), b"\0" * size))
 
     def body(self, kind, reader, writer):
-        """A submessage of that kind with numbers of its own."""
+        """Returns the body of a submessage of that kind with mutated numbers."""
         dice = self.dice
         match kind:
             case 0x01:
@@ -628,7 +628,7 @@ class Mutations:
         return submessage(kind, self.blob(64), flags=dice.getrandbits(8), length=dice.choice((None, self.u16())))
 
     def inline(self):
-        """Inline QoS and the flag that says so."""
+        """Returns inline QoS and its flag."""
         which = self.dice.random()
         if which < 0.6:
             return b"", 0
@@ -636,7 +636,7 @@ class Mutations:
         return b"".join(many) + (SENTINEL if which < 0.95 else b""), 2
 
     def payload(self):
-        """What a sample might hold: a text, a list of parameters, anything."""
+        """Returns a payload: a text, a list of parameters, or arbitrary bytes."""
         dice = self.dice
         match dice.randrange(4):
             case 0:
@@ -648,7 +648,7 @@ class Mutations:
         return self.blob(1024)
 
     def parameters(self, valid):
-        """A list of parameters with lengths and counts that promise more than there is; `valid` ones are among them."""
+        """Returns a list of parameters with lengths and counts beyond their content, among `valid` ones."""
         dice = self.dice
         parts = [valid]
         for _ in range(dice.randint(1, 8)):
@@ -676,7 +676,7 @@ class Mutations:
         return PL_CDR_LE + b"".join(parts) + (SENTINEL if dice.random() < 0.95 else b"")
 
     def flipped(self, message):
-        """A packet with some bytes changed, cut or repeated."""
+        """Returns a packet with some bytes changed, removed or repeated."""
         dice, changed = self.dice, bytearray(message)
         for _ in range(dice.choice((1, 1, 2, 4, 8))):
             at = dice.randrange(4, len(changed))
@@ -697,7 +697,7 @@ class Mutations:
 
 
 def unmatched_packets(dice, ids, node):
-    """Packets of participants that have introduced no endpoints. They are few: each new one costs memory by design (see `participants`)."""
+    """Yields packets of participants without endpoints. There are few participants, as each costs memory by design (see `participants`)."""
     forge = Mutations(dice)
     prefixes = [dice.choice(VENDORS) + dice.randbytes(10) for _ in range(16)]
     ids = (*BUILTIN, *BUILTIN.values(), 0, PARTICIPANT, 0xFFFFFFFF, *ids)
@@ -716,9 +716,9 @@ def unmatched_packets(dice, ids, node):
 
 
 class Matched:
-    """Packets of a peer whose endpoints are connected with those of the node."""
+    """Packets of a peer whose endpoints are matched with those of the node."""
 
-    #: Packets after which a peer leaves and another comes: numbers at the edge of their type leave a writer with nothing more to say.
+    #: Packets after which a new peer replaces the old one: a writer with an extreme sequence number cannot send any more.
     LIFE = 2000
 
     def __init__(self, dice, sender):
@@ -744,12 +744,12 @@ class Matched:
             self.numbers = {writer.number: writer.last for writer in self.writers}
             self.pairs = [(writer.reader, writer.number) for writer in self.writers]
             self.pairs += [(reader.number, reader.writer) for reader in self.readers]
-            # Readers of ours for what the node's own discovery writes.
+            # Our readers for the discovery writers of the node.
             self.pairs += [(BUILTIN[number], number) for number in (PUBLICATIONS_WRITER, SUBSCRIPTIONS_WRITER, MESSAGE_WRITER)]
             self.valid = self._valid()
 
     def _valid(self):
-        """Valid packets to flip bytes of."""
+        """Returns valid packets whose bytes are flipped."""
         peer = self.peer
         found = [packet(peer.prefix, data(UNKNOWN, SPDP_WRITER, 1, announcement(peer.prefix, peer.port)))]
         for writer in self.writers:
@@ -767,14 +767,14 @@ class Matched:
         return self.numbers[writer.number]
 
     def _deliver(self, writer, payload, flags=5, inline=b""):
-        """A sample that comes through to whoever reads: it is the next one."""
+        """Sends a sample with the next sequence number, which reaches the reader."""
         number = self._next(writer)
         self.forge.counter += 1
         front = heartbeat(UNKNOWN, writer.number, number, number, self.forge.counter + (1 << 20))
         return self.peer.to_node(front, data(writer.reader, writer.number, number, payload, flags, inline))
 
     def _fragments(self, writer):
-        """Fragments of one sample that overlap, leave gaps, or disagree about its size."""
+        """Sends fragments of a sample that overlap, leave gaps, or disagree about its size."""
         dice, peer = self.dice, self.peer
         number = self._next(writer)
         size = dice.choice((1, 4, 100, 1000, 1344, 32768))
@@ -785,12 +785,12 @@ class Matched:
             total = whole if dice.random() < 0.6 else dice.choice((size + 1, 2 * size, 60000, 2**25, 2**31 - 1, 2**32 - 1, self.forge.u32()))
             first = dice.randint(1, max(1, min(total // size, 12)))
             count = dice.choice((1, 1, 2, dice.randint(1, max(1, 60000 // size))))
-            # Fragments reach as far as the sample, whatever they say of its size.
+            # Fragments cover the sample, whatever size they declare.
             length = min(count * size, 60000, max(4, total - (first - 1) * size))
             yield peer.to_node(data_frag(writer.reader, writer.number, number, first, count, size, total, (header + b"\x41" * 60000)[:length]))
 
     def _disagreement(self, writer):
-        """A fragment that promises little, followed by one of the same sample that brings much."""
+        """Sends a fragment that declares a small sample, followed by a large one of the same sample."""
         number, dice = self._next(writer), self.dice
         header = PL_CDR_LE if writer.number in BUILTIN else CDR_LE
         yield self.peer.to_node(heartbeat(UNKNOWN, writer.number, number, number, self.forge.count()))
@@ -801,12 +801,12 @@ class Matched:
             yield self.peer.to_node(part)
 
     def _storm(self):
-        """As many submessages as a packet has room for."""
+        """Sends a packet full of submessages."""
         dice, parts, size = self.dice, [], 0
         reader, writer = dice.choice(self.pairs)
         kind = dice.choice((ACKNACK, NACK_FRAG, HEARTBEAT, GAP, INFO_SRC, INFO_DST, DATA, HEARTBEAT_FRAG))
         while size < 60000:
-            if kind == ACKNACK:  # Those with count 0 are answered each time.
+            if kind == ACKNACK:  # A count of 0 is answered each time.
                 part = acknack(reader, writer, 1, 0, b"", 0)
             elif kind == INFO_DST:
                 part = info_dst(self.peer.node)
@@ -834,7 +834,7 @@ class Matched:
         if which < 0.30:  # Every kind, under the names of connected endpoints.
             reader, number = dice.choice(self.pairs)
             parts = [forge.body(dice.choice(KINDS), dice.choice((reader, reader, UNKNOWN)), number) for _ in range(dice.choice((1, 1, 2, 4)))]
-            # One of two kinds of writer stays usable: its numbers do not jump.
+            # Keep one of two kinds of writer usable: its numbers do not jump.
             if number in (PUBLICATIONS_WRITER, SUBSCRIPTIONS_WRITER) and dice.random() < 0.8:
                 parts = [part for part in parts if part[0] not in (HEARTBEAT, GAP)] or [submessage(PAD, b"")]
             yield peer.to_node(*parts)
@@ -850,7 +850,7 @@ class Matched:
             if dice.random() < 0.1:
                 valid = parameter(0x5A, peer.prefix + entity(ours)) + parameter(0x71, b"\0\0\0\x03")
             yield self._deliver(sedp, forge.parameters(valid), flags=dice.choice((5, 5, 5, 9)))
-        elif which < 0.85:  # Payloads that are not what they say.
+        elif which < 0.85:  # Payloads of the wrong type.
             inline, flags = forge.inline()
             yield self._deliver(writer, forge.payload(), flags=5 | flags, inline=inline)
         elif which < 0.99:
@@ -865,9 +865,9 @@ class Matched:
 class Attack:
     """Runs the parts and keeps their figures."""
 
-    #: MiB that mutated packets may add at any time, the first tenth included: tables and buffers of a stack at work are far below.
+    #: Maximum growth by mutated packets in MiB, including the first tenth; tables and buffers of a working stack are far below.
     MAX_EVER = 192
-    #: Seconds for which forged participants are known.
+    #: Lease of forged participants in seconds.
     LEASE = 10
 
     def __init__(self, process, seed, report=print):
@@ -930,7 +930,7 @@ class Attack:
             matched.close()
 
     def fragments(self, megabytes, growth):
-        """Large samples that are never completed."""
+        """Sends large samples that are never completed."""
         before = self.process.memory()[0]
         self._rows("fragments of samples that are never completed")
         since, drops, cpu = time.monotonic(), self.process.drops(), self.process.seconds()
@@ -941,7 +941,7 @@ class Attack:
             numbers = {writer.number: writer.last + 1 for writer in writers}
             peak, step, size, n = before, max(1, megabytes // 10), 60000, 0
             while self.sender.bytes < megabytes << 20:
-                # Each writer starts four samples of the largest size, then the next one does.
+                # Each writer in turn starts four samples of the maximum size.
                 writer = writers[n // (4 * 538) % len(writers)]
                 sample, part = numbers[writer.number] + n % 4, 2 + n // 4 % 538
                 total = 31 << 20
@@ -963,7 +963,7 @@ class Attack:
             self.faults.append(f"fragments: memory grew by {peak - before:.1f} MiB (at most {growth} MiB)")
 
     def participants(self, count):
-        """Forged participants. The node writes to those that it knows: they are counted."""
+        """Announces forged participants, and counts those that the node writes to."""
         dice = random.Random(f"{self.seed} participants")
         before, kept, known = self.process.memory()[0], [], set()
         self._rows("announcements of distinct participants")
@@ -975,7 +975,7 @@ class Attack:
             port = where.getsockname()[1]
 
             def listen(seconds):
-                """Hears whom the node writes to, at most that long or until it has written to everyone."""
+                """Listens for that long, or until the node has written to every participant."""
                 end = time.monotonic() + seconds
                 while time.monotonic() < end and len(known) < n + 1:
                     try:
@@ -990,7 +990,7 @@ class Attack:
                 for to in self.sender.ports:
                     self.sender.send(where, message, to)
                 if n % 16 == 15:
-                    # A queue that is full drops introductions. At the node's bound there are no more answers.
+                    # A full queue drops announcements. Beyond the node's limit there are no answers.
                     listen(0.5)
                 if (n + 1) % max(1, count // 10) == 0:
                     self.sender.settle()
@@ -998,12 +998,12 @@ class Attack:
                     if len(known) < n // 2:
                         break
             listen(1)
-        # Honest peers may find no room before.
+        # Honest peers may be rejected before.
         time.sleep(self.LEASE + 2)
         self._flooded("participant", before, kept, len(known), n + 1)
 
     def endpoints(self, count):
-        """Endpoints of one participant."""
+        """Announces endpoints of one participant."""
         before, kept = self.process.memory()[0], []
         self._rows("announcements of distinct endpoints of one participant")
         since, drops, cpu = time.monotonic(), self.process.drops(), self.process.seconds()
@@ -1026,7 +1026,7 @@ class Attack:
         self._flooded("endpoint", before, kept, None, count)
 
     def _flooded(self, what, before, kept, known, sent):
-        """Reports what the flood cost: less where the allocator still had memory from before."""
+        """Reports the cost of a flood, which is lower if the allocator had free memory."""
         taken, most = sent if known is None else known, max(0, max(kept) - before)
         self.report(
             f"{sent} {what}s announced{'' if known is None else f', {known} taken'}: {most:.1f} MiB more at most, {most * 2**20 / max(1, taken):.0f} bytes each, "
@@ -1035,7 +1035,7 @@ class Attack:
 
 
 def still_works(domain):
-    """An honest peer's description becomes an asset, and its call is answered."""
+    """Checks that an honest peer's description becomes an asset, and that its call is answered."""
     import ros_peer
     from ros_node import box, description
 
@@ -1082,7 +1082,7 @@ def run(domain, pid, *, parts=PARTS, packets=100_000, seed=1, growth=32, megabyt
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    # The ports of higher ones are among those that Linux hands out.
+    # Higher domains use ports in Linux's ephemeral range.
     parser.add_argument("--domain", type=int, default=100, choices=range(102), metavar="0 … 101")
     parser.add_argument("--pid", type=int, help="of the node; without it, one is started")
     parser.add_argument("--parts", default=",".join(PARTS), help="(default: %(default)s)")

@@ -1,9 +1,9 @@
-"""Exchanges a mesh for a symbolic link to a file outside of what may be read, as fast as it can, while the mesh is converted again and again.
+"""Exchanges a mesh for a symbolic link to a file outside of the permitted folders, as fast as possible, while it is converted repeatedly.
 
     python test/attack/swap.py [--program target/debug/urdf_usd] [--tries 70] [--what file|folder]
 
-A conversion may fail or read the mesh that is inside; what it reads from outside is counted, and has to be none. Only Python's own library is
-used, and Linux's renameat2.
+A conversion may fail or read the mesh inside. Reads from outside are counted, and must not happen. Needs only Python's standard library
+and Linux's renameat2.
 """
 
 import argparse
@@ -22,15 +22,15 @@ EXCHANGE = 2
 AT_FDCWD = -100
 #: Seconds between two exchanges.
 PERIOD = 0.0005
-#: How many squares the mesh outside has.
+#: Number of squares of the mesh outside.
 INSTEAD = 1000
 
-#: Other meshes of the robot: while they are looked for and read, there is time between the check of the one and its reading.
+#: Number of other meshes of the robot: reading them leaves time between the check and the reading of the exchanged one.
 OTHERS = 100
 
 
 def quads(count, at):
-    """An OBJ file of squares, whose triangles tell it from others."""
+    """Returns an OBJ file of squares, which is recognised by its number of triangles."""
     lines = []
     for i in range(count):
         lines += [f"v {at} {i} 0", f"v {at + 1} {i} 0", f"v {at + 1} {i + 0.5} 0", f"v {at} {i + 0.5} 0"]
@@ -39,17 +39,17 @@ def quads(count, at):
 
 
 def exchange(one, other):
-    """Exchanges two paths for each other for ever."""
+    """Exchanges two paths in an endless loop."""
     libc, one, other = ctypes.CDLL(None, use_errno=True), os.fsencode(one), os.fsencode(other)
     while True:
         if libc.renameat2(AT_FDCWD, one, AT_FDCWD, other, EXCHANGE):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        # Each is there for a while, or else every check would see both.
+        # Keep each for a while, or every check would see both.
         time.sleep(PERIOD)
 
 
 def lay_out(folder, what):
-    """A robot with a mesh inside, another one outside, and a link to that in the place beside the mesh; the two paths to exchange."""
+    """Creates a robot with a mesh inside, another mesh outside, and a link to it beside the first. Returns the two paths to exchange."""
     folder = Path(folder).resolve()
     (folder / "robot" / "meshes").mkdir(parents=True)
     (folder / "outside").mkdir()
@@ -69,7 +69,7 @@ def lay_out(folder, what):
 
 
 def attack(program, *, tries=70, what="file"):
-    """How many conversions read the mesh inside, read that outside, and read none."""
+    """Returns how many conversions read the mesh inside, the one outside, and none."""
     read = {"inside": 0, "outside": 0, "none": 0}
     with tempfile.TemporaryDirectory() as folder:
         exchanger = multiprocessing.Process(target=exchange, args=lay_out(folder, what), daemon=True)
@@ -80,7 +80,7 @@ def attack(program, *, tries=70, what="file"):
                 done = subprocess.run(command, capture_output=True, text=True, timeout=60)
                 report = json.loads(done.stdout) if done.stdout else {}
                 triangles = report.get("counts", {}).get("triangles", 0)
-                # One that is outside brings more triangles than all others together.
+                # The mesh outside has more triangles than all others together.
                 is_read = not any("m.obj" in found["message"] and found["code"].startswith("resolve-") for found in report.get("diagnostics", []))
                 read["outside" if triangles >= INSTEAD else "inside" if report and is_read else "none"] += 1
         finally:

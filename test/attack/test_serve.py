@@ -1,5 +1,5 @@
-"""Attacks by whoever can write into a folder that is read, or reach the web server: files exchanged between check and reading, slow clients,
-assets that name other people's files, full disks. The scripts beside this file do the same for longer."""
+"""Attacks by users who can write into the input folder or reach the web server: files exchanged between check and reading, slow clients,
+assets that refer to foreign files, full disks. The scripts beside this file run the same attacks for longer."""
 
 import http.client
 import importlib.util
@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def script(name):
-    """A script beside this file, as a module."""
+    """Imports a script beside this file."""
     spec = importlib.util.spec_from_file_location(f"attack_{name}", HERE / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -32,7 +32,7 @@ swap, slow = script("swap"), script("http_clients")
 
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory):
-    """The asset of the sample arm."""
+    """Returns the asset of the sample arm."""
     output = tmp_path_factory.mktemp("arm")
     done = run("convert", SAMPLES / "sample_arm" / "urdf" / "sample_arm.urdf", "-o", output, "--json")
     assert done.returncode == 0, done.stderr
@@ -41,7 +41,7 @@ def arm(tmp_path_factory):
 
 @pytest.fixture
 def server(arm, tmp_path):
-    """`urdf_usd view` of the arm; its address."""
+    """Runs `urdf_usd view` for the arm, and returns its address."""
     with (tmp_path / "view.txt").open("wb") as log:
         process = subprocess.Popen([str(conftest.program()), "view", str(arm), "--port", "0", "--no-open"], stdout=subprocess.PIPE, stderr=log, text=True)
     host, port = process.stdout.readline().strip().removeprefix("http://").rstrip("/").split(":")
@@ -59,9 +59,9 @@ def test_nothing_outside_is_read_while_a_mesh_is_exchanged_for_a_link(what):
 @pytest.mark.parametrize("kind", slow.KINDS)
 def test_an_honest_request_is_served_whatever_others_do(server, kind):
     times, opened = slow.attack(server, kind, connections=400, seconds=1.0 * SOAK)
-    assert opened >= 300, "the attack did not fill the seats"
+    assert opened >= 300, "the attack did not take all connection slots"
     assert None not in times, times
-    # Of a development build that shares the machine with other tests; the script tells the worst time.
+    # The limit is for a development build beside other tests; the script prints the worst time.
     assert sorted(times)[len(times) // 2] < 1, times
 
 
@@ -125,11 +125,11 @@ def test_fix_copies_nothing_from_elsewhere(tmp_path):
 
 def test_a_disk_that_is_full_is_named_and_nothing_is_left(tmp_path):
     def limited():
-        # What is larger than a file may be is refused as what has no room is: in the middle of it.
+        # A write beyond the size limit fails like one on a full disk: in the middle of the file.
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 
     command = [str(conftest.program()), "convert", str(SAMPLES / "sample_arm" / "urdf" / "sample_arm.urdf"), "-o", str(tmp_path / "out"), "--no-cache"]
-    # Python has the signal ignored, and the program is to get the error.
+    # Python ignores the signal, so that the program gets the error instead.
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=limited, restore_signals=False)
     assert done.returncode == 1 and "output-unwritable" in done.stderr, done.stderr
     assert "ulimit -f" in done.stderr and "make this one writable" not in done.stderr, done.stderr

@@ -39,7 +39,7 @@ def shared_metadata(folder, size):
 
 
 def ladder(folder, size, arc):
-    """A ladder of `size` rungs: both prims of each rung have an arc to both prims of the next, so there are 2^size ways down."""
+    """A ladder of `size` rungs: both prims of each rung have an arc to both prims of the next, so there are 2^size paths."""
     text = [HEADER, f'def Xform "robot" ({_arcs(arc, ["/a0", "/b0"])})\n{{\n}}\n']
     for rung in range(size):
         below = [f"/a{rung + 1}", f"/b{rung + 1}"] if rung + 1 < size else []
@@ -49,7 +49,7 @@ def ladder(folder, size, arc):
 
 
 def nested_ladder(folder, size, arc):
-    """A ladder whose rungs are below their prim: composing each needs that of the prims above it, too."""
+    """A ladder whose rungs are below their prim: composing each also composes the prims above."""
     text = [HEADER, f'def Xform "robot" ({_arcs(arc, ["/s/a0", "/s/b0"])})\n{{\n}}\n', 'class Scope "s"\n{\n']
     for rung in range(size):
         below = [f"/s/a{rung + 1}", f"/s/b{rung + 1}"] if rung + 1 < size else []
@@ -78,7 +78,7 @@ def _layer(arc, below, name):
 
 
 def variant_ladder(folder, size):
-    """Each variant selected brings in a set of its own whose two variants both hold all further ones."""
+    """Nested variant sets: both variants of each set contain all further sets."""
     def level(depth):
         if depth == size:
             return "def Scope \"end\" {}\n"
@@ -152,14 +152,14 @@ def instances(folder, size):
 
 
 def long_names(folder, size):
-    """One prim with a name of `size` bytes and a child for every ten of them: their paths take a tenth of the square of that."""
+    """One prim with a name of `size` bytes and a child per ten bytes: their paths take size² / 10 bytes."""
     text = [HEADER, f'def Xform "robot"\n{{\n    def Scope "{"n" * size}"\n    {{\n']
     text += [f'        def Scope "p{index}" {{\n        }}\n' for index in range(size // 10)]
     return _text(folder, "robot.usda", "".join([*text, "    }\n}\n"]))
 
 
 def long_names_binary(folder, size):
-    """The same in the binary encoding."""
+    """As `long_names`, in the binary encoding."""
     from pxr import Sdf
 
     layer = Sdf.Layer.FindOrOpen(str(long_names(folder, size)))
@@ -206,7 +206,7 @@ def _text(folder, name, text):
     return path
 
 
-#: The kinds of assets: their generators, and the sizes that did harm.
+#: The kinds of assets, with their generators and harmful sizes.
 KINDS = {
     "shared-array": (shared_array, 3000),
     "large-arrays": (large_arrays, 20),

@@ -1,4 +1,4 @@
-"""`urdf_usd check` on OpenUSD assets: what it prints where, its exit codes, and that nothing it is given makes it fail otherwise."""
+"""`urdf_usd check` on OpenUSD assets: its output streams and exit codes, for valid, invalid and damaged input."""
 
 import json
 import os
@@ -78,8 +78,8 @@ def limits(path, *options):
     return as_json(path, "--select", "REP158-1.3.1", *options)["diagnostics"]
 
 
-def test_what_was_converted_passes(arm):
-    # The parts of its meshes are pushed into each other, as those of many robots are; only their hulls, the default, are sound.
+def test_converted_assets_pass(arm):
+    # The parts of its meshes overlap, as in many robots; only their hulls, the default, have no self-intersections.
     folder, entry = (as_json(path, "--all-variants") for path in (arm.directory, arm.entry))
     assert folder == entry
     errors = [d for d in folder["diagnostics"] if d["severity"] == "error"]
@@ -112,7 +112,7 @@ def test_binary_layers_and_packages_are_checked(arm, tmp_path):
     as_json(arm.directory / "geometries.usdc")
 
 
-def test_a_place_in_a_package_is_told(robot, tmp_path):
+def test_a_finding_in_a_package_names_its_layer(robot, tmp_path):
     package = tmp_path / "robot.usdz"
     with zipfile.ZipFile(package, "w") as archive:
         archive.write(robot, "robot.usda")
@@ -196,7 +196,7 @@ def test_a_texture_that_is_missing_or_broken_never_passes(tmp_path):
             texture.write_bytes(image)
 
 
-def test_what_cannot_be_read_is_told(tmp_path):
+def test_unreadable_input_is_reported(tmp_path):
     folder, pipe, zero, empty, binary, package, secret, deep = (
         tmp_path / name for name in ("folder", "pipe.usda", "zero.usda", "empty.usda", "b.usdc", "p.usdz", "secret.usda", "deep.usda")
     )
@@ -221,14 +221,14 @@ def test_what_cannot_be_read_is_told(tmp_path):
             assert words.get(path, "error") in done.stderr, f"{path}: {done.stderr}"
 
 
-def test_options_that_do_not_fit(arm, robot):
+def test_incompatible_options(arm, robot):
     for arguments in ([arm.glb, "--variant", "a=b"], [arm.glb, "--all-variants"], [robot, "--live", "--select", "REP158-1.1.1"], [robot, "--live", "--all-variants"]):
         done = run("check", *arguments)
         assert done.returncode == 2 and done.stdout == "", arguments
 
 
 def test_interface_types_are_looked_up_where_a_workspace_is_sourced(arm, tmp_path):
-    """Where none is, that is said once, and not among the findings."""
+    """Without one, a single note says so, outside of the findings."""
     environment = {key: value for key, value in os.environ.items() if key != "AMENT_PREFIX_PATH"}
     done = run("check", arm.entry, "--format", "json", env=environment)
     json.loads(done.stdout)
@@ -240,18 +240,18 @@ def test_interface_types_are_looked_up_where_a_workspace_is_sourced(arm, tmp_pat
 def test_a_conversion_is_checked_where_that_is_asked_for(tmp_path):
     robot = conftest.source("sample_arm")
     plain = conftest.convert(robot, tmp_path / "a")
-    # A rule that must be kept and is not is an error.
+    # A violation of a "must" is an error.
     checked = conftest.convert(robot, tmp_path / "b", "--check", errors=True)
     found = [d for d in checked.report["diagnostics"] if d["code"].startswith("REP158-")]
     assert [d for d in checked.report["diagnostics"] if d not in found] == plain.report["diagnostics"]
-    # What is found in the variant that collides with the meshes as they are is right: their parts are pushed into each other.
+    # Findings in the variant with exact meshes are correct: their parts overlap.
     errors = [d for d in found if d["severity"] == "error"]
     assert {d["code"] for d in errors} == {"REP158-3.4.7"} and all("collision_fidelity=trimesh" in d["message"] for d in errors), errors
     for finding in found:
         assert str(checked.directory) in finding["where"]["file"]
 
 
-def test_a_file_whose_name_says_nothing_is_told_by_its_content(tmp_path):
+def test_a_file_without_extension_is_recognised_by_content(tmp_path):
     asset = tmp_path / "asset"
     asset.write_text(HEADER.format(metres=1))
     urdf = tmp_path / "arm.urdf"

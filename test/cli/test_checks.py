@@ -1,4 +1,4 @@
-"""What the tests themselves rely on: workers that answer or fail the test, and tests that have looked at something."""
+"""Tests of the test infrastructure: workers, and the detection of tests without assertions."""
 
 import sys
 
@@ -79,7 +79,7 @@ def test_an_assertion_that_fails_is_seen_and_told():
 
 
 def test_tests_of_one_robot_run_in_one_process(request):
-    """pytest-xdist goes by what it appends to the names of tests."""
+    """pytest-xdist groups tests by the suffix of their names."""
     if not request.config.getoption("loadgroup", False):
         pytest.skip("all tests run in one process here (no --dist loadgroup)")
     grouped = [(item, item.get_closest_marker("xdist_group")) for item in request.session.items]

@@ -1,4 +1,4 @@
-"""The command line as people meet it: what it prints where, its exit codes, and one clear message for every mistake."""
+"""The command line: output streams, exit codes, and one clear message for every mistake."""
 
 import json
 import math
@@ -18,7 +18,7 @@ PACKAGE = f"sample_arm={ARM}"
 
 
 def message(done, code, *words):
-    """Checks a refusal: the exit code, and that standard error names all `words`, without a panic and nothing on stdout."""
+    """Asserts that a command failed: exit code, all `words` on standard error, no panic, and nothing on standard output."""
     assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert done.stdout == ""
     for word in words:
@@ -64,7 +64,7 @@ def test_no_command():
         (["convert", URDF, "--asset-namespace", "fleet//cell"], ["fleet//cell", "empty"]),
         (["convert", URDF, URDF], ["sample_arm.urdf"]),
         (["bake", URDF], ["bake"]),
-        # Options of the contract that later versions bring are refused, not ignored.
+        # Unknown options are rejected, not ignored.
         (["convert", URDF, "--overlays", "physx"], ["--overlays", "physx"]),
     ],
     ids=lambda value: " ".join(v.name if hasattr(v, "name") else v for v in value) if isinstance(value, list) else None,
@@ -72,7 +72,7 @@ def test_no_command():
 def test_a_wrong_command_line(arguments, words, tmp_path):
     done = run(*arguments, cwd=tmp_path)
     message(done, 2, *words)
-    assert list(tmp_path.iterdir()) == [], "something was written all the same"
+    assert list(tmp_path.iterdir()) == [], "a file was written"
 
 
 # ------------------------------------------------------------------------------------------------------------- the input
@@ -85,7 +85,7 @@ def test_no_such_file(tmp_path):
 
 
 def test_a_folder_is_its_robot(tmp_path):
-    """A package's folder by its only robot, or by the one that is named; an asset's by its entry. No package need be named."""
+    """The folder of a package stands for its only robot, or the given one; that of an asset for its entry. No --package is needed."""
     out, folder = tmp_path / "out", tmp_path / "sample_arm"
     message(run("convert", tmp_path, "-o", out), 1, tmp_path, "neither an asset nor a robot description")
     shutil.copytree(ARM, folder)
@@ -116,12 +116,12 @@ def test_other_kinds_of_input(suffix, tmp_path):
     message(run("convert", file, "-o", tmp_path / "out"), 1, file, "URDF" if suffix != "xacro" else "xacro")
 
 
-def test_what_a_file_is_follows_from_what_is_in_it(tmp_path):
-    """Not from its name; and the same from standard input."""
+def test_formats_are_recognised_by_content(tmp_path):
+    """By content, not by name; also from standard input."""
     made = convert_to(tmp_path / "made", URDF, "--package", PACKAGE, "--formats", "usd,usdz,glb")
 
     def joints(asset):
-        """What people are told of its joints, in four digits: it has gone through single precision. glTF says nothing of drives."""
+        """Returns the printed properties of joints, with four digits, as they have passed through single precision. glTF has no drives."""
         told = run("inspect", asset / "sample_arm.usda").stdout.split("joints (")[1].split("interfaces")[0]
         told = re.sub(r"  driven by \w+", "", told)
         return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.4g}", told)
@@ -167,7 +167,7 @@ def test_malformed_urdf(text, line, words, tmp_path):
     file.write_bytes(text)
     done = run("convert", file, "-o", tmp_path / "out", timeout=60)
     if (tmp_path / "out").exists():
-        # It went on without what is wrong: then the place is in the report.
+        # The conversion continued without the faulty element: the report has its place.
         assert done.returncode == 1
         told = json.loads(next((tmp_path / "out").glob("*/report.json")).read_text())["diagnostics"]
         assert any(all(w in d["message"] for w in words) and d["where"].get("line") == line for d in told), told
@@ -194,16 +194,16 @@ def test_unknown_package(sample, tmp_path):
     (tmp_path / "nothing").mkdir()
     done = run("convert", sample.urdf.rename(tmp_path / "alone.urdf"), "-o", tmp_path / "out", "--package-path", tmp_path / "nothing")
     assert "sample_arm" in done.stderr
-    assert str(tmp_path / "nothing") in done.stderr, "where was it looked for?"
+    assert str(tmp_path / "nothing") in done.stderr, "the message does not name the searched places"
 
 
 @pytest.mark.parametrize("option", ["--package=sample_arm=/no/such/folder", "--package-path=/no/such/folder"])
-def test_packages_that_are_not_there(option, tmp_path):
+def test_missing_packages(option, tmp_path):
     message(run("convert", URDF, "-o", tmp_path / "out", option), 2, "/no/such/folder")
 
 
 def test_no_file_outside_the_packages_is_read(tmp_path):
-    """A reference may not climb out of its package, by dots or by links."""
+    """A reference must not leave its package, by .. or by links."""
     secret = tmp_path / "secret.stl"
     secret.write_bytes((ARM / "meshes" / "shoulder.stl").read_bytes())
     package = tmp_path / "pkg"
@@ -242,14 +242,14 @@ def test_a_file_where_the_asset_belongs(tmp_path):
     assert (tmp_path / "sample_arm").read_text() == "in the way"
 
 
-def test_people_read_standard_error(tmp_path):
+def test_messages_are_on_standard_error(tmp_path):
     done = run("convert", URDF, "-o", tmp_path, "--package", PACKAGE)
     assert done.returncode == 0
     assert done.stdout == ""
     assert str(tmp_path / "sample_arm" / "sample_arm.usda") in done.stderr, done.stderr
 
 
-def test_json_is_all_there_is_on_standard_output(tmp_path):
+def test_only_json_is_on_standard_output(tmp_path):
     done = run("convert", URDF, "-o", tmp_path, "--package", PACKAGE, "--json")
     assert json.loads(done.stdout)["robot"] == "sample_arm"
     done = run("convert", tmp_path / "gone.urdf", "-o", tmp_path, "--json")
@@ -273,7 +273,7 @@ def test_the_default_output_is_here(tmp_path):
 
 
 def test_package_from_ament(tmp_path):
-    """A package is found in the prefixes of AMENT_PREFIX_PATH, the first of them first."""
+    """Packages are found in the prefixes of AMENT_PREFIX_PATH, in order."""
     import shutil
 
     for prefix in ("overlay", "underlay"):
@@ -290,7 +290,7 @@ def test_package_from_ament(tmp_path):
     assert json.loads(done.stdout)["diagnostics"] == [] or "shoulder.stl" not in done.stdout
     environment["AMENT_PREFIX_PATH"] = f"{tmp_path / 'overlay'}:{tmp_path / 'underlay'}"
     done = run("convert", alone, "-o", tmp_path / "out2", "--json", env=environment)
-    assert "shoulder.stl" in done.stdout, "the first prefix that has the package counts"
+    assert "shoulder.stl" in done.stdout, "the first prefix with the package takes precedence"
 
 
 def test_two_processes_on_one_output(tmp_path):
@@ -341,7 +341,7 @@ def test_up_axis(tmp_path):
     urdf.write_text(f'<robot name="r"><link name="l"><visual><geometry><mesh filename="file://{mesh}"/></geometry></visual></link></robot>')
     # The corner (1, 2, 3) in inches, with y up.
     for options, corner in [((), (1, 2, 3)), (("--mesh-up-axis", "ignore"), (1, 2, 3)), (("--mesh-up-axis", "honor"), (1, -3, 2))]:
-        # A folder for each: OpenUSD keeps layers that it has opened.
+        # A separate folder for each: OpenUSD caches opened layers.
         output = tmp_path / "".join(options)
         done = run("convert", urdf, "-o", output, "--allowed-root", mesh.parent, *options)
         assert done.returncode == 0, done.stderr
@@ -386,7 +386,7 @@ def test_a_description_is_inspected_as_it_would_be_converted(asset, tmp_path):
     message(run("inspect", "-", input="<robot"), 1, "<stdin>:1")
 
 
-def test_check_says_what_the_conversion_left_out(asset, tmp_path):
+def test_check_reports_what_the_conversion_left_out(asset, tmp_path):
     assert "was converted with" not in run("check", asset).stderr
     urdf = tmp_path / "r.urdf"
     urdf.write_text('<robot name="r"><link name="a"><visual><geometry><mesh filename="gone.stl"/></geometry></visual></link></robot>')
@@ -397,8 +397,8 @@ def test_check_says_what_the_conversion_left_out(asset, tmp_path):
     assert "was converted with" not in run("check", tmp_path / "r", "--format", "json").stdout
 
 
-def test_inspect_says_the_unit_of_limits(asset):
-    """In OpenUSD they are in degrees, in glTF in radians."""
+def test_inspect_prints_the_unit_of_limits(asset):
+    """Degrees in OpenUSD, radians in glTF."""
     limits = {}
     for path in (asset, asset.with_suffix(".glb")):
         summary = json.loads(run("inspect", "--json", path).stdout)
@@ -414,7 +414,7 @@ def test_inspect_says_the_unit_of_limits(asset):
 
 
 def test_an_asset_is_opened_by_its_folder(asset, tmp_path):
-    """By every command alike, also where the folder has another name than the asset."""
+    """By all commands, also if the folder and the asset have different names."""
     copy = shutil.copytree(asset.parent, tmp_path / "copy of arm")
     for folder, file in ((asset.parent, asset), (copy, copy / asset.name)):
         assert run("inspect", folder).stdout == run("inspect", file).stdout != ""
@@ -437,11 +437,11 @@ def test_demo_once(tmp_path, domain):
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     shown = done.stdout + done.stderr
     written = re.findall(r"\S+\.usda", shown)
-    assert written, f"where was it written?\n{shown}"
+    assert written, f"the output does not name the file\n{shown}"
     assert any(os.path.isfile(os.path.join(tmp_path, w.strip("'\"`,;:()"))) for w in written), shown
 
 
-def test_the_file_that_it_says_it_wrote_is_there(tmp_path):
+def test_the_printed_output_file_exists(tmp_path):
     urdf = tmp_path / "arm.urdf"
     urdf.write_text("<robot name='arm'><link name='a'/></robot>")
     formats = re.search(r"--formats <LIST>.*?\(any of (.*?),\s+separated", run("convert", "--help").stdout, re.S)[1]

@@ -1,6 +1,6 @@
-"""What input costs: robots that are deep, large, repetitive or endless are converted in proportion to their size, or refused at once.
+"""Costs of conversions: deep, large, repetitive or endless robots take resources in proportion to their size, or are rejected quickly.
 
-Sizes of outputs are compared, not times: they don't depend on the machine, and what squares in them squares in time too.
+The tests compare sizes of outputs, not times: sizes do not depend on the machine, and quadratic sizes imply quadratic times.
 """
 
 import json
@@ -22,7 +22,7 @@ MASS = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz=
 SHAPES = "<visual><geometry><box size='1 1 1'/></geometry></visual><collision><geometry><box size='1 1 1'/></geometry></collision>"
 LIMIT = "<axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='1' velocity='1'/>"
 
-#: The most links whose prims stand in each other.
+#: Maximum depth of nested link prims.
 NESTED = 64
 
 
@@ -35,7 +35,7 @@ def joint(name, parent, child, kind="revolute", inside=LIMIT):
 
 
 def tree(n, parent):
-    """Links with a joint each to the one that `parent` says."""
+    """Returns links, each with a joint to the link that `parent` returns."""
     links = (f"<link name='l{i}'>{MASS}{SHAPES}</link>" for i in range(n))
     return robot(*links, *(joint(f"j{i}", f"l{parent(i)}", f"l{i}") for i in range(1, n)))
 
@@ -49,7 +49,7 @@ def star(n):
 
 
 def frames(n):
-    """Links that are only frames, each in the one before."""
+    """Returns nested links that are only frames."""
     links = (f"<link name='l{i}'/>{joint(f'j{i}', f'l{i - 1}', f'l{i}', 'fixed', '')}" for i in range(1, n))
     return robot(f"<link name='l0'>{MASS}</link>", *links)
 
@@ -59,14 +59,14 @@ def duplicates(n):
 
 
 def followers(n):
-    """Joints that each follow the one before, as far as that goes."""
+    """Returns a chain of mimic joints."""
     links = (f"<link name='l{i}'>{MASS}</link>" for i in range(n))
     follow = (LIMIT + (f"<mimic joint='j{i - 1}'/>" if i > 1 else "") for i in range(1, n))
     return robot(*links, *(joint(f"j{i}", "l0", f"l{i}", "revolute", inside) for i, inside in enumerate(follow, 1)))
 
 
 def looks(n):
-    """Visuals that all look different."""
+    """Returns visuals with different materials."""
     shape = "<visual><geometry><box size='1 1 {}'/></geometry><material name='m{}'><color rgba='{} 0 0 1'/></material></visual>"
     return robot("<link name='a'>", *(shape.format(i + 1, i, i / n) for i in range(n)), "</link>")
 
@@ -98,7 +98,7 @@ def told(folder):
     return {d["code"] for d in json.loads((asset(folder) / "report.json").read_text())["diagnostics"]}
 
 
-#: Runs what it is given, and prints the most kilobytes that it had in memory. Of a process that is begun here, what is in memory here would count, too.
+#: Runs a command, and prints its peak memory in kilobytes. A separate process: a child of this one would inherit its peak.
 MEASURED = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
 
 
@@ -117,23 +117,23 @@ def test_memory_does_not_grow_with_the_meshes_of_a_robot(tmp_path):
         counts = json.loads((asset(folder) / "report.json").read_text())["counts"]
         assert counts["meshes"] == n and counts["triangles"] == n * 2 * 70 * 70
         assert written(folder) > n * 200_000
-    # In memory all of them are 60 bytes a triangle.
+    # In memory, each triangle takes 60 bytes.
     assert peaks[1] < peaks[0] + 30, peaks
 
 
 @pytest.mark.parametrize("kind", [chain, star, frames, duplicates, followers, looks, contacts, elements], ids=lambda kind: kind.__name__)
-def test_what_is_written_grows_with_what_is_read(kind, tmp_path):
+def test_output_grows_linearly_with_input(kind, tmp_path):
     sizes = []
     for n in (80, 160, 320):
         done = convert(kind(n), tmp_path / str(n))
-        # Links that are there twice are errors, and joints that follow others through too many.
+        # Duplicate links are errors, and so are too long chains of mimic joints.
         assert done.returncode == int(kind in (duplicates, followers)), done.stderr
         sizes.append(written(tmp_path / str(n)))
-    # Names grow by a digit; a square would be four times.
+    # Names grow by a digit; quadratic growth would be a factor of four.
     assert sizes[2] < 2.3 * sizes[1] and sizes[1] < 2.3 * sizes[0], sizes
 
 
-def test_a_deep_robot_is_flat_and_a_sane_one_nested(tmp_path):
+def test_a_deep_robot_is_flat_and_a_normal_one_nested(tmp_path):
     stages = {}
     for n in (NESTED, NESTED + 1, 400):
         done = convert(chain(n), tmp_path / str(n))
@@ -149,7 +149,7 @@ def test_a_deep_robot_is_flat_and_a_sane_one_nested(tmp_path):
     assert done.returncode == 0 and len(json.loads(done.stdout)["links"]) == 400
 
 
-def test_deep_frames_stand_in_their_body(tmp_path):
+def test_deep_frames_are_in_their_body(tmp_path):
     done = convert(frames(200), tmp_path)
     assert done.returncode == 0, done.stderr
     assert "usd-frames-flat" in told(tmp_path)
@@ -178,18 +178,18 @@ def test_a_time_limit(tmp_path):
     assert done.returncode == 1 and "convert-timed-out" in done.stderr and "--time-limit" in done.stderr, done.stderr
     assert not (tmp_path / "out").exists()
     assert convert(chain(3), tmp_path, "--time-limit", "3600").returncode == 0
-    assert convert(chain(3), tmp_path, "--time-limit", "0").returncode == 0, "no limit, as the parameter has it"
+    assert convert(chain(3), tmp_path, "--time-limit", "0").returncode == 0, "0 means no limit, as for the parameter"
     for wrong in ("-1", "nan", "soon", "86401"):
         assert convert(chain(3), tmp_path, f"--time-limit={wrong}").returncode == 2, wrong
 
 
-# --------------------------------------------------------------------------------------------------------- what has no end
+# -------------------------------------------------------------------------------------------------------- endless input
 
 
 @pytest.mark.parametrize("what", ["/dev/zero", "pipe", "folder"])
 @pytest.mark.parametrize("command", ["convert", "inspect", "check"])
-def test_what_is_no_file_is_refused_at_once(command, what, tmp_path):
-    # Named as what the command reads, so that the name is no reason.
+def test_special_files_are_rejected_at_once(command, what, tmp_path):
+    # With the expected extension, so that the name is not the reason.
     source = tmp_path / {"convert": "r.urdf", "inspect": "r.usda", "check": "r.glb"}[command]
     if what == "pipe":
         os.mkfifo(source)
@@ -219,7 +219,7 @@ def test_a_report_that_is_a_pipe_is_replaced(tmp_path):
 
 
 def png(path, width, height, color=6):
-    """A picture of one colour, which takes next to nothing as a file."""
+    """Writes an image of one colour, whose file is tiny."""
     channels = {0: 1, 2: 3, 6: 4}[color]
     packer = zlib.compressobj(1)
     row = b"\0" + b"\xff" * (width * channels)
@@ -232,10 +232,10 @@ def png(path, width, height, color=6):
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b""))
 
 
-def test_images_have_room_for_so_many_pixels_together(tmp_path):
+def test_the_total_number_of_pixels_is_bounded(tmp_path):
     names = []
     for i in range(6):
-        # Each a little different, or they would be one; grey, so that nothing has to be decoded.
+        # All different, so that they are not merged; grey, so that nothing has to be decoded.
         png(tmp_path / f"{i}.png", 8192 - i, 8192, color=0)
         names.append(f"{i}.png")
     square = tmp_path / "square.obj"
@@ -247,16 +247,16 @@ def test_images_have_room_for_so_many_pixels_together(tmp_path):
     assert len(found) == 2 and all(any(name in d["message"] for name in names[4:]) for d in found), found
     kept = {path.read_bytes() for path in (asset(tmp_path) / "textures").iterdir()}
     assert kept == {(tmp_path / name).read_bytes() for name in names[:4]}
-    # Images of that size are copied, whatever their sides: scaling one takes a gigabyte.
+    # Images of that size are copied unscaled: scaling one takes a gigabyte.
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     assert (asset(tmp_path) / "r.glb").stat().st_size > sum(len(image) for image in kept)
-    assert peak < 4 << 20, "kilobytes, of any program that these tests have run so far"
+    assert peak < 4 << 20, "peak memory in kilobytes of all child processes so far"
 
 
 # ---------------------------------------------------------------------------------------------------------------- terminals
 
 
-def test_a_finding_far_to_the_right_is_shown_with_what_is_around_it(tmp_path):
+def test_a_finding_in_a_long_line_is_shown_with_its_context(tmp_path):
     text = robot(f"<link name='a'><!--{'x' * 70_000}--></link>", "<link name='a'/>").replace("\n", "")
     done = convert(text, tmp_path)
     assert done.returncode == 1 and "panicked" not in done.stderr, done.stderr
@@ -265,7 +265,7 @@ def test_a_finding_far_to_the_right_is_shown_with_what_is_around_it(tmp_path):
 
 
 def acting(text):
-    """Characters that do more in a terminal than to be seen."""
+    """Returns the control characters of a text."""
     return {c for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029\u202e\u2066")}
 
 
@@ -279,6 +279,6 @@ def test_nothing_from_input_acts_on_the_terminal(tmp_path):
     assert not acting(done.stdout) and json.loads(done.stdout)["robot"] == meant, ascii(done.stdout)
     done = run("inspect", next((tmp_path / "out").glob("*/*.glb")))
     assert done.returncode == 0 and not acting(done.stdout) and "\\u{202e}" in done.stdout, ascii(done.stdout)
-    # What is no XML at all is shown, too.
+    # Text that is not XML is shown too.
     done = convert(robot("<link name='a'/>", "\x1b[31m\u202e<"), tmp_path)
     assert done.returncode == 1 and not acting(done.stderr), ascii(done.stderr)

@@ -1,4 +1,4 @@
-"""A kill at any instant leaves a whole revision: what a reader opens is one robot or the other, never a mixture."""
+"""Killing a conversion at any time leaves a complete revision: readers see the old or the new robot, never a mixture."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ NAME = "changeling"
 
 
 def robot(links):
-    """A chain of bodies. Two of them differ in every layer, and each agrees with itself only."""
+    """Returns a chain of bodies. Two lengths differ in every layer, so that a mixture is inconsistent."""
     parts = [f'<robot name="{NAME}">']
     for k in range(links):
         parts.append(
@@ -37,11 +37,11 @@ SIZES = (41, 60)
 
 
 def assert_whole(directory):
-    """The asset is one of the two robots, and its report is about these very files."""
+    """Asserts that the asset is one of the two robots, and that its report matches the files."""
     report = json.loads((directory / "report.json").read_text())
     for file in report["files"]:
         data = (directory / file["path"]).read_bytes()
-        assert hashlib.sha256(data).hexdigest() == file["sha256"], f"{file['path']} is not what the report says"
+        assert hashlib.sha256(data).hexdigest() == file["sha256"], f"{file['path']} differs from the report"
     on_disk = {p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file()} - {"report.json"}
     assert on_disk == {f["path"] for f in report["files"]}
     links = report["counts"]["links"]
@@ -75,23 +75,23 @@ def test_kill_while_writing(changeling):
     chance, killed, runs, last = random.Random(158), 0, 0, SIZES[0]
     while killed < KILLS:
         runs += 1
-        assert runs < 20 * KILLS, f"only {killed} of {runs} runs were killed: the delays do not fit this machine"
-        # Always the other robot than the one that stands, so that every run has something to write.
+        assert runs < 20 * KILLS, f"only {killed} of {runs} runs were killed: the delays do not suit this machine"
+        # Alternate the robots, so that every run has to write.
         start = time.monotonic()
         process = subprocess.Popen(command(0 if last == SIZES[1] else 1), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            # Most kills in the last half of the run, where files are written.
+            # Most kills are in the second half of the run, which writes files.
             process.wait(timeout=whole * (chance.uniform(0.4, 1.1) if runs % 4 else chance.uniform(0, 1)))
         except subprocess.TimeoutExpired:
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
             killed += 1
         else:
-            # How long a run takes changes with what else the machine does.
+            # The duration of a run depends on the load of the machine.
             whole = time.monotonic() - start
         now = assert_whole(directory)
         last = now
-    # Whatever the killed ones left beside it is cleared away by the next one that ends by itself.
+    # The next complete run removes the temporary files of killed ones.
     subprocess.run(command(0 if last == SIZES[1] else 1), check=True, capture_output=True)
     assert assert_whole(directory) != last
     left = {p.name for p in directory.parent.iterdir()}
@@ -99,7 +99,7 @@ def test_kill_while_writing(changeling):
 
 
 def test_a_reader_never_sees_a_mixture(changeling):
-    """Readers that open the entry at any moment, while revisions follow each other, see one whole revision."""
+    """Readers that open the entry at any time between revisions see a complete revision."""
     command, directory = changeling
     subprocess.run(command(0), check=True, capture_output=True)
     stop, problems, opened = threading.Event(), [], []
@@ -117,7 +117,7 @@ def test_a_reader_never_sees_a_mixture(changeling):
     try:
         deadline = time.monotonic() + 8
         while time.monotonic() < deadline:
-            # A reader holds the directory that it opened: a published revision is never written to.
+            # A reader keeps the directory that it opened: a published revision never changes.
             handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 held = f"/proc/self/fd/{handle}"
@@ -129,7 +129,7 @@ def test_a_reader_never_sees_a_mixture(changeling):
                         with open(f"{held}/{entry['path']}", "rb") as file:
                             data = file.read()
                     except FileNotFoundError:
-                        stale = True  # the revision that was held has been cleared away: nothing wrong was seen
+                        stale = True  # the old revision has been removed meanwhile: no mixture was seen
                         break
                     if hashlib.sha256(data).hexdigest() != entry["sha256"]:
                         problems.append(f"{entry['path']} of a held revision changed")
@@ -142,4 +142,4 @@ def test_a_reader_never_sees_a_mixture(changeling):
         stop.set()
         writer.join()
     assert problems == []
-    assert opened.count(False) > 5, "no revision stood long enough to be read"
+    assert opened.count(False) > 5, "no revision existed long enough to be read"

@@ -1,4 +1,4 @@
-"""Limits on time and memory hold whatever is worked on: the command runs in a process of its own, which is ended."""
+"""Limits on time and memory hold for any input: the command runs in a separate process, which is terminated."""
 
 import json
 import os
@@ -12,13 +12,13 @@ import conftest
 from hills import flat, hills
 from polling import until
 
-#: How much longer than its limit a conversion may take: it is given two seconds to end by itself, and the machine is busy.
+#: Seconds by which a conversion may exceed its limit: it has two to end by itself, and the machine is busy.
 SLACK = 10
 BODY = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 
 
 def robot(folder, side=None):
-    """A robot of one link: a box, or hills of side × side squares."""
+    """Returns a robot of one link: a box, or hills of side × side squares."""
     visual = "<box size='1 1 1'/>"
     if side:
         hills(folder / "hills.stl", side)
@@ -29,7 +29,8 @@ def robot(folder, side=None):
 
 
 def children(pid):
-    """The processes that a command under limits runs in. One that is stopped before it is the program holds its parent up."""
+    """Returns the child processes of a command with limits. Waits until they have executed the program: one that is stopped earlier blocks
+    its parent."""
     pids = [child for task in os.listdir(f"/proc/{pid}/task") for child in open(f"/proc/{pid}/task/{task}/children").read().split()]
     return [int(pid) for pid in pids if b"\0limited\0" in open(f"/proc/{pid}/cmdline", "rb").read()]
 
@@ -48,8 +49,8 @@ def contents(asset):
 
 
 @pytest.mark.parametrize("command", ["convert", "inspect", "check", "fix"])
-def test_what_cannot_be_interrupted_is_ended(command, tmp_path):
-    """A stopped process looks at no clock: it is as good as a library that never comes back."""
+def test_a_hanging_process_is_terminated(command, tmp_path):
+    """A stopped process checks no clock, like a library call that never returns."""
     output = tmp_path / "out"
     subprocess.run([str(conftest.program()), "convert", str(robot(tmp_path)), "-o", str(output)], check=True, capture_output=True)
     before = contents(output / "arm")
@@ -67,9 +68,9 @@ def test_what_cannot_be_interrupted_is_ended(command, tmp_path):
         assert json.loads(out)["diagnostics"][0]["code"] == "convert-timed-out"
 
 
-def test_what_needs_more_memory_ends_and_what_does_not_is_the_same(tmp_path):
+def test_the_memory_limit_ends_only_conversions_that_need_more(tmp_path):
     urdf = robot(tmp_path, 100)
-    # The file alone has 400 MB, which are read at once.
+    # The file alone has 400 MB, and is read completely.
     flat(tmp_path / "hills.stl", 8_000_000)
     limited = lambda limit, out: begin("convert", urdf, "-o", tmp_path / out, "--memory-limit", limit, "--no-cache", "--formats", "glb")
     process = limited(1, "little")
@@ -84,17 +85,17 @@ def test_what_needs_more_memory_ends_and_what_does_not_is_the_same(tmp_path):
     assert contents(tmp_path / "much/arm") == contents(tmp_path / "unlimited/arm")
 
 
-def test_a_command_under_limits_ends_with_the_one_that_watches_it(tmp_path):
+def test_a_worker_ends_with_its_parent(tmp_path):
     process = begin("convert", robot(tmp_path, 400), "-o", tmp_path / "out", "--time-limit", 100)
     worker = until(lambda: children(process.pid), 30, "a process of its own")[0]
-    # Not before it has asked to be ended.
+    # Wait until it has requested the signal on its parent's death.
     time.sleep(0.3)
     process.kill()
     process.communicate()
     until(lambda: conftest.has_ended(worker), 30, "the end of the process")
 
 
-def test_under_limits_input_output_and_exit_code_are_the_same(tmp_path):
+def test_limits_do_not_change_input_output_and_exit_code(tmp_path):
     text = robot(tmp_path).read_text()
     command = [str(conftest.program()), "convert", "-", "--json", "--time-limit", "60", "--memory-limit", "2000"]
     done = subprocess.run([*command, "-o", str(tmp_path / "out")], input=text, capture_output=True, text=True)

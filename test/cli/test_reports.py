@@ -1,4 +1,4 @@
-"""What a conversion tells programs: report.json, diagnostics, and that the same input gives the same bytes."""
+"""Machine-readable results of a conversion: report.json, diagnostics, and reproducible output."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import pytest
 import conftest
 import kinematics
 
-#: Errors that a robot may be reported with, and why: code → words of the message.
+#: Accepted errors of robots: code → words of the message.
 EXPECTED_ERRORS = {}
 
 
@@ -50,7 +50,7 @@ def test_report_lists_the_files(converted):
     assert set(listed) >= expected
 
 
-#: Robots with nothing to report about the text of their URDF.
+#: Robots without findings about the text of their URDF.
 WITHOUT_FINDINGS = {
     "contact", "corner_colors", "custom", "pendulum", "realsense2_description", "sample_rover", "sensors", "shapes", "simple_humanoid_description",
     "ur_description", "urdf_tutorial",
@@ -95,7 +95,7 @@ def test_a_change_leaves_the_rest_untouched(sample, tmp_path):
     assert changed == {"urdf.usda"}
 
 
-def test_files_that_a_revision_no_longer_has_go_and_others_stay(sample, tmp_path):
+def test_obsolete_files_are_removed_and_foreign_ones_kept(sample, tmp_path):
     output = tmp_path / "out"
     first = conftest.convert(sample, output)
     assert (first.directory / "extended_physics.usda").exists()
@@ -124,10 +124,10 @@ def test_a_broken_part_does_not_stop_the_rest(case, sample, tmp_path):
     sample.urdf.write_text(text.replace(old, new))
     made = conftest.convert(sample, tmp_path / "out", errors=case != "mimic-dangling")
     told = [d for d in made.report["diagnostics"] if word in d["message"]]
-    assert told, f"nothing is said about {word}"
+    assert told, f"no finding about {word}"
     assert told[0]["where"]["line"] == line and told[0].get("help"), told[0]
     assert made.entry.exists() and made.glb.exists()
-    # With --strict the same is refused, and the asset stays as it was.
+    # With --strict, the conversion fails, and the asset does not change.
     before = {p: p.stat().st_mtime_ns for p in made.directory.rglob("*")}
     done = conftest.run("convert", sample.urdf, "-o", tmp_path / "out", *sample.options, "--strict")
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""The sample robots are what their script makes, and hold what they are there for."""
+"""The sample robots equal the output of their script, and have the features that tests need."""
 
 import filecmp
 import subprocess
@@ -22,7 +22,7 @@ def remade(tmp_path_factory):
 def test_the_script_makes_the_committed_files(remade):
     there = {p.relative_to(SAMPLES) for name in SAMPLE_ROBOTS for p in (SAMPLES / name).rglob("*") if p.is_file()}
     made = {p.relative_to(remade) for p in remade.rglob("*") if p.is_file()}
-    assert made == there, "files come or go: run examples/make_samples.py"
+    assert made == there, "the set of files differs: run examples/make_samples.py"
     different = [str(p) for p in sorted(made) if not filecmp.cmp(remade / p, SAMPLES / p, shallow=False)]
     assert different == [], "run examples/make_samples.py"
 

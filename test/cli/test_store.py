@@ -1,4 +1,4 @@
-"""What is kept from one conversion to the next: it changes how long things take, and nothing else."""
+"""The cache between conversions: it changes durations only, not results."""
 
 import json
 import os
@@ -20,18 +20,18 @@ SETTLED = 2.1
 
 
 def is_recalled(report):
-    """Whether nothing was done at all."""
+    """Returns whether the whole conversion was recalled."""
     return report["timings_ms"]["read"] == report["timings_ms"]["write"] == 0
 
 
 def contents(asset):
-    """Every file of an asset but the report, which holds times."""
+    """Returns every file of an asset except the report, which has times."""
     paths = [p for p in sorted(asset.rglob("*")) if p.is_file() and p.name != "report.json"]
     return {str(p.relative_to(asset)): p.read_bytes() for p in paths}
 
 
 def entries(cache):
-    # But for the key that they are signed with.
+    # Without the signing key.
     return sorted(p for p in cache.rglob("*") if p.is_file() and p.name != "key")
 
 
@@ -60,7 +60,7 @@ def test_the_store_changes_nothing(name, cache, tmp_path):
 
 
 def copy_of(name, to):
-    """A sample robot of the test's own, as old as files mostly are."""
+    """Copies a sample robot, with old modification times."""
     folder = to / name
     shutil.copytree(conftest.SAMPLES / name, folder)
     for path in folder.rglob("*"):
@@ -81,11 +81,11 @@ def test_nothing_changed(cache, tmp_path):
     before = contents(output / "sample_arm")
     again = converted(folder, output)
     assert "up to date" in again and re.search(r"in 0\.0\d s", again)
-    # The same findings as the first time, and as JSON the same report.
+    # The same findings as before, and the same JSON report.
     reports = [json.loads(run("convert", folder / "urdf/sample_arm.urdf", "--package", f"sample_arm={folder}", "-o", output, "--json", *o).stdout) for o in ((), ("--no-cache",))]
     assert findings(reports[0]) == findings(reports[1]) and reports[0]["files"] == reports[1]["files"]
     assert is_recalled(reports[0]) and not is_recalled(reports[1])
-    # What somebody did to the asset is seen.
+    # Changes of the asset by others are detected.
     (output / "sample_arm" / "base.usda").write_text("#usda 1.0\n")
     (output / "sample_arm" / "physics.usda").unlink()
     assert "wrote" in converted(folder, output)
@@ -93,8 +93,8 @@ def test_nothing_changed(cache, tmp_path):
 
 
 @pytest.mark.parametrize("pattern", ["*.urdf", "*.stl", "*.obj", "*.mtl", "*.png"])
-def test_a_changed_file_is_seen(cache, tmp_path, pattern):
-    """Also one that has its old length and time, as `cp -p` leaves it."""
+def test_a_changed_file_is_detected(cache, tmp_path, pattern):
+    """Also a file with the same size and time, as after `cp -p`."""
     folder, output = copy_of("sample_arm", tmp_path), tmp_path / "out"
     time.sleep(SETTLED)
     converted(folder, output)
@@ -102,7 +102,7 @@ def test_a_changed_file_is_seen(cache, tmp_path, pattern):
     path = min(folder.rglob(pattern))
     data = path.read_bytes()
     if path.suffix == ".png":
-        new = data + b"\0"  # which changes no picture, but the file
+        new = data + b"\0"  # which does not change the image, only the file
     else:
         digits = [m.start() for m in re.finditer(rb"(?<=\.)[1-8](?=\d)", data)] or [len(data) - 40]
         at = digits[len(digits) // 2]
@@ -119,7 +119,7 @@ TRIANGLE = "solid\nfacet vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endfacet\nendsol
 
 
 def small(tmp_path, mesh, *options):
-    """Converts a robot with one mesh; returns the report."""
+    """Converts a robot with one mesh, and returns the report."""
     urdf = tmp_path / "small.urdf"
     if not urdf.exists():
         urdf.write_text(f'<robot name="small"><link name="a"><visual><geometry><mesh filename="{mesh}"/></geometry></visual></link></robot>')
@@ -128,7 +128,7 @@ def small(tmp_path, mesh, *options):
 
 
 def test_a_link_before_two_dots(cache, tmp_path):
-    """The file system goes by the link's target, and so does what is remembered."""
+    """`link/..` is resolved like in the file system: relative to the target of the link."""
     for name, size in (("A", 1), ("B", 2)):
         (tmp_path / name / "x").mkdir(parents=True)
         (tmp_path / name / "a.stl").write_text(TRIANGLE.replace("1 0 0", f"{size} 0 0"))
@@ -146,8 +146,8 @@ def test_a_link_before_two_dots(cache, tmp_path):
     assert small(tmp_path, "ln/../a.stl")["counts"]["meshes"] == 1
 
 
-def test_what_may_be_read_later(cache, tmp_path, monkeypatch):
-    """A package that the ament index gets only now."""
+def test_a_package_that_appears_later(cache, tmp_path, monkeypatch):
+    """A package that is added to the ament index after the first conversion."""
     prefix = tmp_path / "prefix"
     (prefix / "share" / "foo").mkdir(parents=True)
     (prefix / "share" / "foo" / "m.stl").write_text(TRIANGLE)
@@ -163,7 +163,7 @@ def test_what_may_be_read_later(cache, tmp_path, monkeypatch):
 
 
 def test_a_file_replaced_meanwhile(cache, tmp_path):
-    """By one with an old time, while the conversion runs: what comes out is never taken for what the new file would give."""
+    """Replaces a file by one with an old time during the conversion: its result is not recalled for the new file."""
     (tmp_path / "a.stl").write_text(TRIANGLE)
     os.utime(tmp_path / "a.stl", (OLD, OLD))
     small(tmp_path, "a.stl")
@@ -180,8 +180,8 @@ def test_a_file_replaced_meanwhile(cache, tmp_path):
         assert contents(tmp_path / "out" / "small") == warm
 
 
-def test_spoilt_entries(cache, tmp_path):
-    """Each entry in turn, cut, emptied or with a byte turned: the result is what it would be without."""
+def test_damaged_entries(cache, tmp_path):
+    """Truncates, empties or flips a byte of each entry in turn: the result is the same as without the cache."""
     folder = copy_of("sample_arm", tmp_path)
     converted(folder, tmp_path / "plain", "--no-cache")
     plain = contents(tmp_path / "plain" / "sample_arm")
@@ -202,7 +202,7 @@ def test_many_at_once(cache, tmp_path):
         _, error = process.communicate(timeout=300)
         assert process.returncode == 0, error
     assert len({json.dumps({k: v.hex() for k, v in contents(tmp_path / f"out_{i}" / "sample_arm").items()}) for i in range(4)}) == 1
-    # Nothing half-written is left behind.
+    # No partial files are left.
     assert all(re.fullmatch(r"[0-9a-f]{62}", path.name) for path in entries(cache))
 
 
@@ -222,8 +222,8 @@ def test_its_size_is_bounded(cache, tmp_path, monkeypatch):
     assert not cache.exists()
 
 
-def test_where_nothing_can_be_kept(tmp_path, monkeypatch):
-    """A file where the folder should be, and no home at all: slower, no worse."""
+def test_without_a_writable_cache(tmp_path, monkeypatch):
+    """A file in place of the folder, or no home directory: slower, with the same result."""
     folder = copy_of("sample_arm", tmp_path)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
@@ -238,17 +238,17 @@ def test_no_bar_in_a_pipe(tmp_path):
     assert "\x1b" not in converted(copy_of("sample_arm", tmp_path), tmp_path / "out", "--no-cache")
 
 
-def test_what_lacked_descriptors_is_not_recalled(cache, tmp_path):
-    """The limit of open files differs between machines and moments: whichever file it hits, the next conversion tries again."""
+def test_conversions_without_descriptors_are_not_recalled(cache, tmp_path):
+    """The limit of open files differs between runs: after it was hit, the next conversion tries again."""
     robot, out = source("sample_arm"), tmp_path / "out"
     command = ["convert", robot.urdf, "-o", out, *robot.options, "--json"]
     hit = []
-    # With fewer the program does not find its libraries.
+    # With fewer, the program cannot load its libraries.
     for limit in range(4, 30):
         done = run(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
         report = json.loads(done.stdout) if done.stdout.startswith("{") else {"diagnostics": []}
         codes = [found["code"] for found in report["diagnostics"]]
-        # Every message of the system about it comes with the code that decides.
+        # Every message of the system about the limit has the same error code.
         assert ("Too many open files" in done.stdout) <= ("resolve-too-many-open-files" in codes), done.stdout
         hit += [limit] * ("resolve-too-many-open-files" in codes)
         if report.get("status") == "ok":

@@ -1,5 +1,4 @@
-"""What the programs and libraries define for the whole process: nothing that belongs to the C or C++ library, whose functions would then be
-replaced for everybody who links them."""
+"""Programs and libraries define no symbols of the C or C++ library, which they would replace for everything that is linked with them."""
 
 import functools
 import json
@@ -12,19 +11,19 @@ import conftest
 
 BINARY = conftest.PROGRAM
 
-#: Shared libraries of a program whose functions it must not define.
+#: Shared libraries whose functions a program must not define.
 C_LIBRARIES = re.compile(r"/(ld-linux[^/]*|lib(c|m|pthread|dl|rt|util)\.so[.\d]*)$")
 
-#: Of libstdc++ those that a program may replace (operators new and delete), and its runtime. Inline functions are in every program.
+#: Functions of libstdc++ that a program may replace (operators new and delete), and its runtime. Inline functions are in every program.
 CXX_RUNTIME = re.compile(r"_Z(nw|na|dl|da)|__cxa_|__gxx_")
 
-#: The symbols that a linker or start file (crt1.o, libc_nonshared.a) puts into every program.
+#: Symbols that the linker or a start file (crt1.o, libc_nonshared.a) adds to every program.
 START_FILES = {"_init", "_fini", "_start", "_end", "_edata", "__bss_start", "__data_start", "data_start", "_IO_stdin_used", "__dso_handle"}
 
 
 def defined(file, *options):
-    """The global symbols that `file` defines. Those with a version are copies of data of a shared library."""
-    # A library in Rust has members that are no objects.
+    """Returns the global symbols that `file` defines. Versioned ones are copies of data of a shared library."""
+    # A Rust library has members that are not object files.
     lines = subprocess.run(["nm", "--defined-only", "--extern-only", *options, file], capture_output=True, text=True).stdout
     symbols = (line.split()[-1] for line in lines.splitlines() if len(line.split()) == 3)
     return {symbol for symbol in symbols if "@" not in symbol or "-D" in options}
@@ -45,20 +44,20 @@ def symbols_of_the_system():
 
 @functools.cache
 def members():
-    """The crates of the workspace, as their libraries are called."""
+    """Returns the library names of the crates of the workspace."""
     command = ["cargo", "metadata", "--no-deps", "--offline", "--locked", "--format-version", "1"]
     listed = subprocess.run(command, cwd=conftest.ROOT, capture_output=True, text=True, check=True).stdout
     return sorted(package["name"] for package in json.loads(listed)["packages"])
 
 
 def library(crate):
-    """The library of a crate that was built last, beside the program."""
+    """Returns the most recently built library of a crate, beside the program."""
     built = (BINARY.parent / "deps").glob(f"lib{crate}-*.rlib")
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
 
 
 def replaced_by(file):
-    """The functions of the system that `file` defines or exports."""
+    """Returns the system functions that `file` defines or exports."""
     exported = () if file.suffix == ".rlib" else (symbol.split("@")[0] for symbol in defined(file, "-D"))
     return sorted({*defined(file), *exported} & symbols_of_the_system())
 
@@ -81,11 +80,11 @@ def test_programs_are_position_independent():
     assert header[:4] == b"\x7fELF"
     assert int.from_bytes(header[16:18], "little") == 3, "ET_DYN"
     dynamic = subprocess.run(["readelf", "--dynamic", BINARY], capture_output=True, text=True, check=True).stdout
-    assert re.search(r"\(FLAGS_1\).*\bPIE\b", dynamic), "a program, and no library"
+    assert re.search(r"\(FLAGS_1\).*\bPIE\b", dynamic), "not a program"
 
 
-def test_no_profile_is_linked_otherwise():
-    """The program at hand may be of another profile than the one that is released."""
+def test_all_profiles_are_linked_alike():
+    """The tested program may be of another profile than the released one."""
     root = conftest.ROOT
     for file in (root / "build.rs", root / "Cargo.toml", root / ".cargo/config.toml", *root.glob("crates/*/build.rs")):
         if file.exists():

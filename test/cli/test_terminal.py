@@ -1,4 +1,4 @@
-"""What people see on a terminal, and what scripts and CI go by: exit codes, findings in groups, colours, progress, completions, pages."""
+"""The interface to terminals, scripts and CI: exit codes, grouped findings, colours, progress, completions, manual pages."""
 
 import json
 import os
@@ -22,7 +22,7 @@ JOINT = '<joint name="to_{0}" type="continuous"><parent link="base"/><child link
 
 
 def robot(tmp_path, links=8):
-    """A robot whose links have no mass and whose meshes are in a package that there is not."""
+    """Returns a robot whose links have no mass, and whose meshes are in a missing package."""
     names = [f"l{i}" for i in range(links)]
     file = tmp_path / "robot.urdf"
     file.write_text('<robot name="r">\n<link name="base"/>\n' + "\n".join([*map(LINK.format, names), *map(JOINT.format, names)]) + "\n</robot>\n")
@@ -30,7 +30,7 @@ def robot(tmp_path, links=8):
 
 
 def on_terminal(*arguments, **environment):
-    """What a command writes to a terminal, and its exit code."""
+    """Runs a command on a terminal, and returns its output and exit code."""
     ours, theirs = pty.openpty()
     inherited = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "CI")}
     process = subprocess.Popen([conftest.program(), *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs, env=inherited | {"TERM": "xterm-256color"} | environment)
@@ -49,18 +49,18 @@ def on_terminal(*arguments, **environment):
 # ----------------------------------------------------------------------------------------------------------- exit codes
 
 
-def test_errors_end_with_1_and_the_asset_is_there(tmp_path):
+def test_errors_exit_with_1_and_write_the_asset(tmp_path):
     done = run("convert", robot(tmp_path), "-o", tmp_path / "out", "--json")
     assert done.returncode == 1
     report = json.loads(done.stdout)
     assert report["status"] == "errors" == json.loads((tmp_path / "out/r/report.json").read_text())["status"]
     assert (tmp_path / "out/r/r.usda").is_file() and (tmp_path / "out/r/r.glb").is_file()
     assert done.stderr.splitlines()[-1] == "converted with 8 errors, 9 warnings"
-    # And again, where nothing has changed.
+    # The same for a recalled conversion.
     assert run("convert", tmp_path / "robot.urdf", "-o", tmp_path / "out").returncode == 1
 
 
-def test_warnings_end_with_0_unless_they_are_forbidden(tmp_path):
+def test_warnings_exit_with_0_unless_they_are_denied(tmp_path):
     file = tmp_path / "robot.urdf"
     file.write_text('<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>')
     done = run("convert", file, "-o", tmp_path / "out", "--json")
@@ -72,7 +72,7 @@ def test_warnings_end_with_0_unless_they_are_forbidden(tmp_path):
     assert re.fullmatch(r"not converted \(--strict, \d warnings?\): nothing was written", strict.stderr.splitlines()[-1])
 
 
-def test_a_sound_robot_ends_with_0(tmp_path):
+def test_a_valid_robot_exits_with_0(tmp_path):
     done = run("convert", URDF, "-o", tmp_path, "--package", PACKAGE, "--json")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "ok")
 
@@ -80,12 +80,12 @@ def test_a_sound_robot_ends_with_0(tmp_path):
 # ------------------------------------------------------------------------------------------------------------- findings
 
 
-def test_a_missing_package_is_told_once_with_the_files_that_it_costs(tmp_path):
+def test_a_missing_package_is_reported_once_with_its_files(tmp_path):
     done = run("convert", robot(tmp_path), "-o", tmp_path / "out")
     assert done.stderr.count("resolve-unknown-package") == 1 and "resolve-unknown-package ×8" in done.stderr
     assert "7 more: l1.stl, l2.stl" in re.sub(r"\s+", " ", done.stderr)
     assert done.stderr.count("link-without-mass") == 1
-    # Errors are last, where the eye is.
+    # Errors are last, above the prompt.
     assert done.stderr.index("link-without-mass") < done.stderr.index("resolve-unknown-package")
     assert len(done.stderr.splitlines()) < 40, done.stderr
 
@@ -101,7 +101,7 @@ def test_all_findings_or_errors_only(tmp_path):
     assert run("convert", file, "-q", "-v").returncode == 2
 
 
-def test_standard_input_is_called_so_and_has_its_excerpt(tmp_path):
+def test_findings_in_standard_input_have_an_excerpt(tmp_path):
     text = "<robot name='x'>\n  <link name='a'>\n    <visual>\n  </link>\n</robot>"
     done = run("convert", "-", "-o", tmp_path, "--json", input=text)
     assert done.returncode == 1 and "[<stdin>:3:5]" in done.stderr and "<visual>" in done.stderr and str(tmp_path) not in done.stderr
@@ -109,12 +109,12 @@ def test_standard_input_is_called_so_and_has_its_excerpt(tmp_path):
     assert found["where"] == {"file": "<stdin>", "line": 3, "column": 5}
 
 
-def test_a_path_stands_once_in_a_message(tmp_path):
+def test_a_message_names_a_path_once(tmp_path):
     done = run("convert", tmp_path / "gone.urdf")
     assert done.returncode == 1 and done.stderr.count("gone.urdf") == 1, done.stderr
 
 
-def test_a_misspelt_joint_type_is_told_beside_other_faults(tmp_path):
+def test_a_misspelt_joint_type_is_reported_with_other_faults(tmp_path):
     file = tmp_path / "robot.urdf"
     file.write_text("<robot name='x'><link name='a'/>\n<joint name='j' type='revolut'><parent link='a'/><child link='b'/></joint></robot>")
     done = run("convert", file, "-o", tmp_path / "out", "--json")
@@ -124,7 +124,7 @@ def test_a_misspelt_joint_type_is_told_beside_other_faults(tmp_path):
     assert found["urdf-unknown-joint-type"] == 'did you mean "revolute"?'
 
 
-def test_a_gltf_without_its_buffer_says_so(tmp_path):
+def test_a_gltf_without_its_buffer_is_reported(tmp_path):
     made = conftest.convert(conftest.source("sample_arm"), tmp_path / "made", "--formats", "gltf")
     shutil.copytree(made.directory, tmp_path / "mesh")
     (tmp_path / "mesh" / "sample_arm.bin").unlink()
@@ -136,7 +136,7 @@ def test_a_gltf_without_its_buffer_says_so(tmp_path):
     assert "sample_arm.bin" in found["message"] and "no triangle" not in found["message"]
 
 
-# -------------------------------------------------------------------------------------------------- colours and manners
+# -------------------------------------------------------------------------------------------------- colours and options
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_gltf_without_its_buffer_says_so(tmp_path):
 def test_colours_on_a_terminal(options, environment, is_coloured, tmp_path):
     shown, code = on_terminal("convert", robot(tmp_path), "-o", tmp_path / "out", *options, **environment)
     assert code == 1 and "converted with 8 errors" in shown
-    # The terminal is told to do more than show colours only by the bar, which a short conversion has not.
+    # Only the progress bar uses other control sequences; a short conversion has none.
     assert ("\x1b[" in shown) == is_coloured, shown
     if is_coloured:
         assert "\x1b[1m\x1b[31mconverted with 8 errors, 9 warnings\x1b[0m" in shown
@@ -169,7 +169,7 @@ def test_colours_elsewhere(tmp_path):
     assert run("convert", file, "--color", "pink").returncode == 2
 
 
-def test_the_version_says_what_is_built_in():
+def test_the_version_names_the_features():
     short, long = run("-V").stdout, run("--version").stdout
     assert re.fullmatch(r"urdf_usd \d+\.\d+\.\d+\n", short)
     assert long.startswith(short.strip()) and re.search(r"\nfeatures: (none|(rclrs|zenoh)(, zenoh)?)\n", long), long
@@ -203,7 +203,7 @@ def test_manual_pages(tmp_path):
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory):
-    """A robot whose mesh takes more than some seconds."""
+    """Returns a robot whose mesh takes several seconds."""
     import numpy as np
 
     folder = tmp_path_factory.mktemp("slow")
@@ -218,20 +218,20 @@ def slow(tmp_path_factory):
     return folder / "robot.urdf"
 
 
-def test_a_bar_moves_and_names_what_is_worked_on(slow, tmp_path):
+def test_the_progress_bar_moves_and_names_the_step(slow, tmp_path):
     shown, code = on_terminal("convert", slow, "-o", tmp_path / "out", "--no-cache")
     assert code == 0
     assert "terrain.obj" in shown and "simplifying meshes" in shown
-    # It ticks while one mesh takes long: the same step is drawn with several states of the spinner.
+    # It ticks during a long step: the same step is drawn with several states of the spinner.
     spinners = {line.strip()[:1] for line in re.findall(r"[^\r\n]*simplifying meshes", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\r", shown))}
     assert len(spinners) > 3, spinners
-    assert re.search(r"wrote .*MB in \d+\.\d\d s", shown), "the total is told at the end"
+    assert re.search(r"wrote .*MB in \d+\.\d\d s", shown), "the total time is printed at the end"
 
 
-def test_lines_where_there_is_no_terminal(slow, tmp_path):
+def test_progress_lines_without_a_terminal(slow, tmp_path):
     done = run("convert", slow, "-o", tmp_path / "out", "--no-cache")
     took = float(re.search(r"MB in (\d+\.\d\d) s", done.stderr)[1])
     lines = re.findall(r"^[a-z ]+(?:: \d+ % )?.*, (\d+) s$", done.stderr, re.M)
-    # One every five seconds; the last may come as the conversion ends.
+    # One every five seconds; the last may coincide with the end.
     assert done.returncode == 0 and (took - 1) // 5 <= len(lines) <= took // 5 and "\r" not in done.stderr, done.stderr
     assert run("convert", slow, "-o", tmp_path / "out", "--no-cache", "-q").stderr == ""

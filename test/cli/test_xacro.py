@@ -1,4 +1,4 @@
-"""Xacro as input: the program `xacro` of PyPI expands it, and what comes out is what `xacro FILE | urdf_usd convert -` gives."""
+"""Xacro as input, expanded by the program `xacro` of PyPI: the result is that of `xacro FILE | urdf_usd convert -`."""
 
 import json
 import os
@@ -12,12 +12,12 @@ import pytest
 import conftest
 from conftest import run
 
-#: Beside this Python, as test/requirements.txt pins it.
+#: The pinned version of test/requirements.txt, beside this Python.
 XACRO = Path(sys.executable).with_name("xacro")
 WALKER = Path(__file__).resolve().parents[1] / "xacro" / "walker_description"
 FILE = WALKER / "urdf" / "walker.urdf.xacro"
 PATH = f"{XACRO.parent}:{os.environ.get('PATH', '')}"
-#: Of ROS nothing is there but what a test puts there.
+#: An environment without ROS, except for what a test adds.
 ENVIRONMENT = {"PATH": PATH, "AMENT_PREFIX_PATH": "", "PYTHONPATH": ""}
 
 
@@ -34,13 +34,13 @@ def content(directory):
 
 
 def expanded(*arguments, cwd=None):
-    """What the program itself gives; the sample's package is in an ament index, the Python module of ROS in a folder."""
+    """Returns the output of xacro itself; the package of the sample is in an ament index, the Python module of ROS in a folder."""
     return subprocess.run([XACRO, *arguments], capture_output=True, text=True, check=True, cwd=cwd, env=os.environ | ENVIRONMENT).stdout
 
 
 @pytest.fixture
 def package(tmp_path):
-    """A copy of the sample that a test may spoil."""
+    """Copies the sample, so that a test may change it."""
     return Path(shutil.copytree(WALKER, tmp_path / "walker_description"))
 
 
@@ -65,9 +65,9 @@ def test_arguments(tmp_path):
     assert content(tmp_path / "1" / "walker") == first == content(tmp_path / "2" / "walker")
 
 
-def test_it_is_what_the_program_gives(package, tmp_path):
-    """The same as by hand, but for what says where it came from."""
-    # The program alone has no ament index, so that the file is named directly.
+def test_the_result_is_that_of_the_program(package, tmp_path):
+    """The same as by hand, except for the origin."""
+    # xacro alone has no ament index, so that the file is given by path.
     include = package / "urdf" / "walker.urdf.xacro"
     include.write_text(include.read_text().replace("$(find walker_description)/urdf/", ""))
     text = expanded(include, "legs:=2")
@@ -87,7 +87,7 @@ def test_the_same_robot_in_another_folder_is_the_same(package, tmp_path):
     assert content(tmp_path / "0" / "walker") == content(tmp_path / "1" / "walker")
 
 
-def test_packages_are_found_where_a_person_says(package, tmp_path):
+def test_packages_are_found_in_the_given_folders(package, tmp_path):
     """`$(find …)` sees --package, --package-path and the ament index, and paths in the result are those of the packages."""
     parts = tmp_path / "parts" / "leg_parts"
     (parts / "urdf").mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_packages_are_found_where_a_person_says(package, tmp_path):
     done = convert(file, "-o", tmp_path / "none")
     assert done.returncode == 1 and "xacro-failed" in done.stderr
     assert "package 'leg_parts' not found" in done.stderr and "--package" in done.stderr
-    assert "urdf_usd-xacro-" not in done.stderr, "the temporary prefix is nobody's business"
+    assert "urdf_usd-xacro-" not in done.stderr, "the temporary prefix must not appear"
     for number, (arguments, environment) in enumerate(
         [
             (("--package", f"leg_parts={parts}"), {}),
@@ -134,7 +134,7 @@ def test_packages_are_found_where_a_person_says(package, tmp_path):
     ],
     ids=["macro", "include", "xml", "xml-included", "property", "recursion", "argument", "yaml", "two-roots"],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_place(name, old, new, line, words, package, tmp_path):
+def test_errors_are_reported_with_their_place(name, old, new, line, words, package, tmp_path):
     file = package / "urdf" / (f"{name}.urdf.xacro" if name == "walker" else f"{name}.xacro")
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new, 1))
@@ -165,7 +165,7 @@ def test_xacro_is_not_installed(tmp_path):
     assert "ros-jazzy-xacro" in done.stderr and "pip install xacro" in done.stderr.replace("\n", " ")
 
 
-def test_findings_in_the_expanded_text_say_so(package, tmp_path):
+def test_findings_are_marked_as_in_the_expanded_text(package, tmp_path):
     leg = package / "urdf" / "leg.xacro"
     leg.write_text(leg.read_text().replace('<mass value="0.3"/>', '<mass value="heavy"/>'))
     file = package / "urdf" / "walker.urdf.xacro"
@@ -179,7 +179,7 @@ def test_findings_in_the_expanded_text_say_so(package, tmp_path):
         assert where["expanded"] is True and where["file"] == str(file)
         assert 'value="heavy"' in lines[where["line"] - 1]
     assert "expanded by xacro" in done.stderr and 'value="heavy"' in done.stderr
-    # A URDF's places are its own.
+    # Findings in a URDF are not marked.
     urdf = tmp_path / "plain.urdf"
     urdf.write_text("\n".join(lines))
     plain = json.loads(run("convert", urdf, "-o", tmp_path / "plain", "--json").stdout)["diagnostics"]
@@ -188,7 +188,7 @@ def test_findings_in_the_expanded_text_say_so(package, tmp_path):
 
 
 def expanded_lines(package):
-    """The lines that the program makes of the sample with two legs."""
+    """Returns the lines of the expanded sample with two legs."""
     file = package / "urdf" / "walker.urdf.xacro"
     beside = file.with_name("beside.xacro")
     beside.write_text(file.read_text().replace("$(find walker_description)/urdf/", ""))
@@ -198,7 +198,7 @@ def expanded_lines(package):
         beside.unlink()
 
 
-def test_warnings_are_told(package, tmp_path):
+def test_warnings_are_reported(package, tmp_path):
     file = package / "urdf" / "walker.urdf.xacro"
     file.write_text(file.read_text().replace("<xacro:arg", '<xacro:property name="len" value="1"/><xacro:arg', 1))
     done = convert(file, "-o", tmp_path / "out", "--json")
@@ -207,8 +207,8 @@ def test_warnings_are_told(package, tmp_path):
     assert convert(file, "-o", tmp_path / "strict", "--strict").returncode == 1
 
 
-def test_what_is_included_counts(package, tmp_path):
-    """A conversion is made anew when an included file changed, and only then."""
+def test_included_files_are_dependencies(package, tmp_path):
+    """A conversion is repeated if an included file changed, and only then."""
     file, sizes = package / "urdf" / "walker.urdf.xacro", package / "config" / "sizes.yaml"
     out = tmp_path / "out"
     assert convert(file, "-o", out).returncode == 0
@@ -236,7 +236,7 @@ def test_a_name_is_taken_from_the_file(tmp_path):
     assert (tmp_path / "out" / "stool" / "stool.usda").exists()
 
 
-def test_the_program_is_the_one_that_is_pinned():
+def test_the_program_has_the_pinned_version():
     pinned = (Path(__file__).resolve().parents[1] / "requirements.txt").read_text()
     version = subprocess.run([sys.executable, "-m", "pip", "show", "xacro"], capture_output=True, text=True, check=False).stdout
     if version:

@@ -1,5 +1,5 @@
-"""`urdf_usd xrdf`: written for robots of every kind, its spheres are held against the collision meshes by trimesh and by formulas of
-their own."""
+"""`urdf_usd xrdf` for robots of every kind: its spheres are compared with the collision meshes, by trimesh and by independent
+formulas."""
 
 import json
 
@@ -15,15 +15,15 @@ from conftest import ROOT, marks_of, run, source
 ARM = ROOT / "examples" / "sample_arm"
 URDF = ARM / "urdf" / "sample_arm.urdf"
 PACKAGES = ("--package", f"sample_arm={ARM}")
-#: Metres that spheres may stand out.
+#: Maximum distance in metres by which spheres may protrude.
 ERROR = 0.04
-#: Real robots of every kind of mesh, and one of primitives alone.
+#: Real robots with every kind of mesh, and one with primitives only.
 REAL = ("ur_description", "jaco_description", "irobot_create_description", "spot_description", "cf2x_description")
 
 
 @pytest.fixture(scope="module", params=["sample_arm", *(pytest.param(name, marks=marks_of(name)) for name in REAL)])
 def written(request, tmp_path_factory):
-    """A robot, its XRDF, and the report of how that was written."""
+    """Returns a robot, its XRDF, and the report of the command."""
     robot = source(request.param)
     path = tmp_path_factory.mktemp("xrdf") / "robot.xrdf"
     srdf = ("--srdf", ARM / "srdf" / "sample_arm.srdf") if request.param == "sample_arm" else ()
@@ -33,7 +33,7 @@ def written(request, tmp_path_factory):
 
 
 def collision_meshes(robot):
-    """The collision geometry of each link in the link's frame, and how far what stands for round shapes is inside of them at most."""
+    """Returns the collision geometry of each link in its frame, and the maximum error of approximated round shapes."""
     links = {}
     for link in kinematics.read(robot.urdf).links.values():
         for shape in link.collisions:
@@ -57,7 +57,7 @@ def collision_meshes(robot):
 
 
 def distances(points, triangles):
-    """How far points are from the nearest of triangles."""
+    """Returns the distances of points from the nearest triangle."""
     a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
     best = np.full(len(points), np.inf)
     normal = np.cross(b - a, c - a)
@@ -80,7 +80,7 @@ def distances(points, triangles):
 
 
 def windings(points, triangles):
-    """How often triangles go around points."""
+    """Returns the winding numbers of triangles around points."""
     result = np.empty(len(points))
     for index, point in enumerate(points):
         a, b, c = (triangles[:, k] - point for k in range(3))
@@ -95,33 +95,33 @@ def uncovered(points, spheres):
     return points[(np.linalg.norm(points[:, None] - centers, axis=2) > radii + 1e-9).all(axis=1)]
 
 
-def looks(triangles):
-    """How many points are looked at: each against all triangles."""
+def sample_count(triangles):
+    """Maximum number of sampled points: each is compared with all triangles."""
     return min(300, max(60, 600_000 // len(triangles)))
 
 
-def hold(parts, spheres, error):
-    """Every point on and in the meshes is in a sphere, and no sphere stands out of them all by more than the error."""
+def check_coverage(parts, spheres, error):
+    """Asserts that every point on and in the meshes is in a sphere, and that no sphere protrudes from all meshes by more than the error."""
     random = np.random.default_rng(5)
     triangles = np.concatenate([np.asarray(mesh.triangles) for mesh in parts])
     for mesh in parts:
         surface, _ = trimesh.sample.sample_surface(mesh, 4000, seed=7)
         assert not len(uncovered(surface, spheres))
         low, high = mesh.bounds
-        volume = random.uniform(low, high, (looks(mesh.triangles), 3))
+        volume = random.uniform(low, high, (sample_count(mesh.triangles), 3))
         volume = volume[np.abs(windings(volume, np.asarray(mesh.triangles))) > 0.5]
         assert not len(uncovered(volume, spheres))
     around = random.normal(size=(60, 3))
     around /= np.linalg.norm(around, axis=1)[:, None]
     points = (spheres[:, None, :3] + around * spheres[:, None, 3:]).reshape(-1, 3)
-    points = points[random.permutation(len(points))[: looks(triangles)]]
+    points = points[random.permutation(len(points))[: sample_count(triangles)]]
     out = distances(points, triangles)
     far = points[out > error + 1e-6]
-    # Where a surface has holes, what it goes around is inside.
+    # For a surface with holes, the winding number defines the inside.
     assert (np.abs(windings(far, triangles)) > 0.5).all()
 
 
-def test_spheres_cover_the_collision_meshes_and_stand_out_as_said(written):
+def test_spheres_cover_the_collision_meshes_within_the_reported_error(written):
     robot, path, report = written
     [group] = yaml.safe_load(path.read_text())["geometry"].values()
     links = collision_meshes(robot)
@@ -131,18 +131,18 @@ def test_spheres_cover_the_collision_meshes_and_stand_out_as_said(written):
         spheres = np.array([[*sphere["center"], sphere["radius"]] for sphere in of_link])
         assert len(spheres) == fitted[link]["spheres"] and fitted[link]["error"] <= ERROR
         of_meshes, slack = links[link]
-        hold(of_meshes, spheres, fitted[link]["error"] + slack)
+        check_coverage(of_meshes, spheres, fitted[link]["error"] + slack)
 
 
-def test_the_xrdf_holds_and_comes_back_from_usd_and_gltf(written, tmp_path):
+def test_the_xrdf_is_valid_and_survives_usd_and_gltf(written, tmp_path):
     robot, path, _ = written
     done = run("xrdf", "check", "--strict", robot.urdf, path, *robot.options, "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["diagnostics"] == [], done.stderr
     converted = run("convert", robot.urdf, "-o", tmp_path, *robot.options, "--xrdf-file", path, "--check", "--tiers", "high", "--json")
     report = json.loads(converted.stdout)
-    # Colliders of the variant trimesh may be no closed surfaces that do not cross, as they are without spheres.
+    # Colliders of the variant trimesh may be open or intersect themselves, with or without spheres.
     assert {d["code"] for d in report["diagnostics"] if d["severity"] == "error"} <= {"REP158-3.4.5", "REP158-3.4.7"}, converted.stderr
-    # Of the spheres no rule is broken in any variant.
+    # Spheres break no rule in any variant.
     assert not [d for d in report["diagnostics"] if d["code"].startswith("REP158") and ("sphere_" in d["message"] or "planning" in d["message"])]
     [folder] = [folder for folder in tmp_path.iterdir() if (folder / "report.json").is_file()]
     wanted = by_name(path)
@@ -154,14 +154,14 @@ def test_the_xrdf_holds_and_comes_back_from_usd_and_gltf(written, tmp_path):
 
 
 def by_name(path):
-    """What an XRDF says, pairs in no order."""
+    """Returns the contents of an XRDF, with pairs as sets."""
     said = yaml.safe_load(path.read_text())
     ignored = said["self_collision"].pop("ignore", {})
     said["pairs"] = {frozenset((one, other)) for one, others in ignored.items() for other in others}
     return said
 
 
-def test_wrong_arguments_and_files_are_told(tmp_path):
+def test_wrong_arguments_and_files_are_reported(tmp_path):
     output = tmp_path / "a.xrdf"
     for arguments, code, said in (
         (("--error", "0"), 2, "above zero"),
@@ -179,7 +179,7 @@ def test_wrong_arguments_and_files_are_told(tmp_path):
     assert done.returncode == 1 and ("xrdf-unknown-joint", 4, 17) in found and ("xrdf-missing", 4, 3) in found
 
 
-def test_a_robot_without_collision_geometry_is_told_what_to_do(tmp_path):
+def test_a_robot_without_collision_geometry_gets_a_remedy(tmp_path):
     geometry = '<collision><geometry><mesh filename="gone.stl"/></geometry></collision>'
     for shape, said in ((geometry, "see the errors about them"), ("", "add collision elements")):
         urdf = tmp_path / "r.urdf"

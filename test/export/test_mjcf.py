@@ -1,4 +1,4 @@
-"""MJCFs that the program writes, in MuJoCo, beside the robot's URDF in Pinocchio and MuJoCo."""
+"""Written MJCF files in MuJoCo, compared with the robot's URDF in Pinocchio and MuJoCo."""
 
 import functools
 import math
@@ -16,15 +16,15 @@ from kinematics import rotation
 from test_urdf import peers, rewritten
 from worker import worker
 
-#: How far frames (metres) and mass matrices (as a share of the largest entry) may be apart.
+#: Tolerances of frames (metres) and mass matrices (relative to the largest entry).
 CLOSE = 1e-6
-#: MuJoCo's largest position: where a joint has a limit on one side alone.
+#: MuJoCo's largest position, for a joint with a limit on one side.
 UNLIMITED = 1e10
 
 
 @functools.cache
 def written(converted):
-    """The MJCF of a robot, and the report."""
+    """Converts a robot to MJCF, and returns the file and the report."""
     folder = Path(tempfile.mkdtemp(prefix="urdf_usd-mjcf-"))
     again = convert(source(converted.name), folder, "--formats", "mjcf")
     return again.directory / f"{again.asset_name}.xml", again.report
@@ -32,14 +32,14 @@ def written(converted):
 
 @functools.cache
 def told(converted):
-    """What MuJoCo and Pinocchio say of it (mjcf_peers.py)."""
+    """Describes the MJCF in MuJoCo, and its differences from Pinocchio (mjcf_peers.py)."""
     mjcf, report = written(converted)
     links = lambda code: [re.search('link "(.*?)"', d["message"])[1] for d in report["diagnostics"] if d["code"] == code]
     arguments = (str(converted.urdf), str(mjcf), links("mjcf-mass-missing"), links("mjcf-inertia-repaired"))
     return worker(peers(), "urdf").ask("mjcf_peers", *arguments)[0]
 
 
-def test_mujoco_moves_the_robot_as_its_urdf_says(converted):
+def test_mujoco_moves_the_robot_like_its_urdf(converted):
     answer = told(converted)
     pinocchio = answer["pinocchio"]
     if pinocchio is not None:
@@ -49,7 +49,7 @@ def test_mujoco_moves_the_robot_as_its_urdf_says(converted):
 
 
 def number(element, name, otherwise=None):
-    """A number of the URDF that is one; others get a diagnostic."""
+    """Returns a finite number of the URDF; others are reported by the program."""
     try:
         value = float(element.get(name))
     except (TypeError, ValueError, AttributeError):
@@ -66,7 +66,7 @@ def test_joints_keep_their_limits_and_dynamics(converted):
         if name not in joints or kind not in ("revolute", "prismatic", "continuous"):
             continue
         model = joints[name]
-        # Without both sides there is no range (urdf-no-limit).
+        # Without both limits the joint is unlimited (urdf-no-limit).
         if kind != "continuous" and limit is not None and {"lower", "upper"} & {*limit.keys()}:
             low, high = sorted((number(limit, "lower", 0), number(limit, "upper", 0)))
             if low < high:
@@ -76,7 +76,7 @@ def test_joints_keep_their_limits_and_dynamics(converted):
                 assert model["range"] is None and held == pytest.approx([low]), name
         else:
             assert model["range"] is None, name
-        # A negative one is read without its sign (urdf-negative-limit).
+        # A negative limit is read without its sign (urdf-negative-limit).
         effort = abs(number(limit, "effort", 0))
         assert model["effort"] == (pytest.approx([-effort, effort]) if effort else None), name
         for key in ("damping", "friction"):
@@ -101,7 +101,7 @@ def test_joints_follow_as_in_the_urdf(converted):
 
 
 @pytest.mark.needs("shape")
-def test_what_is_seen_and_what_collides_are_apart(converted):
+def test_visuals_and_colliders_are_separate(converted):
     for geom in told(converted)["model"]["geoms"]:
         assert (geom["group"], geom["collides"]) in ((2, False), (3, True)), geom
 
@@ -114,9 +114,9 @@ def test_actuators_have_the_ranges_of_their_joints(converted):
 
 
 def test_drives_become_actuators(conversions):
-    """What test/robots/drives.urdf says: position, velocity or effort, with MuJoCo's own gain of 1."""
+    """The drives of test/robots/drives.urdf: position, velocity or effort, with MuJoCo's default gain of 1."""
     model = told(conversions("drives"))["model"]
-    # Control range, force range, and the bias of a position (-kp), a velocity (-kv) or a motor.
+    # Control range, force range, and bias of a position (-kp), velocity (-kv) or motor actuator.
     expected = {
         "shoulder": ([-2, 2], [-80, 80], [0, -1, 0]),
         "elbow": ([-6, 6], [-20, 20], [0, 0, -1]),
@@ -130,7 +130,7 @@ def test_drives_become_actuators(conversions):
 
 
 @pytest.mark.parametrize("name", SAMPLE_ROBOTS)
-def test_meshes_are_where_those_of_the_urdf_are(conversions, name):
+def test_meshes_have_the_poses_of_the_urdf(conversions, name):
     urdf, _ = rewritten(conversions(name), "stl")
     boxes = told(conversions(name))["model"]["boxes"]
     expected = {}
@@ -150,11 +150,11 @@ def test_meshes_are_where_those_of_the_urdf_are(conversions, name):
 
 
 @pytest.mark.parametrize("name", ["four_bar", "sensors", "sample_rover"])
-def test_what_else_a_robot_has_is_there(conversions, name):
+def test_other_elements_are_written(conversions, name):
     model = told(conversions(name))["model"]
     kinds = [equality["type"] for equality in model["equalities"]]
     expected = {
-        # A joint that turns closes the loop: two points of its axis meet.
+        # A revolute joint closes the loop: two points on its axis coincide.
         "four_bar": lambda: kinds == [0, 0],
         "sensors": lambda: len(model["sensors"]) == 9 and len(model["cameras"]) == 2,
         "sample_rover": lambda: len(model["cameras"]) == 1 and all(0 < angle < 180 for angle in model["cameras"].values()),
@@ -163,5 +163,5 @@ def test_what_else_a_robot_has_is_there(conversions, name):
 
 
 def test_loops_close_where_the_robot_is_assembled(conversions):
-    """The two ends of the joint that closes the loop of test/robots/four_bar.urdf are sites."""
+    """The two ends of the loop joint of test/robots/four_bar.urdf are sites."""
     assert sum("_parent" in site or "_child" in site for site in told(conversions("four_bar"))["model"]["sites"]) == 4

@@ -1,4 +1,4 @@
-"""SDFs that the program writes, in Drake and libsdformat, beside the robot's URDF in Pinocchio."""
+"""Written SDF files in Drake and libsdformat, compared with the robot's URDF in Pinocchio."""
 
 import functools
 import os
@@ -16,15 +16,15 @@ from test_mjcf import number
 from test_urdf import peers
 from worker import worker
 
-#: How far frames (metres) and mass matrices (as a share of the largest entry) may be apart.
+#: Tolerances of frames (metres) and mass matrices (relative to the largest entry).
 CLOSE = 1e-6
-#: Findings over limits that the program mends, and Pinocchio does not.
+#: Findings about limits that the program repairs, unlike Pinocchio.
 MENDED_LIMITS = {"urdf-no-limit", "urdf-half-limit", "urdf-limits-swapped", "urdf-infinite-limit", "urdf-negative-limit"}
 
 
 @functools.cache
 def written(converted):
-    """The SDF of a robot, and the report."""
+    """Converts a robot to SDF, and returns the file and the report."""
     folder = Path(tempfile.mkdtemp(prefix="urdf_usd-sdf-"))
     again = convert(source(converted.name), folder, "--formats", "sdf")
     return again.directory / f"{again.asset_name}.sdf", again.report
@@ -36,7 +36,7 @@ def codes(converted):
 
 @functools.cache
 def told(converted):
-    """What Pinocchio says of the URDF (pinocchio_poses.py; `None` if it does not take it), and Drake of the SDF (sdf_peers.py)."""
+    """Returns Pinocchio's description of the URDF (pinocchio_poses.py; `None` if it rejects it) and Drake's of the SDF (sdf_peers.py)."""
     drake = os.environ.get("URDF_USD_DRAKE_PYTHON")
     if not drake:
         pytest.skip("URDF_USD_DRAKE_PYTHON is not set: test/run sets it to a Python with test/requirements-drake.txt")
@@ -52,7 +52,7 @@ def told(converted):
 
 
 def loops(converted):
-    """The joints of the SDF that close a loop: their child is that of another joint before."""
+    """Returns the joints of the SDF that close a loop: their child is that of an earlier joint."""
     root = ElementTree.parse(written(converted)[0]).getroot()
     frames = {frame.get("name"): frame.get("attached_to") for frame in root.iter("frame")}
     children = [frames.get(child.text, child.text) for child in root.iterfind("model/joint/child")]
@@ -60,13 +60,13 @@ def loops(converted):
 
 
 def renaming(converted):
-    """The joints that have another name in the SDF."""
+    """Returns the joints that have another name in the SDF."""
     messages = [d["message"] for d in written(converted)[1]["diagnostics"] if d["code"] == "sdf-renamed"]
     return {found[1]: found[2] for message in messages if (found := re.fullmatch('joint "(.*?)" is named "(.*?)" in the SDF', message))}
 
 
 def tops(urdf):
-    """By link, the root or the link that floats that it hangs on: what floats is on its own in an SDF."""
+    """Returns the root or floating link above each link: floating links are separate trees in an SDF."""
     joints = {joint.find("child").get("link"): joint for joint in ElementTree.parse(urdf).getroot().findall("joint")}
 
     def top(link):
@@ -80,7 +80,7 @@ def tops(urdf):
 
 
 @pytest.mark.needs("tree")
-def test_drake_moves_the_robot_as_its_urdf_says(converted):
+def test_drake_moves_the_robot_like_its_urdf(converted):
     pinocchio, drake = told(converted)
     assert drake["bodies"]
     if pinocchio is None:
@@ -88,13 +88,13 @@ def test_drake_moves_the_robot_as_its_urdf_says(converted):
     top = tops(converted.urdf)
     known = pinocchio["links"]
     for theirs, ours in zip(pinocchio["frames"], drake["frames"], strict=True):
-        # A link `world` is not written: it is the world.
+        # The link `world` is not written: it stands for the world.
         ours.setdefault("world", np.eye(4))
         for name in known:
             a, b = (np.linalg.inv(frames[top(name)]) @ frames[name] for frames in (theirs, ours))
             assert np.abs(a - b).max() < CLOSE, name
     if any(top(name) != top(known[0]) for name in known):
-        # What floats does not weigh on what it floats on.
+        # A floating link does not load its parent.
         return
     for theirs, ours in zip(pinocchio["masses"], drake["masses"], strict=True):
         if np.size(theirs):
@@ -122,7 +122,7 @@ def test_joints_have_the_limits_and_the_damping_of_the_urdf(converted):
 
 
 def test_joints_follow_as_in_the_urdf(converted):
-    """libsdformat and Drake read no joints that follow others: Drake from its own element alone."""
+    """libsdformat and Drake do not read mimic joints: Drake reads only its own element."""
     renamed = renaming(converted)
     of = lambda name: renamed.get(name, name)
     root = ElementTree.parse(written(converted)[0]).getroot()
@@ -154,7 +154,7 @@ def test_libsdformat_accepts_it(converted):
     assert result == 0 and "Valid." in said and "Error" not in said and "Warning" not in said, said
 
 
-def test_files_that_an_sdf_names_are_there(converted):
+def test_files_that_an_sdf_names_exist(converted):
     sdf, report = written(converted)
     elements = (element for element in ElementTree.parse(sdf).iter() if element.tag in ("uri", "albedo_map"))
     names = {element.text for element in elements if element.text.startswith("meshes/")}
@@ -163,10 +163,10 @@ def test_files_that_an_sdf_names_are_there(converted):
     assert there or "mesh" not in sdf.read_text() or "missing" in str(report["diagnostics"])
 
 
-def test_what_else_a_robot_has_is_there(conversions):
+def test_other_elements_are_written(conversions):
     root = ElementTree.parse(written(conversions("sensors"))[0]).getroot()
     kinds = sorted(sensor.get("type") for sensor in root.iter("sensor"))
-    # Of the ray sensor, which is URDF's own, SDFormat would need more; that of force at a link without a mass has no joint.
+    # URDF's own ray sensor lacks values that SDFormat requires; the force sensor at a link without a mass has no joint.
     assert kinds == ["camera", "contact", "depth_camera", "force_torque", "gpu_lidar", "imu", "navsat"]
     assert root.find(".//sensor[@type='force_torque']/..").get("name") == "wrist"
     assert [e.text for e in root.iterfind(".//contact/collision")] == ["palm"]

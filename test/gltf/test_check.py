@@ -1,5 +1,5 @@
-"""`urdf_usd check` and the JSON schema of EXT_robot_kinematics: our files pass both; files that are broken in one way each are told
-apart by the code that belongs to it. The schema is also held by a validator that is not ours."""
+"""`urdf_usd check` and the JSON schema of EXT_robot_kinematics: our files pass both; files with one fault each get
+its code. An independent validator also applies the schema."""
 
 import copy
 import json
@@ -61,7 +61,7 @@ def at(document, pointer):
 
 
 def check(file, *options, code=None):
-    """What `check` says of a file, as JSON."""
+    """Runs `check` on a file, and returns its findings as JSON."""
     done = run("check", file, "--format", "json", *options)
     assert "panicked" not in done.stderr and done.stderr == "", done.stderr
     said = json.loads(done.stdout)
@@ -73,7 +73,7 @@ def check(file, *options, code=None):
 
 @pytest.fixture
 def written(tmp_path):
-    """Writes a document to a file and returns its path."""
+    """Returns a function that writes a document to a file."""
 
     def write(document, name="robot.gltf", indent=1):
         file = tmp_path / name
@@ -83,7 +83,7 @@ def written(tmp_path):
     return write
 
 
-# ---- What is right ------------------------------------------------------------------------------------------------------------
+# ---- Valid files --------------------------------------------------------------------------------------------------------------
 
 
 def test_our_files_are_clean(converted):
@@ -122,11 +122,11 @@ def test_examples(file):
     assert [issue for issue in issues if issue["code"] != "UNSUPPORTED_EXTENSION"] == []
 
 
-# ---- What is broken -----------------------------------------------------------------------------------------------------------
+# ---- Broken files -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case["name"])
-def test_what_is_broken_has_its_code(case, written):
+def test_each_fault_has_its_code(case, written):
     said = check(written(patched(SAMPLER, case["patch"])))
     found = said["diagnostics"]
     wanted = [d for d in found if d["code"] == case["code"] and d["where"].get("element", "") == case["at"]]
@@ -134,17 +134,17 @@ def test_what_is_broken_has_its_code(case, written):
     assert len(wanted) == 1
     others = {d["code"] for d in found if d is not wanted[0]}
     assert others <= set(case.get("also", ())), json.dumps(found, indent=1)
-    assert set(case.get("also", ())) <= others, "listed in vain"
+    assert set(case.get("also", ())) <= others, "listed codes that were not found"
     assert all(d["message"] and d["help"] for d in found)
 
 
 @pytest.mark.parametrize("case", [c for c in BROKEN if "/extensions/EXT_robot" in c["at"] or "/nodes" in c["at"]], ids=lambda case: case["name"])
-def test_an_independent_validator_refuses_what_the_schema_should(case):
+def test_an_independent_validator_rejects_schema_violations(case):
     assert bool(refusals(patched(SAMPLER, case["patch"]))) == case["refused_by_schema"]
 
 
 def places(value, way=()):
-    """The ways to all values in a document, but to the document itself."""
+    """Yields the paths of all values in a document, except the document itself."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         yield (*way, key)
@@ -156,8 +156,8 @@ NAMES = ["odd", "extras", "extensions", "mimic", "name", "uri", "hash", "resolve
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_schema_is_held_as_by_an_independent_validator(seed, written):
-    """Over documents with a few random edits: what the schema refuses is an error, and `kinematics-schema` is only where it refuses."""
+def test_the_schema_is_applied_as_by_an_independent_validator(seed, written):
+    """For documents with random edits: violations of the schema are errors, and `kinematics-schema` is reported only for them."""
     random = Random(seed)
     document = copy.deepcopy(SAMPLER)
     for _ in range(random.randint(1, 3)):
@@ -182,7 +182,7 @@ def test_the_schema_is_held_as_by_an_independent_validator(seed, written):
 
 
 def test_a_finding_has_the_line_and_column_of_its_value(written):
-    """Of every case, at three layouts of the text."""
+    """For every case, in three layouts of the text."""
     for case in BROKEN:
         document = patched(SAMPLER, case["patch"])
         for indent in (None, 1, 4):
@@ -195,12 +195,12 @@ def test_a_finding_has_the_line_and_column_of_its_value(written):
                 try:
                     value = at(document, where.get("element", ""))
                 except KeyError:
-                    continue  # what is missing has the place of what should hold it
+                    continue  # a missing value has the place of its container
                 there = "\n".join([lines[where["line"] - 1][where["column"] - 1 :], *lines[where["line"] :]])
                 assert json.JSONDecoder().raw_decode(there)[0] == value, (case["name"], where)
 
 
-def test_what_is_missing_has_the_place_of_what_should_hold_it(written):
+def test_a_missing_value_has_the_place_of_its_container(written):
     document = patched(SAMPLER, [{"op": "remove", "path": "/extensions/EXT_robot_kinematics/models/0/joints/2/childLink"}])
     file = written(document)
     (found,) = check(file)["diagnostics"]
@@ -227,7 +227,7 @@ def test_names_that_json_pointers_escape(written):
     assert "größe ~/1" in found["message"]
 
 
-# ---- No glTF ------------------------------------------------------------------------------------------------------------------
+# ---- Not glTF -----------------------------------------------------------------------------------------------------------------
 
 
 def glb(json_bytes, *, magic=b"glTF", version=2, length=None, size=None, kind=b"JSON"):
@@ -260,7 +260,7 @@ def glb(json_bytes, *, magic=b"glTF", version=2, length=None, size=None, kind=b"
     ],
     ids=range(17),
 )
-def test_what_is_no_gltf(content, words, tmp_path):
+def test_other_files_are_rejected(content, words, tmp_path):
     for name in ("robot.glb", "robot.gltf"):
         (tmp_path / name).write_bytes(content)
         (found,) = check(tmp_path / name, code=1)["diagnostics"]
@@ -284,7 +284,7 @@ def broken(name):
     return patched(SAMPLER, case["patch"])
 
 
-def test_text_for_people(written):
+def test_text_output(written):
     file = written(broken("an axis that is too long"))
     done = run("check", file)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -310,7 +310,7 @@ def test_severity(written):
 
 
 def test_sarif(written, tmp_path):
-    """What section 3 of the SARIF standard demands of what is written, and what code scanning needs."""
+    """Requirements of section 3 of the SARIF standard, and of code scanning."""
     file = written(broken("the origin as the dof node"), "größe 1.gltf")
     done = run("check", file.name, "--format", "sarif", cwd=tmp_path)
     assert done.returncode == 1 and done.stderr == ""
@@ -353,7 +353,7 @@ def test_what_cannot_be_checked(tmp_path):
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
 
 
-def test_help_says_whose_business_the_rest_is():
+def test_help_names_the_tools_for_other_checks():
     done = run("check", "--help")
     assert done.returncode == 0 and "Khronos" in done.stdout and "docs/rules.md" in done.stdout
 
@@ -362,8 +362,8 @@ def test_help_says_whose_business_the_rest_is():
 
 
 @pytest.mark.parametrize("urdf", sorted((FOLDER / "examples").glob("*.urdf")), ids=lambda file: file.stem)
-def test_examples_are_what_the_converter_writes(urdf, tmp_path):
-    """UPDATE_EXAMPLES=1 writes them anew."""
+def test_examples_equal_the_output_of_the_converter(urdf, tmp_path):
+    """UPDATE_EXAMPLES=1 updates the examples."""
     srdf = urdf.with_suffix(".srdf")
     options = ("--srdf-file", srdf) if srdf.exists() else ()
     done = run("convert", urdf.name, "-o", tmp_path, "--formats", "glb", "--no-cache", *options, cwd=urdf.parent)
@@ -378,11 +378,11 @@ def test_examples_are_what_the_converter_writes(urdf, tmp_path):
 
 
 def in_one_file(made):
-    """A GLB as the text of a .gltf, with the buffer in it."""
+    """Converts a GLB to the text of a .gltf with an embedded buffer."""
     import base64
 
     document = copy.deepcopy(made.json)
-    # The version of the program is no part of the example.
+    # The version of the program is not part of the example.
     document["asset"] = {"version": "2.0", "generator": "urdf_usd"}
     for buffer in document.get("buffers", []):
         buffer["uri"] = "data:application/octet-stream;base64," + base64.b64encode(made.buffer[: buffer["byteLength"]]).decode()
@@ -390,7 +390,7 @@ def in_one_file(made):
 
 
 def laid_out(value, indent=0, width=120):
-    """JSON in which stands on one line what fits there."""
+    """Formats JSON with values on one line if they fit."""
     line = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or not value or indent + len(line) <= width:
         return line
@@ -423,7 +423,7 @@ console.log(JSON.stringify(nodes.map(({ position, quaternion }) => [position.val
 
 @pytest.mark.parametrize("file", [*EXAMPLES, FOLDER / "test" / "sampler.gltf"], ids=lambda file: file.name)
 def test_the_loader_in_the_specification_works(file):
-    """Its code, as it stands there, sets the nodes as section 5 of the extension's plan computes them."""
+    """The verbatim code sets the nodes as computed by section 5 of the extension."""
     (code,) = re.findall(r"```js\n(.*?)```", (FOLDER / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     document = json.loads(file.read_text(encoding="utf-8"))
     (model,) = document["extensions"][EXTENSION]["models"]
@@ -455,7 +455,7 @@ def test_the_loader_in_the_specification_works(file):
 
 
 def test_codes_are_explained(written):
-    """`--explain` says what a code means; programs that read standard output get nothing else there."""
+    """`--explain` explains codes; standard output remains machine-readable."""
     done = run("check", "--explain", "kinematics-axis-zero")
     assert done.returncode == 0 and done.stderr == ""
     assert "An axis MUST NOT be zero." in done.stdout and "This breaks the rule:" in done.stdout, done.stdout

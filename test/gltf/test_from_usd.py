@@ -1,5 +1,5 @@
-"""OpenUSD assets that this project did not write, as glTF (REP-158 §3): against usd-core's own reading of them, by three.js and the
-Khronos validator. The stages under `assets/` are written by hand, one rule of the section each."""
+"""Foreign OpenUSD assets converted to glTF (REP-158 §3), read by three.js and the Khronos validator, compared with usd-core. The
+hand-written stages under `assets/` have one rule of the section each."""
 
 import json
 import math
@@ -17,7 +17,7 @@ USD_ASSETS = ROOT / "test" / "usd" / "assets"
 
 
 def converted(asset, output):
-    """The GLB, the entry of the OpenUSD asset, and the report."""
+    """Converts an asset. Returns the GLB, the entry of the OpenUSD asset, and the report."""
     done = run("convert", asset, "-o", output, "--formats", "usd,glb", "--json")
     assert done.returncode == 0, done.stderr
     (glb,) = Path(output).glob("*/*.glb")
@@ -27,14 +27,14 @@ def converted(asset, output):
 @pytest.fixture(scope="module")
 def three(tmp_path_factory):
     if not shutil.which("node") or not (ROOT / "viewer" / "node_modules").is_dir():
-        pytest.skip("viewer/node_modules is not there: test/run installs it")
+        pytest.skip("viewer/node_modules does not exist: test/run installs it")
     bundled = tmp_path_factory.mktemp("three") / "loader.mjs"
     worker(NODE, "gltf").ask("drive_glb", "bundle", "ours", bundled)
     return lambda what, glb, *rest: worker(NODE, "gltf").ask("drive_glb", what, bundled, glb, *rest)[0]
 
 
 def _in_link(prim):
-    """Where a light is in its link, and whither it shines there: metres, axes of the link."""
+    """Returns position and direction of a light in its link, in metres and axes of the link."""
     cache, body = UsdGeom.XformCache(), prim
     while body.GetName() not in ("base", "head"):
         body = body.GetParent()
@@ -45,7 +45,7 @@ def _in_link(prim):
 
 
 def _brightness(prim):
-    """Candela or lux of each colour, by the formulas of UsdLux's schema."""
+    """Returns candela or lux of each colour, by the formulas of UsdLux's schema."""
     light = UsdLux.LightAPI(prim)
     luminance = light.GetIntensityAttr().Get() * 2 ** light.GetExposureAttr().Get()
     color = np.array(light.GetColorAttr().Get())
@@ -88,7 +88,7 @@ def test_lights_of_usd_shine_in_three_js_as_they_do_in_usd(three, tmp_path):
         matrix = np.array(light["inLink"]).reshape(4, 4).T
         assert np.allclose(matrix[:3, 3], np.roll(position, -1), atol=1e-6), name
         assert np.allclose(-matrix[:3, 2], np.roll(direction, -1), atol=1e-6), name
-        # The colour of a black body is a fit of a few per cent.
+        # The colour of a black body is an approximation within a few per cent.
         assert np.allclose(np.array(light["color"]) * light["intensity"], brightness, rtol=0.03, atol=0.01 * max(brightness)), name
         if cone:
             assert math.isclose(light["angle"], math.radians(cone[0]), rel_tol=1e-6)
@@ -100,12 +100,12 @@ def test_lights_of_usd_shine_in_three_js_as_they_do_in_usd(three, tmp_path):
 def test_lights_of_usd_are_valid_gltf(tmp_path):
     glb, _, _ = converted(ASSETS / "lights.usda", tmp_path)
     issues, _ = worker(NODE, "gltf").ask("validate_gltf", glb)
-    # The validator does not know the extension of kinematics.
+    # The validator does not know EXT_robot_kinematics.
     known = [issue for issue in issues[str(glb)] if issue["code"] != "UNSUPPORTED_EXTENSION"]
     assert known == []
 
 
-def test_lights_come_back_from_gltf_as_usd_has_them(tmp_path):
+def test_lights_are_read_back_from_gltf(tmp_path):
     glb, written, _ = converted(ASSETS / "lights.usda", tmp_path / "there")
     _, again, report = converted(glb, tmp_path / "back")
     assert not [finding for finding in report["diagnostics"] if "3.6" in finding["code"]]
@@ -131,7 +131,7 @@ def _points(part):
 
 
 def _boxes(entry, name=None):
-    """The box of all that a body of a stage shows, the only one if none is named, copy by copy, in metres in the axes of the body."""
+    """Returns the bounding boxes of the visuals of a body, the only one by default, instance by instance, in metres in the axes of the body."""
     stage, found = Usd.Stage.Open(str(entry)), []
     cache, metres = UsdGeom.XformCache(), UsdGeom.GetStageMetersPerUnit(stage)
     bodies = [prim for prim in stage.Traverse() if "PhysicsRigidBodyAPI" in prim.GetAppliedSchemas()]
@@ -163,7 +163,7 @@ def _boxes(entry, name=None):
 
 
 def _same_boxes(seen, expected):
-    """Whether two lists of boxes are one, in any order."""
+    """Returns whether two lists of boxes are equal, in any order."""
     left = [np.array(box) for box in seen]
     for low, high in expected:
         wanted = np.array([np.roll(low, -1), np.roll(high, -1)])
@@ -186,22 +186,22 @@ def test_copies_of_point_instancers_are_drawn_where_usd_has_them(name, three, tm
     assert sorted((mesh["copies"] for mesh in drawn if mesh["copies"]), reverse=True) == STAGES[name]
     _same_boxes([box for mesh in drawn for box in mesh["boxes"]], _boxes(source))
     issues, _ = worker(NODE, "gltf").ask("validate_gltf", glb)
-    # It does not know the extensions, so not what the accessors of copies are for.
+    # The validator does not know the extension, and so reports its accessors as unused.
     unknown = ("UNSUPPORTED_EXTENSION", "UNUSED_OBJECT")
     assert [issue for issue in issues[str(glb)] if issue["code"] not in unknown] == []
 
 
-def test_copies_come_back_from_gltf_and_are_where_they_were_in_usd(tmp_path):
+def test_copies_are_read_back_from_gltf_with_their_poses(tmp_path):
     glb, _, _ = converted(ASSETS / "copies.usda", tmp_path / "there")
     again, entry, _ = converted(glb, tmp_path / "back")
-    assert again.read_bytes().count(b'"EXT_mesh_gpu_instancing":{') == 4, "three of what is seen, one of what collides"
+    assert again.read_bytes().count(b'"EXT_mesh_gpu_instancing":{') == 4, "three visuals and one collider"
     expected = _boxes(ASSETS / "copies.usda")
     assert len(expected) == 8
     _same_boxes([np.roll(box, -1, axis=1) for box in map(np.array, _boxes(entry))], expected)
 
 
 def _corners(stage):
-    """Each face of every mesh: [(point in the body in glTF's axes, st, displayColor with opacity), …], the material that is bound."""
+    """Yields each face of every mesh: [(point in the body in glTF's axes, st, displayColor with opacity), …], and the bound material."""
     cache = UsdGeom.XformCache()
     (body,) = [prim for prim in stage.Traverse() if "PhysicsRigidBodyAPI" in prim.GetAppliedSchemas()]
     for prim in Usd.PrimRange(body):
@@ -243,7 +243,7 @@ def _polygon_area(points):
 
 
 def _of_face(corners, drawn):
-    """The triangles of all that is drawn that a face was made into: they have its corners."""
+    """Returns the drawn triangles of a face: those with its corners."""
     points = np.array([point for point, _, _ in corners])
     near = lambda corner: np.abs(points - corner["point"]).max(axis=1).min() < 1e-6
     return [(surface, triangle) for surface in drawn for triangle in surface["triangles"] if all(map(near, triangle))]
@@ -259,7 +259,7 @@ def test_faces_of_usd_are_drawn_in_their_colours_whatever_their_form(three, tmp_
         found = _of_face(corners, drawn)
         assert math.isclose(sum(_area(triangle) for _, triangle in found), _polygon_area([point for point, _, _ in corners]))
         for surface, triangle in found:
-            # All of these faces look up: z in USD, y in glTF.
+            # All faces point up: z in USD, y in glTF.
             first, second, third = (np.array(corner["point"]) for corner in triangle)
             assert np.cross(second - first, third - first)[1] > 0
             look = surface["look"]
@@ -278,7 +278,7 @@ WRAPS = {"repeat": 10497, "clamp": 33071, "mirror": 33648}
 THREE_WRAPS = {10497: 1000, 33071: 1001, 33648: 1002}
 
 
-def test_images_of_usd_lie_in_three_js_where_usd_has_them(three, tmp_path):
+def test_texture_coordinates_in_three_js_are_those_of_usd(three, tmp_path):
     glb, entry, report = converted(ASSETS / "materials.usda", tmp_path / "there")
     again, _, _ = converted(glb, tmp_path / "back")
     assert report["diagnostics"] == []
@@ -303,12 +303,12 @@ def test_images_of_usd_lie_in_three_js_where_usd_has_them(three, tmp_path):
                             st = np.array([s * math.cos(turn) - t * math.sin(turn), s * math.sin(turn) + t * math.cos(turn)])
                             st = st + transform.GetInput("translation").Get()
                         assert np.allclose(corner["uv"], [st[0], 1 - st[1]], atol=1e-5), (material.GetPath(), corner, st)
-            # Each of five quads, or two triangles.
+            # The corners of five quads, or of two triangles.
             assert count in (5, 10)
 
 
 def _opened(source):
-    """A stage without instances: an asset that is written shows all in them."""
+    """Opens a stage without instancing, like a written asset."""
     stage = Usd.Stage.Open(str(source))
     for prim in stage.Traverse():
         prim.SetInstanceable(False)
@@ -326,7 +326,7 @@ def test_surfaces_of_usd_are_those_of_three_js(three, tmp_path):
         lacquer = looks["lacquer"]
         names = ("clearcoat", "clearcoatRoughness", "ior", "metalness", "roughness")
         assert [lacquer[name] for name in names] == [0.75, 0.25, 1.25, 0.5, 0.125]
-        # What mirrors from straight above: the specular colour of UsdPreviewSurface.
+        # The reflection at normal incidence: the specular colour of UsdPreviewSurface.
         plastic = looks["plastic"]
         of_ior = ((plastic["ior"] - 1) / (plastic["ior"] + 1)) ** 2
         mirrored = np.array(plastic["specularColor"]) * plastic["specularIntensity"] * of_ior
@@ -344,7 +344,7 @@ def test_variants_of_materials_are_looks_in_three_js(three, tmp_path):
         for variant in ("plain", "night", "wooden"):
             stage.GetDefaultPrim().GetVariantSets().SetSelection("paint", variant)
             drawn = three("surfaces", file, variant)
-            # The meshes are the same, only what they show is not.
+            # The meshes are the same, only their materials differ.
             assert geometries in (None, len(drawn))
             geometries = len(drawn)
             for corners, material in _corners(stage):
@@ -361,7 +361,7 @@ def test_variants_of_materials_are_looks_in_three_js(three, tmp_path):
         assert by_itself == {"red", "green"}
 
 
-def test_what_is_chosen_is_what_a_look_starts_from(three, tmp_path):
+def test_looks_start_from_the_selected_variants(three, tmp_path):
     done = run("convert", ASSETS / "looks.usda", "-o", tmp_path, "--formats", "glb", "--variant", "paint=wooden", "--variant", "load=full")
     assert done.returncode == 0, done.stderr
     (glb,) = Path(tmp_path).glob("*/*.glb")
@@ -389,7 +389,7 @@ def test_cameras_of_usd_see_in_three_js_what_they_see_in_usd(three, tmp_path):
                 assert np.allclose([found["near"], found["far"]], [camera.clippingRange.min, camera.clippingRange.max], rtol=1e-6)
                 # Columns: where its x, y and z are, and where it is, in the link: glTF's x, y, z are y, z, x of ROS axes.
                 assert np.allclose(inside[:3], np.roll(matrix[:3], -1, axis=0), atol=1e-6)
-                # Up to the pixels, of which there are whole ones.
+                # Within the rounding to whole pixels.
                 if name == "Perspective":
                     view = camera.GetFieldOfView(Gf.Camera.FOVVertical)
                     assert math.isclose(found["fov"], view, rel_tol=3e-3) and math.isclose(found["aspect"], camera.aspectRatio, rel_tol=3e-3)
@@ -399,10 +399,10 @@ def test_cameras_of_usd_see_in_three_js_what_they_see_in_usd(three, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["surfaces", "materials", "looks", "cameras"])
-def test_what_is_written_of_usd_is_valid_gltf(name, tmp_path):
+def test_converted_usd_is_valid_gltf(name, tmp_path):
     glb, _, _ = converted(ASSETS / f"{name}.usda", tmp_path)
     issues, _ = worker(NODE, "gltf").ask("validate_gltf", glb)
-    # Informative: it does not know the extension of kinematics.
+    # Informative: the validator does not know EXT_robot_kinematics.
     assert [issue for issue in issues[str(glb)] if issue["code"] not in ("UNSUPPORTED_EXTENSION",)] == []
 
 

@@ -1,4 +1,4 @@
-"""Every converted robot as a GLB: Khronos' validator, and the motion that EXT_robot_kinematics describes, against the URDF."""
+"""Every converted robot as a GLB: Khronos' validator, and the motion by EXT_robot_kinematics compared with the URDF."""
 
 import functools
 import math
@@ -35,22 +35,22 @@ def case(converted):
 
 
 def validate(files):
-    """Issues by file, errors and warnings only."""
+    """Returns errors and warnings by file."""
     return {file: [i for i in issues if i["severity"] <= 1] for file, issues in gltf_issues(*files).items()}
 
 
-def test_the_validator_finds_nothing(converted):
+def test_the_validator_has_no_findings(converted):
     assert validate([str(converted.glb)]) == {str(converted.glb): []}
 
 
-def test_the_validator_sees_what_is_wrong(conversions, tmp_path):
+def test_the_validator_finds_faults(conversions, tmp_path):
     data = conversions("sample_arm").glb.read_bytes()
     bad = tmp_path / "bad.glb"
     bad.write_bytes(data.replace(b'"componentType":5126', b'"componentType":5120', 1))
     assert validate([str(bad)])[str(bad)]
 
 
-#: A part of a sphere of radius one, whose positions are its normals, and whose texture coordinates are positions of another one.
+#: A part of a unit sphere, whose positions equal its normals, and whose texture coordinates equal positions of another mesh.
 OCTANT = "v 1 0 0\nv 0 1 0\nv 0 0 1\nvn 1 0 0\nvn 0 1 0\nvn 0 0 1\nvt 1 0\nvt 0 0\nvt 1 1\n{}f 1/1/1 2/2/2 3/3/3\n"
 
 
@@ -75,7 +75,7 @@ def test_attributes_of_equal_bytes(tmp_path):
     assert validate([str(path) for path in paths]) == {str(path): [] for path in paths}
     glb = Glb(paths[0])
     sphere = glb.json["meshes"][0]["primitives"][0]["attributes"]
-    assert (glb.accessor(sphere["POSITION"]) == glb.accessor(sphere["NORMAL"])).all(), "else this tests nothing"
+    assert (glb.accessor(sphere["POSITION"]) == glb.accessor(sphere["NORMAL"])).all(), "the attributes must have equal bytes"
 
 
 def test_links_and_joints(case):
@@ -92,7 +92,7 @@ def test_links_and_joints(case):
 
 
 def test_the_node_chain(case):
-    """Parent link → origin → one node per degree of freedom → child link; nothing but the origin moves anything at rest."""
+    """Parent link → origin → one node per degree of freedom → child link; at rest, only the origin has a transform."""
     glb = case.glb
     root = glb.model["rootNode"]
     assert glb.json["scenes"][glb.json.get("scene", 0)]["nodes"] == [root]
@@ -114,7 +114,7 @@ def test_the_node_chain(case):
 
 
 def _positions(case, chance):
-    """Random positions of every joint, mimics following, as lists."""
+    """Returns random positions of every joint, with resolved mimic joints, as lists."""
     single = {}
     for name, joint in case.urdf.joints.items():
         low = -math.pi if joint.lower is None or joint.kind == "continuous" else joint.lower
@@ -128,7 +128,7 @@ def _positions(case, chance):
 
 
 def _expected(case, positions):
-    """Link poses of the URDF, in ROS axes. The plane of a planar joint is spanned by the file's own axes, checked on their own."""
+    """Returns link poses of the URDF, in ROS axes. Planar joints use the axes of the file, which test_planes checks."""
     out = {}
 
     def of(link):
@@ -194,7 +194,7 @@ def test_limits_and_dynamics(case):
 
 @pytest.mark.needs("joint")
 def test_mimics_need_no_chain(case):
-    """A loader applies each mimic once; that must give what the URDF's chains give."""
+    """Applying each mimic once, like a loader, must give the result of the URDF's chains."""
     chance = random.Random(7)
     free = {name: chance.uniform(-1, 1) for name in case.urdf.joints}
     expected = case.urdf.resolve(free)

@@ -1,5 +1,5 @@
-"""Every robot's GLB in its particulars, beside what `test_glb.py` proves of its links and motion: names, axes, numbers that move
-nothing, the places and forms of all shapes, what is stored and how, colours, and not even a hint from Khronos' validator."""
+"""Every robot's GLB in detail, in addition to `test_glb.py`, which checks links and motion: names, axes, passive numbers, poses and
+sizes of all shapes, storage, colours, and no hints from Khronos' validator."""
 
 import functools
 import json
@@ -18,7 +18,7 @@ from conftest import gltf_issues
 from glb_file import AXES, Glb
 
 TURN = AXES[:3, :3]
-#: What a box or cylinder without thickness gets, in metres.
+#: The thickness of a box or cylinder without any, in metres.
 LEAST_THICKNESS = 1e-4
 
 
@@ -44,14 +44,14 @@ def case(converted):
 
 
 def test_the_validator_has_no_hints_either(converted):
-    """But that it does not know two extensions."""
+    """Except that it does not know two extensions."""
     (issues,) = gltf_issues(converted.glb).values()
     found = [i for i in issues if i["code"] != "UNSUPPORTED_EXTENSION"]
     assert not found, Counter((i["severity"], i["code"], i["message"]) for i in found).most_common(10)
     assert {i["message"].split("'")[1] for i in issues} <= {"EXT_robot_kinematics", "KHR_node_visibility"}
 
 
-def test_nothing_of_this_machine_is_in_it(case):
+def test_the_file_has_no_paths_of_this_machine(case):
     written = json.dumps(case.glb.json, ensure_ascii=False)
     for folder in (case.converted.urdf.parent, case.converted.glb.parent):
         assert str(folder) not in written
@@ -90,7 +90,7 @@ def test_names(case):
 
 
 def _plane(normal):
-    """The basis that the extension's document constructs (section 6, step 5), in ROS axes."""
+    """Returns the basis of a planar joint (section 6, step 5), in ROS axes."""
     helper = np.array([1.0, 0, 0]) if abs(normal[0]) < 0.9 else np.array([0, 1.0, 0])
     u = np.cross(normal, helper)
     u /= np.linalg.norm(u)
@@ -115,7 +115,7 @@ def test_degrees_of_freedom(case):
 
 
 def _given(element, **names):
-    """Attributes of an element as finite numbers, under other names; those that are there."""
+    """Returns the existing attributes of an element as finite numbers, under other names."""
     found = {new: float(element.get(old)) for new, old in names.items() if element is not None and element.get(old) is not None}
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
@@ -156,7 +156,7 @@ def _numbers(attributes, *names):
 
 
 def _has_extent(kind, attributes):
-    """Whether there is anything to show or touch."""
+    """Returns whether the shape has an extent."""
     match kind:
         case "sphere" | "cylinder" | "capsule":
             return _numbers(attributes, "radius")[0] > 0
@@ -167,7 +167,7 @@ def _has_extent(kind, attributes):
 
 
 def _shapes(case):
-    """Every visual and collision of the URDF with its node."""
+    """Yields every visual and collision of the URDF with its node."""
     for link in case.glb.model["links"]:
         expected = case.urdf.links[link["name"]]
         for kind, shapes in (("visual", expected.visuals), ("collision", expected.collisions)):
@@ -198,7 +198,7 @@ def _half_size(kind, attributes):
 
 
 def _bounds(case, shape):
-    """In the shape's frame, before its scale, in ROS axes; `None` where the mesh file is not to be had."""
+    """Returns bounds in the shape's frame, before its scale, in ROS axes; `None` without the mesh file."""
     if shape.kind != "mesh":
         half = _half_size(shape.kind, shape.attributes)
         return -half, half
@@ -223,8 +223,8 @@ def test_shapes_have_their_extent(case):
         assert np.allclose(found, corners, rtol=0, atol=1e-5 * np.abs(corners).max()), case.glb.nodes[node]["name"]
 
 
-def test_no_viewer_draws_what_collides(case):
-    """Not even one that knows nothing but the core of glTF: it would draw the meshes, with materials that can't be seen."""
+def test_no_viewer_draws_colliders(case):
+    """Not even a viewer of core glTF, which draws the meshes, but with invisible materials."""
     colliders = [node for kind, _, node in _shapes(case) if kind == "collision"]
     for node in colliders:
         assert case.glb.nodes[node]["extensions"]["KHR_node_visibility"] == {"visible": False}
@@ -242,13 +242,13 @@ def _linear(value):
 
 
 def _colour(case, visual):
-    """The colour that a visual's material gives, sRGB with opacity; `None` if it gives none or a texture."""
+    """Returns the colour of a visual's material, sRGB with opacity; `None` without one or with a texture."""
     material = visual.find("material")
     if material is None:
         return None
     if material.find("color") is None and material.find("texture") is None:
         every = [m for m in case.xml.iter("material") if m.find("color") is not None or m.find("texture") is not None]
-        # The first definition counts, the robot's own before those in visuals.
+        # The first definition takes precedence, the robot's own before those in visuals.
         named = {m.get("name"): m for m in [*reversed(every), *reversed(case.xml.findall("material"))]}
         material = named.get(material.get("name"))
     if material is None or material.find("texture") is not None or material.find("color") is None:
@@ -258,7 +258,7 @@ def _colour(case, visual):
 
 @pytest.mark.needs("colour that shows")
 def test_colours_of_solids_and_stl_are_the_urdfs(case):
-    """These have no materials of their own."""
+    """These have no embedded materials."""
     for xml in case.xml.findall("link"):
         forms = [(v, next(iter(v.find("geometry")), None)) for v in xml.findall("visual") if v.find("geometry") is not None]
         forms = [(v, form) for v, form in forms if form is not None and _has_extent(form.tag, form.attrib)]

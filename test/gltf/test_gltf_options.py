@@ -1,5 +1,5 @@
-"""What the options of the glTF writer add, on every robot: the text form, narrow and compressed meshes, preview animations, and
-what engines need. Each is held against the plain file or against the URDF."""
+"""The options of the glTF writer, on every robot: text form, narrow and compressed meshes, preview animations, and physics for
+engines. Each is compared with the plain file or with the URDF."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ VARIANTS = {
     "meshopt": ("--gltf-compression", "meshopt", "--gltf-physics"),
     "everything": ("--gltf-animations", "--gltf-physics"),
 }
-#: What the validator knows nothing of.
+#: Extensions that the validator does not know.
 FOREIGN = {
     "EXT_robot_kinematics", "EXT_meshopt_compression", "KHR_node_visibility", "KHR_implicit_shapes", "KHR_physics_rigid_bodies",
 }  # fmt: skip
@@ -49,7 +49,7 @@ class Case:
 @pytest.fixture(scope="session")
 def cases(tmp_path_factory):
     if not os.environ.get("GLTF_VALIDATOR"):
-        pytest.skip("GLTF_VALIDATOR names no folder with the npm package gltf-validator: test/run sets it")
+        pytest.skip("GLTF_VALIDATOR is not a folder with the npm package gltf-validator: test/run sets it")
     return functools.cache(lambda converted: Case(converted, tmp_path_factory.mktemp("options")))
 
 
@@ -61,8 +61,8 @@ def case(cases, converted):
 # ---- The files ----------------------------------------------------------------------------------------------------------------
 
 
-def test_the_validator_finds_nothing(case):
-    """Neither in the binary nor in the text form, nor in what decompression gives: only that it does not know some extensions."""
+def test_the_validator_has_no_findings(case):
+    """In the binary form, the text form, and the decompressed file: only unknown extensions."""
     files = [file for glb in case.files.values() for file in (glb, glb.with_suffix(".gltf"))]
     for file, issues in conftest.gltf_issues(*files, case.decoded).items():
         found = [i for i in issues if i["code"] != "UNSUPPORTED_EXTENSION"]
@@ -70,7 +70,7 @@ def test_the_validator_finds_nothing(case):
         assert {i["message"].split("'")[1] for i in issues} <= FOREIGN, file
 
 
-def test_text_and_binary_form_are_one(case):
+def test_text_and_binary_form_are_equal(case):
     for glb in case.files.values():
         (one, bytes_of_one), (other, bytes_of_other) = read(glb), read(glb.with_suffix(".gltf"))
         for document in (one, other):
@@ -82,7 +82,7 @@ def test_text_and_binary_form_are_one(case):
         assert names == {glb.name, glb.with_suffix(".gltf").name, "report.json"} | ({glb.with_suffix(".bin").name} if bytes_of_one else set())
 
 
-def test_what_readers_must_know_is_required(case):
+def test_extensions_that_readers_need_are_required(case):
     for variant, file in case.files.items():
         document, _ = read(file)
         used, required = set(document["extensionsUsed"]), set(document.get("extensionsRequired", []))
@@ -114,7 +114,7 @@ def _shape_nodes(glb):
 
 
 def _mesh_node(glb, node):
-    """The node below a shape's that holds its mesh, and its place in the shape's frame before the shape's scale."""
+    """Returns the node with the mesh of a shape, and its transform in the shape's frame before the shape's scale."""
     if "mesh" in glb.nodes[node]:
         return node, np.eye(4)
     inner = [child for child in glb.nodes[node].get("children", []) if "mesh" in glb.nodes[child]]
@@ -126,7 +126,7 @@ def _corners(glb, primitive):
     return glb.values(primitive["attributes"]["POSITION"])[indices].astype(float), glb.values(primitive["attributes"]["NORMAL"])[indices].astype(float)
 
 
-def test_narrow_meshes_are_the_same_within_a_step(case):
+def test_narrow_meshes_are_equal_within_a_step(case):
     plain = dict(_shape_nodes(case.plain))
     for variant in ("quantize", "meshopt"):
         glb = case.glb(variant)
@@ -156,20 +156,20 @@ def test_narrow_meshes_are_the_same_within_a_step(case):
 
 
 def _triangles(glb, primitive):
-    """All triangles in order, whichever corner each begins with."""
+    """Returns all triangles in order, independent of their first corner."""
     corners = glb.accessor(primitive["attributes"]["POSITION"])[glb.accessor(primitive["indices"])[:, 0]].reshape(-1, 3, 3)
-    # Corners by rank, so that one number says which of two comes first.
+    # Corners by rank, so that a single number orders them.
     distinct, rank = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
     rank = rank.reshape(-1, 3)
     first = np.stack([np.roll(rank, -k, axis=1) for k in range(3)], axis=1)
-    # The beginning that makes the least triangle: two corners may be one.
+    # The rotation with the least triangle: two corners may be equal.
     weight = np.array([len(distinct) ** 2, len(distinct), 1])
     least = first[np.arange(len(rank)), (first @ weight).argmin(axis=1)]
     return distinct[least[np.lexsort(least.T[::-1])]]
 
 
 def test_compression_loses_nothing_more(case):
-    """In another order, the same triangles to the last bit."""
+    """The triangles are bitwise equal, in another order."""
     narrow, compressed = case.glb("quantize").json.get("meshes", []), case.glb("meshopt").json.get("meshes", [])
     assert len(narrow) == len(compressed)
     for one, other in zip(narrow, compressed):
@@ -225,7 +225,7 @@ def test_previews_go_from_limit_to_limit(case):
             positions = low + (high - low) * times / times[-1]
             if joint["dofs"][0]["motion"] == "rotation":
                 assert channel["target"]["path"] == "rotation"
-                assert np.abs(np.diff(positions)).max() <= math.pi / 2 + 1e-5, "between keys there is one way round"
+                assert np.abs(np.diff(positions)).max() <= math.pi / 2 + 1e-5, "keys must be less than half a turn apart"
                 assert np.allclose(values, [turn(axis, q) for q in positions], atol=1e-5)
             else:
                 assert channel["target"]["path"] == "translation"
@@ -241,12 +241,12 @@ def _physics(glb, node):
 
 
 def _static(urdf):
-    """The topmost links of what does not move: the world, and roots that nothing but floating joints hang on."""
+    """Returns the topmost static links: the world, and roots that have only floating joints."""
     return set(_tops(urdf).values()) - expectation.of(urdf).bodies
 
 
 def _tops(urdf):
-    """For each link the topmost link that fixed joints hold it to."""
+    """Returns the topmost link that each link is fixed to."""
     out = {}
 
     def of(link):
@@ -280,7 +280,7 @@ def test_bodies_have_the_mass_of_their_links(case):
         assert np.allclose(motion["centerOfMass"], TURN @ centre, atol=1e-9), top
         moments = [np.linalg.eigvalsh(link.inertia) for link, _ in parts]
         if any(m[0] <= 1e-12 * m[2] or m[0] + m[1] < m[2] * (1 - 1e-6) for m in moments):
-            continue  # No body has such an inertia: it is repaired.
+            continue  # A physically impossible inertia is repaired.
         inertia = np.zeros((3, 3))
         for link, pose in parts:
             arm = pose[:3, 3] - centre
@@ -314,9 +314,9 @@ def test_joints_hold_bodies_where_they_meet(case):
         above = poses[glb.links[joint.parent]["node"]] @ AXES @ joint.origin @ AXES.T
         assert np.allclose(poses[node][:3, 3], above[:3, 3], atol=1e-9)
         if joint.kind != "fixed":
-            assert np.allclose(poses[node][:3, 0], above[:3, :3] @ TURN @ joint.axis, atol=1e-9), "x is the axis"
+            assert np.allclose(poses[node][:3, 0], above[:3, :3] @ TURN @ joint.axis, atol=1e-9), "the axis must be x"
         if name not in loops:
-            assert np.allclose(poses[node], poses[connected], atol=1e-9), "the frames are one at rest"
+            assert np.allclose(poses[node], poses[connected], atol=1e-9), "the frames must coincide at rest"
         limits = {}
         for limit in joints[attachment["joint"]]["limits"]:
             for kind in ("linearAxes", "angularAxes"):
@@ -324,7 +324,7 @@ def test_joints_hold_bodies_where_they_meet(case):
         free = {"revolute": {("ang", 0)}, "continuous": {("ang", 0)}, "prismatic": {("lin", 0)}, "planar": {("lin", 1), ("lin", 2), ("ang", 0)}, "fixed": set()}
         bounds = {}
         if joint.kind in ("revolute", "prismatic") and joint.lower is not None and joint.upper is not None:
-            # Bounds the wrong way round are repaired when the URDF is read.
+            # Swapped limits are repaired when the URDF is read.
             bounds = {next(iter(free[joint.kind])): tuple(sorted((joint.lower, joint.upper)))}
         expected = {(kind, axis): (0, 0) for kind in ("lin", "ang") for axis in range(3) if (kind, axis) not in free[joint.kind]} | bounds
         if joint.lower is None or joint.upper is None or joint.kind == "continuous":
@@ -380,13 +380,13 @@ def test_the_same_input_gives_the_same_bytes_unless_it_is_dated(sample, tmp_path
     assert "resolvedAt" not in json.dumps(read(folders[0] / "sample_arm" / "sample_arm.glb")[0])
 
 
-def test_options_without_gltf_are_refused(sample, tmp_path):
+def test_options_without_gltf_are_rejected(sample, tmp_path):
     for option in (("--gltf-animations",), ("--gltf-physics",), ("--gltf-date",), ("--gltf-compression", "quantize")):
         done = conftest.run("convert", sample.urdf, "-o", tmp_path / "out", "--formats", "usd", *option)
         assert done.returncode == 2 and "--formats" in done.stderr and not (tmp_path / "out").exists()
 
 
-def test_a_name_with_blanks_and_umlauts_finds_its_buffer(tmp_path):
+def test_a_name_with_spaces_and_umlauts_finds_its_buffer(tmp_path):
     urdf = '<robot name="größe 1"><link name="a"><visual><geometry><box size="1 1 1"/></geometry></visual></link></robot>'
     done = subprocess.run([conftest.program(), "convert", "-", "-o", tmp_path, "--formats", "gltf"], input=urdf, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -395,7 +395,7 @@ def test_a_name_with_blanks_and_umlauts_finds_its_buffer(tmp_path):
 
 
 def test_links_that_never_meet_have_filters(tmp_path):
-    """The pairs of an SRDF, each both ways."""
+    """The pairs of an SRDF, each in both directions."""
     sphere = "<collision><geometry><sphere radius='0.1'/></geometry></collision>"
     links = "".join(f"<link name='{n}'>{sphere}</link>" for n in "abc")
     joints = "".join(f"<joint name='{p}{c}' type='continuous'><parent link='{p}'/><child link='{c}'/></joint>" for p, c in ("ab", "bc"))

@@ -1,4 +1,4 @@
-"""What `inspect` reads of a GLB, against the URDF that it was made from, read by test/kinematics.py."""
+"""`inspect` on a GLB, compared with its URDF as read by test/kinematics.py."""
 
 import functools
 import json
@@ -43,12 +43,12 @@ def joints(urdf, robot):
     return [(urdf.joints[name], joint) for name, joint in read.items()]
 
 
-def test_nothing_is_wrong_with_what_we_write(case):
+def test_our_files_have_no_findings(case):
     _, _, diagnostics = case
     assert [d for d in diagnostics if d["severity"] != "info"] == []
 
 
-def test_links_hang_where_the_urdf_has_them(case):
+def test_links_have_the_parents_of_the_urdf(case):
     urdf, robot, _ = case
     assert robot["name"] == urdf.name
     assert {link["name"]: link["depth"] for link in robot["links"]} == {name: urdf.depth(name) for name in urdf.links}
@@ -82,7 +82,7 @@ def test_limits_are_those_of_the_urdf(case):
         if joint.kind in ("revolute", "prismatic"):
             sides = (finite(joint.lower), finite(joint.upper))
             if sides != (None, None):
-                # URDF: a side that is not given is 0; the wrong way round they are exchanged.
+                # A missing limit is 0 in URDF; swapped limits are exchanged.
                 sides = tuple(0.0 if given is None else side for given, side in zip((joint.lower, joint.upper), sides))
                 sides = tuple(sorted(sides)) if None not in sides else sides
         assert (read.get("lower"), read.get("upper")) == sides, joint.name
@@ -102,7 +102,7 @@ def test_followers_follow_their_driver(case):
 def test_meshes_are_counted(converted, case):
     _, robot, _ = case
     glb = Glb(converted.glb)
-    # Of every shape that is a mesh, drawn with whatever materials.
+    # For every mesh shape, with any materials.
     shapes = [node for link in glb.model["links"] for key in ("visualNodes", "collisionNodes") for node in link.get(key, [])]
     meshes = {}
     for node in (glb.nodes[shape] for shape in shapes):
@@ -115,7 +115,7 @@ def test_meshes_are_counted(converted, case):
     assert robot["meshes"] >= len(meshes) + lost
 
 
-def test_text_for_people(conversions):
+def test_text_output(conversions):
     done = run("inspect", conversions("sample_arm").glb)
     assert done.returncode == 0, done.stderr
     for words in ("base_link", "shoulder_pan_joint  revolute", "mimics", "configurations (1)\n  home", "meshes"):
@@ -134,7 +134,7 @@ def test_a_text_file_with_its_buffer_beside_it(conversions, tmp_path):
     assert inspect(tmp_path / "arm.gltf")["robots"][0] == expected
 
 
-def test_what_has_no_robot_says_so(tmp_path):
+def test_files_without_robot_are_reported(tmp_path):
     text = b'{"asset":{"version":"2.0"}} '
     chunk = struct.pack("<4sIII4s", b"glTF", 2, 20 + len(text), len(text), b"JSON") + text
     for name, data, code in (

@@ -1,5 +1,5 @@
-"""Every robot's GLB in three.js: link frames by a loader of EXT_robot_kinematics against the URDF's, in random poses. By the loader
-in `viewer/`, and by another's where one is at hand: the public `three-gltf-robot`, which is not ours to ship."""
+"""Every robot's GLB in three.js: link frames by a loader of EXT_robot_kinematics compared with the URDF's, in random poses. By the
+loader in `viewer/`, and, if available, by the public `three-gltf-robot`, which cannot be shipped here."""
 
 import json
 import os
@@ -15,10 +15,10 @@ import posing
 from conftest import ROOT
 from worker import NODE, worker
 
-#: A checkout of carlosdp/three-gltf-robot, another loader of the extension. Without it there are no tests of it.
+#: A checkout of carlosdp/three-gltf-robot, another loader of the extension, whose tests are skipped without it.
 THREE_GLTF_ROBOT = os.environ.get("THREE_GLTF_ROBOT")
 POSES = 20
-#: Metres, and components of axes.
+#: Tolerance in metres, and of components of axes.
 TOLERANCE = 1e-6
 
 
@@ -28,7 +28,7 @@ def _node(*arguments):
 
 def _bundle(folder, which):
     if not shutil.which("node") or not (ROOT / "viewer" / "node_modules").is_dir():
-        pytest.skip("viewer/node_modules is not there: test/run installs it")
+        pytest.skip("viewer/node_modules does not exist: test/run installs it")
     _node("bundle", which, folder / "loader.mjs")
     return folder / "loader.mjs"
 
@@ -65,8 +65,8 @@ if THREE_GLTF_ROBOT:
         _holds(theirs, converted)
 
 
-def test_a_pose_that_is_off_is_seen(ours, conversions, tmp_path):
-    """The same GLB with an axis turned round."""
+def test_a_wrong_pose_is_detected(ours, conversions, tmp_path):
+    """The same GLB with a reversed axis."""
     converted = conversions("sample_arm")
     data = converted.glb.read_bytes()
     axis = next(d["axis"] for j in kinematics_of(data)["joints"] for d in j["dofs"] if not j.get("mimic"))

@@ -1,4 +1,4 @@
-"""A robot's OpenUSD asset as glTF, with the variants that have the meshes of the source, beside the glTF of the robot's URDF."""
+"""A robot's OpenUSD asset as glTF, with the variants of the source meshes, compared with the glTF of its URDF."""
 
 import functools
 import hashlib
@@ -10,15 +10,15 @@ import numpy as np
 from conftest import gltf_issues, run
 from glb_file import Glb
 
-#: How far numbers may be apart, as a share of the largest where that is above one: single precision and what is computed in it.
+#: Tolerance of numbers, relative to the largest one if it is above one: computations in single precision.
 CLOSE = 2e-6
-#: Directions along which points are told apart.
+#: Directions along which sets of points are compared.
 DIRECTIONS = np.random.default_rng(0).uniform(-1, 1, (5, 3))
 
 
 @functools.cache
 def both(converted):
-    """The GLB of the URDF, and that of the OpenUSD asset."""
+    """Returns the GLB of the URDF, and that of the OpenUSD asset."""
     layers = "".join((converted.directory / f"{name}.usda").read_text() for name in ("base", "instances") if (converted.directory / f"{name}.usda").exists())
     sets = (("visual_representation", "mesh_high"), ("collision_fidelity", "trimesh"))
     variants = [argument for name, variant in sets if f'"{variant}"' in layers for argument in ("--variant", f"{name}={variant}")]
@@ -30,7 +30,7 @@ def both(converted):
 
 
 def named(glb):
-    """The model of EXT_robot_kinematics, with names where it has indices."""
+    """Returns the model of EXT_robot_kinematics, with names in place of indices."""
     model = json.loads(json.dumps(glb.model))
     model.pop("source")
     links, joints = ([part["name"] for part in model[kind]] for kind in ("links", "joints"))
@@ -58,7 +58,7 @@ def named(glb):
 
 
 def differences(a, b, where=""):
-    """What of two values is not the same."""
+    """Yields the differences of two values."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in sorted({*a, *b}):
             if key in a and key in b:
@@ -76,7 +76,7 @@ def differences(a, b, where=""):
 
 
 def look(glb, index):
-    """A material by its values, with images by what is in them. Equal materials are one in OpenUSD: their names may differ."""
+    """Returns the values of a material, with images by content. Names may differ, as equal materials are merged in OpenUSD."""
 
     def of(value, key=""):
         if isinstance(value, dict):
@@ -95,7 +95,7 @@ def look(glb, index):
 
 
 def drawn(glb):
-    """By name of the node: for each primitive its corners where they are in the link, what else they have, and its material."""
+    """Returns the primitives by name of the node: corners in the link, their other attributes, and the material."""
     links = {link["node"]: link["name"] for link in glb.model["links"]}
     poses = glb.poses()
     shapes = {}
@@ -111,7 +111,7 @@ def drawn(glb):
             points = glb.values(primitive["attributes"]["POSITION"]).astype(float) @ pose[:3, :3].T + pose[:3, 3]
             corners = points[glb.accessor(primitive["indices"])[:, 0]] if "indices" in primitive else points
             shape = corners, sorted(primitive["attributes"]), look(glb, primitive.get("material"))
-            # A collider is in one piece from a URDF, and in as many as its mesh has materials from an asset: all look the same.
+            # A collider from a URDF has one primitive; from an asset it has one per material of its mesh, which all look the same.
             if primitives and primitives[-1][1:] == shape[1:]:
                 shape = np.concatenate([primitives.pop()[0], corners]), *shape[1:]
             primitives.append(shape)
@@ -120,7 +120,7 @@ def drawn(glb):
 
 
 def cameras(glb):
-    """What the cameras see, in an order of their own."""
+    """Returns the cameras in a canonical order."""
     seen = (glb.json["cameras"][node["camera"]]["perspective"] for node in glb.nodes if "camera" in node)
     return sorted([camera["zfar"], camera["znear"], camera["yfov"], camera["aspectRatio"]] for camera in seen)
 
@@ -130,14 +130,14 @@ def test_the_robot_moves_the_same(converted):
     models = named(urdf), named(usd)
     for joints in (model["joints"].values() for model in models):
         for joint in joints:
-            # An asset does not say what floats on what.
+            # An asset does not have the parents of floating links.
             if joint["type"] == "floating":
                 joint.pop("parentLink")
     assert not [*differences(*models)]
-    # A camera of an asset stands on the frame of its images, of which a URDF's camera has the name only.
+    # A camera of an asset is on the frame of its images, of which a URDF's camera has only the name.
     names = (sorted(node.get("name", "") for node in glb.nodes if "camera" not in node) for glb in (urdf, usd))
     assert next(names) == next(names)
-    # An asset has no pixels, and the width of its camera's film is rounded to those.
+    # An asset has no pixels; the aperture of its camera is rounded to them.
     np.testing.assert_allclose(cameras(urdf), cameras(usd), rtol=1e-3)
     a, b = urdf.poses(), usd.poses()
     for name, link in urdf.links.items():
@@ -153,12 +153,12 @@ def test_the_robot_looks_the_same(converted):
         for (corners, attributes, material), (others, their_attributes, their_material) in zip(primitives, b[name][1], strict=True):
             assert attributes == their_attributes and len(corners) == len(others), name
             assert not [*differences(material, their_material, name)]
-            # Sets of points that are near each other have, in any direction, extents that are.
+            # Nearby sets of points have nearby extents in any direction.
             along = [np.sort(points @ DIRECTIONS.T, axis=0) for points in (corners, others)]
             assert not len(corners) or np.abs(along[0] - along[1]).max() < CLOSE * max(1, np.abs(corners).max()), name
 
 
-def test_the_validator_finds_nothing(converted):
+def test_the_validator_has_no_findings(converted):
     glb = both(converted)[2]
     found = [issue for issues in gltf_issues(str(glb)).values() for issue in issues if issue["severity"] <= 1]
     assert not found, found

@@ -1,5 +1,5 @@
-"""Every visual of every converted robot stands where the URDF and its mesh files put it: in USD and in the GLB, against trimesh and
-pycollada."""
+"""Every visual of every converted robot has the pose and geometry of the URDF and its mesh files, in USD and in the GLB, compared with
+trimesh and pycollada."""
 
 import json
 import urllib.parse
@@ -26,7 +26,7 @@ def resolve(uri, converted):
 
 
 def expected(shape, converted):
-    """Points of a URDF shape in its link; of a mesh, how many triangles it may have: those without area may be left out."""
+    """Returns the points of a URDF shape in its link, and the permitted numbers of triangles of a mesh: degenerate ones may be left out."""
     if shape.kind == "mesh":
         points, least, most = meshes.read(resolve(shape.attributes["filename"], converted))
         points, counts = points * shape.scale, range(least, most + 1)
@@ -56,7 +56,7 @@ def in_usd(asset, leaf, link):
 
 
 def assert_same(actual, wanted, what):
-    """The same bounds and the same middle, within single precision."""
+    """Asserts equal bounds and centroids, within single precision."""
     size = max(np.abs(wanted).max(), 1e-3)
     for measure in (lambda p: p.min(0), lambda p: p.max(0)):
         assert np.abs(measure(actual) - measure(wanted)).max() < 2e-6 * size, f"{what}: {measure(actual)} instead of {measure(wanted)}"
@@ -70,7 +70,7 @@ def test_usd(converted, kind):
     asset.select("collision_fidelity", "trimesh")
     for name, link in urdf.links.items():
         for index, shape in enumerate(link.visuals if kind == "visual" else link.collisions):
-            # What the world has stands in the default prim.
+            # Shapes of the world are in the default prim.
             prim = asset.root if name == "world" and name in urdf.roots else asset.link(name)
             leaf = asset.stage.GetPrimAtPath(f"{prim.GetPath()}/{kind}/{kind}_{index}")
             assert leaf, f"{prim.GetPath()}/{kind}/{kind}_{index} is missing"
@@ -82,7 +82,7 @@ def test_usd(converted, kind):
 
 @pytest.mark.needs("mesh")
 def test_meshes_have_their_scale_in_their_points(converted):
-    """Simulators assume a scale of 1 (REP-158 1.1), so no mesh stands in a scaled place, whatever scale its source has."""
+    """Simulators assume a scale of 1 (REP-158 1.1), so no mesh has a scaled transform, whatever the scale of its source."""
     for tier, fidelity in (("mesh_high", "trimesh"), ("mesh_medium", "convex_hull"), ("mesh_low", "convex_hull")):
         asset = Asset(converted.entry)
         asset.select("visual_representation", tier)
@@ -104,15 +104,15 @@ SCALED = """<robot name="scaled"><link name="base">
 </link></robot>"""
 
 
-def test_a_mesh_is_there_once_for_each_scale(tmp_path):
-    """Beyond what single precision holds the scale is on the leaf."""
+def test_a_mesh_is_written_once_per_scale(tmp_path):
+    """A scale beyond single precision is on the leaf."""
     (tmp_path / "tile.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
     (tmp_path / "scaled.urdf").write_text(SCALED)
     converted = convert(Source("scaled", tmp_path / "scaled.urdf", {}, ()), tmp_path / "out")
     geometries = Usd.Stage.Open(str(converted.directory / "geometries.usdc"))
     sizes = [np.array(value(p, "points")).max(0) for p in geometries.TraverseAll() if p.IsA(UsdGeom.Mesh)]
     found = {tuple(float(f"{x:.4g}") for x in size) for size in sizes}
-    assert found == {(0.001, 0.001, 0.001), (1, 2, 3), (1, 1, 1)} and len(sizes) == 4, "the hull of one is the fourth"
+    assert found == {(0.001, 0.001, 0.001), (1, 2, 3), (1, 1, 1)} and len(sizes) == 4, "the fourth mesh must be a hull"
     asset = Asset(converted.entry)
     scales = [value(asset.stage.GetPrimAtPath(f"/scaled/base/visual/visual_{n}"), "xformOp:scale") for n in range(4)]
     assert scales[:3] == [None] * 3 and scales[3] == pytest.approx((1e-25,) * 3)
@@ -132,7 +132,7 @@ def test_glb(converted):
                 points.append(local @ relative[:3, :3].T + relative[:3, 3])
             wanted, counts = expected(shape, converted)
             if counts is None:
-                # Round shapes are drawn with flat faces: inside the true one, and not by much.
+                # Round shapes are tessellated: inside of the true shape, within a small error.
                 size = np.abs(wanted).max()
                 assert np.abs(np.concatenate(points).min(0) - wanted.min(0)).max() < 0.03 * size, f"{name}: node {node}"
                 assert np.abs(np.concatenate(points).max(0) - wanted.max(0)).max() < 0.03 * size, f"{name}: node {node}"
@@ -184,7 +184,7 @@ def _glb_corners(path, material):
 
 
 def _corner(point, uv):
-    """A corner to compare, v upwards; rounded, so that single precision is forgiven, and off the edge of a rounding step."""
+    """Returns a comparable corner with v upwards, rounded to tolerate single precision, with an offset from rounding boundaries."""
     return tuple(int(np.floor(float(x) * 5e3 + 0.317)) for x in (*point, *uv))
 
 
@@ -198,7 +198,7 @@ def _corner(point, uv):
     ids=["obj", "dae", "glb"],
 )
 def test_texture_coordinates(conversions, robot, link, file, material, read):
-    """Pictures lie as their files say: v upwards in OBJ, DAE and USD, downwards in glTF."""
+    """Texture coordinates are those of the files: v upwards in OBJ, DAE and USD, downwards in glTF."""
     converted = conversions(robot)
     wanted = read(converted.package_dirs[robot] / "meshes" / file, material)
     assert len(wanted) > 20

@@ -1,4 +1,4 @@
-"""The convex hulls that colliders are, of every robot: closed, wound outwards, of few corners, near what they are the hulls of."""
+"""The convex hulls of the colliders of every robot: closed, wound outwards, with few corners, close to their source."""
 
 import numpy as np
 import pytest
@@ -8,14 +8,14 @@ from pxr import UsdGeom
 from conftest import Source, convert
 from stage import Asset, applied
 
-#: How many corners a hull has at most, and how many where they suffice (docs/limits.md).
+#: Maximum number of corners of a hull, and the preferred number (docs/limits.md).
 MOST, FEW = 255, 64
-#: How far a point of the source may lie outside of its hull, as a part of the diagonal of its box.
+#: Maximum distance of a source point from its hull, relative to the diagonal of the bounding box.
 DEVIATION = 0.01
 
 
 def meshes(converted):
-    """(name, hull, source) of every mesh that collides and has a hull, each once, as trimesh sees them."""
+    """Yields (name, hull, source) of every collision mesh with a hull, each once, as trimesh objects."""
     read = {}
     for variant in ("convex_hull", "trimesh"):
         asset = Asset(converted.entry)
@@ -36,7 +36,7 @@ FLAT = """<robot name="flat"><link name="base">
 
 
 def test_a_flat_mesh_has_a_closed_hull(tmp_path):
-    """0.1 % of its size thick, half to each side; the variant trimesh has it as it is."""
+    """The hull is 0.1 % of the size thick, half to each side; the variant trimesh has the exact mesh."""
     (tmp_path / "plate.obj").write_text("v 0 0 5\nv 30 0 5\nv 30 40 5\nv 0 40 5\nf 1 2 3 4\n")
     (tmp_path / "flat.urdf").write_text(FLAT)
     converted = convert(Source("flat", tmp_path / "flat.urdf", {}, ()), tmp_path / "out")
@@ -57,14 +57,14 @@ def _arrays(prim):
 
 def test_hulls(converted):
     few, every = 0, list(meshes(converted))
-    # Mirrored or not, it is one mesh.
+    # Mirrored meshes are the same mesh.
     not_closed = {np.abs(s.vertices).tobytes() for _, _, s in every if not (s.is_watertight and s.is_winding_consistent)}
     assert len([d for d in converted.found("info") if d["code"] == "mesh-open"]) == len(not_closed)
     for name, hull, source in every:
         assert hull.is_watertight and hull.is_winding_consistent and hull.volume > 0, name
         corners = {tuple(p) for p in hull.vertices}
         assert len(corners) == len(hull.vertices) == len(np.unique(hull.faces)) <= MOST, name
-        assert corners <= {tuple(p) for p in source.vertices}, f"{name}: corners are the source's points"
+        assert corners <= {tuple(p) for p in source.vertices}, f"{name}: corners must be points of the source"
         diagonal = np.linalg.norm(np.ptp(source.vertices, axis=0))
         np.testing.assert_array_equal(hull.bounds, source.bounds, err_msg=name)
         # Convex: no corner is outside of any face's plane, but for what rounding to single precision, after the mesh's scale, tilts the
@@ -81,7 +81,7 @@ def test_hulls(converted):
 
 
 def _heights(hull, points):
-    """How far points lie outside of the planes of a hull, in portions that fit in memory."""
+    """Returns the distances of points in front of the planes of a hull, in chunks that fit in memory."""
     offsets = np.einsum("fk,fk->f", hull.face_normals, hull.triangles[:, 0])
     return np.concatenate([(part @ hull.face_normals.T - offsets).max(1) for part in np.array_split(points, len(points) // 20_000 + 1)])
 

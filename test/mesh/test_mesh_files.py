@@ -1,7 +1,7 @@
-"""The Collada files of test/meshes/dae as this project reads them, against pycollada: bounds, area, triangles, materials, colours.
+"""This project's reading of the Collada files of test/meshes/dae, compared with pycollada: bounds, area, triangles, materials, colours.
 
-What must come out of each file is written out in crates/mesh/src/dae/files.rs; this holds that against a reader that we did not write. Where
-pycollada reads a file wrong or not at all, the table says so and why, with figures worked out by hand.
+The expectations for each file are in crates/mesh/src/dae/files.rs; this compares them with an independent reader. A table lists the
+files that pycollada reads wrongly or not at all, with the reason and figures computed by hand.
 """
 
 import json
@@ -21,7 +21,7 @@ STATS = os.environ.get("URDF_USD_MESH_STATS")
 ALL_FIGURES = json.loads(Path(STATS).read_text()) if STATS and Path(STATS).is_file() else {}
 FIGURES = {Path(path).name: figures for path, figures in ALL_FIGURES.items() if Path(path).is_relative_to(FOLDER)}
 
-#: Files that pycollada (0.9) reads wrong: what is wrong; then the right bounds, area and number of triangles and of materials used.
+#: Files that pycollada (0.9) reads wrongly: the fault, then the correct bounds, area, and numbers of triangles and used materials.
 PYCOLLADA_IS_WRONG = {
     "accessors.dae": ("leaves an accessor's offset out", [[1, 2, 3], [5, 6, 3]], 8, 1, 1),
     "bindings.dae": ("knows no material without a binding; exporters use its id", [[0, 0, 0], [1, 1, 2]], 1.5, 3, 2),
@@ -38,7 +38,7 @@ PYCOLLADA_IS_WRONG = {
     "undeclared.dae": ("refuses prefixes that are not declared", [[0, 0, 0], [1, 1, 0]], 0.5, 1, 1),
 }
 
-pytestmark = pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS names no file of figures (the example mesh_figures writes it)")
+pytestmark = pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS is not a file of figures (the example mesh_figures writes it)")
 
 
 def test_every_file_is_read():
@@ -53,12 +53,12 @@ def test_as_pycollada_reads_it(name):
 
 
 @pytest.mark.parametrize("name", sorted(PYCOLLADA_IS_WRONG))
-def test_what_pycollada_reads_wrong(name):
+def test_files_that_pycollada_reads_wrongly(name):
     check_misread(FIGURES[name], PYCOLLADA_IS_WRONG[name], lambda: test_meshes.measured(FOLDER / name), "pycollada")
 
 
 def opacity_of(effect):
-    """By the table of the specification (1.5, determining transparency)."""
+    """Returns the opacity by the table of the specification (1.5, determining transparency)."""
     # pycollada takes a <transparency> that is not there for 0 in mode RGB_ZERO; nothing says so, and assimp too takes it for 1. The
     # two modes that 1.5 adds it takes for A_ONE.
     amount = 1.0 if effect.xmlnode.find(".//{*}transparency") is None else effect.transparency
@@ -76,7 +76,7 @@ def test_materials(name):
     assert set(ours) == {material.id for material in theirs}
     for material in theirs:
         diffuse = material.effect.diffuse if material.effect.diffuse and any(material.effect.diffuse[:3]) else (1, 1, 1)
-        # Wholly transparent is taken as opaque.
+        # Fully transparent materials are read as opaque.
         opacity = opacity_of(material.effect) or 1.0
         assert ours[material.id] == pytest.approx([*linear(diffuse), opacity], abs=1e-6), material.id
 

@@ -1,8 +1,7 @@
-"""The STL, OBJ and glTF files of test/meshes as this project reads them, against trimesh: bounds, area, triangles, materials, colours.
+"""This project's reading of the STL, OBJ and glTF files of test/meshes, compared with trimesh: bounds, area, triangles, materials, colours.
 
-What must come out of each file is written out in the tests of crates/mesh/src/stl.rs, obj and gltf; this holds that against
-a reader that we did not write. Where trimesh reads a file wrong or not at all, the table says so and why, with figures worked out by
-hand.
+The expectations for each file are in the tests of crates/mesh/src/stl.rs, obj and gltf; this compares them with an independent
+reader. A table lists the files that trimesh reads wrongly or not at all, with the reason and figures computed by hand.
 """
 
 import json
@@ -27,11 +26,11 @@ FIGURES = {
     Path(path).name: figures for path, figures in ALL_FIGURES.items() if any(Path(path).is_relative_to(FOLDER / kind) for kind in FORMATS)
 }
 
-#: A rectangle of 2 by 1, lying and (in glTF, where y is up) standing; and the files of STL, on which another triangle stands.
+#: Bounds of a rectangle of 2 by 1, horizontal and (in glTF, where y is up) vertical, and of the STL files with a perpendicular triangle.
 LYING, STANDING = [[0, 0, 0], [2, 1, 0]], [[0, 0, 0], [2, 0, 1]]
 STL = ([[0, 0, 0], [2, 1, 3]], 5, 3, 1)
 
-#: Files that trimesh (4.x) reads wrong: what is wrong; then the right bounds, area and number of triangles and of materials used.
+#: Files that trimesh (4.x) reads wrongly: the fault, then the correct bounds, area, and numbers of triangles and used materials.
 TRIMESH_IS_WRONG = {
     "ascii.stl": ("knows one case of letters and one solid", *STL),
     "too_few.stl": ("takes a wrong count for a text", *STL),
@@ -52,12 +51,12 @@ TRIMESH_IS_WRONG = {
 }
 REFUSED = {"draco.gltf": "mesh-unsupported"}
 
-pytestmark = pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS names no file of figures (the example mesh_figures writes it)")
+pytestmark = pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS is not a file of figures (the example mesh_figures writes it)")
 
 
 @pytest.fixture(autouse=True)
 def quiet():
-    """trimesh says what it can't read."""
+    """Silences the warnings of trimesh about unreadable parts."""
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)
@@ -68,7 +67,7 @@ def path_of(name):
     return found
 
 
-def test_every_file_is_read_or_refused():
+def test_every_file_is_read_or_rejected():
     files = {path.name for kind in FORMATS for path in (FOLDER / kind).iterdir() if path.suffix in (".stl", ".obj", ".gltf", ".glb")}
     assert set(FIGURES) == files
     assert {name: figures["error"] for name, figures in FIGURES.items() if "error" in figures} == REFUSED
@@ -81,12 +80,12 @@ def test_as_trimesh_reads_it(name):
 
 
 @pytest.mark.parametrize("name", sorted(TRIMESH_IS_WRONG))
-def test_what_trimesh_reads_wrong(name):
+def test_files_that_trimesh_reads_wrongly(name):
     check_misread(FIGURES[name], TRIMESH_IS_WRONG[name], lambda: test_meshes.measured(path_of(name)), "trimesh")
 
 
 def rounded(colors):
-    """As a set, to the step of the eight bits that trimesh keeps."""
+    """Returns a set of colours, rounded to trimesh's eight bits."""
     return sorted({tuple(round(float(c), 2) for c in color) for color in colors})
 
 
@@ -116,8 +115,8 @@ def test_materials_of_gltf():
     assert (ours["metal"][3], ours["glass"][3], ours["leaf"][3], ours["stem"][3]) == (1, 0.25, 0, 1)
 
 
-def test_the_files_are_what_their_script_writes(tmp_path):
-    """Written anew elsewhere, they are the same to the byte."""
+def test_the_files_equal_the_output_of_their_script(tmp_path):
+    """The script writes the same bytes into another folder."""
     for kind in ("stl", "obj/sub", "gltf"):
         (tmp_path / kind).mkdir(parents=True)
     script = tmp_path / "make.py"

@@ -1,7 +1,7 @@
-"""Every mesh of the real robots as this project reads it, against trimesh and pycollada: bounds, area, triangles, materials.
+"""This project's reading of every mesh of the real robots, compared with trimesh and pycollada: bounds, area, triangles, materials.
 
 The project's own figures are written by the example `mesh_figures` of crates/mesh to the file that URDF_USD_MESH_STATS names: `test/run`
-does both. Both sides leave out triangles that have no area.
+does both. Both sides skip degenerate triangles.
 """
 
 import io
@@ -21,15 +21,15 @@ import trimesh
 
 STATS = os.environ.get("URDF_USD_MESH_STATS")
 ALL_FIGURES = json.loads(Path(STATS).read_text()) if STATS and Path(STATS).is_file() else {}
-#: Those by hand have tests of their own.
+#: The hand-written meshes have separate tests.
 FIGURES = {path: figures for path, figures in ALL_FIGURES.items() if not Path(path).is_relative_to(Path(__file__).resolve().parents[1])}
 
-#: glTF's y is up: (x, y, z) becomes (x, -z, y).
+#: Rotation from glTF's y up: (x, y, z) becomes (x, -z, y).
 Z_UP = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])
 
 
 def read_collada(path):
-    """(points, triangles, name of material) of each primitive of the scene, in metres, whatever axis is up."""
+    """Yields (points, triangles, name of material) of each primitive of the scene, in metres, without the up axis."""
     data = path.read_bytes()
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         data = re.sub(rb'encoding="[^"]*"', b'encoding="utf-8"', data.decode("utf-16").encode(), count=1)
@@ -56,10 +56,10 @@ def read_others(path):
 
 
 def measured(path):
-    """Bounds, area, number of triangles that have one, and the materials that are used."""
+    """Returns bounds, area, number of triangles with an area, and used materials."""
     low, high, area, count, materials = np.full(3, np.inf), np.full(3, -np.inf), 0.0, 0, set()
     for points, triangles, material in read_collada(path) if path.suffix.lower() == ".dae" else read_others(path):
-        # In single precision, as both files and results have it, so that the same triangles come out as flat.
+        # In single precision, like files and results, so that the same triangles are degenerate.
         a, b, c = (points.astype(np.float32).astype(float)[triangles[:, k]] for k in range(3))
         normals = np.cross(b - a, c - a)
         solid = normals.any(axis=1)
@@ -73,7 +73,7 @@ def measured(path):
 
 
 @pytest.mark.real_robot
-@pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS names no file of figures (the example mesh_figures writes it)")
+@pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS is not a file of figures (the example mesh_figures writes it)")
 @pytest.mark.parametrize("path", sorted(FIGURES) or ["no mesh"])
 def test_mesh(path):
     figures = FIGURES[path]

@@ -1,4 +1,4 @@
-"""Boxes in place of visual meshes that can't be read (`--stand-ins`): their sizes and places, worked out here by other means."""
+"""Boxes in place of unreadable visual meshes (`--stand-ins`), with sizes and poses computed independently."""
 
 import json
 
@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 
 def convert(folder, *options):
     done = run("convert", folder / "stood_in.urdf", "-o", folder / "out", "--json", *options)
-    # A mesh is missing, which is an error whether something stands in for it or not.
+    # The missing mesh is an error, with or without a stand-in.
     return reported(done, errors=True), Asset(folder / "out" / "stood_in" / "stood_in.usda"), Glb(folder / "out" / "stood_in" / "stood_in.glb")
 
 
@@ -58,7 +58,7 @@ def signs():
 
 
 def expected_box():
-    """Around the colliders of the link `base`: low and high corner."""
+    """Returns the bounding box of the colliders of the link `base`."""
     points = []
     for size, xyz, rpy in [((1, 2, 3), (0.5, 0, 0), (0, 0, 0.5)), ((1, 1, 1), (0, 0, 2), (0, 0, 0))]:
         points.append(signs() * np.array(size) / 2 @ kinematics.rotation(rpy).T + xyz)
@@ -68,7 +68,7 @@ def expected_box():
 
 
 def cube(asset, link, name):
-    """(the visual's prim, the corners of its cube in the link's frame)."""
+    """Returns the prim of a visual, and the corners of its cube in the link's frame."""
     visual = asset.link(link).GetPrim().GetChild("visual").GetChild(name)
     (found,) = (p for p in asset.prims if p.IsA(UsdGeom.Gprim) and p.GetPath().HasPrefix(visual.GetPath()))
     assert found.GetTypeName() == "Cube"
@@ -85,16 +85,16 @@ def test_the_box_of_colliders(stood_in):
     np.testing.assert_allclose(corners.max(0), high, atol=1e-6)
     assert visual.GetDisplayName() == "hull" and visual.GetCustomDataByKey("standInFor") == "lost.stl"
     material = UsdShade.MaterialBindingAPI(visual).ComputeBoundMaterial()[0]
-    assert material.GetPrim().GetName() == "coral", "its own"
+    assert material.GetPrim().GetName() == "coral", "its own colour"
 
 
 def test_the_box_of_the_inertia(stood_in):
-    """A solid box with the sides found has the inertia that the URDF says."""
+    """A solid box of this size has the inertia of the URDF."""
     _, asset, _ = stood_in
     _, corners = cube(asset, "weighed", "visual_0")
     centre = corners.mean(0)
     np.testing.assert_allclose(centre, (0.1, 0.2, 0.3), atol=1e-6)
-    # Of even density: the second moments of a box about its centre are a third of those of its corners.
+    # For uniform density, the second moments of a box about its centre are a third of those of its corners.
     offsets = corners - centre
     second = 6 * offsets.T @ offsets / 8 / 3
     turned = kinematics.rotation((0.4, -0.2, 0.1))
@@ -102,10 +102,10 @@ def test_the_box_of_the_inertia(stood_in):
     np.testing.assert_allclose(np.trace(second) * np.eye(3) - second, given, atol=1e-5)
 
 
-def test_what_is_not_lost_and_what_has_no_box_is_as_without(stood_in):
+def test_other_visuals_do_not_change(stood_in):
     _, asset, _ = stood_in
     names = [p.GetName() for p in asset.link("base").GetPrim().GetChild("visual").GetChildren()]
-    assert names == ["visual_0", "visual_1"], "one box stands for the whole link"
+    assert names == ["visual_0", "visual_1"], "a link must have a single box"
     assert not asset.link("unknown").GetPrim().GetChild("visual")
 
 
@@ -131,7 +131,7 @@ def test_glb(stood_in):
     assert "mesh" not in glb.nodes[glb.links["unknown"]["visualNodes"][0]]
 
 
-def test_only_if_asked_for(folder, tmp_path):
+def test_only_with_the_option(folder, tmp_path):
     for path in folder.glob("*.*"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     report, asset, _ = convert(tmp_path)

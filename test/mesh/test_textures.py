@@ -1,4 +1,4 @@
-"""Images of every kind as textures: kept byte for byte or the same pixels as PNG, each once, in USD and in the GLB (Pillow's reading)."""
+"""Textures of every format: copied byte for byte, or converted to PNG with the same pixels, each once, in USD and in the GLB (read by Pillow)."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from glb_file import Glb
 from test_glb import validate
 from test_openpbr import assert_nodes_are_materialx
 
-#: Eight by eight pixels, smooth so that JPEG keeps them.
+#: Eight by eight pixels, smooth enough for JPEG.
 PIXELS = np.stack([*np.meshgrid(np.linspace(10, 240, 8), np.linspace(20, 200, 8)), np.full((8, 8), 90)], -1).round().astype(np.uint8)
 PICTURE = Image.fromarray(PIXELS)
 
@@ -31,7 +31,7 @@ def exif(orientation):
     return found
 
 
-#: File → (content, whether it is kept byte for byte).
+#: File → (content, whether it is copied byte for byte).
 FILES = {
     "plain.png": (encoded(PICTURE, "PNG"), True),
     "plain.jpg": (encoded(PICTURE, "JPEG", quality=95), True),
@@ -89,7 +89,7 @@ def read(content):
     return np.asarray(image.convert("RGB"), float)
 
 
-def test_what_is_kept_and_what_becomes_png(pictures):
+def test_images_are_copied_or_converted_to_png(pictures):
     report, directory = pictures
     (deep,) = (d for d in report["diagnostics"] if "texture" in d["code"])
     assert (deep["code"], deep["severity"]) == ("texture-deep", "info") and "deep.png" in deep["message"]
@@ -97,14 +97,14 @@ def test_what_is_kept_and_what_becomes_png(pictures):
     for name, (content, kept) in FILES.items():
         if kept:
             (found,) = (n for n, c in written.items() if c == content)
-            assert found.endswith(".png" if content.startswith(b"\x89PNG") else ".jpg"), f"{name}: by what it is"
+            assert found.endswith(".png" if content.startswith(b"\x89PNG") else ".jpg"), f"{name}: the extension must match the content"
             continue
         pngs = [c for c in written.values() if c.startswith(b"\x89PNG") and read(c).shape == read(content).shape]
-        # Decoders of JPEG differ by rounding, and by how they mix inks.
+        # JPEG decoders differ in rounding, and in the conversion of CMYK.
         tolerance = 3 if name == "inks.jpg" else 0
         assert min(np.abs(read(c) - read(content)).max() for c in pngs) <= tolerance, name
     assert Image.open(directory / "textures" / "deep.png").mode == "L"
-    # The three files of the turned picture become one PNG, and the copies are none.
+    # The three files of the rotated image become one PNG, and copies share it.
     assert len(written) == len(FILES) - 2
 
 
@@ -119,12 +119,12 @@ def test_the_glb_has_each_image_once(pictures):
     assert sorted(contents) == sorted(p.read_bytes() for p in (pictures[1] / "textures").iterdir())
 
 
-def test_khronos_finds_nothing(pictures):
+def test_the_validator_has_no_findings(pictures):
     path = str(pictures[1] / "pictures.glb")
     assert validate([path]) == {path: []}
 
 
-#: What the images of surfaces hold, from 0 to 255.
+#: Values of the images of surfaces, from 0 to 255.
 ROUGH, METAL, HOLE, OCCLUSION = (PIXELS[..., 0], PIXELS[..., 1], 255 - PIXELS[..., 0], PIXELS[::-1, :, 1])
 _VECTORS = np.dstack([*(np.indices((8, 8)) - 3.5) / 8, np.ones((8, 8))])
 NORMALS = ((_VECTORS / np.linalg.norm(_VECTORS, axis=2, keepdims=True) + 1) * 127.5).round().astype(np.uint8)
@@ -143,7 +143,7 @@ map_d hole.png
 norm normals.png
 map_Ks rough.png
 """
-#: The same as glTF has it, with occlusion, factors and strengths.
+#: The same surface in glTF, with occlusion, factors and strengths.
 SURFACE = {
     "name": "all",
     "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}, "metallicRoughnessTexture": {"index": 1}, "metallicFactor": 0.5, "roughnessFactor": 0.75},
@@ -153,7 +153,7 @@ SURFACE = {
 
 
 def as_gltf(folder):
-    """A glTF file with a triangle and the surface."""
+    """Writes a glTF file with a triangle and the surface."""
     ends = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0]], "<f4").tobytes() + np.array([[0, 1], [1, 1], [1, 0]], "<f4").tobytes()
     (folder / "tile.bin").write_bytes(ends)
     accessors = [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]},
@@ -171,7 +171,7 @@ def as_gltf(folder):
 
 @pytest.fixture(scope="module", params=["obj", "gltf"])
 def surface(request, tmp_path_factory):
-    """The report, the asset, and by USD's words what the surface is: numbers as they are, colours of sRGB, from 0 to 1."""
+    """Returns the report, the asset, and the expected surface by USD input: linear numbers, sRGB colours, from 0 to 1."""
     folder = tmp_path_factory.mktemp("surface")
     orm = np.dstack([OCCLUSION, ROUGH, METAL])
     images = {"color": COLOR, "rough": ROUGH, "metal": METAL, "glow": GLOW, "hole": HOLE, "normals": NORMALS, "orm": orm}
@@ -189,7 +189,7 @@ def surface(request, tmp_path_factory):
     normals = (NORMALS / 127.5 - 1) * [strength, strength, 1]
     expected = {"roughness": ROUGH / 255 * one, "metallic": METAL / 255 * factor, "normal": normals, "diffuseColor": COLOR / 255}
     if request.param == "obj":
-        # The colour is sRGB up to 1; what is beyond is strength.
+        # The colour is sRGB up to 1; the strength has the rest.
         expected |= {"opacity": HOLE / 255, "glow": [3 * linear(c / 3) for c in (0.5, 1, 3)], "ior": 1.75}
     else:
         expected |= {"occlusion": 0.75 + 0.25 * OCCLUSION / 255, "glow": [2, 4, 0], "ior": 1.25}
@@ -201,7 +201,7 @@ def linear(c):
 
 
 def sampled(shader, name):
-    """What an input of UsdPreviewSurface is at each pixel of its image, and that image's colour space."""
+    """Returns the values of a UsdPreviewSurface input at each pixel of its image, and the colour space."""
     (source,) = shader.GetInput(name).GetConnectedSources()[0]
     node = UsdShade.Shader(source.source.GetPrim())
     assert node.GetIdAttr().Get() == "UsdUVTexture"
@@ -230,7 +230,7 @@ def test_surfaces_in_usd(surface):
         assert node.GetInput("sourceColorSpace").Get() == "sRGB"
         np.testing.assert_allclose(list(node.GetInput("scale").Get())[:3], expected["glow"], rtol=1e-5)
         assert shader.GetInput("ior").Get() == pytest.approx(expected["ior"])
-        # An OBJ's image of opacity cuts out.
+        # The opacity image of an OBJ is a cutout.
         cut_out = {"opacityThreshold"} if surface[0] == "obj" else set()
         assert {i.GetBaseName() for i in shader.GetInputs()} == (set(expected) - {"glow"}) | {"emissiveColor"} | cut_out
         assert not cut_out or shader.GetInput("opacityThreshold").Get() == 0.5
@@ -238,12 +238,12 @@ def test_surfaces_in_usd(surface):
     assert [("map_ks" in message) for message in told] == [True] * (surface[0] == "obj")
 
 
-def test_surfaces_are_sound_usd(surface):
+def test_surfaces_are_valid_usd(surface):
     kind, _, directory, _ = surface
     stage = Usd.Stage.Open(str(directory / "r.usda"))
     validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
     found = {(e.GetName(), e.GetValidator().GetMetadata().name) for e in UsdValidation.ValidationContext(validators).Validate(stage)}
-    # Its rule knows no normals whose strength is not one.
+    # The rule does not support normals with a strength other than one.
     assert found == (set() if kind == "obj" else {("NonCompliantScaleValues", "usdShadeValidators:NormalMapTextureValidator")})
 
 
@@ -276,16 +276,16 @@ def test_surfaces_in_the_glb(surface):
     assert material["extensions"]["KHR_materials_ior"]["ior"] == pytest.approx(expected["ior"])
     if kind == "gltf":
         occlusion = material["occlusionTexture"]
-        assert occlusion["index"] == surface_of["metallicRoughnessTexture"]["index"], "one image, as it was"
+        assert occlusion["index"] == surface_of["metallicRoughnessTexture"]["index"], "the image must be a single copy"
         np.testing.assert_allclose(1 + occlusion["strength"] * (both[..., 0] - 1), expected["occlusion"], atol=1e-5)
     (primitive,) = (p for mesh in glb.json["meshes"] for p in mesh["primitives"] if glb.json["materials"][p["material"]] == material)
-    # The image goes to its right along ROS's x, which is glTF's z, and up along y, which is x.
+    # The image's right is ROS's x, which is glTF's z, and its up is y, which is x.
     right = [0, 0, 1, 1]
     np.testing.assert_allclose(glb.accessor(primitive["attributes"]["TANGENT"]), [right] * 3, atol=1e-6)
     assert validate([str(directory / "r.glb")]) == {str(directory / "r.glb"): []}
 
 
-def test_what_is_not_read_is_named(tmp_path):
+def test_unreadable_images_are_named(tmp_path):
     for name, (content, _) in REFUSED.items():
         (tmp_path / name).write_bytes(content)
     report, directory = robot(tmp_path, REFUSED)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the small mesh files of this folder that can't be written by hand: run it here after a change. What must come out of each
-file is written in the tests of crates/mesh that read it.
+"""Writes the small binary mesh files of this folder; run it here after a change. The expected contents are in the tests of crates/mesh
+that read them.
 
-The streams of EXT_meshopt_compression are encoded here from its text, in the plainest way that it allows.
+The streams of EXT_meshopt_compression are encoded by its specification, in the simplest way that it allows.
 """
 
 import base64
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 # STL
 
-#: A rectangle of 2 by 1 in two triangles, and one that stands on it.
+#: A rectangle of 2 by 1 in two triangles, and a triangle perpendicular to it.
 FACETS = [[(0, 0, 0), (2, 0, 0), (2, 1, 0)], [(0, 0, 0), (2, 1, 0), (0, 1, 0)], [(0, 0, 0), (2, 0, 0), (2, 0, 3)]]
 
 
@@ -35,7 +35,7 @@ stl("binary.stl")
 stl("solid.stl", header=b"solid that is none")
 stl("too_many.stl", count=1000)
 stl("too_few.stl", count=1)
-# Blue lies low; the second facet has no colour.
+# Blue is in the low bits; the second facet has no colour.
 stl("viscam.stl", attributes=(rgb(0, 0, 31, 1), 0, rgb(31, 15, 0, 1)))
 stl("magics.stl", header=b"COLOR=\xff\x80\x00\x80", attributes=(rgb(31, 0, 0, 0), rgb(0, 0, 0, 1), rgb(0, 15, 31, 0)))
 stl(
@@ -48,7 +48,7 @@ stl(
     header=b"COLOR=\x7f\x7f\x7f MATERIAL=\x7f\x7f\x7f \x7f\x7f\x7f \x7f\x7f\x7f",
     attributes=(rgb(31, 0, 0, 1), 0, rgb(0, 15, 31, 1)),
 )
-# Attributes that are no colours: a header that promises them without any, what Meshmixer fills up with, something else.
+# Attributes that are not colours: a header that declares colours without any, Meshmixer's filler, and others.
 stl("meshlab_plain.stl", header=b"COLOR=\x7f\x7f\x7f MATERIAL=\x7f\x7f\x7f \x7f\x7f\x7f \x7f\x7f\x7f")
 stl("white.stl", attributes=(0xFFFF, 0x8000, rgb(30, 30, 30, 1)))
 stl("garbage.stl", attributes=(0x9ABC, 0x1234, 0xDEAD))
@@ -77,7 +77,7 @@ ROUGH = png(1, 1, [(0, 51, 102, 255)])
 
 # glTF
 
-#: A rectangle of 2 by 1 in the x-y plane of glTF, which stands upright there.
+#: A rectangle of 2 by 1 in the x-y plane of glTF, which is upright.
 POSITIONS = [(0, 0, 0), (2, 0, 0), (2, 1, 0), (0, 1, 0)]
 NORMALS = [(0, 0, 1)] * 4
 UVS = [(0, 1), (1, 1), (1, 0), (0, 0)]
@@ -88,7 +88,7 @@ TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}
 
 
 class File:
-    """A glTF file in the making, with one buffer."""
+    """A builder of a glTF file with one buffer."""
 
     def __init__(self):
         self.data = b""
@@ -96,7 +96,7 @@ class File:
                      "nodes": [{"mesh": 0}], "meshes": [], "accessors": [], "bufferViews": [], "buffers": []}  # fmt: skip
 
     def place(self, data):
-        """Where the data begins in the buffer."""
+        """Appends data to the buffer, and returns its offset."""
         self.data += b"\0" * (-len(self.data) % 4)
         self.data += data
         return len(self.data) - len(data)
@@ -106,7 +106,7 @@ class File:
         return len(self.json["bufferViews"]) - 1
 
     def accessor(self, values, component=5126, **members):
-        """Values, each a tuple or a number, in a view of their own; those of less than four bytes are padded to four."""
+        """Adds values, each a tuple or a number, in a separate view; those of less than four bytes are padded to four."""
         values = [value if isinstance(value, tuple) else (value,) for value in values]
         packed = [struct.pack(f"<{len(value)}{FORMATS[component]}", *value) for value in values]
         view = {}
@@ -116,7 +116,7 @@ class File:
         return self.described(values, component, bufferView=self.view(b"".join(packed), **view), **members)
 
     def described(self, values, component, **members):
-        """An accessor of these values, wherever they are."""
+        """Adds an accessor that describes values, without a view."""
         accessor = {"componentType": component, "count": len(values), "type": TYPES[len(values[0])], **members}
         if len(values[0]) == 3 and component == 5126:
             accessor["min"], accessor["max"] = [[f(x) for x in zip(*values)] for f in (min, max)]
@@ -124,7 +124,7 @@ class File:
         return len(self.json["accessors"]) - 1
 
     def rectangle(self, **attributes):
-        """A primitive."""
+        """Adds a primitive of the rectangle."""
         return {"attributes": {"POSITION": self.accessor(POSITIONS), **attributes}, "indices": self.accessor(INDICES, 5123)}
 
     def mesh(self, *primitives):
@@ -148,14 +148,14 @@ class File:
 
 
 def textured(file, info=None):
-    """The rectangle with a picture on it."""
+    """Adds the textured rectangle."""
     file.mesh({**file.rectangle(NORMAL=file.accessor(NORMALS), TEXCOORD_0=file.accessor(UVS)), "material": 0})
     file.json["materials"] = [{"name": "picture", "alphaMode": "BLEND",
                                "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, **(info or {})}}}]  # fmt: skip
     file.json["textures"] = [{"source": 0}]
 
 
-# Everything in one file, in several, and with the picture inside.
+# In one file, in several files, and with an embedded image.
 file = File()
 textured(file)
 file.json["images"] = [{"uri": "red%20and%20blue.png"}]
@@ -180,7 +180,7 @@ file.json["images"] = [{"mimeType": "image/ktx2", "bufferView": file.view(b"\xab
 file.json["extensionsUsed"] = file.json["extensionsRequired"] = ["KHR_texture_basisu"]
 file.binary("ktx2.glb")
 
-# Nodes: moved, turned, scaled; by a matrix; mirrored; hidden; in no scene.
+# Nodes: translated, rotated, scaled; with a matrix; mirrored; hidden; outside of the scene.
 file = File()
 file.mesh(file.rectangle())
 file.json["scenes"] = [{"nodes": [5]}, {"nodes": [0, 2, 3]}]
@@ -197,7 +197,7 @@ file.json["nodes"] = [
 file.json["extensionsUsed"] = ["KHR_node_visibility"]
 file.text("nodes.gltf")
 
-# Three instances, the second turned by a half about x (in bytes), the third twice as large.
+# Three instances, the second rotated by 180° about x (in bytes), the third scaled by two.
 file = File()
 file.mesh(file.rectangle())
 instances = {
@@ -234,7 +234,7 @@ file.json["images"] = [{"uri": "data:image/png;base64," + base64.b64encode(image
 file.json["extensionsUsed"] = ["KHR_materials_emissive_strength", "KHR_materials_unlit", "KHR_materials_pbrSpecularGlossiness"]
 file.text("materials.gltf")
 
-# Colours of vertices in every form: without a material; multiplied with one that another primitive has without them; with opacity.
+# Vertex colours: without a material; multiplied with a material that another primitive has without them; with opacity.
 file = File()
 floats = file.accessor([(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)])
 bytes_ = file.accessor([(255, 0, 0, 255), (0, 255, 0, 0), (0, 0, 255, 51), (255, 255, 255, 255)], 5121, normalized=True)
@@ -278,7 +278,7 @@ file.text("sparse.gltf")
 # meshopt
 
 def attributes_stream(elements):
-    """Version 0: each byte of an element by itself, as its difference from that of the element before, never packed."""
+    """Version 0: each byte as its difference from that of the previous element, never packed."""
     size, tail = len(elements[0]), elements[0]
     out, before = b"\xa0", elements[0]
     block = min(8192 // size // 16 * 16, 256)
@@ -291,7 +291,7 @@ def attributes_stream(elements):
                 delta = (element[k] - previous + 128) % 256 - 128
                 deltas.append((delta << 1 ^ delta >> 7) & 255)
                 previous = element[k]
-            # Two bits for each group say how it is packed: 3 is not at all.
+            # Two bits per group for the packing: 3 is unpacked.
             out += b"\xff" * ((groups + 3) // 4) + bytes(deltas).ljust(groups * 16, b"\0")
         before = part[-1]
     return out + tail.rjust(max(32, size), b"\0")
@@ -309,7 +309,7 @@ def zigzag(value):
 
 
 def triangles_stream(indices):
-    """Version 1: every triangle by the code for three indices in full."""
+    """Version 1: every triangle by the code for three complete indices."""
     data, last = b"", 0
     for i in range(0, len(indices), 3):
         data += b"\xff"
@@ -320,7 +320,7 @@ def triangles_stream(indices):
 
 
 def indices_stream(indices):
-    """Version 1: every index as its difference from the one before, in the first of the two histories."""
+    """Version 1: every index as its difference from the previous one, in the first of the two histories."""
     data, last = b"", 0
     for index in indices:
         data += varint(zigzag(index - last) << 1)
@@ -329,7 +329,7 @@ def indices_stream(indices):
 
 
 def meshopt(file, name, stream, elements, mode, **members):
-    """A view of elements that are held as a stream; the fallback is the second buffer."""
+    """Adds a view of elements that are stored as a stream; the fallback is the second buffer."""
     length = len(elements) * len(elements[0])
     extension = {"buffer": 0, "byteOffset": file.place(stream), "byteLength": len(stream), "byteStride": len(elements[0]),
                  "count": len(elements), "mode": mode, **members}  # fmt: skip
@@ -342,12 +342,12 @@ def meshopt(file, name, stream, elements, mode, **members):
 
 
 def compressed(name, broken=False):
-    """The rectangle with all filters that serve a mesh, and what its views are without compression."""
+    """Writes the rectangle with all filters for meshes, and returns its views without compression."""
     file = File()
     damage = (lambda stream: b"\0" + stream[1:]) if broken else (lambda stream: stream)
     # Positions as 2^exponent · mantissa: all are halves.
     exponent = [struct.pack("<3I", *(0xFF << 24 | 2 * x for x in point)) for point in POSITIONS]
-    # Normals by an octahedron: x, y and what 1 is.
+    # Octahedral normals: x, y and the value of 1.
     octahedron = [struct.pack("<4b", 0, 0, 127, 0)] * 4
     uvs = [struct.pack("<2f", *uv) for uv in UVS]
     shorts = [struct.pack("<H", i) for i in INDICES]
@@ -381,13 +381,13 @@ for name in ("EXT_meshopt_compression", "KHR_meshopt_compression"):
     file.json["buffers"] = [{"byteLength": len(plain), "extensions": {name: {"fallback": True}}}]
     file.text(name[:3].lower() + "_meshopt.gltf")
 
-# A damaged stream with the plain form beside it.
+# A damaged stream with an uncompressed fallback.
 file, plain = compressed("EXT_meshopt_compression", broken=True)
 file.json["extensionsRequired"] = ["KHR_mesh_quantization"]
 file.json["buffers"] = [{"byteLength": len(plain), "uri": "data:application/octet-stream;base64," + base64.b64encode(plain).decode()}]
 file.text("meshopt_fallback.gltf")
 
-# Draco: only compressed, and with the plain form beside it.
+# Draco: without and with an uncompressed fallback.
 for name, required in (("draco.gltf", True), ("draco_fallback.gltf", False)):
     file = File()
     primitive = file.rectangle()

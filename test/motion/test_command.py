@@ -1,4 +1,4 @@
-"""`urdf_usd pose` and `urdf_usd ik`: what they print, on every kind of file, and their exit codes."""
+"""`urdf_usd pose` and `urdf_usd ik`: output and exit codes, for every kind of file."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ def asked(*arguments, code=0):
 
 @pytest.fixture(scope="module")
 def arm():
-    """The sample arm as its URDF is, and positions of its joints that lead."""
+    """Returns the URDF of the sample arm, and positions of its driving joints."""
     urdf = kinematics.read(conftest.source("sample_arm").urdf)
     joints = [joint for joint in urdf.joints.values() if kinematics.FREEDOM[joint.kind] == 1 and not joint.mimic]
     within = lambda joint, share: share if joint.lower is None else joint.lower + share * (joint.upper - joint.lower)
@@ -42,7 +42,7 @@ def settings(positions):
 
 
 @pytest.mark.parametrize("kind", ["urdf", "usda", "glb"])
-def test_links_are_where_the_urdf_says(kind, arm, conversions):
+def test_links_have_the_poses_of_the_urdf(kind, arm, conversions):
     urdf, positions = arm
     made = conversions("sample_arm")
     file = {"urdf": made.urdf, "usda": made.entry, "glb": made.glb}[kind]
@@ -61,7 +61,7 @@ def test_links_are_where_the_urdf_says(kind, arm, conversions):
 
 
 @pytest.mark.parametrize("kind", ["urdf", "usda", "glb"])
-def test_what_ik_finds_pose_confirms(kind, arm, conversions):
+def test_pose_confirms_the_solutions_of_ik(kind, arm, conversions):
     _, positions = arm
     made = conversions("sample_arm")
     file = {"urdf": made.urdf, "usda": made.entry, "glb": made.glb}[kind]
@@ -102,7 +102,7 @@ def test_pose_takes_what_ik_prints(tmp_path):
     tip = last(source)
     found = run("ik", source.urdf, "--tip", tip, "--target", "0.3,0.1,0.6", "--seed", "3")
     assert found.returncode == 0, found.stderr
-    # In the order of the robot.
+    # In the order of the robot's joints.
     urdf = list(kinematics.read(source.urdf).joints)
     printed = [line.split("=")[0] for line in found.stdout.splitlines()]
     assert printed == sorted(printed, key=urdf.index) and len(printed) > 4
@@ -117,7 +117,7 @@ def test_pose_takes_what_ik_prints(tmp_path):
     assert done.returncode == 1 and f"{file}:3" in done.stderr and "JOINT=VALUE" in done.stderr, done.stderr
 
 
-def test_what_is_out_of_reach_is_said():
+def test_unreachable_targets_are_reported():
     source = conftest.source("sample_arm")
     told = asked("ik", source.urdf, "--tip", last(source), "--target", "50,0,0", code=1)
     assert not told["reached"]
@@ -126,7 +126,7 @@ def test_what_is_out_of_reach_is_said():
 
 
 def last(source):
-    """A link that more joints move than any other."""
+    """Returns the link with the most joints above it."""
     urdf = kinematics.read(source.urdf)
     return max(urdf.links, key=urdf.depth)
 
@@ -148,7 +148,7 @@ def last(source):
         (["ik", "--tip", "a", "--target", "0,0,0", "--solver", "none"], 2, "there is lm"),
     ],
 )
-def test_what_is_wrong_is_said(arguments, code, said):
+def test_faults_are_reported(arguments, code, said):
     command, *rest = arguments
     done = run(command, conftest.source("sample_arm").urdf, *rest)
     assert done.returncode == code, done.stderr
@@ -163,7 +163,7 @@ TWO_TIPS = """<robot name="two"><link name="base"/><link name="moved"/><link nam
 
 @pytest.mark.parametrize("others", [[], ["--tip", "moved", "--target", "0,0,0"]], ids=["alone", "beside one that moves"])
 def test_a_tip_that_no_joint_moves_is_named(tmp_path, others):
-    """Its target is not out of reach: nothing would bring it there."""
+    """The message must not call the target out of reach: no joint moves the tip."""
     robot = tmp_path / "two.urdf"
     robot.write_text(TWO_TIPS, encoding="utf-8")
     done = run("ik", robot, *others, "--tip", "fixed_tool", "--target", "0.5,0,0")

@@ -1,4 +1,4 @@
-"""The library's kinematics and dynamics, on every robot, against Pinocchio's."""
+"""The library's kinematics and dynamics, compared with Pinocchio's on every robot."""
 
 import functools
 import os
@@ -8,13 +8,13 @@ import conftest
 import pytest
 from worker import worker
 
-#: Random configurations of each robot.
+#: Number of random configurations of each robot.
 CONFIGURATIONS = 100
 
 
 @functools.cache
 def library():
-    """The example of crates/kinematics that answers questions; `cargo build --workspace --all-targets` makes it."""
+    """Returns the example `answers` of crates/kinematics; `cargo build --workspace --all-targets` builds it."""
     built = conftest.PROGRAM.parent / "examples" / "answers"
     if not built.is_file():
         cargo = ["cargo", "build", "--ignore-rust-version", "--locked", "--quiet", "-p", "urdf_usd_kinematics", "--example", "answers"]
@@ -23,7 +23,7 @@ def library():
 
 
 def in_pinocchio(what, *arguments):
-    """What a function of pinocchio_kinematics.py returns in the Python that has test/requirements-urdf.txt."""
+    """Calls a function of pinocchio_kinematics.py in the Python with test/requirements-urdf.txt."""
     python = os.environ.get("URDF_USD_URDF_PYTHON")
     if not python:
         pytest.skip("URDF_USD_URDF_PYTHON is not set: test/run sets it to a Python with test/requirements-urdf.txt")
@@ -38,7 +38,7 @@ def test_kinematics_and_dynamics_are_pinocchio_s(name):
     found = in_pinocchio("compare", conftest.source(name).urdf, CONFIGURATIONS)
     assert found["configurations"] == CONFIGURATIONS
     assert found["links"] > 1
-    # A camera and a drone whose propellers are fixed have nothing that moves.
+    # A camera, and a drone with fixed propellers, have no moving joints.
     assert found["coordinates"] > 0 or name in ("cf2x_description", "realsense2_description")
     assert found["columns"] > 0 or found["coordinates"] == 0
     assert found["poses"] < 1e-9
@@ -67,7 +67,7 @@ def test_targets_are_reached_within_limits(name, base, tip):
 
 
 @pytest.mark.parametrize(("name", "base", "tip"), [pytest.param(*arm, marks=conftest.marks_of(arm[0]), id=arm[2]) for arm in ARMS])
-def test_a_start_that_is_chosen_leads_there(name, base, tip):
+def test_the_default_start_reaches_the_targets(name, base, tip):
     found = in_pinocchio("solve", conftest.source(name).urdf, base, tip, TARGETS, 1, False)
     assert found["right"] == found["reached"] >= 0.97 * TARGETS, found
     assert found["honest"] == TARGETS, found
@@ -76,7 +76,7 @@ def test_a_start_that_is_chosen_leads_there(name, base, tip):
 @pytest.mark.parametrize(("name", "base", "tip"), [pytest.param(*arm, marks=conftest.marks_of(arm[0]), id=arm[2]) for arm in ARMS])
 def test_most_targets_are_reached_from_any_start(name, base, tip):
     found = in_pinocchio("solve", conftest.source(name).urdf, base, tip, TARGETS, 1, True)
-    # What the arms with narrow ranges come to; the continuous ones come to 99 %.
+    # The rate of arms with narrow ranges; continuous ones reach 99 %.
     assert found["right"] == found["reached"] >= 0.7 * TARGETS, found
     assert found["honest"] == TARGETS, found
 
@@ -84,5 +84,5 @@ def test_most_targets_are_reached_from_any_start(name, base, tip):
 @pytest.mark.parametrize("name", [pytest.param("g1_description", marks=conftest.marks_of("g1_description"))])
 def test_two_arms_reach_at_once(name):
     tips = ["left_wrist_yaw_link", "right_wrist_yaw_link"]
-    # The waist, which moves both, is between.
+    # The waist moves both.
     assert in_pinocchio("solve_both", conftest.source(name).urdf, "pelvis", tips, 100) >= 99

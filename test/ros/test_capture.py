@@ -1,6 +1,6 @@
-"""The interfaces of a running robot, over real DDS: what a peer of CycloneDDS offers is what the asset declares, where REP-158 wants it.
+"""The interfaces of a running robot, over real DDS: the asset declares the interfaces of a CycloneDDS peer in the places of REP-158.
 
-Each test has a domain of its own and waits for conditions, never for a time.
+Each test has a separate domain and waits for conditions, never for a fixed time.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from test_rep158 import check  # noqa: E402
 OK, WARN, ERROR = 0, 1, 2
 
 
-# The beginnings of the real messages: that is all that is looked at.
+# The first fields of the real messages; others are not read.
 @message("sensor_msgs")
 class LaserScan:
     header: Header = field(default_factory=Header)
@@ -58,12 +58,12 @@ class Clock:
 
 
 def half(package, kind, name):
-    """One half of a service, empty but for the identity that goes in front."""
+    """Returns one half of a service, empty except for the identity."""
     return struct(package, kind, name, {"client": ros_peer.uint64, "sequence": ros_peer.int64}, {"client": 0, "sequence": 0})
 
 
 def serve(peer, service, package, kind, name):
-    """Offers a service that never answers."""
+    """Creates a service that never answers."""
     request, response = half(package, kind, f"{name}_Request"), half(package, kind, f"{name}_Response")
     profile = ros_peer.qos()
     return [
@@ -74,7 +74,7 @@ def serve(peer, service, package, kind, name):
 
 @pytest.fixture
 def start(start):
-    """Starts nodes that write down what the robot offers."""
+    """Starts nodes that capture the robot's interfaces."""
     return functools.partial(start, capture_interfaces=True)
 
 
@@ -99,7 +99,7 @@ def speaking(*speakers):
 
 
 def interfaces(entry):
-    """What an asset declares: by (schema, role, name) its path, type, rate and QoS."""
+    """Returns the declared interfaces of an asset: path, type, rate and QoS by (schema, role, name)."""
     stage = Usd.Stage.Open(str(entry))
     found = {}
     for prim in stage.Traverse():
@@ -107,7 +107,7 @@ def interfaces(entry):
             if schema in applied(prim):
                 name = value(prim, f"ros:{kind}:name")
                 key = (kind, value(prim, f"ros:{kind}:role"), name)
-                assert key not in found, f"{key} is there twice"
+                assert key not in found, f"duplicate {key}"
                 found[key] = {
                     "path": str(prim.GetPath()),
                     "type": value(prim, f"ros:{kind}:type"),
@@ -123,7 +123,7 @@ def status(heard, what):
 
 
 def robot(peer, namespace=""):
-    """A robot with a scanner and a camera on its tool, a drive, and an action."""
+    """Creates a robot with a scanner and a camera on its tool, a drive, and an action."""
     p = namespace
     description = peer.publisher(f"{p}/robot_description", String, latched=True, depth=1)
     description.write(String(data=chain()))
@@ -153,12 +153,12 @@ def robot(peer, namespace=""):
 def is_there(entry, *keys):
     try:
         found = interfaces(entry)
-    except Exception:  # It is being written, or not there yet.
+    except Exception:  # The asset is being written, or does not exist yet.
         return None
     return found if all(key in found for key in keys) else None
 
 
-#: All that `robot` offers.
+#: All interfaces of `robot`.
 ALL = {
     ("topic", "publisher", "joint_states"),
     ("topic", "publisher", "robot_description"),
@@ -172,7 +172,7 @@ ALL = {
 OF_SENSORS = ("scan", "camera/image_raw", "camera/camera_info")
 
 
-def test_what_the_robot_offers_is_in_its_asset(start, domain):
+def test_the_asset_declares_the_robots_interfaces(start, domain):
     with Peer(domain) as peer:
         kept, speakers = robot(peer)
         with speaking(*speakers):
@@ -190,7 +190,7 @@ def test_what_the_robot_offers_is_in_its_asset(start, domain):
                 assert interface["path"].startswith("/chain/Interfaces/"), (key, interface)
         scan = found["topic", "publisher", "scan"]
         assert (scan["type"], scan["reliability"], scan["durability"]) == ("sensor_msgs/msg/LaserScan", "best_effort", "volatile")
-        # A loaded machine is slow, never fast.
+        # A loaded machine lowers the rate, never raises it.
         assert 3 <= scan["rate"] <= 11 and 3 <= found["topic", "publisher", "joint_states"]["rate"] <= 27
         description = found["topic", "publisher", "robot_description"]
         assert (description["reliability"], description["durability"], description["rate"]) == ("reliable", "transient_local", 1)
@@ -199,7 +199,7 @@ def test_what_the_robot_offers_is_in_its_asset(start, domain):
         assert found["service", "server", "reset"]["type"] == "std_srvs/srv/Trigger"
         assert [v for v in check(entry)["violations"] if v["severity"] == "error"] == []
 
-        # The reader agrees, and the asset is held against what is there.
+        # The reader agrees, and the asset is compared with the graph.
         told = json.loads(run("inspect", entry, "--json").stdout)["interfaces"]
         assert {(i["kind"], i["role"], i["name"]) for i in told} == set(found)
         assert {i["frame"] for i in told if i["name"] == "scan"} == {"tool"}
@@ -210,7 +210,7 @@ def test_what_the_robot_offers_is_in_its_asset(start, domain):
 
 
 def measured(entry):
-    """The interfaces, once all are there and the rates of what speaks were measured."""
+    """Returns the interfaces, once all exist and the rates of active publishers are measured."""
     found = is_there(entry, *ALL)
     if not found:
         return None
@@ -219,8 +219,8 @@ def measured(entry):
     return found if all("/tool/" in topic["path"] for topic in topics) and not {1, 50} & set(rates) else None
 
 
-def test_what_the_asset_declares_and_nobody_offers_is_told(start, domain):
-    """The asset has joint_states; no node publishes them. Then one does, with another type."""
+def test_declared_interfaces_without_endpoint_are_reported(start, domain):
+    """The asset declares joint_states without a publisher; then one appears, with another type."""
     with Peer(domain) as peer:
         description = peer.publisher("/robot_description", String, latched=True, depth=1)
         description.write(String(data=chain()))
@@ -240,8 +240,8 @@ def test_what_the_asset_declares_and_nobody_offers_is_told(start, domain):
         assert told(ERROR, "/joint_states has type std_msgs/msg/String") or wrong
 
 
-def test_every_robot_has_its_own(start, domain):
-    """Two robots in namespaces: each asset has what its own namespace offers."""
+def test_every_robot_has_its_own_interfaces(start, domain):
+    """Each of two robots in namespaces has the interfaces of its own namespace."""
     with Peer(domain) as peer:
         kept, speakers = robot(peer, "/r1")
         other = peer.publisher("/r2/robot_description", String, latched=True, depth=1)
@@ -257,7 +257,7 @@ def test_every_robot_has_its_own(start, domain):
 
 
 def test_the_same_robot_is_the_same_asset(start, domain):
-    """Once everything was seen nothing is written again, though the robot goes on speaking."""
+    """After the interfaces are captured, nothing is written again, although the robot keeps publishing."""
     with Peer(domain) as peer:
         kept, speakers = robot(peer)
         heard = peer.subscription("/urdf_usd/asset", Asset, latched=True)
@@ -267,7 +267,7 @@ def test_the_same_robot_is_the_same_asset(start, domain):
             until(lambda: measured(entry), PATIENCE, "the interfaces are not in the asset")
             until(lambda: heard.take() or heard.seen, PATIENCE, "no asset")
             before = (entry.parent / "ros.usda").read_bytes()
-            # The graph changes in a way that is none of the robot's.
+            # A change of the graph that does not concern the robot.
             tool = Peer(domain)
             extra = tool.publisher("/parameter_events", ros_peer.ParameterEvent)
             with contextlib.suppress(TimeoutError):

@@ -1,7 +1,7 @@
-"""The ROS 2 package as colcon builds and installs it, with the part of ROS 2 that Debian packages: ament, rosidl for C and C++, colcon.
+"""The ROS 2 package as built and installed by colcon, with Debian's packages of ROS 2: ament, rosidl for C and C++, colcon.
 
-What Debian lacks and the package depends on, `std_msgs`, `geometry_msgs` and `sensor_msgs` as far as they are used and the umbrellas `rosidl_default_*`, is written here.
-The programs are those built already, so that nothing is compiled twice. The node among real ROS nodes is tested by `test/workspace.py`,
+Dependencies that Debian lacks, `std_msgs`, `geometry_msgs` and `sensor_msgs` as far as they are used and the umbrellas `rosidl_default_*`, are created here.
+The programs are already built, so that nothing is compiled twice. The node among real ROS nodes is tested by `test/workspace.py`,
 which `colcon test` runs in a whole ROS 2.
 """
 
@@ -28,7 +28,7 @@ PATIENCE = 600
 
 
 def environment():
-    """One in which nothing of ROS is found but Debian's."""
+    """Returns an environment with only Debian's ROS."""
     usr = DEBIAN / "usr"
     return {
         "PATH": f"{usr}/bin:{os.environ['HOME']}/.cargo/bin:/usr/local/bin:/usr/bin:/bin",
@@ -59,7 +59,7 @@ class Workspace:
         self.messages("geometry_msgs", numbers | {"Pose": "Point position\nQuaternion orientation\n"})
         lists = "".join(f"float64[] {name}\n" for name in ("position", "velocity", "effort"))
         self.messages("sensor_msgs", {"JointState": f"std_msgs/Header header\nstring[] name\n{lists}"}, "std_msgs")
-        # A program in C that uses the interfaces from outside.
+        # An external C program that uses the interfaces.
         self.package(
             "user",
             "find_package(urdf_usd REQUIRED)\nadd_executable(user user.c)\n"
@@ -94,7 +94,7 @@ class Workspace:
 
     def build(self):
         options = [f"-DURDF_USD_PROGRAMS={conftest.program().parent}", "-DBUILD_TESTING=OFF", "--no-warn-unused-cli"]
-        # By its interpreter: what Debian's colcon says to begin with is not where it stands here.
+        # Run by its interpreter: the shebang of Debian's colcon is a path that does not exist here.
         return run(
             ["/usr/bin/python3", DEBIAN / "usr/bin/colcon", "build", "--event-handlers", "console_direct+", "--cmake-args", *options],
             cwd=self.folder,
@@ -144,7 +144,7 @@ def workspace(tmp_path_factory):
 
 
 @pytest.mark.xdist_group("colcon")
-def test_what_is_installed(workspace):
+def test_the_installed_files(workspace):
     install = workspace.install
     for program in ("bridge", "urdf_usd"):
         assert os.access(install / "lib/urdf_usd" / program, os.X_OK)
@@ -159,7 +159,7 @@ def test_what_is_installed(workspace):
     assert (index / "packages/urdf_usd").is_file()
     listed = {line.rsplit(".", 1)[0] for line in (index / "rosidl_interfaces/urdf_usd").read_text().split()}
     assert listed >= INTERFACES
-    # What a package needs of others at run time: only real ones, and the messages the node speaks.
+    # Run-time dependencies: only real ones, and the messages of the node.
     needed = (index / "package_run_dependencies/urdf_usd").read_text().split(";")
     assert {"std_msgs", "sensor_msgs", "tf2_msgs", "diagnostic_msgs", "launch_ros", "rosidl_default_runtime"} <= {*needed}
 
@@ -173,7 +173,7 @@ def test_the_environment(workspace):
 
 
 @pytest.mark.xdist_group("colcon")
-def test_the_interfaces_are_of_use_to_others(workspace):
+def test_other_packages_can_use_the_interfaces(workspace):
     code, said = workspace.sourced(f"{workspace.folder}/install/user/lib/user/user")
     assert (code, said.strip()) == (0, "base 18446744073709551615 2 0.5 wrong_topic"), said
 
@@ -213,7 +213,7 @@ def test_the_node_on_rcl_among_ros_nodes(tmp_path):
 
 
 class Launch:
-    """The launch file, run with stand-ins for what it imports of ROS: what it declares, and the node that it starts."""
+    """The launch file, run with stubs for its ROS imports: its declared arguments, and the node that it starts."""
 
     def __init__(self, *command_line, **included):
         names = ["ament_index_python.packages", "launch", "launch.actions", "launch.substitutions", "launch_ros.actions"]
@@ -241,7 +241,7 @@ class Launch:
         self.arguments = {entity.name: entity.named for entity in self.entities if entity.kind == "DeclareLaunchArgument"}
 
     def start(self):
-        """The node, and what was said."""
+        """Returns the node, and the output."""
         said = []
         for entity in self.entities:
             if entity.kind == "DeclareLaunchArgument":
@@ -268,14 +268,14 @@ def test_every_parameter_is_a_launch_argument():
     assert len(described) > 40 and in_file == {name: row["default"] for name, row in described.items() if row["default"] != []}
     arguments = Launch().arguments
     assert {*described} | {"use_sim_time", "name", "namespace"} <= {*arguments}
-    # An argument of this name is a setting of launch_ros, which moves every node there.
+    # An argument of this name is a setting of launch_ros that applies to every node.
     assert "ros_namespace" not in arguments
     for name, row in described.items():
         assert row["description"] in arguments[name]["description"] and (arguments[name]["choices"] or []) == row["choices"], name
         assert Launch(f"{name}:={arguments[name]['default_value'] or repr('')}").start() == []
 
 
-def test_what_is_given_to_the_launch_file_reaches_the_node():
+def test_launch_arguments_reach_the_node():
     launch = Launch()
     assert launch.start() == [] and launch.given == {} and launch.node["parameters"] == [str(conftest.ROOT / "config/bridge.yaml")]
     launch = Launch(
@@ -289,7 +289,7 @@ def test_what_is_given_to_the_launch_file_reaches_the_node():
         "base": "auto",
     }  # fmt: skip
     assert isinstance(launch.given["settle_time"], float) and launch.node["name"] == "twin"
-    # Included again, it does not take the defaults of the first time for what was given.
+    # A second inclusion does not mistake the defaults of the first for given arguments.
     launch.context.launch_configurations["name"] = "second"
     launch.start()
     assert launch.node["name"] == "second" and "strict" not in launch.given
@@ -311,12 +311,12 @@ def test_what_is_given_to_the_launch_file_reaches_the_node():
         ("formats:=[]", "empty list"),
     ],
 )
-def test_what_the_launch_file_refuses(argument, part):
+def test_arguments_that_the_launch_file_rejects(argument, part):
     with pytest.raises(RuntimeError, match=re.escape(part)):
         Launch(argument).start()
 
 
-def test_another_launch_file_may_have_arguments_of_its_own():
+def test_another_launch_file_may_have_other_arguments():
     launch = Launch("robot:=arm", camera="c", discovr="true")
     assert launch.start() == ["[bridge.launch.py] warning: bridge.launch.py has no argument discovr. Did you mean discover?"]
     assert launch.given == {}
@@ -335,7 +335,7 @@ print("made", arguments["package_name"])
 
 
 def test_messages_without_rust_get_it(tmp_path):
-    """The closure over packages, with a generator that copies the .idl, which here is Rust already."""
+    """The closure over packages, with a generator that copies the .idl, which is Rust here."""
 
     def idl(prefix, package, name, text):
         file = tmp_path / prefix / package / "msg" / f"{name}.idl"
@@ -366,7 +366,7 @@ def test_messages_without_rust_get_it(tmp_path):
         manifest = (tmp_path / "rust/share" / package / "rust/Cargo.toml").read_text()
         assert f'name = "{package}"' in manifest and "[package.metadata.ros-env]\ninclude = true" in manifest
         assert re.findall(r'^(\w+) = "\*"$', manifest, re.MULTILINE) == needs
-    # Made once, until what it is made from changes.
+    # Generated once, until an input changes.
     assert "made" not in build()[1]
     idl("build", "own", "A2", "pub x: f64")
     assert len(re.findall("made (.*)", build()[1])) == 3

@@ -1,4 +1,4 @@
-"""The node where the system gives it little, in a process of its own."""
+"""The node with scarce system resources, in a separate process."""
 
 import os
 

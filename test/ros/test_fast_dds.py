@@ -1,4 +1,4 @@
-"""The node on its embedded client among real ROS 2 nodes on Fast DDS: topics both ways, and services that are refused aloud."""
+"""The node on its embedded client among real ROS 2 nodes on Fast DDS: topics in both directions, and services that are rejected with a message."""
 
 import json
 import os
@@ -18,12 +18,12 @@ from ros_node import PATIENCE  # noqa: E402
 PYTHON = Path(os.environ.get("URDF_USD_ROS_PYTHON") or conftest.ROOT / ".test-env" / "ros" / "bin" / "python")
 pytestmark = pytest.mark.skipif(
     not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import rclpy"], capture_output=True).returncode != 0,
-    reason="ROS 2 with Fast DDS is no wheel for this machine (test/requirements-ros.txt)",
+    reason="ROS 2 with Fast DDS has no wheel for this machine (test/requirements-ros.txt)",
 )
 
 
 class FastDds:
-    """The peer in a process of its own."""
+    """The peer in a separate process."""
 
     def __init__(self, domain, *arguments):
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "RMW_", "AMENT_", "CYCLONEDDS_"))}
@@ -49,7 +49,7 @@ class FastDds:
         return ros_peer.until(found, PATIENCE, f"no such line among {self.heard}")
 
 
-def test_a_latched_description_is_heard_at_any_length(start, domain):
+def test_a_latched_description_of_any_length_arrives(start, domain):
     node = start()
     node.logged("listening")
     for name, size in [("early", 200), ("long", 16_000_000)]:
@@ -57,12 +57,12 @@ def test_a_latched_description_is_heard_at_any_length(start, domain):
             node.logged(f'wrote revision 1 of "{name}"')
 
 
-def test_a_late_node_hears_what_is_latched(start, domain):
+def test_a_late_node_receives_latched_messages(start, domain):
     with FastDds(domain, "describe", "before", "5000000"):
         start().logged('wrote revision 1 of "before"')
 
 
-def test_a_late_peer_hears_what_the_node_latched(start, domain, tmp_path):
+def test_a_late_peer_receives_latched_messages(start, domain, tmp_path):
     (tmp_path / "arm.urdf").write_text('<robot name="arm"><link name="base"/></robot>')
     converted = subprocess.run([conftest.program(), "convert", tmp_path / "arm.urdf", "-o", tmp_path / "assets", "--formats", "usd"], capture_output=True)
     assert converted.returncode == 0, converted.stderr
@@ -72,7 +72,7 @@ def test_a_late_peer_hears_what_the_node_latched(start, domain, tmp_path):
         assert 'name="arm"' in peer.hears(lambda line: "text" in line)["text"]
 
 
-def test_requests_are_refused_aloud(start, domain):
+def test_requests_are_rejected_with_a_message(start, domain):
     node = start()
     node.logged("listening")
     with FastDds(domain, "call", "/urdf_usd/get_parameters") as peer:
@@ -80,12 +80,12 @@ def test_requests_are_refused_aloud(start, domain):
         assert status["level"] == 1 and status["name"] == "urdf_usd: services" and "Fast DDS" in status["message"], status
         warned = node.logged("/fast_dds_peer calls /urdf_usd/get_parameters but gets no answer: .*rmw_cyclonedds_cpp")
         assert warned and not any("answered" in line for line in peer.heard)
-    # And nothing is said of it any more once it has left.
+    # The status disappears once the peer has left.
     with FastDds(domain, "describe", "after", "200"):
         node.logged('wrote revision 1 of "after"')
 
 
-def test_calls_to_services_of_fast_dds_fail_at_once_and_say_why(start, domain):
+def test_calls_to_services_of_fast_dds_fail_at_once_with_the_reason(start, domain):
     with FastDds(domain, "parameter", "arm"):
         node = start(description_from="/fast_dds_peer")
         node.logged("robot_description of /fast_dds_peer could not be read .*services can't be exchanged with nodes on Fast DDS")

@@ -1,6 +1,6 @@
-"""Descriptions from anywhere, over real DDS: topics in namespaces, a node's parameter, a file; robots that leave and come back; many.
+"""Descriptions from all sources, over real DDS: topics in namespaces, a node's parameter, a file; robots that leave and return; many robots.
 
-Each test has a domain of its own and waits for conditions, never for a time.
+Each test has a separate domain and waits for conditions, never for a fixed time.
 """
 
 import json
@@ -22,7 +22,7 @@ GONE, OK, ERROR = 3, 0, 2
 
 
 class Robot(Peer):
-    """A robot as robot_state_publisher publishes it: a participant of its own with a latched description in a namespace."""
+    """A robot like that of robot_state_publisher: a separate participant with a latched description in a namespace."""
 
     def __init__(self, domain, namespace, text):
         super().__init__(domain)
@@ -43,12 +43,12 @@ def assets(peer):
 
 
 def places(heard, output):
-    """Where the assets that were announced are, below the output directory, with their namespaces and revisions."""
+    """Returns the announced assets: paths below the output directory, namespaces and revisions."""
     return {Path(a.directory).relative_to(output).as_posix(): (a.ros_namespace, a.revision) for a in heard.seen}
 
 
 def announced(heard, output, wanted):
-    """Waits until exactly these assets were announced."""
+    """Waits until exactly these assets are announced."""
 
     def look():
         heard.take()
@@ -75,7 +75,7 @@ def robots(port):
 
 
 def context_namespace(asset):
-    """`ros:context:namespace` of an asset, as OpenUSD reads it."""
+    """Returns `ros:context:namespace` of an asset, as read by OpenUSD."""
     from pxr import Usd
 
     stage = Usd.Stage.Open(asset)
@@ -96,20 +96,20 @@ def test_equal_robots_in_namespaces(start, peer, domain, tmp_path):
         listed = robots(port)
         assert {key: robot["namespace"] for key, robot in listed.items()} == {"r1/arm": "/r1", "fleet/r2/arm": "/fleet/r2", "arm": "/"}
         assert all(robot["presence"] == "live" and str(tmp_path) not in json.dumps(robot["files"]) for robot in listed.values())
-        # A late subscriber gets the last revision of each.
+        # A late subscriber receives the last revision of each.
         late = assets(peer)
         announced(late, output, places(heard, output))
-        # One is changed, and nothing else.
+        # A change of one affects only that one.
         own.describe(box("arm", 2))
         heard.wait(lambda asset: asset.revision == 2 and asset.ros_namespace == "arm", PATIENCE)
         assert {robot["revision"] for key, robot in robots(port).items() if key != "arm"} == {1}
-        # A name that is not a key is asked back.
+        # An ambiguous name is rejected with the keys.
         frames = peer.call("/urdf_usd/check_frames", CheckFrames, CheckFrames.request(robot="r1/arm"), PATIENCE)
         assert frames.success and not frames.all_ok and len(frames.frames) == 3
         del wrong, other
 
 
-def test_transforms_of_a_namespace_or_of_everybody(start, peer, domain):
+def test_transforms_of_a_namespace_or_of_all_robots(start, peer, domain):
     start(discover=True)
     heard = assets(peer)
 
@@ -120,7 +120,7 @@ def test_transforms_of_a_namespace_or_of_everybody(start, peer, domain):
     with Robot(domain, "/r1", chain("one")) as one, Robot(domain, "/r2", chain("two")) as two:
         heard.wait(lambda asset: len({a.robot for a in heard.seen}) == 2, PATIENCE)
         moving, fixed = [transform("base", "arm", z=1.0)], [transform("arm", "tool", x=0.5)]
-        # The first publishes in its namespace, the second where everybody does.
+        # The first publishes in its namespace, the second on the global topic.
         latched = dict(latched=True, depth=1)
         topics = {one: ("/r1/tf", "/r1/tf_static"), two: ("/tf", "/tf_static")}
         for robot, key in ((one, "r1/one"), (two, "r2/two")):
@@ -157,7 +157,7 @@ def test_robots_leave_and_come_back(start, peer, domain, tmp_path):
         assert (output / "r1" / "arm" / "arm.usda").is_file()
         answer = peer.call("/urdf_usd/check_frames", CheckFrames, CheckFrames.request(robot="r1/arm"), PATIENCE)
         assert not answer.success and "is gone" in answer.message
-        # The same again is no revision; a change is.
+        # An equal description is not a revision; a change is.
         with Robot(domain, "/r1", box("arm")) as back:
             status(diagnostics, "urdf_usd: conversion of r1/arm", OK)
             back.describe(box("arm", 2))
@@ -166,7 +166,7 @@ def test_robots_leave_and_come_back(start, peer, domain, tmp_path):
 
 
 class Parameters:
-    """A node that is known by its name, and answers for its parameter."""
+    """A node that is found by its name, and serves its parameter."""
 
     def __init__(self, peer, namespace, name, text):
         node = f"{namespace}/{name}"
@@ -185,7 +185,7 @@ class Parameters:
         self.graph.write(announcement)
 
     def answer(self):
-        """Answers what was asked; says how often."""
+        """Answers pending requests, and returns their number."""
         asked = self.requests.take()
         for request in asked:
             assert request.names == ["robot_description"]
@@ -195,7 +195,7 @@ class Parameters:
 
 
 class Services(Peer):
-    """A peer whose topics are ends of services."""
+    """A peer whose topics are endpoints of services."""
 
     def publisher(self, topic, kind, **profile):
         return ros_peer.Publisher(self.participant, f"rr{topic}", kind, ros_peer.qos(**profile))
@@ -204,7 +204,7 @@ class Services(Peer):
         return ros_peer.Subscription(self.participant, f"rq{topic}", kind, ros_peer.qos(**profile))
 
 
-def test_a_nodes_parameter_where_no_topic_is_heard(start, peer, domain, tmp_path):
+def test_a_nodes_parameter_without_a_topic(start, peer, domain, tmp_path):
     node = start()
     heard = assets(peer)
     with Services(domain) as one, Services(domain) as other:
@@ -222,7 +222,7 @@ def test_a_nodes_parameter_where_no_topic_is_heard(start, peer, domain, tmp_path
         assert places(heard, tmp_path / "out") == {"read": ("read", 1)}
         node.logged("the parameter robot_description of /robot_state_publisher was read; /a_node may have it too")
         assert asked[without] == 0
-    # A description on the topic takes its place.
+    # A description on the topic takes precedence.
     with Robot(domain, "", box("read", 2)):
         heard.wait(lambda asset: asset.robot == "read" and asset.revision == 2, PATIENCE)
 
@@ -250,7 +250,7 @@ def test_a_file_and_its_changes(start, peer, tmp_path):
     assert "revision 3 is kept" in broken.message and "my.urdf" in broken.message
 
 
-def test_calls_are_held_to_what_may_be_read_and_written(start, peer, domain, tmp_path):
+def test_calls_respect_the_permitted_folders(start, peer, domain, tmp_path):
     start(discover=True)
     heard = assets(peer)
     (tmp_path / "secret.urdf").write_text(box("secret"))
@@ -268,7 +268,7 @@ def test_calls_are_held_to_what_may_be_read_and_written(start, peer, domain, tmp
     assert not (tmp_path / "elsewhere").exists()
     with Robot(domain, "/r1", box("arm")):
         heard.wait(lambda asset: asset.robot == "arm", PATIENCE)
-        # The last description heard is that of the robot in the namespace.
+        # The last received description is that of the robot in the namespace.
         last = convert()
         assert last.success and last.files[0].startswith(str(tmp_path / "out" / "r1" / "arm")), last
         assert "already current: revision 1" in last.message

@@ -1,6 +1,6 @@
-"""The frames of an asset held against a robot that runs, over real DDS: a player of description, joint states and TF that can lie.
+"""Checks of an asset's frames against a running robot, over real DDS: a player of description, joint states and TF that can be wrong.
 
-What an honest robot says is computed by `kinematics.py`, which knows nothing of the program.
+`kinematics.py`, which is independent of the program, computes the messages of a correct robot.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from ros_peer import (  # noqa: E402
 )  # fmt: skip
 from ros_node import BODY, PATIENCE  # noqa: E402
 
-#: For how long the honest robot is watched, in s.
+#: Seconds for which the correct robot is watched.
 HONEST_SECONDS = 15 * conftest.SOAK
 
 ARM = """<robot name="arm">
@@ -42,7 +42,7 @@ ARM = """<robot name="arm">
 
 
 def tree(count):
-    """A robot of `count` links: two of three joints move, some follow others, some move further joints."""
+    """Returns a robot of `count` links: two of three joints move, some mimic others, some move further joints."""
     links = [f'<link name="link_{i}">{BODY}</link>' for i in range(count)]
     joints = []
     for i in range(1, count):
@@ -57,7 +57,7 @@ def tree(count):
 
 
 def quaternion(turn):
-    """Of a matrix, by its eigenvector (Bar-Itzhack), which knows no bad cases."""
+    """Returns the quaternion of a matrix by its eigenvector (Bar-Itzhack), which has no singular cases."""
     k = np.array([
         [turn[0, 0] - turn[1, 1] - turn[2, 2], 0, 0, 0],
         [turn[1, 0] + turn[0, 1], turn[1, 1] - turn[0, 0] - turn[2, 2], 0, 0],
@@ -75,13 +75,13 @@ def transform(parent, child, pose):
 
 
 class Player:
-    """A robot: tells its description, moves, and tells joint states and TF with the same stamps, as robot_state_publisher does.
+    """A robot: publishes its description, moves, and publishes joint states and TF with the same stamps, like robot_state_publisher.
 
-    `bend(name, transform)` returns what is told instead of a transform: (topic, transform) pairs, topic `tf` or `tf_static`.
+    `bend(name, transform)` replaces a transform by (topic, transform) pairs, with the topic `tf` or `tf_static`.
     `bend_joints(state)` changes joint states.
     """
 
-    #: Motions recur after so many messages.
+    #: Period of the motion, in messages.
     CYCLE = 200
 
     def __init__(self, peer, folder, text, rate=50, namespace="", bend=None, bend_joints=None):
@@ -113,7 +113,7 @@ class Player:
         return out
 
     def told(self, transforms, topic):
-        """What is told of transforms, by topic."""
+        """Returns the published transforms, by topic."""
         told = {"tf": [], "tf_static": []}
         for name, honest in transforms.items():
             for where, what in self.bend(name, honest) if self.bend else [(topic, honest)]:
@@ -163,12 +163,12 @@ def play(peer, tmp_path):
 
 @pytest.fixture
 def node(request, start):
-    """The node; frames fall silent sooner than by default, unless a test says otherwise (`long` ones: a loaded machine is slow)."""
+    """Starts the node with a shorter stale time than by default, or a `long` one for tests that tolerate a loaded machine."""
     return start(**{} if request.node.get_closest_marker("long") else {"frames.timeout": 1.0})
 
 
 class Checker:
-    """Asks ~/check_frames and listens to /diagnostics."""
+    """Calls ~/check_frames and listens to /diagnostics."""
 
     def __init__(self, peer, node):
         self.node = node
@@ -185,7 +185,7 @@ class Checker:
         return {f.frame_id: f.verdict for f in answer.frames if f.verdict != "ok"} if answer.success else None
 
     def until(self, faults, words=(), level=None):
-        """Waits until exactly these frames have these verdicts, all words are said, and /diagnostics says so too."""
+        """Waits until exactly these frames have these verdicts, all words appear, and /diagnostics agrees."""
 
         def look():
             found = self.faults()
@@ -210,7 +210,7 @@ class Checker:
 
 
 def moved(pose, x=0.0, parent=None, prefix=""):
-    """A copy of a transform, changed."""
+    """Returns a changed copy of a transform."""
     t, header = pose.transform.translation, pose.header
     return TransformStamped(
         header=Header(stamp=header.stamp, frame_id=prefix + (parent or header.frame_id)),
@@ -220,7 +220,7 @@ def moved(pose, x=0.0, parent=None, prefix=""):
 
 
 def only(frame, *told):
-    """Bends one frame."""
+    """Returns a function that bends a single frame."""
     return lambda name, honest: [(where, change(honest)) for where, change in told] if name == frame else [(None, honest)]
 
 
@@ -229,7 +229,7 @@ def test_every_verdict_is_provoked_and_healed(peer, play, node):
     checker = Checker(peer, node)
     answer = checker.until({}, level=0)
     assert answer.all_ok and {f.frame_id for f in answer.frames} == {"base", "upper", "hand", "finger", "tool", "camera"}
-    # Its joint states are what it is held against.
+    # Frames are compared with its joint states.
     ros_peer.until(
         lambda: all("by the joint state of the same stamp" in f.detail for f in checker.answer().frames if f.frame_id in ("upper", "hand", "finger")),
         PATIENCE,
@@ -249,9 +249,9 @@ def test_every_verdict_is_provoked_and_healed(peer, play, node):
     assert (found["camera"].expected_parent, found["camera"].actual_parent) == ("upper", "base")
     found = provoke(only("tool", ("tf", moved)), {"tool": "wrong_topic"}, "/tf_static")
     assert found["tool"].expected_topic == "/tf_static"
-    # Beside its joint, with the joint states right.
+    # Off the axis of its joint, with correct joint states.
     provoke(only("upper", (None, lambda t: moved(t, x=0.01))), {"upper": "off"}, '"turn"')
-    # Where its joint can take it, but not where the joint states say.
+    # In the range of its joint, but not at its joint state.
     straight = lambda t: TransformStamped(  # noqa: E731
         header=t.header,
         child_frame_id=t.child_frame_id,
@@ -260,7 +260,7 @@ def test_every_verdict_is_provoked_and_healed(peer, play, node):
     found = provoke(only("hand", (None, straight)), {"hand": "off"}, "disagree", '"slide"')
     assert math.isclose(found["hand"].position_error, 0.05, abs_tol=2e-3)
 
-    # Joint states that lie about a joint that leads another.
+    # Wrong joint states of a joint that drives another.
     def lie(state):
         names = list(state.name)
         positions = [p + 0.2 * (n == "slide") for n, p in zip(names, state.position, strict=True)]
@@ -271,14 +271,14 @@ def test_every_verdict_is_provoked_and_healed(peer, play, node):
     player.bend_joints = None
     checker.until({}, level=0)
 
-    # Frames with other names from now on: those known fall silent, those that are static stay.
+    # Frames get other names: known ones become stale, static ones remain.
     prefixed = lambda name, honest: [("tf" if name in ("upper", "hand", "finger") else "tf_static", moved(honest, prefix="r1/"))]  # noqa: E731
     player.bend = prefixed
     checker.until({frame: "stale" for frame in ("upper", "hand", "finger")}, level=1)
     player.bend = None
     checker.until({}, level=0)
 
-    # Extra frames fail nothing.
+    # Extra frames are not failures.
     extra = peer.publisher("/tf", TFMessage, depth=10).matched(PATIENCE)
 
     def with_extra():
@@ -292,7 +292,7 @@ def test_every_verdict_is_provoked_and_healed(peer, play, node):
     assert answer.all_ok
     checker.until({}, level=0)
 
-    # Nothing moves it any more.
+    # The robot stops moving.
     player.silent = True
     found = checker.until({frame: "stale" for frame in ("upper", "hand", "finger")}, ("/joint_states",), level=1)
     assert "timeout is 1 s" in {f.frame_id: f for f in found.frames}["upper"].detail
@@ -300,12 +300,12 @@ def test_every_verdict_is_provoked_and_healed(peer, play, node):
     checker.until({}, level=0)
 
 
-def test_a_prefix_from_the_start_is_said_and_a_second_publisher_is(peer, play, node, tmp_path):
+def test_a_prefix_and_a_second_publisher_are_reported(peer, play, node, tmp_path):
     player = play(bend=lambda name, honest: [(None, moved(honest, prefix="r1/"))])
     checker = Checker(peer, node)
 
     def is_told():
-        # Of some frames it is known before "upper" has moved for the first time.
+        # Some frames are judged before "upper" has moved.
         found = {f.frame_id: (f.verdict, f.detail) for f in checker.last.frames} if checker.faults() else {}
         return found.get("upper") == ("missing", 'TF has it as "r1/upper"') and "r1/" in checker.last.message
 
@@ -332,14 +332,14 @@ def check_live(asset, domain, *arguments):
 
 @pytest.fixture
 def arm(tmp_path):
-    """The asset of the arm, with the namespace `arm`."""
+    """Returns the asset of the arm, with the namespace `arm`."""
     (tmp_path / "arm.urdf").write_text(ARM)
     result = conftest.run("convert", tmp_path / "arm.urdf", "-o", tmp_path / "assets")
     assert result.returncode == 0, result.stderr
     return tmp_path / "assets" / "arm"
 
 
-def test_the_command_line_says_the_same(peer, play, arm, domain):
+def test_the_command_line_agrees(peer, play, arm, domain):
     player = play()
     result = check_live(arm, domain, "--timeout", "40")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -356,7 +356,7 @@ def test_the_command_line_says_the_same(peer, play, arm, domain):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_the_command_line_listens_in_the_namespace_of_the_asset_and_knows_others(peer, play, arm, domain):
+def test_the_command_line_listens_in_the_namespace_of_the_asset_and_finds_others(peer, play, arm, domain):
     player = play(namespace="/arm")
     result = check_live(arm, domain, "--timeout", "40")
     assert result.returncode == 0 and "/arm/tf" in result.stdout, result.stdout + result.stderr
@@ -374,13 +374,13 @@ def test_the_command_line_listens_in_the_namespace_of_the_asset_and_knows_others
         (["--timeout", "0.5"], 1, "missing"),
     ],
 )
-def test_the_command_line_says_what_is_wrong(arm, domain, arguments, code, words):
+def test_the_command_line_reports_faults(arm, domain, arguments, code, words):
     result = check_live(arm, domain, *arguments)
     assert result.returncode == code and words in result.stdout + result.stderr, result.stdout + result.stderr
 
 
 @pytest.mark.long
-def test_an_honest_robot_of_100_frames_at_100_hz_gets_no_false_verdict(peer, play, node):
+def test_a_correct_robot_of_100_frames_at_100_hz_gets_no_false_verdict(peer, play, node):
     player = play(tree(100), rate=100)
     checker = Checker(peer, node)
     checker.until({}, level=0)

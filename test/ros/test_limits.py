@@ -1,4 +1,4 @@
-"""Conversions in processes of their own: hostile ones cost themselves, never the node."""
+"""Conversions in separate processes: hostile ones fail without affecting the node."""
 
 import contextlib
 import fcntl
@@ -17,13 +17,13 @@ from ros_node import PATIENCE, box, description  # noqa: E402
 from ros_peer import Asset, Convert, Peer, String, until  # noqa: E402
 
 LIMIT = 1.0
-#: Conversions are given two seconds more to end by themselves.
+#: Extra seconds in which conversions may end by themselves.
 GRACE = 2.0
 
 
 @contextlib.contextmanager
 def held(node, *robots):
-    """No conversion of these robots ends meanwhile: this process has the lock that their assets are written under."""
+    """Blocks conversions of these robots by holding the lock of their assets."""
     with contextlib.ExitStack() as stack:
         for robot in robots:
             lock = stack.enter_context((node.output / f".{robot}.lock").open("w"))
@@ -32,7 +32,7 @@ def held(node, *robots):
 
 
 def have_ended(pids):
-    """Whether none of these processes runs."""
+    """Returns whether none of these processes runs."""
     return all(map(conftest.has_ended, pids))
 
 
@@ -56,14 +56,14 @@ def test_hostile_calls_never_end_the_node_and_honest_ones_between_are_answered(s
             assert not answer.success and "convert-timed-out" in answer.message, answer.message
             assert time.monotonic() - begun < LIMIT + GRACE + 10
             honest(f"honest{n}")
-        # And all at once.
+        # Then all at once.
         names = [f"all{n}" for n in range(6)]
         with held(node, *names):
             numbers = [client.send(Convert.request(urdf=box(name))) for name in names]
             answers = [client.answer(number, PATIENCE) for number in numbers]
         assert all(not answer.success and "convert-timed-out" in answer.message for answer in answers), answers
         honest("last")
-        # A description that is set aside leaves the last good asset, until it changes.
+        # A description that is set aside keeps the last good asset, until it changes.
         with held(node, "good"):
             good.write(String(data=box("good", 2)))
             node.logged(r"revision 1 is kept")
@@ -89,7 +89,7 @@ def test_workers_that_die_are_replaced_and_die_with_a_killed_node(start, domain)
             return pids
 
         assert convert("one").success
-        # Idle ones are not missed.
+        # Idle workers are not replaced.
         killed = end(signal.SIGKILL)
         until(lambda: have_ended(killed), PATIENCE, "they go on")
         assert convert("two").success
@@ -106,7 +106,7 @@ def test_workers_that_die_are_replaced_and_die_with_a_killed_node(start, domain)
     until(lambda: have_ended(pids), PATIENCE, "workers outlive their node")
 
 
-def test_memory_that_one_robot_takes_is_no_matter_of_others(start, domain, tmp_path):
+def test_the_memory_of_one_robot_does_not_affect_others(start, domain, tmp_path):
     mesh = tmp_path / "flat.stl"
     flat(mesh, 8_000_000)
     urdf = f"<robot name='large'><link name='base'><visual><geometry><mesh filename='file://{mesh}'/></geometry></visual></link></robot>"

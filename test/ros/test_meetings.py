@@ -1,7 +1,7 @@
-"""The node and its peers meet under bad conditions: either side stands still, is given up and comes back, or calls at the worst moment.
+"""Discovery between the node and its peers under bad conditions: a side is stopped, times out and returns, or calls at the worst moment.
 
-Whatever happens, what is latched arrives within moments of both sides being awake, and each call gets its answer. More of the same,
-for as long as one likes: `python test/meetings.py --help`.
+Latched messages must arrive soon after both sides run, and each call must be answered. `python test/meetings.py --help` runs the same
+for any duration.
 """
 
 import collections
@@ -26,7 +26,7 @@ from meetings import PeerProcess, parameter_of  # noqa: E402
 from ros_node import PATIENCE, box, description  # noqa: E402
 from ros_peer import Asset, Client, GetParameters, Peer, String  # noqa: E402
 
-takes_long = pytest.mark.skipif(conftest.SOAK <= 1, reason="takes more than a minute: with URDF_USD_SOAK=2 and more")
+takes_long = pytest.mark.skipif(conftest.SOAK <= 1, reason="takes more than a minute: runs with URDF_USD_SOAK=2 and more")
 
 
 def assets_of(peer):
@@ -34,7 +34,7 @@ def assets_of(peer):
 
 
 @pytest.mark.parametrize("seconds", [0.2, 1, 6], ids=["blink", "second", "long"])
-def test_a_node_that_was_stopped_hears_and_answers_what_was_said_meanwhile(start, peer, seconds):
+def test_a_node_that_was_stopped_receives_and_answers_earlier_messages(start, peer, seconds):
     node = start()
     topic, assets = description(peer, box("before")), assets_of(peer)
     assets.wait(lambda asset: asset.robot == "before", PATIENCE)
@@ -46,13 +46,13 @@ def test_a_node_that_was_stopped_hears_and_answers_what_was_said_meanwhile(start
     node.process.send_signal(signal.SIGCONT)
     assets.wait(lambda asset: asset.robot == "meanwhile", PATIENCE)
     assert [value.value for value in client.answer(number, PATIENCE).values] == [0.05]
-    # And from then on.
+    # The same for later messages.
     topic.write(String(data=box("after")))
     assets.wait(lambda asset: asset.robot == "after", PATIENCE)
     assert [value.value for value in client.call(GetParameters.request(names=["settle_time"]), PATIENCE).values] == [0.05]
 
 
-def test_a_peer_that_was_given_up_and_comes_back_is_heard_and_hears(start, peer, domain):
+def test_a_peer_that_returns_after_its_lease_is_reconnected(start, peer, domain):
     node = start()
     assets = assets_of(peer)
     with PeerProcess(domain, lease=2) as other:
@@ -66,14 +66,14 @@ def test_a_peer_that_was_given_up_and_comes_back_is_heard_and_hears(start, peer,
         assert other.hears("back")
 
 
-def test_a_call_by_a_peer_that_comes_back_from_a_silence_beyond_its_lease_is_answered(start, peer, domain):
+def test_a_call_by_a_peer_that_returns_after_its_lease_is_answered(start, peer, domain):
     node = start()
     assets = assets_of(peer)
     with PeerProcess(domain, lease=2) as other:
         other.describe("before")
         assets.wait(lambda asset: asset.robot == "before", PATIENCE)
         for _ in range(3):
-            # The call is what it does first when it is back.
+            # The call is its first action after the return.
             other.stop()
             other.call()
             time.sleep(4)
@@ -84,7 +84,7 @@ def test_a_call_by_a_peer_that_comes_back_from_a_silence_beyond_its_lease_is_ans
     assert "joined the ROS graph again" not in node.log
 
 
-def test_a_first_answer_is_not_lost_when_the_node_stands_still_after_the_meeting(start, domain):
+def test_a_first_answer_is_not_lost_if_the_node_is_stopped_after_discovery(start, domain):
     node = start()
     node.logged("listening")
     dice = random.Random(13)
@@ -100,10 +100,10 @@ def test_a_first_answer_is_not_lost_when_the_node_stands_still_after_the_meeting
 
 
 def test_a_node_that_comes_long_after_its_peers_finds_them(start, domain):
-    """Without multicast, participants of Cyclone DDS 11 look for others at all ports for a while only."""
+    """Without multicast, participants of Cyclone DDS 11 probe all ports only for a limited time."""
     soon = "<InitialLocatorPruneDelay>1s</InitialLocatorPruneDelay><DiscoveredLocatorPruneDelay>1s</DiscoveredLocatorPruneDelay></Discovery>"
     with contextlib.ExitStack() as held:
-        # The first ports are others', as beside many nodes.
+        # Occupy the first ports, as if there were many nodes.
         for participant in range(12):
             for port in (7410, 7411):
                 one = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
@@ -120,7 +120,7 @@ def test_a_node_that_comes_long_after_its_peers_finds_them(start, domain):
         assert other.hears("again"), node.log
 
 
-def test_an_answer_reaches_a_client_that_took_the_place_of_another_while_the_node_stood_still(start, peer):
+def test_an_answer_reaches_a_client_that_replaced_another_while_the_node_was_stopped(start, peer):
     node = start()
     node.logged("listening")
     asked = GetParameters.request(names=["settle_time"])
@@ -137,9 +137,9 @@ def test_an_answer_reaches_a_client_that_took_the_place_of_another_while_the_nod
         after.close()
 
 
-def test_a_caller_that_stands_still_holds_up_no_other(start, peer, domain):
+def test_a_stopped_caller_does_not_block_others(start, peer, domain):
     node = start()
-    # One that keeps all: what is looked at is what the node sends.
+    # A client with unlimited history, which shows all answers of the node.
     client = Client(peer.participant, "/urdf_usd/get_parameters", GetParameters, depth=100_000).matched(PATIENCE)
     with PeerProcess(domain, lease=100) as other, PeerProcess(domain, lease=2) as back:
         other.call()
@@ -161,22 +161,22 @@ def test_a_caller_that_stands_still_holds_up_no_other(start, peer, domain):
             numbers = {client.send(GetParameters.request(names=["settle_time"])) for _ in range(50)}
             ros_peer.until(answered, PATIENCE, "some calls have no answer")
         assert "joined the ROS graph again" not in node.log
-        # Two seconds after an answer that is not acknowledged it comes once more, and that was it: others would push out those of callers
-        # that keep few.
+        # An unacknowledged answer is repeated once after two seconds, but not again: repetitions would displace the answers of callers
+        # with a short history.
         time.sleep(6)
         answered()
         often = {number: times for number, times in came.items() if times > 2}
         assert not often, f"{len(often)} of {len(came)} answers came more than twice: {dict(list(often.items())[:5])}"
         other.go_on()
-        # The participant that it knew is gone: it has to meet the other one before it calls.
+        # The known participant is gone: it has to discover the other one before it calls.
         other.describe("after")
         assert other.hears("after")
         other.call()
         assert not other.tells(["called", "answer"], PATIENCE)
 
 
-def test_calls_are_answered_by_a_node_that_stood_still_for_longer_than_the_leases_of_the_callers(start, domain):
-    """Cyclone DDS, when it goes on, gives all of them up before it hears what they sent, and meets them anew moments later."""
+def test_calls_are_answered_by_a_node_that_was_stopped_longer_than_the_leases_of_callers(start, domain):
+    """When it continues, Cyclone DDS drops all callers before it reads their messages, and rediscovers them soon after."""
     node = start()
     node.logged("listening")
     with contextlib.ExitStack() as held:
@@ -191,7 +191,7 @@ def test_calls_are_answered_by_a_node_that_stood_still_for_longer_than_the_lease
                 other.call(is_again=True)
             time.sleep(3)
             node.process.send_signal(signal.SIGCONT)
-            # Not by the time limit of answers whose callers are not known, which is 20 s.
+            # Faster than the timeout of answers for unknown callers, which is 20 s.
             end = time.monotonic() + 15
             for other in others:
                 assert not other.tells(["called", "answer"], max(0.1, end - time.monotonic()))
@@ -200,7 +200,7 @@ def test_calls_are_answered_by_a_node_that_stood_still_for_longer_than_the_lease
 def in_a_network_of_its_own(folder, what):
     alone = ["unshare", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True).returncode:
-        pytest.skip("a network of its own can't be had here (unshare --map-root-user --net)")
+        pytest.skip("cannot create a network namespace here (unshare --map-root-user --net)")
     script = Path(__file__).resolve().parents[1] / "networks.py"
     done = subprocess.run([*alone, sys.executable, script, folder, what], capture_output=True, text=True, timeout=4 * PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -210,12 +210,12 @@ def test_a_machine_that_changes_its_addresses(tmp_path):
     in_a_network_of_its_own(tmp_path, "moves")
 
 
-def test_a_machine_whose_network_goes_and_comes_back(tmp_path):
+def test_a_machine_whose_network_goes_down_and_returns(tmp_path):
     in_a_network_of_its_own(tmp_path, "goes")
 
 
 @takes_long
-def test_a_node_that_stood_still_for_a_minute_hears_what_was_said_meanwhile(start, peer):
+def test_a_node_that_was_stopped_for_a_minute_receives_earlier_messages(start, peer):
     node = start()
     topic, assets = description(peer, box("before")), assets_of(peer)
     assets.wait(lambda asset: asset.robot == "before", PATIENCE)

@@ -1,6 +1,6 @@
-"""The bytes of every message, against an independent implementation: CycloneDDS' Python types, written by hand in ros_peer and
-moveit_peer. `crates/messages/src/tests/cyclone.jsonl` keeps them for the unit tests of that crate, which encode and decode the same values;
-`UPDATE_MESSAGES=1` writes it."""
+"""The bytes of every message, compared with an independent implementation: CycloneDDS' Python types in ros_peer and moveit_peer.
+`crates/messages/src/tests/cyclone.jsonl` has them for the unit tests of that crate, which encode and decode the same values;
+`UPDATE_MESSAGES=1` updates it."""
 
 import dataclasses
 import itertools
@@ -22,7 +22,7 @@ FIXTURE = Path(__file__).parents[2] / "crates/messages/src/tests/cyclone.jsonl"
 
 
 def interfaces():
-    """All messages and halves of services, by their ROS names."""
+    """Returns all messages and halves of services, by ROS name."""
     found = {}
     for value in itertools.chain(vars(ros_peer).values(), vars(moveit_peer).values()):
         kinds = [value.request, value.response] if isinstance(value, ros_peer.Service) else [value]
@@ -34,7 +34,7 @@ def interfaces():
 
 
 def filled(hint, count):
-    """A value of this type, different from the last one."""
+    """Returns a value of a type, different from the last one."""
     if isinstance(hint, type) and issubclass(hint, IdlStruct):
         return hint(**{name: filled(hint, count) for name, hint in typing.get_type_hints(hint, include_extras=True).items()})
     if hint is str:
@@ -45,14 +45,14 @@ def filled(hint, count):
     if isinstance(kind, idl.array):
         return [filled(kind.subtype, count) for _ in range(kind.length)]
     if isinstance(kind, idl.sequence):
-        # Of a large message, the first sequences have two elements.
+        # In a large message, only the first sequences have two elements.
         is_single = kind.subtype in (ros_peer.FloatingPointRange, ros_peer.IntegerRange) or next(count) > 40
         return [filled(kind.subtype, count) for _ in range(1 if is_single else 2)]
     return next(count) % 200 + (0.5 if kind.startswith("float") else 0)
 
 
 def plain(value):
-    """A message as JSON; `type` is a keyword of Rust."""
+    """Converts a message to JSON; `type` is a keyword of Rust."""
     if dataclasses.is_dataclass(value):
         named = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
         return {"type_" if name == "type" else name: plain(member) for name, member in named}
@@ -65,7 +65,7 @@ def test_the_unit_tests_have_the_bytes_of_cyclonedds():
         sample = filled(kind, itertools.count(1))
         data, value = sample.serialize(use_version_2=False), plain(sample)
         if "/srv/" in name:
-            # The identity of the request: two integers, which are no part of the interface.
+            # The identity of the request: two integers that are not part of the interface.
             data, value = data[:4] + data[20:], {k: v for k, v in value.items() if k not in ("client", "sequence")}
         lines.append(json.dumps({"type": name, "value": value, "cdr": data.hex()}, ensure_ascii=False))
     text = "\n".join(lines) + "\n"

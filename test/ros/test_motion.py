@@ -1,4 +1,4 @@
-"""Named poses and kinematics as services of the node, over real DDS; where links are is computed by `kinematics.py`."""
+"""Named poses and kinematics as services of the node, over real DDS; `kinematics.py` computes the expected poses of links."""
 
 import time
 import urllib.request
@@ -27,7 +27,7 @@ def port():
 
 @pytest.fixture
 def arm(start, peer, port):
-    """A node with an arm's asset, and the asset."""
+    """Starts a node with the asset of an arm, and returns both."""
     start(**{"http.port": port})
     topic, assets = description(peer, ARM), peer.subscription("/urdf_usd/asset", Asset, latched=True, depth=100)
     assets.wait(lambda asset: asset.robot == "arm", PATIENCE)
@@ -71,7 +71,7 @@ def state(at):
     return JointState(name=list(at), position=list(at.values()))
 
 
-def test_links_are_where_joints_bring_them(client, truth):
+def test_links_follow_from_joints(client, truth):
     rest = client("compute_fk", ComputeFk)
     assert rest.success and sorted(rest.links) == sorted(truth.links), rest.message
     for at in ({}, AT, {"turn": -1.9, "slide": 0.9}):
@@ -87,7 +87,7 @@ def test_links_are_where_joints_bring_them(client, truth):
     assert not wrong.success and "fingr" in wrong.message and "finger" in wrong.message, wrong.message
 
 
-def test_a_target_is_reached_or_said_to_be_out_of_reach(client, truth):
+def test_a_target_is_reached_or_reported_as_out_of_reach(client, truth):
     wanted = truth.link_poses(truth.resolve(AT))["tool"]
     took = []
     for _ in range(20):
@@ -116,7 +116,7 @@ def test_a_target_is_reached_or_said_to_be_out_of_reach(client, truth):
         assert not answer.success and words in answer.message, answer.message
 
 
-def test_where_the_robot_stands_is_stored_listed_and_deleted(arm, client, truth, port):
+def test_the_current_pose_is_stored_listed_and_deleted(arm, client, truth, port):
     peer, assets, topic = arm
     asset = assets.seen[-1]
     none = client("store_pose", StorePose, name="here")
@@ -132,7 +132,7 @@ def test_where_the_robot_stands_is_stored_listed_and_deleted(arm, client, truth,
         return answer if answer.success else None
 
     answer = until(stored, PATIENCE, "no pose is stored")
-    # What follows another joint is in no pose.
+    # Mimic joints are not part of poses.
     assert dict(zip(answer.pose.joint_names, answer.pose.positions, strict=True)) == pytest.approx(AT)
     assert answer.pose.valid and answer.entry == f"{asset.directory}/arm.poses.usda"
     beyond = client("store_pose", StorePose, name="beyond", joint_names=["turn"], positions=[2.5])
@@ -147,16 +147,16 @@ def test_where_the_robot_stands_is_stored_listed_and_deleted(arm, client, truth,
 
     listed = client("list_poses", ListPoses, robot="arm")
     assert listed.success and {pose.name: pose.valid for pose in listed.poses} == {"here": True, "beyond": False}
-    # It is where the robot is by itself, too: the joint states heard last.
+    # Without positions, the last joint states are stored.
     heard = client("compute_fk", ComputeFk, links=["tool"])
     np.testing.assert_allclose(matrix(heard.poses[0]), truth.link_poses(truth.resolve(AT))["tool"], atol=1e-6)
 
-    # A new revision leaves them.
+    # A new revision keeps the poses.
     topic.write(String(data=ARM.replace('lower="-2" upper="2"', 'lower="-2" upper="1.5"', 1)))
     assets.wait(lambda asset: asset.revision == 2, PATIENCE)
     listed = client("list_poses", ListPoses)
     assert sorted(pose.name for pose in listed.poses) == ["beyond", "here"], listed.message
-    # Pages hear of it. What the revision touched has been told by then.
+    # Pages are notified. Events of the revision have been sent by then.
     time.sleep(1)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/events", timeout=PATIENCE) as events:
         assert events.readline() == b"event: resync\n"
@@ -168,7 +168,7 @@ def test_where_the_robot_stands_is_stored_listed_and_deleted(arm, client, truth,
     assert [pose.name for pose in client("list_poses", ListPoses).poses] == ["beyond"]
 
 
-def test_poses_of_an_srdf_are_listed_where_the_asset_has_them(start, peer):
+def test_poses_of_an_srdf_are_listed(start, peer):
     sample = SAMPLES / "sample_arm"
     start(srdf_file=sample / "srdf" / "sample_arm.srdf", urdf_file=sample / "urdf" / "sample_arm.urdf", overlays=["isaac"])
     assets = peer.subscription("/urdf_usd/asset", Asset, latched=True, depth=100)

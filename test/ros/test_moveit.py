@@ -1,4 +1,4 @@
-"""MoveIt's services of kinematics, served by the node to clients that were written for move_group; over real DDS."""
+"""MoveIt's kinematics services, served by the node to clients written for move_group, over real DDS."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def peer_of_moveit(start, peer):
 
 
 def everything():
-    """A robot state in which nothing is empty that a client may fill: what is between has to be read to get at what follows."""
+    """Returns a robot state with all fields filled: intermediate fields have to be decoded to reach later ones."""
     box = moveit.SolidPrimitive(type=1, dimensions=[0.1, 0.2, 0.3], polygon=moveit.Polygon(points=[moveit.Point32(x=0.5)]))
     mesh = moveit.Mesh(triangles=[moveit.MeshTriangle(vertex_indices=[0, 1, 2])])
     held = moveit.CollisionObject(
@@ -69,7 +69,7 @@ def test_moveit_s_clients_get_joints_for_poses_and_poses_for_joints(peer_of_move
                 np.testing.assert_allclose(pose, poses["tool"], atol=2e-6)
 
 
-def test_what_can_t_be_answered_has_moveit_s_code(peer_of_moveit):
+def test_failures_have_moveits_codes(peer_of_moveit):
     ik = peer_of_moveit.client("/compute_ik", GetPositionIK)
     fk = peer_of_moveit.client("/compute_fk", GetPositionFK)
     held = moveit.Constraints(
@@ -103,7 +103,7 @@ def test_what_can_t_be_answered_has_moveit_s_code(peer_of_moveit):
         assert answer.error_code.val == code and words in answer.error_code.message, answer.error_code
 
 
-def test_a_node_does_not_stand_in_for_move_group_unless_told_to(start, peer):
+def test_a_node_replaces_move_group_only_with_the_parameter(start, peer):
     start()
     description(peer, ARM)
     peer.subscription("/urdf_usd/asset", Asset, latched=True).wait(lambda asset: asset.robot == "arm", PATIENCE)

@@ -1,6 +1,6 @@
-"""The node over real DDS: CycloneDDS on the other side of the loopback interface, as any node under rmw_cyclonedds_cpp.
+"""The node over real DDS: with CycloneDDS as a peer on the loopback interface, like a node under rmw_cyclonedds_cpp.
 
-Each test has a domain of its own and waits for conditions, never for a time.
+Each test has a separate domain and waits for conditions, never for a fixed time.
 """
 
 import contextlib
@@ -75,7 +75,7 @@ def convert(peer, **request):
 
 
 def verified(message):
-    """Checks that the files of an asset are those that its message names. Returns its directory."""
+    """Asserts that the files of an asset match its message, and returns its directory."""
     directory = Path(message.directory)
     assert message.files, message
     for path, sha256 in zip(message.files, message.sha256, strict=True):
@@ -115,7 +115,7 @@ def test_description_published_after_the_node_started(start, peer, assets):
 
 
 def test_the_newest_of_many_descriptions_wins(start, peer, assets):
-    """Descriptions that come while a conversion runs wait, and only the newest of them is converted."""
+    """Descriptions that arrive during a conversion are queued, and only the newest is converted."""
     start()
     publisher = description(peer).matched(PATIENCE)
     for size in range(1, 61):
@@ -124,13 +124,13 @@ def test_the_newest_of_many_descriptions_wins(start, peer, assets):
     publisher.write(String(data=final))
     digest = hashlib.sha256(final.encode()).hexdigest()
     message = assets.wait(lambda a: json.loads(a.report)["source"]["sha256"] == digest, PATIENCE)
-    # With a settling time of 50 ms, far fewer revisions than descriptions, even where the network is slow.
+    # With a settle time of 50 ms, there are far fewer revisions than descriptions, even on a slow network.
     assert message.revision <= 10
     verified(message)
 
 
 def test_a_description_replaced_while_a_conversion_runs(start, peer, assets, tmp_path):
-    """A big robot is being converted when its replacement comes."""
+    """The replacement arrives during the conversion of a large robot."""
     links = "".join(f'<link name="l{i}"><visual><geometry><sphere radius="1"/></geometry></visual></link>' for i in range(600))
     joints = "".join(f'<joint name="j{i}" type="fixed"><parent link="l{i}"/><child link="l{i + 1}"/></joint>' for i in range(599))
     big = f'<robot name="swap">{links}{joints}</robot>'
@@ -144,12 +144,12 @@ def test_a_description_replaced_while_a_conversion_runs(start, peer, assets, tmp
     message = assets.wait(lambda a: json.loads(a.report)["source"]["sha256"] == digest, PATIENCE)
     assert message.revision in (1, 2, 3) and message.links == 1
     assert verified(message) == tmp_path / "out" / "swap"
-    # Nothing follows: a call is answered after all that was heard before it.
+    # No further revision: a call is answered after all earlier messages are processed.
     answer = convert(peer)
     assert answer.success and json.loads(answer.report)["revision"] == message.revision
 
 
-def test_the_same_description_again_is_no_revision(start, peer, assets):
+def test_an_equal_description_is_not_a_revision(start, peer, assets):
     node = start("--log-level", "debug")
     publisher = description(peer, box("same")).matched(PATIENCE)
     asset(assets, "same", 1)
@@ -167,7 +167,7 @@ def test_a_description_of_5_mebibytes(start, peer, assets):
     verified(asset(assets, "large"))
 
 
-def test_a_description_that_is_too_large_is_refused_by_name(start, peer, diagnostics, assets):
+def test_a_too_large_description_is_rejected_by_name(start, peer, diagnostics, assets):
     start(max_description_bytes=100_000)
     publisher = description(peer).matched(PATIENCE)
     publisher.write(String(data=box("huge").replace("</robot>", "<!--" + "x" * 200_000 + "--></robot>")))
@@ -187,7 +187,7 @@ def test_two_robots_on_one_topic_each_have_their_asset(start, peer, domain):
         asset(early, "left")
         if "right" not in {a.robot for a in early.seen}:
             asset(early, "right")
-    # A late subscriber gets the last revision of each.
+    # A late subscriber receives the last revision of each.
     late = peer.subscription("/urdf_usd/asset", Asset, latched=True, depth=10)
     ros_peer.until(lambda: late.take() or {a.robot for a in late.seen} == {"left", "right"}, PATIENCE, "both robots")
 
@@ -209,7 +209,7 @@ def test_a_bad_description_keeps_the_last_good_asset(start, peer, assets, diagno
     status(diagnostics, lambda s: s.level == 0 and s.name == "urdf_usd: conversion of arm")
 
 
-def test_what_is_no_robot_is_survived(start, peer, assets):
+def test_invalid_descriptions_do_not_harm_the_node(start, peer, assets):
     node = start()
     publisher = description(peer).matched(PATIENCE)
     for text in ["", "no robot", "<robot", "<robot name='x'/>", "<sdf/>", "\0", "<robot name='../../evil'><link name='a'/></robot>"]:
@@ -226,14 +226,14 @@ def test_what_is_no_robot_is_survived(start, peer, assets):
 
 @pytest.fixture
 def arm(tmp_path):
-    """A copy of the sample arm's package that a test may change."""
+    """Copies the package of the sample arm, so that a test may change it."""
     folder = tmp_path / "sample_arm"
     shutil.copytree(ARM, folder)
     return folder
 
 
 def replace(path, content):
-    """Writes as editors do: beside it, then renamed onto it."""
+    """Replaces a file like an editor: writes a new file beside it and renames it."""
     other = path.with_name(path.name + "~")
     other.write_bytes(content)
     other.rename(path)
@@ -244,7 +244,7 @@ def test_changed_files_lead_to_revisions(start, peer, assets, arm):
     description(peer, (arm / "urdf" / "sample_arm.urdf").read_text())
     first = verified(asset(assets, "sample_arm", 1))
     usdc = (first / "geometries.usdc").read_bytes()
-    # A mesh, replaced; a mesh, removed; a mesh, back again; a texture, written in place.
+    # A mesh is replaced, removed and restored; a texture is written in place.
     mesh = arm / "meshes" / "wrist.stl"
     content = mesh.read_bytes()
     replace(mesh, (arm / "meshes" / "elbow.stl").read_bytes())
@@ -262,18 +262,18 @@ def test_changed_files_lead_to_revisions(start, peer, assets, arm):
 
 
 def test_a_urdf_file_is_watched_and_own_outputs_are_not(start, peer, assets, arm):
-    """The output directory lies in the watched folder: what is written there starts nothing."""
+    """The output directory is in the watched folder: files written there must not start a conversion."""
     node = start("--log-level", "debug", output=arm / "urdf", packages=[f"sample_arm={arm}"])
     urdf = arm / "urdf" / "sample_arm.urdf"
     answer = convert(peer, uri="package://sample_arm/urdf/sample_arm.urdf")
     assert answer.success, answer.message
     first = asset(assets, "sample_arm", 1)
-    # Once it is watched it is looked at again, and when it is touched; as long as it says the same nothing is written.
+    # The file is read again when watching starts, and when it is touched; without a change nothing is written.
     looks = lambda: len(re.findall("neither the description nor a file changed|already current", node.log))  # noqa: E731
-    ros_peer.until(lambda: looks() >= 1, PATIENCE, "a look at the file that is watched now")
+    ros_peer.until(lambda: looks() >= 1, PATIENCE, "a read of the watched file")
     written, before = stamps(first.directory), looks()
     os.utime(urdf)
-    ros_peer.until(lambda: looks() > before, PATIENCE, "a look at the file that was touched")
+    ros_peer.until(lambda: looks() > before, PATIENCE, "a read of the touched file")
     assert stamps(first.directory) == written and [a.revision for a in assets.seen] == [1]
     replace(urdf, urdf.read_bytes().replace(b'<robot name="sample_arm">', b'<robot name="sample_arm"><link name="extra"/>', 1))
     changed = asset(assets, "sample_arm", 2)
@@ -283,7 +283,7 @@ def test_a_urdf_file_is_watched_and_own_outputs_are_not(start, peer, assets, arm
 
 
 def stamps(directory):
-    """When which files of an asset were written, and as which."""
+    """Returns modification times and inodes of the files of an asset."""
     files = [path for path in Path(directory).rglob("*") if path.is_file()]
     return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in files}
 
@@ -296,7 +296,7 @@ def asset_links(_, revision, assets):
 
 
 def test_a_call_may_have_an_xrdf(start, peer, assets, arm, tmp_path):
-    """As text, or as the name of a file, which is held to the same roots as the robot's."""
+    """As text, or as the name of a file in the permitted roots."""
     start(packages=[f"sample_arm={arm}"], restrict_calls=True)
     ask = {"uri": "package://sample_arm/urdf/sample_arm.urdf", "formats": ["usd"]}
     files = lambda answer: {Path(f).name for f in answer.files}  # noqa: E731
@@ -360,7 +360,7 @@ def test_many_calls_at_once_are_all_answered(start, peer):
     numbers = [client.send(Convert.request(urdf=box(f"robot{n % 5}", n + 1))) for n in range(20)]
     answers = [client.answer(number, PATIENCE) for number in numbers]
     assert all(answer.success for answer in answers)
-    # Of each robot the last call's is the one on disk.
+    # The asset of each robot is that of the last call.
     for n in range(15, 20):
         directory = Path(answers[n].files[0]).parent
         report = json.loads((directory / "report.json").read_bytes())
@@ -386,7 +386,7 @@ def test_check_frames(start, peer, assets, diagnostics, domain):
     moving = peer.publisher("/tf", TFMessage, depth=100).matched(PATIENCE)
 
     def verdicts(**expected):
-        """Moves the arm until the verdicts are these."""
+        """Moves the arm until it has these verdicts."""
 
         def look():
             moving.write(TFMessage(transforms=tf))
@@ -403,13 +403,13 @@ def test_check_frames(start, peer, assets, diagnostics, domain):
     assert answer.all_ok and answer.robot == "chain" and answer.revision == 1
     assert (found["tool"].expected_parent, found["tool"].expected_topic) == ("arm", "/tf_static")
     assert (found["arm"].expected_parent, found["arm"].actual_topic) == ("base", "/tf")
-    # Without joint states, the arm is where its joint can take it.
+    # Without joint states, the arm only has to be in the range of its joint.
     assert found["tool"].position_error < 1e-6 and found["arm"].position_error < 1e-6 and math.isnan(found["base"].position_error)
     status(diagnostics, lambda s: s.level == 0 and s.name == "urdf_usd: frames of chain")
     assert [f.frame_id for f in check(robot="chain", frames=["tool"]).frames] == ["tool"]
     assert not check(robot="other").success
 
-    # A publisher of another tool, 2 cm off; then under another parent; then on the wrong topic too.
+    # A tool that is 2 cm off; then with another parent; then also on the wrong topic.
     fixed.write(TFMessage(transforms=[transform("arm", "tool", x=0.52)]))
     _, found = verdicts(base="ok", arm="ok", tool="off")
     assert math.isclose(found["tool"].position_error, 0.02, abs_tol=1e-6) and found["tool"].angle_error < 1e-3
@@ -426,7 +426,7 @@ def test_check_frames(start, peer, assets, diagnostics, domain):
     assert "/tf" in found["tool"].detail
 
 
-def test_a_moving_frame_that_falls_silent_is_stale(start, peer, assets):
+def test_a_moving_frame_without_updates_is_stale(start, peer, assets):
     start(**{"frames.timeout": 0.3})
     description(peer, chain())
     asset(assets, "chain")
@@ -442,11 +442,11 @@ def test_a_moving_frame_that_falls_silent_is_stale(start, peer, assets):
     ros_peer.until(lambda: verdict() == "stale", PATIENCE, "the verdict stale")
 
 
-# --------------------------------------------------------------------------------------------------------- life and death
+# --------------------------------------------------------------------------------------------------------- start and shutdown
 
 
-def test_peers_that_vanish_do_no_harm(start, assets, peer, domain):
-    """Another process publishes a description, calls the service and is killed in the middle of it."""
+def test_vanishing_peers_do_not_harm_the_node(start, assets, peer, domain):
+    """Another process publishes a description, calls the service and is killed during the call."""
     node = start()
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -474,12 +474,12 @@ def test_peers_that_vanish_do_no_harm(start, assets, peer, domain):
     assert node.process.poll() is None
 
 
-def test_memory_of_a_conversion_goes_back_to_the_system(start, peer, assets, tmp_path):
+def test_memory_of_a_conversion_is_returned_to_the_system(start, peer, assets, tmp_path):
     node = start(allowed_roots=[str(tmp_path)])
     node.logged("listening to /robot_description")
 
     def memory():
-        """Megabytes that the node and its workers have, and the most that they had, but for what they have of files."""
+        """Returns current and peak memory of the node and its workers in megabytes, without mapped files."""
         now, most = 0, 0
         for pid in [node.process.pid, *node.workers()]:
             lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -514,17 +514,17 @@ def test_signals_end_it_cleanly(start, peer, signal_number, busy, tmp_path):
     assert node.end(signal_number) == 0
     assert time.monotonic() - began < 20
     if busy:
-        assert "revision" not in node.log, "it was not busy any more"
+        assert "revision" not in node.log, "the node was no longer busy"
     assert "ending" in node.log
 
 
-def test_a_killed_node_leaves_nothing_in_the_way(start, peer, assets):
+def test_a_killed_node_does_not_block_the_next(start, peer, assets):
     first = start()
     publisher = description(peer, box("arm"))
     asset(assets, "arm", 1)
     first.kill()
     second = start("--log-level", "debug")
-    # Current already, and announced all the same: this node's first word about it.
+    # The asset is current, but this node announces it for the first time.
     again = asset(assets, "arm", 1)
     assert verified(again) == second.output / "arm"
     publisher.write(String(data=box("arm", 2)))
@@ -532,7 +532,7 @@ def test_a_killed_node_leaves_nothing_in_the_way(start, peer, assets):
 
 
 def refused(node, code, *words):
-    """Checks that the node ends with this code and one message that has all the words."""
+    """Asserts that the node exits with this code and one message with all words."""
     assert node.ended() == code, node.log
     errors = [line for line in node.log.splitlines() if line.startswith("error:")]
     assert len(errors) == 1, node.log
@@ -630,12 +630,12 @@ def test_parameters_over_services(start, peer, assets):
     assert not refused.successful and refused.reason == "no parameter `strickt`; did you mean `strict`?"
 
 
-def test_what_an_asset_breaks_of_rep_158_is_in_its_report(start, peer, assets, tmp_path):
-    """Where the parameter `check` asks for it, from the next conversion on."""
+def test_violations_of_rep_158_are_in_the_report(start, peer, assets, tmp_path):
+    """With the parameter `check`, from the next conversion on."""
     package = tmp_path / "shell"
     package.mkdir()
     points = ["0 0 0", "1 0 0", "0 1 0", "0 0 1"]
-    # A tetrahedron of three faces: the variant that has it as it is has holes.
+    # A tetrahedron of three faces: the variant with the exact mesh has a hole.
     facets = ("".join(f"vertex {points[i]}\n" for i in face) for face in [(0, 2, 1), (0, 1, 3), (0, 3, 2)])
     facets = "".join(f"facet normal 0 0 0\nouter loop\n{facet}endloop\nendfacet\n" for facet in facets)
     (package / "shell.stl").write_text(f"solid shell\n{facets}endsolid shell\n")
@@ -647,7 +647,7 @@ def test_what_an_asset_breaks_of_rep_158_is_in_its_report(start, peer, assets, t
 
     def broken(message):
         report = json.loads((verified(message) / "report.json").read_bytes())
-        # What `ros2 topic echo` shows is what the file says.
+        # `ros2 topic echo` shows the values of the file.
         assert json.loads(message.report)["diagnostics"] == report["diagnostics"]
         assert message.errors == len([d for d in report["diagnostics"] if d["severity"] == "error"])
         return {d["code"] for d in report["diagnostics"] if d["code"].startswith("REP158-")}
@@ -668,7 +668,7 @@ def test_what_an_asset_breaks_of_rep_158_is_in_its_report(start, peer, assets, t
     assert broken(asset(assets, "shell", 3)) == {"REP158-3.4.4"}
 
 
-def test_parameters_that_it_does_not_have_are_told(start, peer, tmp_path):
+def test_unknown_parameters_are_reported(start, peer, tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("/**:\n  ros__parameters:\n    strickt: true\n    camera: front\n")
     node = start("--params-file", path, "-p", "nonsense:=1")
@@ -676,12 +676,12 @@ def test_parameters_that_it_does_not_have_are_told(start, peer, tmp_path):
     told = [line for line in node.log.splitlines() if "[WARN]" in line]
     for words in (["strickt", "did you mean `strict`?", "params.yaml:3"], ["nonsense"]):
         assert any(all(word in line for word in words) for line in told), told
-    # It may be a parameter of another node.
+    # A parameter in the file may be for another node.
     assert not any("camera" in line for line in told)
 
 
 def test_the_parameter_file_of_the_package_works(start, peer, assets, tmp_path):
-    """Later arguments win, so the file comes first."""
+    """The file comes first, as later arguments take precedence."""
     first = conftest.ROOT / "config" / "bridge.yaml"
     node = start("--params-file", first, "-p", f"output_dir:={tmp_path}/out", "-p", "http.port:=0")
     description(peer, box("arm"))
@@ -746,7 +746,7 @@ def test_http(start, peer, assets):
 
 
 def test_demo_goes_on_until_interrupted(tmp_path, domain):
-    """The verdict on the frames is told when it is known, and Ctrl-C is no failure."""
+    """The demo prints the verdict on the frames, and Ctrl-C is not a failure."""
     command = [str(conftest.program()), "demo", "-o", str(tmp_path / "demo")]
     log = tmp_path / "out.txt"
     with log.open("wb") as stream:
@@ -771,13 +771,13 @@ def test_demo_once(tmp_path, domain):
     assert verdict and verdict.group(1) == verdict.group(2), done.stdout + done.stderr
 
 
-def test_machines_that_are_named_as_static_peers_are_told_of_the_node(start, domain, tmp_path):
-    # Another machine, as far as a node can tell: an address of the loopback that is not the one that everybody has.
+def test_static_peers_discover_the_node(start, domain, tmp_path):
+    # Simulates another machine by an unusual address of the loopback interface.
     ports = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(20)]
     for n, port in enumerate(ports):
         port.bind(("127.0.0.2", 7410 + 250 * domain + 2 * n))
     start("-r", "__node:=shy").logged("listening to")
-    assert not select.select(ports, [], [], 6)[0], "a machine that nobody named was written to"
+    assert not select.select(ports, [], [], 6)[0], "the node wrote to an unnamed machine"
     start("-r", "__node:=told", output=tmp_path / "told", environment={"ROS_STATIC_PEERS": "nowhere.invalid;127.0.0.2"})
     written, _, _ = select.select(ports, [], [], 20)
     assert written and written[0].recv(65536).startswith(b"RTPS")

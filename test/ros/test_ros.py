@@ -1,5 +1,4 @@
-"""The node as a ROS node, whatever it is for: its log, its place in the graph, its names. CycloneDDS is on the other side, as in
-test_node.py.
+"""The node as a ROS node: its log, its place in the graph, its names. CycloneDDS is the peer, as in test_node.py.
 """
 
 import re
@@ -20,12 +19,12 @@ def parameter(name, value):
     return ros_peer.Parameter(name=name, value=ros_peer.parameter_value(value))
 
 
-def test_the_log_is_heard_on_rosout_and_kept_in_a_file(start, peer, tmp_path):
+def test_the_log_is_published_on_rosout_and_written_to_a_file(start, peer, tmp_path):
     node = start("-r", "__ns:=/left")
     topic = peer.publisher("/left/robot_description", ros_peer.String, latched=True, depth=1)
     topic.write(ros_peer.String(data="<robot"))
     node.logged(r"\[(WARN|ERROR)\]")
-    # Whoever comes late hears what was said before.
+    # A late subscriber receives earlier messages.
     said = peer.subscription("/rosout", Log, latched=True, depth=1000)
     line = said.wait(lambda log: log.level in (30, 40), PATIENCE)
     assert line.name == "left.urdf_usd" and line.file.endswith(".rs") and line.line > 0 and line.function.startswith("urdf_usd"), line
@@ -36,14 +35,14 @@ def test_the_log_is_heard_on_rosout_and_kept_in_a_file(start, peer, tmp_path):
     assert f"[left.urdf_usd]: {line.msg}" in file.read_text()
 
 
-def test_logs_go_where_the_arguments_say(start, peer, tmp_path):
+def test_arguments_configure_the_logs(start, peer, tmp_path):
     arguments = ("--disable-rosout-logs", "--disable-stdout-logs", "--log-file-name", "mine", "--log-level", "urdf_usd:=debug")
     node = start(*arguments)
     peer.nodes("/urdf_usd", PATIENCE)
     (file,) = (tmp_path / "logs").glob("mine_*.log")
     ros_peer.until(lambda: "[DEBUG]" in file.read_text(), PATIENCE, "no line of the debug level")
     assert node.log == ""
-    # What is opened after it is there.
+    # Files that are opened later.
     peer.subscription("/diagnostics", ros_peer.DiagnosticArray, depth=10).matched(PATIENCE)
     with pytest.raises(TimeoutError):
         peer.subscription("/rosout", Log, latched=True, depth=1000).matched(2)
@@ -53,7 +52,7 @@ def test_logs_go_where_the_arguments_say(start, peer, tmp_path):
     assert quiet.end() == 0 and node.end() == 0
 
 
-def test_the_node_tells_of_its_ends_and_leaves_at_once(start, peer, domain):
+def test_the_node_announces_its_endpoints_and_leaves_at_once(start, peer, domain):
     node = start()
     heard = ros_peer.Subscription(
         peer.participant, "ros_discovery_info", ParticipantEntitiesInfo, ros_peer.qos(latched=True, depth=100)
@@ -61,7 +60,7 @@ def test_the_node_tells_of_its_ends_and_leaves_at_once(start, peer, domain):
     said = peer.subscription("/rosout", Log, latched=True).matched(PATIENCE)
 
     def is_whole(info):
-        # Six parameter services, its own services and topics.
+        # Six parameter services, and its own services and topics.
         return any(n.node_name == "urdf_usd" and len(n.writer_gid_seq) > 10 for n in info.node_entities_info_seq)
 
     info = heard.wait(is_whole, PATIENCE)
@@ -75,12 +74,12 @@ def test_the_node_tells_of_its_ends_and_leaves_at_once(start, peer, domain):
     ros_peer.until(lambda: not said.reader.get_matched_publications(), PATIENCE, "its topics are still there")
 
 
-def test_changed_parameters_are_told_to_everybody(start, peer):
+def test_changed_parameters_are_published(start, peer):
     events = peer.subscription("/parameter_events", ParameterEvent, depth=100)
     node = start("-p", "settle_time:=0.5")
     node.logged("listening")
     events.matched(PATIENCE)
-    # A subscriber on Cyclone drops what comes before the publisher's first heartbeat, in any node: the first change makes for that.
+    # A Cyclone subscriber drops messages before the publisher's first heartbeat: the first change triggers it.
     for value in (0.125, 0.25):
         change = SetParameters.request(parameters=[parameter("settle_time", value)])
         assert peer.call("/urdf_usd/set_parameters", SetParameters, change).results[0].successful
@@ -91,7 +90,7 @@ def test_changed_parameters_are_told_to_everybody(start, peer):
     assert (event.node, event.changed_parameters[0].name) == ("/urdf_usd", "settle_time")
 
 
-def test_parameters_for_one_node_hold_against_those_for_all(start, peer, tmp_path):
+def test_parameters_for_one_node_override_those_for_all(start, peer, tmp_path):
     file = tmp_path / "parameters.yaml"
     file.write_text(
         "/**: {ros__parameters: {settle_time: 0.1, workers: 1}}\n"
@@ -102,11 +101,11 @@ def test_parameters_for_one_node_hold_against_those_for_all(start, peer, tmp_pat
     node.logged("listening")
     asked = GetParameters.request(names=["settle_time", "workers"])
     got = peer.call("/left/urdf_usd/get_parameters", GetParameters, asked, PATIENCE)
-    # As rcl has it: `-p` speaks for `/**`, which the file has named before the node.
+    # As in rcl: `-p` applies to `/**`, which the file names before the node.
     assert [value.value for value in got.values] == [0.2, 1]
 
 
-def test_a_simulated_clock_is_followed_from_when_it_is_wanted(start, peer):
+def test_a_simulated_clock_is_followed_once_it_is_enabled(start, peer):
     clock = peer.publisher("/clock", ros_peer.Clock, reliable=False, depth=1)
     assets = peer.subscription("/urdf_usd/asset", ros_peer.Asset, latched=True, depth=10)
     diagnostics = peer.subscription("/diagnostics", DiagnosticArray, depth=10)

@@ -1,6 +1,6 @@
-"""The node is attacked with forged RTPS packets: its memory stays bounded and it still does its work.
+"""Attacks the node with forged RTPS packets: its memory stays bounded and it still works.
 
-More of the same, and floods of forged participants and endpoints: `python test/attack/rtps.py --help`.
+For longer runs, and floods of forged participants and endpoints: `python test/attack/rtps.py --help`.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ SCRIPT = Path(__file__).resolve().parents[1] / "attack" / "rtps.py"
 def attack():
     spec = importlib.util.spec_from_file_location("attack_rtps", SCRIPT)
     module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up.
+    # Dataclasses look up their module.
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
@@ -27,7 +27,7 @@ def attack():
 
 @pytest.fixture
 def limited(start):
-    """A node that may map 6 GiB at most: what takes more fails, and the machine survives."""
+    """Starts a node that may map at most 6 GiB, which protects the machine."""
     node = start()
     resource.prlimit(node.process.pid, resource.RLIMIT_AS, (6 << 30, 6 << 30))
     node.logged("listening")

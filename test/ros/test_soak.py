@@ -1,4 +1,4 @@
-"""A short soak: what an hour of `soak.py` would find at once. URDF_USD_SOAK makes it longer."""
+"""A short run of `soak.py`. URDF_USD_SOAK makes it longer."""
 
 import pytest
 
@@ -10,7 +10,7 @@ import soak  # noqa: E402
 
 
 def test_nothing_is_lost_or_wrong_in_a_short_soak(domain, tmp_path):
-    # In MB an hour. It is measured where there is time for it.
+    # In MB per hour, measured only in long runs.
     seconds, slope = 30 * conftest.SOAK, 2
     found, faults = soak.soak(domain, robots=8, seconds=seconds, every=4, most_slope=slope, folder=tmp_path, viewers=2, callers=1)
     print(found)

@@ -1,4 +1,4 @@
-"""The node under RMW_IMPLEMENTATION=rmw_zenoh_cpp: eclipse-zenoh on the other side of the loopback interface, as any node under that RMW.
+"""The node under RMW_IMPLEMENTATION=rmw_zenoh_cpp: with eclipse-zenoh as a peer on the loopback interface, like a node under that RMW.
 
 Needs a node that was built with `--features zenoh`, as test/run builds it.
 """
@@ -22,7 +22,7 @@ from zenoh_peer import CheckFrames, Convert, DescribeParameters, GetParameters, 
 
 @pytest.fixture(scope="module", autouse=True)
 def built_with_zenoh(tmp_path_factory):
-    """A node without the feature ends at once, and says how to get it."""
+    """Fails if the node lacks the feature: it then exits at once, and names the feature."""
     folder = tmp_path_factory.mktemp("probe")
     node = Node(0, folder / "out", folder / "log", environment={"RMW_IMPLEMENTATION": "rmw_zenoh_cpp", "ZENOH_CONFIG_OVERRIDE": "nonsense"})
     assert node.ended() == 2, node.log
@@ -90,7 +90,7 @@ def test_services_answer(start_node, peer, tmp_path):
     assert done.success and str(tmp_path / "out" / "made" / "made.usda") in done.files, done.message
     refused = peer.call("/convert", Convert, Convert.request(urdf="<robot"), PATIENCE)
     assert not refused.success and refused.message
-    # As long as it likes: nothing is shortened here.
+    # A message of any length: nothing is truncated.
     text = (ARM / "urdf" / "sample_arm.urdf").read_text()
     convert = Convert.request(urdf=text.replace("package://sample_arm", f"file://{ARM}"), output_dir="arm")
     arm = peer.call("/convert", Convert, convert, PATIENCE)
@@ -98,7 +98,7 @@ def test_services_answer(start_node, peer, tmp_path):
 
 
 def test_parameters_are_served(start_node, peer):
-    # Before that not all of them are declared.
+    # Wait until all parameters are declared.
     start_node("-p", "settle_time:=0.25").logged("listening")
     events = peer.subscription("/parameter_events", ParameterEvent)
     call = lambda name, kind, **request: peer.call(f"/urdf_usd/{name}", kind, kind.request(**request), PATIENCE)  # noqa: E731
@@ -145,7 +145,7 @@ def test_the_node_is_in_the_graph_and_leaves_it(start_node, peer):
     until(lambda: not peer.ends("/left/urdf_usd") and "/left/urdf_usd" not in peer.nodes(), PATIENCE, "the node's tokens stay")
 
 
-def test_frames_are_held_against_what_is_heard(start_node, peer):
+def test_frames_are_compared_with_tf(start_node, peer):
     start_node(**{"frames.timeout": 5.0})
     kept = description(peer, chain())
     diagnostics = peer.subscription("/diagnostics", DiagnosticArray, depth=100)
@@ -168,14 +168,14 @@ def test_frames_are_held_against_what_is_heard(start_node, peer):
     until(lambda: is_judged(0), PATIENCE, f"no good verdict: {statuses}")
     answer = peer.call("/urdf_usd/check_frames", CheckFrames, CheckFrames.request(robot="chain"), PATIENCE)
     assert answer.all_ok and {f.frame_id: f.verdict for f in answer.frames} == {"base": "ok", "arm": "ok", "tool": "ok"}, answer
-    # The latched frame is somewhere else now.
+    # The latched frame moves.
     fixed.write(TFMessage(transforms=[transform("arm", "tool", x=0.6)]))
     until(lambda: is_judged(2), PATIENCE, f"no bad verdict: {statuses}")
     del kept
 
 
 def test_interfaces_of_types_that_the_node_does_not_know_are_captured(start_node, peer, tmp_path):
-    """The sensor's messages are opaque to the node, but for the header they begin with; their hash comes from the graph."""
+    """The sensor's messages are opaque to the node, except for their header; their hash comes from the graph."""
     kept = description(peer, chain())
     zenoh_peer.HASHES["sensor_msgs/msg/Fancy"] = "12" * 32
     fancy = type("Fancy", (), {"__idl_typename__": "sensor_msgs::msg::dds_::Fancy_"})
@@ -224,7 +224,7 @@ def test_the_description_may_be_a_parameter_of_another_node(start_node, router, 
         assert service.requests[0].names == ["robot_description"]
 
 
-def test_without_a_router_the_node_says_so_and_finds_it_later(start, domain, tmp_path):
+def test_without_a_router_the_node_warns_and_connects_later(start, domain, tmp_path):
     port = zenoh_peer.free_port()
     address = f"tcp/127.0.0.1:{port}"
     environment = {
@@ -257,7 +257,7 @@ def test_domains_do_not_hear_each_other(start_node, router, domain):
     ("name", "value"),
     [("ZENOH_SESSION_CONFIG_URI", "/no/such/file.json5"), ("ZENOH_CONFIG_OVERRIDE", "mode=1"), ("ZENOH_ROUTER_CHECK_ATTEMPTS", "x")],
 )
-def test_settings_that_cannot_be_honoured_end_the_node(start, name, value):
+def test_unsupported_settings_end_the_node(start, name, value):
     node = start(environment={"RMW_IMPLEMENTATION": "rmw_zenoh_cpp", name: value})
     assert node.ended() == 2 and f"{name}={value}" in node.log and "help: " in node.log
 

@@ -1,4 +1,4 @@
-"""URDFs that the program writes, in programs that read URDF: check_urdf, Pinocchio, MuJoCo, and readers of mesh files."""
+"""Written URDF files in other programs: check_urdf, Pinocchio, MuJoCo, and readers of mesh files."""
 
 import functools
 import os
@@ -15,12 +15,12 @@ import trimesh
 from conftest import ROOT, SAMPLE_ROBOTS, convert, gltf_issues, reported, run, source
 from worker import worker
 
-#: How far frames (metres) and mass matrices (as a share of the largest entry) may be apart.
+#: Tolerances of frames (metres) and mass matrices (relative to the largest entry).
 CLOSE = 1e-6
 
 
 def peers():
-    """A Python with Pinocchio and MuJoCo. Skips if there is none."""
+    """Returns a Python with Pinocchio and MuJoCo. Skips without one."""
     python = os.environ.get("URDF_USD_URDF_PYTHON")
     if not python:
         pytest.skip("URDF_USD_URDF_PYTHON is not set: test/run sets it to a Python with test/requirements-urdf.txt")
@@ -28,12 +28,12 @@ def peers():
 
 
 def ask(what, *arguments):
-    """What Pinocchio or MuJoCo says (urdf_peers.py)."""
+    """Asks Pinocchio or MuJoCo (urdf_peers.py)."""
     return worker(peers(), "urdf").ask("urdf_peers", what, *map(str, arguments))[0]
 
 
 def checkers():
-    """The programs check_urdf: of urdfdom's newest release and, where it was unpacked, of the system's packages."""
+    """Returns the check_urdf programs: of urdfdom's newest release and, if unpacked, of the system's packages."""
     yield [Path(peers()).parent / "check_urdf"], {}
     debian = Path(os.environ.get("URDF_USD_DEBIAN_ROS") or "/nowhere")
     if (debian / "usr/bin/check_urdf").is_file():
@@ -42,7 +42,7 @@ def checkers():
 
 @functools.cache
 def rewritten(converted, mesh_format="glb"):
-    """The URDF that the program writes of a robot's URDF, and its report."""
+    """Converts a robot's URDF to URDF. Returns the file and the report."""
     folder = Path(tempfile.mkdtemp(prefix="urdf_usd-urdf-"))
     again = convert(source(converted.name), folder, "--formats", "urdf", "--mesh-format", mesh_format)
     return again.directory / f"{again.asset_name}.urdf", again.report
@@ -50,7 +50,7 @@ def rewritten(converted, mesh_format="glb"):
 
 @functools.cache
 def from_asset(entry, errors=()):
-    """The URDF that the program writes of an OpenUSD or glTF asset, with errors of these codes alone."""
+    """Converts an OpenUSD or glTF asset to URDF, with errors of these codes only."""
     folder = Path(tempfile.mkdtemp(prefix="urdf_usd-urdf-"))
     done = run("convert", entry, "-o", folder, "--formats", "urdf", "--json")
     report = reported(done, errors=bool(errors))
@@ -64,16 +64,16 @@ def assert_accepted(urdf):
         done = subprocess.run([*command, urdf], capture_output=True, text=True, env=os.environ | environment)
         said = done.stdout + done.stderr
         assert done.returncode == 0 and "Successfully Parsed XML" in said, said
-        # urdfdom 3 leaves out capsules, which came with URDF 1.1, and says so.
+        # urdfdom 3 skips capsules, which are from URDF 1.1, with a message.
         assert "Error" not in said or "capsule" in said, said
 
 
 def assert_same(converted, urdf, numbers=("frames", "masses", "ranges")):
-    """A URDF moves and weighs as the robot's own does, in Pinocchio and in MuJoCo, unless these take none of the robot's own."""
+    """Asserts that a URDF has the kinematics and masses of the robot's own in Pinocchio and MuJoCo, unless these reject the robot's own."""
     assert_accepted(urdf)
     codes = {found["code"] for found in converted.report["diagnostics"]}
     if codes & {"urdf-several-roots", "urdf-loop"}:
-        # No URDF, of which each program makes something else.
+        # An invalid URDF, which each program reads differently.
         return
     if codes & {"urdf-no-limit", "urdf-half-limit", "urdf-limits-swapped", "urdf-infinite-limit"}:
         numbers = [number for number in numbers if number != "ranges"]
@@ -83,25 +83,25 @@ def assert_same(converted, urdf, numbers=("frames", "masses", "ranges")):
             assert all(told[number] < CLOSE for number in numbers), (what, told)
 
 
-def test_a_urdf_is_the_robot_of_its_urdf(converted):
+def test_a_urdf_is_the_robot_of_its_source(converted):
     assert_same(converted, rewritten(converted)[0])
 
 
-def test_files_that_a_urdf_names_are_there_and_valid(converted):
+def test_files_that_a_urdf_names_exist_and_are_valid(converted):
     urdf, _ = rewritten(converted)
     elements = (element for element in ElementTree.parse(urdf).iter() if element.tag in ("mesh", "texture"))
     names = {element.get("filename") for element in elements if element.get("filename")}
     files = [urdf.parent / name for name in sorted(names)]
     assert all(file.is_file() for file in files), names
     written = {path for path in (urdf.parent / "meshes").glob("*")} if names else set()
-    assert written == {*files}, "each file is named"
+    assert written == {*files}, "unused files"
     found = gltf_issues(*(file for file in files if file.suffix == ".glb")) if files else {}
     bad = {file: [issue for issue in issues if issue["severity"] < 2] for file, issues in found.items()}
     assert not any(bad.values()), bad
 
 
 @pytest.mark.parametrize("name", SAMPLE_ROBOTS)
-def test_mesh_files_of_every_format_hold_the_same_box(conversions, name):
+def test_mesh_files_of_every_format_contain_the_same_box(conversions, name):
     boxes = {}
     for mesh_format in ("glb", "obj", "stl"):
         urdf, _ = rewritten(conversions(name), mesh_format)
@@ -118,23 +118,23 @@ def test_mesh_files_of_every_format_hold_the_same_box(conversions, name):
             assert np.abs(box[mesh_format] - box["glb"]).max() < 1e-6, boxes
 
 
-def test_mujoco_loads_the_meshes_that_are_written(conversions, tmp_path):
+def test_mujoco_loads_the_written_meshes(conversions, tmp_path):
     urdf, _ = rewritten(conversions("sample_arm"), "stl")
     assert ask("meshes", urdf)
 
 
-def test_a_package_may_hold_the_files(conversions, tmp_path):
+def test_a_package_may_contain_the_files(conversions, tmp_path):
     arm = source("sample_arm")
     made = convert(arm, tmp_path, "--formats", "urdf", "--urdf-package", "arm_meshes")
     urdf = made.directory / f"{made.asset_name}.urdf"
     names = {element.get("filename") for element in ElementTree.parse(urdf).iter("mesh")}
     assert names and all(name.startswith("package://arm_meshes/meshes/") for name in names)
-    # Read again, with the asset's folder as the package's.
+    # Read back, with the asset's folder as that of the package.
     done = run("convert", urdf, "-o", tmp_path / "again", "--package", f"arm_meshes={made.directory}", "--strict", "--formats", "urdf")
     assert done.returncode == 0, done.stderr
 
 
-def test_a_urdf_does_not_take_the_place_of_the_one_it_is_made_from(tmp_path):
+def test_a_urdf_does_not_overwrite_its_source(tmp_path):
     folder = tmp_path / "sample_arm"
     shutil.copytree(ROOT / "examples" / "sample_arm", folder)
     text = (folder / "urdf" / "sample_arm.urdf").read_text()
@@ -145,12 +145,12 @@ def test_a_urdf_does_not_take_the_place_of_the_one_it_is_made_from(tmp_path):
 
 
 @pytest.mark.parametrize("asset", ["entry", "glb"])
-def test_an_asset_becomes_the_urdf_that_it_was_made_from(converted, asset):
+def test_an_asset_is_converted_back_to_its_urdf(converted, asset):
     urdf = from_asset(getattr(converted, asset))
     codes = {found["code"] for found in converted.report["diagnostics"]}
     kinds = {joint.get("type") for joint in ElementTree.parse(converted.urdf).getroot().iter("joint")}
     if asset == "entry" and "floating" in kinds:
-        # An asset does not say what floats on what.
+        # An asset does not have the parents of floating links.
         assert_accepted(urdf)
     elif asset == "entry" and codes & {"inertia-repaired", "link-without-mass"}:
         assert_same(converted, urdf, ("frames", "ranges"))
@@ -158,17 +158,17 @@ def test_an_asset_becomes_the_urdf_that_it_was_made_from(converted, asset):
         assert_same(converted, urdf)
 
 
-#: Links that another converter's asset does not have: it takes the mass of a link without geometry into the one that it is fixed to.
+#: Links that another converter's asset lacks: it merges a link without geometry into the one that it is fixed to.
 LINKS_LOST = {"anymal_c_simple_description": {"base_inertia"}}
-#: Its rotations are in single precision, one more for each of the links of a long chain: how far frames are apart then, metres.
+#: Tolerance of frames in metres: its rotations are in single precision, whose errors add up along a chain.
 FRAMES_APART = {"g1_description": 3e-6}
-#: It has no centre of mass of a link whose inertial has no origin. For UsdPhysics that is then where the colliders have theirs.
+#: Links whose inertial has no origin: it omits their centre of mass, for which UsdPhysics uses that of the colliders.
 MASSES_MOVED = {"minitaur_description"}
 
 
-def test_the_asset_of_another_converter_becomes_the_urdf_that_it_was_made_from(theirs):
+def test_the_asset_of_another_converter_is_converted_back_to_its_urdf(theirs):
     name, asset = theirs
-    # The original has spheres without a radius.
+    # The source has spheres without a radius.
     urdf = from_asset(asset, ("usd-read-shape-left-out",) if name == "jaco_description" else ())
     assert_accepted(urdf)
     a, b = (worker(peers(), "urdf").ask("pinocchio_poses", str(file), [], [])[0] for file in (source(name).urdf, urdf))

@@ -1,5 +1,5 @@
-"""What ros-openusd-compliance-checker finds in an asset, `urdf_usd check` finds too, by the rule of the same number and on the same prim;
-docs/check.md says what it does not, and why. What only `urdf_usd check` finds, the examples of its rules show."""
+"""`urdf_usd check` reports every finding of ros-openusd-compliance-checker, by the rule of the same number and on the same prim;
+docs/check.md lists the exceptions with reasons. The examples of the rules show the findings of `urdf_usd check` alone."""
 
 import functools
 import json
@@ -17,12 +17,12 @@ from stage import applied
 
 ROWS = explained.rows("usd-check", "check.md")
 RULES = ROOT / "docs" / "rules.md"
-#: The header that an example without one has.
+#: The header of examples without one.
 HEADER = '#usda 1.0\n(\n    defaultPrim = "robot"\n    kilogramsPerUnit = 1\n    metersPerUnit = 1\n    timeCodesPerSecond = 1\n    upAxis = "Z"\n)\n\n'
 
 
 class Compared:
-    """What both checkers find in an asset."""
+    """The findings of both checkers in an asset."""
 
     def __init__(self, name, entry):
         self.name, self.entry = name, Path(entry).resolve()
@@ -35,24 +35,24 @@ class Compared:
         return {d["code"] for d in self.ours}
 
     def has(self, violation):
-        """Whether ours has a finding of theirs. They name a prim, a layer, or nothing (`/`)."""
+        """Returns whether our checker has a finding of the other. The other names a prim, a layer, or nothing (`/`)."""
         found = [d for d in self.ours if d["code"] == f"REP158-{violation['check_id']}"]
         at = violation["prim_path"]
         if at == "/" or not at:
             return bool(found)
         if Sdf.Layer.Find(at) or Path(at).is_file():
             return any(Path(d["where"]["file"]).samefile(at) for d in found)
-        # Beyond a hundred, ours only counts.
+        # Ours lists at most a hundred findings.
         if any(re.match(r"there are \d+ more findings", d["message"]) for d in found):
             return True
         return any(re.sub(r"\{[^}]*\}", "/", d["where"]["element"]).partition(".")[0].replace("//", "/") == at for d in found)
 
     def missed(self):
-        """What of theirs ours lacks."""
+        """Returns the findings that our checker lacks."""
         return [v for v in self.theirs if not self.has(v)]
 
 
-#: What holds of the prim too, where a row is about some prims only.
+#: Conditions on the prim of rows that are about some prims only.
 ONLY = {
     "1.3.4": lambda prim: not prim.IsA(UsdGeom.Mesh),
     "2.2.4": lambda prim: "RosFrameAPI" in applied(prim.GetParent()),
@@ -77,7 +77,7 @@ def unexplained(compared):
 
 
 def examples():
-    """What breaks each rule: the files of a small asset by the rule's code, as docs/rules.md has them."""
+    """Returns the examples in docs/rules.md that break each rule: the files of a small asset, by code."""
     found = {}
     _, text = RULES.read_text(encoding="utf-8").split("\n## REP-158\n")
     for section in text.split("\n### ")[1:]:
@@ -93,13 +93,13 @@ EXAMPLES = examples()
 
 
 def written(files, folder):
-    """The first file of an example that is written out."""
+    """Writes an example, and returns its first file."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if image := re.fullmatch(r"(8|16)-bit (L|RGB|RGBA) (\w+)(?: (\d+)x(\d+))?\n", text):
             bits, mode, form, width, height = image.groups()
-            # Pillow writes 16 bits in grey only; the rules that look for them look at nothing else.
+            # Pillow writes 16 bits only in grey, which suffices for the rules about bit depth.
             mode = "I;16" if bits == "16" else mode
             Image.new(mode, (int(width or 2), int(height or 2))).save(path, form)
         elif path.suffix in (".usda", ".usdc"):
@@ -131,15 +131,15 @@ def test_the_examples_of_all_rules(compared_examples):
 
 
 @pytest.mark.xdist_group("examples of rules")
-def test_each_rule_finds_what_breaks_it(compared_examples):
-    """Rules that need a sourced ROS workspace are tested where one is made."""
+def test_each_rule_finds_its_violation(compared_examples):
+    """Rules that need a sourced ROS workspace have tests elsewhere."""
     silent = {code for code, compared in compared_examples.items() if code not in compared.codes()}
     assert silent <= {"REP158-2.3.3"}
 
 
 @pytest.mark.xdist_group("examples of rules")
-def test_what_only_ours_finds_is_listed(compared_examples):
-    """The page lists the rules whose example the other checker passes by."""
+def test_rules_of_our_checker_alone_are_listed(compared_examples):
+    """The page lists the rules whose examples the other checker accepts."""
     theirs = {code: {f"REP158-{v['check_id']}" for v in compared.theirs} for code, compared in compared_examples.items()}
     only = {code.removeprefix("REP158-") for code, found in theirs.items() if code not in found}
     page = (explained.DOCS / "check.md").read_text(encoding="utf-8")
@@ -147,9 +147,9 @@ def test_what_only_ours_finds_is_listed(compared_examples):
     assert sorted(listed) == sorted(only)
 
 
-# ---- Where the other checker says too much ------------------------------------------------------------------------------------
+# ---- False findings of the other checker --------------------------------------------------------------------------------------
 
-#: What is right, and what it finds wrong in it: the row of docs/check.md that is "seen on" the name.
+#: Valid assets with findings of the other checker: the row of docs/check.md is "seen on" the name.
 RIGHT = {
     "a kinematic body": """def Xform "robot"
 {
@@ -335,13 +335,13 @@ def compared_right(tmp_path_factory):
 
 
 @pytest.mark.xdist_group("examples of rules")
-def test_what_is_right(compared_right):
+def test_valid_assets(compared_right):
     assert [line for compared in compared_right.values() for line in unexplained(compared)] == []
 
 
 @pytest.mark.xdist_group("examples of rules")
 def test_every_explanation_is_needed(compared_right, compared_examples):
-    """A row that covers nothing where it is seen on is to be taken out."""
+    """A row without a finding on its asset must be removed."""
     for row in ROWS:
         compared = compared_right.get(row.seen_on) or compared_examples[row.seen_on]
         missed = compared.missed()
@@ -369,7 +369,7 @@ def test_assets_of_another_converter(theirs):
 def test_the_asset_made_by_hand():
     entry = ROBOTS.parent / "gold" / "ref_arm" / "ref_arm.usda"
     if not entry.is_file():
-        pytest.skip(f"{entry} is not there (beside the real robots)")
+        pytest.skip(f"{entry} does not exist (beside the real robots)")
     compared = Compared("ref_arm", entry)
     assert compared.theirs
     assert unexplained(compared) == []

@@ -1,4 +1,4 @@
-"""docs/mapping.md: every concept of the URDF to USD mapping is in its table, what it names is authored there, and a test holds it."""
+"""docs/mapping.md: every concept of the URDF to USD mapping is in its table, with properties that are authored there and a test."""
 
 import functools
 import re
@@ -13,7 +13,7 @@ from conftest import CORNER_ROBOTS, SAMPLE_ROBOTS
 TESTS = Path(__file__).resolve().parents[1]
 DOCUMENT = TESTS.parent / "docs" / "mapping.md"
 
-#: Every row of the mapping's tables, what its appendices ask for, and colours, of which it says nothing. The mapping itself is not part of the repository.
+#: Every row of the mapping's tables, the requirements of its appendices, and colours, which it lacks. The mapping is not part of the repository.
 CONCEPTS = """
 URDF file | mesh files | in-memory stage | image files
 unit: up axis | unit: length | unit: mass | unit: angle | unit: time | unit: force | unit: torque | unit: velocity
@@ -47,7 +47,7 @@ EXPECTED = [concept.strip() for line in CONCEPTS.strip().splitlines() for concep
 class Row:
     concept: str
     what: str
-    properties: tuple  # how each is written is said in docs/mapping.md
+    properties: tuple  # the notation is described in docs/mapping.md
     layer: str
     example: str  # a robot and a prim's path
     test: str
@@ -78,18 +78,18 @@ def _tests(module):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.concept)
-def test_the_test_that_holds_it_exists(row):
+def test_the_named_test_exists(row):
     module, _, name = row.test.partition("::")
-    assert name in _tests(module), f"{row.concept}: there is no {row.test}"
+    assert name in _tests(module), f"{row.concept}: {row.test} does not exist"
 
 
-def test_every_row_says_what_becomes_of_it():
+def test_every_row_names_a_result():
     for row in ROWS:
         assert row.what, row.concept
         assert bool(row.properties) == bool(row.example), f"{row.concept}: properties and an example belong together"
 
 
-#: Metadata of a prim by the words of the table.
+#: Metadata of a prim, by the terms of the table.
 METADATA = {"displayName", "kind", "assetInfo", "payload", "references", "instanceable", "variantSetNames"}
 #: Metadata of a layer.
 OF_LAYERS = {"upAxis", "metersPerUnit", "kilogramsPerUnit", "timeCodesPerSecond", "defaultPrim", "subLayers"}
@@ -111,10 +111,10 @@ def _is_authored(layer, prim, what):
 
 
 @pytest.mark.parametrize("row", AUTHORED, ids=lambda row: row.concept)
-def test_what_it_names_is_authored(row, conversions):
-    """In the layer that the table names, on the prim of its example."""
+def test_named_properties_are_authored(row, conversions):
+    """Checks the layer that the table names, on the prim of its example."""
     robot, path = row.example.split(" ", 1)
-    assert robot in CORNER_ROBOTS + SAMPLE_ROBOTS, f"{robot} is no robot of the repository"
+    assert robot in CORNER_ROBOTS + SAMPLE_ROBOTS, f"{robot} is not a robot of the repository"
     converted = conversions(robot)
     name = converted.entry.name if row.layer == "NAME.usda" else row.layer
     layer = Sdf.Layer.FindOrOpen(str(converted.directory / name))

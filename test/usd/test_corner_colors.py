@@ -1,4 +1,4 @@
-"""The colours of a mesh's corners, in USD and in the GLB, against what the mesh files say (`test/robots/corner_colors.urdf`).
+"""The colours of a mesh's corners, in USD and in the GLB, compared with the mesh files (`test/robots/corner_colors.urdf`).
 
 Colours of OBJ files are sRGB, those of glTF are linear and multiplied with the material's; both outputs are linear.
 """
@@ -19,13 +19,13 @@ def linear(c):
 
 
 def of_obj(name):
-    """Position → linear colour with opacity."""
+    """Returns linear colours with opacity by position."""
     rows = [line.split()[1:] for line in (CORNERS / "meshes" / name).read_text().splitlines() if line.startswith("v ")]
     rows = [np.array(row, float) for row in rows]
     return {tuple(row[:3]): (*linear(row[3:6]), row[6] if len(row) > 6 else 1) for row in rows}
 
 
-#: Of multiplied.gltf, as written there in base64; glTF's y, which points up, is z here.
+#: The colours of multiplied.gltf, which has them in base64; glTF's y, which points up, is z here.
 MULTIPLIED = {
     (0, 0, 0): np.array((1, 0, 0, 1)) * TINT,
     (1, 0, 0): np.array((0, 0.5, 0, 1)) * TINT,
@@ -47,7 +47,7 @@ def mesh_of(asset, visual):
 
 
 def corners(mesh):
-    """Per corner its position and its colour with opacity, by OpenUSD's own reading of the primvars."""
+    """Returns position and colour with opacity of each corner, from OpenUSD's reading of the primvars."""
     points, indices = mesh.GetPointsAttr().Get(), mesh.GetFaceVertexIndicesAttr().Get()
     api = UsdGeom.PrimvarsAPI(mesh)
     color, opacity = api.GetPrimvar("displayColor"), api.GetPrimvar("displayOpacity")
@@ -69,7 +69,7 @@ def test_display_colors(overlaid, visual, tier):
         np.testing.assert_allclose(color, EXPECTED[visual][position], atol=1e-6, err_msg=str(position))
 
 
-def test_opacity_stands_only_where_something_is_translucent(overlaid):
+def test_only_translucent_meshes_have_opacity(overlaid):
     asset = Asset(overlaid.entry)
     authored = {v: UsdGeom.PrimvarsAPI(mesh_of(asset, v)).GetPrimvar("displayOpacity").HasAuthoredValue() for v in EXPECTED}
     assert authored == {"shown": False, "translucent": True, "multiplied": False}
@@ -80,7 +80,7 @@ def bound(asset, visual):
 
 
 def read_from(shader, name):
-    """(node, primvar) that an input takes its value from; `None` if it has a value of its own or none."""
+    """Returns the (node, primvar) that an input is connected to; `None` without a connection."""
     given = shader.GetInput(name)
     if not given or not given.HasConnectedSource():
         return None
@@ -108,7 +108,7 @@ def test_materials_have_names_and_their_other_inputs(overlaid):
     asset = Asset(overlaid.entry)
     assert bound(asset, "multiplied").GetPrim().GetName() == "tinted"
     assert bound(asset, "multiplied").ComputeSurfaceSource()[0].GetInput("roughness").Get() == 0.75
-    # One for opaque meshes, one for translucent ones: a network for opacity makes renderers sort.
+    # One for opaque and one for translucent meshes: renderers sort meshes with an opacity network.
     assert bound(asset, "shown").GetPrim().GetName() == "corner_colors"
     assert bound(asset, "translucent").GetPrim().GetName() not in ("corner_colors", "default")
 
@@ -121,7 +121,7 @@ def test_the_robots_material_covers_them(overlaid):
 
 
 def primitive_of(glb, visual):
-    """The primitive that shows a visual; they stand in the order of the URDF."""
+    """Returns the primitive of a visual; they are in the order of the URDF."""
     index = ["shown", "covered", "translucent", "multiplied"].index(visual)
     node = glb.nodes[glb.links["base"]["visualNodes"][index]]
     (primitive,) = glb.json["meshes"][node["mesh"]]["primitives"]
@@ -138,9 +138,9 @@ def test_glb(overlaid, visual):
     positions = glb.accessor(primitive["attributes"]["POSITION"]) @ AXES[:3, :3]
     assert len(colors) == len(positions) >= 4
     for position, color in zip(positions, colors):
-        # Half a step of sixteen bits.
+        # The rounding error of sixteen bits.
         np.testing.assert_allclose(color, EXPECTED[visual][tuple(position)], atol=0.5001 / 65535, err_msg=str(position))
-    assert material["pbrMetallicRoughness"]["baseColorFactor"] == [1, 1, 1, 1], "the colours multiply it"
+    assert material["pbrMetallicRoughness"]["baseColorFactor"] == [1, 1, 1, 1], "vertex colours multiply the base colour"
     assert material.get("alphaMode") == ("BLEND" if visual == "translucent" else None)
 
 
@@ -151,6 +151,6 @@ def test_glb_where_they_do_not_show(overlaid):
     np.testing.assert_allclose(material["pbrMetallicRoughness"]["baseColorFactor"], (*linear(np.array([0.5] * 3)), 1), atol=1e-6)
     collider = glb.nodes[glb.links["base"]["collisionNodes"][0]]
     assert all("COLOR_0" not in p["attributes"] for p in glb.json["meshes"][collider["mesh"]]["primitives"])
-    # The geometry is stored once all the same.
+    # The geometry is still stored once.
     shown = primitive_of(glb, "shown")[0]
     assert shown["attributes"]["POSITION"] == primitive["attributes"]["POSITION"] and shown["indices"] == primitive["indices"]

@@ -1,4 +1,4 @@
-"""The small robots of `test/robots`, one corner case each: what comes out of them, written out."""
+"""The small robots of `test/robots`, one corner case each, with hand-written expectations."""
 
 import functools
 import math
@@ -29,7 +29,7 @@ class Corner:
         return [d for d in self.report["diagnostics"] if d["code"] == code]
 
     def bodies(self, path):
-        """The bodies of a joint, by name."""
+        """Returns the bodies of a joint, by name."""
         one, two = (target(self.at(path), f"physics:body{i}") for i in (0, 1))
         return (one.GetName() if one else None, two.GetName())
 
@@ -76,8 +76,8 @@ def test_a_floating_joint_in_mid_tree(corner):
     assert robot.at("drone").GetParent() == robot.asset.root
     assert robot.at("drone/rotor") and robot.at("drone/lens")
     assert sorted(robot.articulation_roots()) == ["/mid_float/anchor", "/mid_float/drone"]
-    assert set(robot.asset.joints) == {"anchor", "mast_joint", "rotor_joint"}, "a free body has no joint"
-    # The pad stands at (0, 0, 0.1), the mast at (0.1, 0.2, 0) in it, turned by a quarter; the drone at (1, 0, 2) in the mast.
+    assert set(robot.asset.joints) == {"anchor", "mast_joint", "rotor_joint"}, "a free body must have no joint"
+    # The pad is at (0, 0, 0.1), the mast in it at (0.1, 0.2, 0), rotated by 90°; the drone is at (1, 0, 2) in the mast.
     pose = robot.asset.pose(robot.at("drone"))
     assert pose[:3, 3] == pytest.approx([0.1, 1.2, 2.1], abs=1e-6)
     assert math.atan2(pose[1, 0], pose[0, 0]) == pytest.approx(math.pi / 2 + 0.5, abs=1e-6)
@@ -85,14 +85,14 @@ def test_a_floating_joint_in_mid_tree(corner):
     assert robot.get("drone", "urdf:joint:type") == "floating"
 
 
-def test_what_floats_is_not_carried(corner):
-    """The drive of the mast is made for the mast alone: (0.0015 kg m² about its own axis) · (2π · 10 Hz)², per degree."""
+def test_drives_do_not_carry_floating_links(corner):
+    """The drive of the mast is computed for the mast alone: (0.0015 kg m² about its own axis) · (2π · 10 Hz)², per degree."""
     robot = corner("mid_float")
     stiffness = 0.0015 * (20 * math.pi) ** 2 * math.pi / 180
     assert robot.get("pad/mast_joint", "drive:angular:physics:stiffness") == pytest.approx(stiffness, rel=1e-5)
 
 
-def test_what_moves_is_kept_though_nothing_weighs_anything(corner):
+def test_moving_links_without_mass_are_kept(corner):
     robot = corner("massless")
     assert set(robot.asset.bodies) == {"root", "a", "c", "d"} and set(robot.asset.frames) == {"b"}
     assert set(robot.asset.joints) == {"j1", "j2", "j3"}
@@ -104,7 +104,7 @@ def test_what_moves_is_kept_though_nothing_weighs_anything(corner):
 @pytest.mark.parametrize("bodies", ["nested", "flat"])
 @pytest.mark.parametrize(("base", "held"), [("auto", []), ("floating", []), ("fixed", ["base_footprint"])])
 def test_root_frames(tmp_path, base, held, bodies):
-    """The topmost link of what is rigid is the body, with the mass of the one link that has any; the others are frames in it."""
+    """The topmost link of a rigid group is the body, with the mass of the only link with one; the others are frames in it."""
     robot = Corner(convert(source("root_frames"), tmp_path, "--base", base, "--bodies", bodies))
     assert set(robot.asset.bodies) == {"base_footprint", "wheel", "mast", "turret"}
     assert set(robot.asset.frames) == {"odom", "base_stabilized", "base_link", "imu"}
@@ -112,7 +112,7 @@ def test_root_frames(tmp_path, base, held, bodies):
     assert robot.asset.bodies["base_footprint"].GetParent() == robot.asset.frames["odom"].GetParent() == robot.asset.root
     assert [p.GetName() for p in base_link.GetChildren() if p.GetTypeName() == "Scope"] == ["visual", "collision"]
     assert robot.get("base_footprint", "physics:mass") == pytest.approx(4)
-    # The centre of mass is where the URDF has it.
+    # The centre of mass is that of the URDF.
     centre = robot.asset.relative(base_link, robot.at("base_footprint")) @ [0, 0.02, 0.05, 1]
     assert tuple(robot.get("base_footprint", "physics:centerOfMass")) == pytest.approx(centre[:3], abs=1e-6)
     joints = {name: [target(prim, f"physics:body{i}") for i in (0, 1)] for name, prim in robot.asset.joints.items()}
@@ -130,9 +130,9 @@ def test_root_frames(tmp_path, base, held, bodies):
     [("auto", {"arm_base", "hatch"}, set()), ("fixed", {"arm_base", "hatch", "crate"}, set()), ("floating", set(), {"edge"})],
 )
 def test_a_world_with_company(tmp_path, base, held, free):
-    """What hangs on the world is held whatever else is in the file; what is on it collides and does not fall."""
+    """Links that are attached to the world are held, whatever other roots exist; geometry of the world collides and does not fall."""
     robot = Corner(convert(source("world_scene"), tmp_path, "--base", base))
-    # Let go, the edge must be a body for the hatch to hang on.
+    # If it is not held, the edge must be a body for the joint of the hatch.
     assert set(robot.asset.bodies) == {"arm_base", "arm", "hatch", "crate"} | free
     anchored = {target(p, "physics:body1").GetName() for p in robot.asset.joints.values() if not target(p, "physics:body0")}
     assert anchored == held
@@ -140,7 +140,7 @@ def test_a_world_with_company(tmp_path, base, held, free):
     assert table.HasAPI(UsdPhysics.CollisionAPI) and value(table, "purpose") == "guide"
     assert not any(p.HasAPI(UsdPhysics.RigidBodyAPI) for p in (table, table.GetParent(), robot.asset.root))
     assert robot.at("visual/visual_0") and robot.get("", "ros:context:parent_frame") == "world"
-    # The hatch overlaps the table at its hinge, the arm stands on it.
+    # The hatch overlaps the table at its hinge; the arm is mounted on it.
     pairs = UsdPhysics.FilteredPairsAPI(table).GetFilteredPairsRel().GetTargets()
     assert {p.name for p in pairs} == {"arm_base"} | ({"hatch"} if not free else set())
     assert len(robot.told("urdf-several-roots")) == 1
@@ -155,17 +155,17 @@ def test_chains_of_frames(corner):
         "tip": "map/footprint/base/mount/flange/tool/tcp/tip",
     }  # fmt: skip
     assert set(robot.asset.joints) == {"f2", "turn", "pan"}
-    # The frames above the base lead back over the origin: (1, 0, 0), then (0, 1, 0) turned by a quarter.
+    # The frames above the base cancel each other: (1, 0, 0), then (0, 1, 0) rotated by 90°.
     anchor = "map/footprint/f2"
     assert robot.bodies(anchor) == (None, "base")
     assert tuple(robot.get(anchor, "physics:localPos0")) == pytest.approx((0, 0, 0.5), abs=1e-6)
-    # Through mount and flange: (0.1, 0, 0), then (0, 0.1, 0) turned by 0.4 about z, then (0, 0, 0.1) turned by 0.5 about y too.
+    # Through mount and flange: (0.1, 0, 0), then (0, 0.1, 0) rotated by 0.4 about z, then (0, 0, 0.1) rotated by 0.5 about y too.
     turn = "map/footprint/base/mount/flange/turn"
     assert robot.bodies(turn) == ("base", "tool")
     x, y = -0.1 * math.sin(0.4) + 0.1 * math.sin(0.5) * math.cos(0.4), 0.1 * math.cos(0.4) + 0.1 * math.sin(0.5) * math.sin(0.4)
     assert tuple(robot.get(turn, "physics:localPos0")) == pytest.approx((0.1 + x, y, 0.1 * math.cos(0.5)), abs=1e-6)
     assert tuple(robot.get(turn, "physics:localPos1")) == pytest.approx((0, 0, 0))
-    # A frame that moves must be a body, and a body must weigh something.
+    # A moving frame must be a body, and a body must have a mass.
     assert robot.get("map/footprint/base/mount/flange/gimbal", "physics:mass") == pytest.approx(0.001)
 
 
@@ -207,7 +207,7 @@ def test_limits_are_reported(corner):
     [
         ("base/a/second", "leader", -2, 0.25 * 180 / math.pi),
         ("base/a/b/third", "second", 0.5, 0),
-        # A metre per radian is a hundred and eightieth of π per degree, which is what USD measures joints that turn in.
+        # A metre per radian is π / 180 m per degree, the unit of revolute joints in USD.
         ("base/sliding", "leader", 0.05 * math.pi / 180, 0.01),
         ("base/round_2", "round_1", 1, 0),
     ],
@@ -220,7 +220,7 @@ def test_mimics(corner, joint, leader, multiplier, offset):
     assert robot.get(joint, "ext_physics:mimic:offset") == pytest.approx(offset, rel=1e-6)
 
 
-def test_mimics_that_cannot_be(corner):
+def test_invalid_mimics(corner):
     robot = corner("mimics")
     for joint in ("base/leader", "base/round_1", "base/astray"):
         assert "ExtendedPhysicsMimicAPI" not in applied(robot.at(joint)), joint
@@ -235,7 +235,7 @@ STIFF, DAMP = (20 * math.pi) ** 2, 40 * math.pi
 @pytest.mark.parametrize(
     ("joint", "instance", "stiffness", "damping", "most", "goal"),
     [
-        # 0.1 kg, held at a position; of two commands, the position counts.
+        # 0.1 kg, held at a position; of two commands, the position takes precedence.
         ("base/upper/lower/plate/slide", "linear", 0.1 * STIFF, 0.1 * DAMP, 15, 0.01),
         ("base/torque", "angular", 0, 0, 7, None),
         ("base/geared", "angular", 0, 0, 9, None),
@@ -252,10 +252,10 @@ def test_drives(corner, joint, instance, stiffness, damping, most, goal):
     assert found == (goal if goal is None else pytest.approx(goal))
 
 
-def test_drives_of_what_turns(corner):
-    """About the elbow's axis turn the lower arm, the plate and the finger; about the shoulder's, the upper arm too."""
+def test_drives_of_revolute_joints(corner):
+    """The elbow moves the lower arm, the plate and the finger; the shoulder also moves the upper arm."""
     robot = corner("drives")
-    # The elbow turns about x, its frame's own, at (0, 0, 0.3) of the upper arm: what it carries is given along its axes.
+    # The elbow rotates about the x axis of its frame, at (0, 0, 0.3) of the upper arm: the inertia of its load is along its axes.
     lower = 0.004 + 0.7 * 0.1**2
     plate = 0.0002 + 0.2 * 0.2**2
     finger = 0.0001 + 0.1 * 0.2**2
@@ -269,7 +269,7 @@ def test_drives_of_what_turns(corner):
     assert ratio == pytest.approx(STIFF / DAMP, rel=1e-5)
 
 
-def test_what_nothing_drives_has_no_drive(corner):
+def test_joints_without_command_have_no_drive(corner):
     robot = corner("drives")
     for joint in ("base/limp", "anchor"):
         assert not [s for s in applied(robot.at(joint)) if "Drive" in s], joint
@@ -331,7 +331,7 @@ def test_shapes(corner, scope, index, kind, numbers, low, high):
     assert prim.GetTypeName() == kind
     for attribute, number in numbers.items():
         assert value(prim, attribute) == (number if isinstance(number, str) else pytest.approx(number))
-    # What the extent says, scaled, is where it is.
+    # The scaled extent is the bounding box.
     scale = np.array(value(prim, "xformOp:scale") or (1, 1, 1))
     extent = np.array(value(prim, "extent")) * scale
     assert prim.GetAttribute("extent").HasAuthoredValue()
@@ -348,7 +348,7 @@ def test_contact(corner):
         assert found == pytest.approx([static, dynamic, 0]), path
 
 
-# ------------------------------------------------------------------------------------------------------------------- words
+# ------------------------------------------------------------------------------------------------------------------- names
 
 
 @pytest.mark.parametrize(
@@ -366,13 +366,13 @@ def test_contact(corner):
         ("base/bumper_1", "side", "right"),
         ("base/bumper_1/pad", "hardness", "40"),
         ("base/bumper_1/pad_1", "hardness", "60"),
-        # A joint that has no prim leaves its words with the link that it holds.
+        # The custom elements of a joint without a prim are on its child link.
         ("base/arm/tip", "urdf:wear", "low"),
         ("base/arm/tip", "urdf:joint:name", "nail"),
         ("foo/bar", "baz", "bongo"),
         ("foo/bar_1", "baz", "qux"),
         ("acme_plan", "version", "2"),
-        # What a Scope has by its schema gets the prefix.
+        # Names of properties of Scope get a prefix.
         ("note", "urdf:purpose", "told"),
         ("note", "urdf:visibility", "high"),
         ("note", "name", "n"),
@@ -436,7 +436,7 @@ def test_topics(corner):
     assert {value(p, "ros:topic:role") for p in found.values()} == {"publisher"}
 
 
-def test_sensors_stand_where_they_are(corner):
+def test_sensors_are_at_their_place(corner):
     robot = corner("sensors")
     imu = robot.asset.relative(robot.at("base/imu"), robot.at("base"))
     assert imu[:3, 3] == pytest.approx([0.05, 0, 0.02])
@@ -461,17 +461,17 @@ def test_cameras(corner, camera, frame, link, fov, aspect, clip):
     assert 2 * math.atan(width / (2 * value(prim, "focalLength"))) == pytest.approx(fov, rel=1e-6)
     assert width / height == pytest.approx(aspect, rel=1e-6)
     assert tuple(value(prim, "clippingRange")) == pytest.approx(clip)
-    # It looks along the link's x with z up; the optical frame looks the same way along its z, with y down.
+    # The camera looks along the link's x with z up; the optical frame in the same direction along its z, with y down.
     seen = robot.asset.relative(prim, robot.at(link))[:3, :3]
     assert seen @ [0, 0, -1] == pytest.approx([1, 0, 0], abs=1e-6) and seen @ [0, 1, 0] == pytest.approx([0, 0, 1], abs=1e-6)
     optical = robot.asset.relative(robot.at(frame), robot.at(link))[:3, :3]
     assert optical @ [0, 0, 1] == pytest.approx([1, 0, 0], abs=1e-6) and optical @ [0, 1, 0] == pytest.approx([0, 0, -1], abs=1e-6)
     assert "RosFrameAPI" in applied(robot.at(frame)) and robot.at(frame).GetParent() == prim
-    # What a body or a camera's own prim bears would be in another frame.
+    # Topics on a body or the camera's own prim would be in another frame.
     assert not [s for s in applied(prim) if s.startswith("Ros")]
 
 
-# ------------------------------------------------------------------------------------------------------- other ways to write it
+# ------------------------------------------------------------------------------------------------------- other layouts
 
 
 def test_flat_bodies(tmp_path):
@@ -497,7 +497,7 @@ def test_textures(corner):
     robot = corner("textured")
     texture = robot.at("Materials/quarters/Texture")
     assert value(texture, "inputs:file").path == "./textures/quarters.png"
-    # Who cannot read the picture shows the colour, linear.
+    # The fallback without the image is the linear colour.
     linear = lambda c: c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
     assert tuple(value(texture, "inputs:fallback")) == pytest.approx((1, linear(0.5), linear(0.25), 0.8), rel=1e-6)
     assert value(robot.at("Materials/quarters/PreviewSurface"), "inputs:opacity") == pytest.approx(0.8)
@@ -512,14 +512,14 @@ def test_a_texture_on_a_primitive_is_reported(corner):
 
 
 def test_mirrored_meshes_are_wound_outwards(corner):
-    """The square looks up in both, and its picture is mirrored with it."""
+    """The square faces up in both, and its image is mirrored with it."""
     robot = corner("textured")
     for index, corner_of_origin in ((0, (-0.5, -0.5)), (1, (0.25, -1.0))):
         leaf = robot.at(f"base/visual/visual_{index}")
         (prim,) = (p for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Mesh))
         assert value(prim, "orientation") == "rightHanded"
         at = robot.asset.relative(prim, leaf)
-        assert np.linalg.det(at[:3, :3]) > 0, "a mirroring transform turns the winding"
+        assert np.linalg.det(at[:3, :3]) > 0, "a mirroring transform reverses the winding"
         points = np.array(value(prim, "points"), float) @ at[:3, :3].T + at[:3, 3]
         a, b, c = points[np.array(value(prim, "faceVertexIndices"))[:3]]
         assert np.cross(b - a, c - a)[2] > 0
@@ -529,7 +529,7 @@ def test_mirrored_meshes_are_wound_outwards(corner):
         assert tuple(origin[:2]) == pytest.approx(corner_of_origin, abs=1e-6)
 
 
-# ------------------------------------------------------------------------------------- of the samples, what no other test says
+# ------------------------------------------------------------------------------------- remaining cases of the samples
 
 
 def test_what_usd_has_no_word_for(corner):

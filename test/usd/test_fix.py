@@ -1,7 +1,7 @@
-"""`urdf_usd fix` on assets that this project did not write: kinematics, masses and forms stay where they were, by OpenUSD's own reading.
+"""`urdf_usd fix` on assets that this project did not write: kinematics, masses and shapes do not change, as read by OpenUSD.
 
-The stages under `assets/` are written by hand, one way of saying things each. What they mean is computed here from the source and from
-what was written, with OpenUSD alone.
+The hand-written stages under `assets/` each use different ways to author the same things. The tests compute their meaning from the
+source and the result with OpenUSD alone.
 """
 
 import itertools
@@ -21,7 +21,7 @@ HAND_MADE = sorted(path.name for path in ASSETS.glob("*.usda"))
 
 
 def fixed(asset, output, *options, code=(0, 1)):
-    """The entry that `fix` writes, and its report."""
+    """Runs `fix`, and returns the entry and the report."""
     done = run("fix", asset, "-o", output, "--json", *options)
     assert done.returncode in code, done.stderr
     report = json.loads(done.stdout)
@@ -30,7 +30,7 @@ def fixed(asset, output, *options, code=(0, 1)):
 
 
 class Meaning:
-    """What an asset means, in metres, kilograms and with z up."""
+    """The meaning of an asset, in metres, kilograms and with z up."""
 
     def __init__(self, path, choices=()):
         self.stage = Usd.Stage.Open(str(path))
@@ -48,15 +48,15 @@ class Meaning:
         self.prims = list(Usd.PrimRange(self.stage.GetPseudoRoot(), Usd.TraverseInstanceProxies()))
 
     def place(self, prim):
-        """From the prim's coordinates to metres in the world."""
+        """Returns the transform from a prim to the world in metres."""
         return self.world @ np.array(self.cache.GetLocalToWorldTransform(prim)).T
 
     def bodies(self):
-        """Where each body's frame is, in metres."""
+        """Returns the frame of each body, in metres."""
         return {str(p.GetPath()): self.place(p)[:3, 3] for p in self.prims if p.HasAPI(UsdPhysics.RigidBodyAPI)}
 
     def masses(self):
-        """Mass and the inertia tensor in the world about the centre of mass, and that centre, of each body that says so."""
+        """Returns mass, inertia tensor in the world about the centre of mass, and centre of mass, for each body with them."""
         found = {}
         for prim in self.prims:
             api = UsdPhysics.MassAPI(prim) if prim.HasAPI(UsdPhysics.RigidBodyAPI) else None
@@ -76,7 +76,7 @@ class Meaning:
         return found
 
     def joints(self):
-        """Both frames of each joint in the world, as UsdPhysics has them, and its limits in metres and radians."""
+        """Returns both frames of each joint in the world, and its limits in metres and radians."""
         found = {}
         for prim in self.prims:
             joint = UsdPhysics.Joint(prim)
@@ -104,7 +104,7 @@ class Meaning:
         return found
 
     def forms(self):
-        """The points of each form in the world, in metres, by path."""
+        """Returns the points of each shape in the world, in metres, by path."""
         found = {}
         for prim in self.prims:
             if prim.IsA(UsdGeom.Gprim):
@@ -113,7 +113,7 @@ class Meaning:
         return found
 
     def copies(self):
-        """The points of all copies of each point instancer in the world, in metres, as OpenUSD puts them in place."""
+        """Returns the points of all instances of each point instancer in the world, in metres, as placed by OpenUSD."""
         found = {}
         for prim in self.prims:
             if not prim.IsA(UsdGeom.PointInstancer):
@@ -131,7 +131,7 @@ class Meaning:
         return found
 
     def looks(self):
-        """The material that is bound to each form and each subset of its faces, by name, and its colour."""
+        """Returns name and colour of the material of each shape and each subset of its faces."""
         found = {}
         for prim in self.prims:
             if prim.IsA(UsdGeom.Gprim) or prim.IsA(UsdGeom.Subset):
@@ -144,14 +144,14 @@ class Meaning:
         return found
 
     def points(self, prim):
-        """The points of a form in its own coordinates; of one that is given by numbers, the corners around it."""
+        """Returns the points of a shape in its own coordinates; for a primitive, the corners of its bounding box."""
         if prim.IsA(UsdGeom.PointBased):
             return np.array(UsdGeom.PointBased(prim).GetPointsAttr().Get() or np.zeros((0, 3)), float)
         low, high = UsdGeom.Boundable.ComputeExtentFromPlugins(UsdGeom.Boundable(prim), Usd.TimeCode.Default())
         return np.array(list(itertools.product(*zip(low, high))))
 
     def volumes(self):
-        """The signed volume of each mesh: its sign is that of the winding."""
+        """Returns the signed volume of each mesh, whose sign is that of the winding."""
         found = {}
         forms = self.forms()
         for prim in self.prims:
@@ -164,7 +164,7 @@ class Meaning:
                 step = np.concatenate([np.arange(1, count - 1) for count in counts]) if len(counts) else np.array([], int)
                 a, b, c = (points[indices[at]] for at in (first, first + step, first + step + 1))
                 volume = float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6) if len(first) else 0.0
-                # A mirror turns a mesh inside out, but for who looks at it: OpenUSD turns the winding with it.
+                # A mirroring transform inverts the volume, but not the visible side: OpenUSD reverses the winding with it.
                 mirrored = np.linalg.det(self.place(prim)[:3, :3]) < 0
                 left = mesh.GetOrientationAttr().Get() == "leftHanded"
                 found[str(prim.GetPath())] = -volume if mirrored != left else volume
@@ -177,18 +177,18 @@ def rotation(quaternion):
 
 
 def now(found, path):
-    """What was found of a form, or of a part of one: a mesh that recurs is below where it was."""
+    """Finds the value of a shape, or of a part of it: a repeated mesh has moved below its former path."""
     above, _, name = path.rpartition("/")
     return next(found[p] for p in (path, f"{path}/geometry", f"{above}/geometry/{name}") if p in found)
 
 
 def schemas(prim):
-    """The schemas that are applied, those too that this OpenUSD does not know."""
+    """Returns the applied schemas, also those that this OpenUSD does not know."""
     return list(prim.GetPrimTypeInfo().GetAppliedAPISchemas())
 
 
 def assert_same_meaning(before, after):
-    """Bodies, masses, joints and forms are where they were."""
+    """Asserts that bodies, masses, joints and shapes have not changed."""
     assert after.meters == 1 and after.kilograms == 1 and UsdGeom.GetStageUpAxis(after.stage) == "Z"
     assert before.bodies().keys() == after.bodies().keys()
     bodies = after.bodies()
@@ -230,7 +230,7 @@ def assert_same_meaning(before, after):
 
 
 def assert_plain_transforms(stage):
-    """A translation and a rotation on every prim that has a transform, scale on forms only, root prims not turned."""
+    """Asserts that transforms consist of a translation and a rotation, that only shapes have a scale, and root prims no rotation."""
     for prim in stage.TraverseAll():
         ops = [op.GetOpName() for op in UsdGeom.Xformable(prim).GetOrderedXformOps()] if prim.IsA(UsdGeom.Xformable) else []
         if prim.IsA(UsdGeom.Gprim):
@@ -252,7 +252,7 @@ def test_nothing_moves(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", HAND_MADE)
-def test_twice_is_once(name, tmp_path):
+def test_fix_is_idempotent(name, tmp_path):
     once, _ = fixed(ASSETS / name, tmp_path / "once")
     twice, _ = fixed(once, tmp_path / "twice")
     for file in once.parent.rglob("*"):
@@ -261,9 +261,9 @@ def test_twice_is_once(name, tmp_path):
     assert {f.relative_to(once.parent) for f in once.parent.rglob("*")} == {f.relative_to(twice.parent) for f in twice.parent.rglob("*")}
 
 
-#: The files that the textures name are not here: test_textures_are_collected_and_8_bit makes them.
+#: Without the files of the textures, which test_textures_are_collected_and_8_bit creates.
 @pytest.mark.parametrize("name", [name for name in HAND_MADE if name != "textures.usda"])
-def test_no_rule_that_must_be_kept_is_broken(name, tmp_path):
+def test_no_mandatory_rule_is_broken(name, tmp_path):
     entry, report = fixed(ASSETS / name, tmp_path)
     found = [d for d in report["diagnostics"] if d["severity"] == "error"]
     assert not found, found
@@ -289,11 +289,11 @@ def test_instances_stay_instances(tmp_path):
     stage = Usd.Stage.Open(str(entry))
     left, right = stage.GetPrimAtPath("/robot/base/left"), stage.GetPrimAtPath("/robot/base/right")
     assert left.IsInstance() and right.IsInstance() and stage.GetPrimAtPath("/robot/base/left/tyre").IsInstanceProxy()
-    # Of one wheel: the other has twice its size, which is in its points now.
+    # Of one wheel: the points of the other now have twice the size.
     assert left.GetPrototype() != right.GetPrototype()
 
 
-def test_what_recurs_is_instanced(tmp_path):
+def test_repeated_meshes_are_instanced(tmp_path):
     entry, report = fixed(ASSETS / "recurring.usda", tmp_path)
     stage = Usd.Stage.Open(str(entry))
     for names in (["base/bolt_0", "base/bolt_1", "base/bolt_2"], ["halves_0", "halves_1"]):
@@ -316,17 +316,17 @@ def test_point_instancers_stay(tmp_path):
     before, after = Meaning(ASSETS / "point_instancer.usda"), Meaning(entry)
     leds = after.stage.GetPrimAtPath("/robot/base/panel/leds")
     assert leds.GetTypeName() == "PointInstancer" and len(before.copies()["/robot/base/panel/leds"]) == 2 * 4 + 8
-    # All copies are in the box that it says.
+    # All instances are in the authored extent.
     low, high = leds.GetAttribute("extent").Get()
     local = np.linalg.inv(after.place(leds))
     points = after.copies()["/robot/base/panel/leds"] @ local[:3, :3].T + local[:3, 3]
     assert (points >= np.array(low) - 1e-6).all() and (points <= np.array(high) + 1e-6).all()
 
 
-def test_masses_follow_from_colliders(tmp_path):
+def test_masses_are_computed_from_colliders(tmp_path):
     entry, report = fixed(ASSETS / "massless.usda", tmp_path)
     before, masses = Meaning(ASSETS / "massless.usda"), Meaning(entry).masses()
-    # By hand: a box of water's density, a ball of 2 g/cm³, a tube of steel.
+    # Computed by hand: a box with the density of water, a ball of 2 g/cm³, a tube of steel.
     box, ball, tube = 8.0, 2000 * 4 / 3 * np.pi * 0.05**3, 7800 * np.pi * 0.02**2 * 0.1
     moments = {
         "base": (box, box / 12 * np.array([0.2**2 + 0.4**2, 0.1**2 + 0.4**2, 0.1**2 + 0.2**2]), (0, 5, 0)),
@@ -344,7 +344,7 @@ def test_masses_follow_from_colliders(tmp_path):
     assert sorted("1000 kg/m³" in note for note in notes) == [False, True], notes
 
 
-def test_vendors_have_layers_of_their_own(tmp_path):
+def test_vendors_have_separate_layers(tmp_path):
     entry, _ = fixed(ASSETS / "vendors.usda", tmp_path)
     stage = Usd.Stage.Open(str(entry))
     vendors = ("physx", "Physx", "newton", "Newton", "isaac", "Isaac", "mjc", "Mjc", "omni")
@@ -381,7 +381,7 @@ def test_textures_are_collected_and_8_bit(tmp_path):
     assert Image.open(files[1].resolvedPath).getpixel((0, 0)) in (156, (10, 20, 30))
 
 
-def test_nothing_is_written_over_its_source(tmp_path):
+def test_sources_are_not_overwritten(tmp_path):
     folder = tmp_path / "robot"
     folder.mkdir()
     shutil.copy(ASSETS / "euler.usda", folder / "robot.usda")
@@ -396,8 +396,8 @@ def test_nothing_is_written_over_its_source(tmp_path):
     assert done.returncode == 1 and "choose another directory" in done.stderr and list(other.iterdir()) == [other / "notes.txt"]
 
 
-@pytest.mark.parametrize("name,words", [("none.usda", "does not exist"), ("empty.usda", "has no prim to start from"), ("robot.urdf", "not an OpenUSD file")])
-def test_what_is_no_asset_is_refused(name, words, tmp_path):
+@pytest.mark.parametrize("name,words", [("none.usda", "does not exist"), ("empty.usda", "has no root prim"), ("robot.urdf", "no OpenUSD file")])
+def test_other_files_are_rejected(name, words, tmp_path):
     if name != "none.usda":
         (tmp_path / name).write_text("#usda 1.0\n" if name == "empty.usda" else "<robot/>")
     done = run("fix", tmp_path / name, "-o", tmp_path / "out")

@@ -1,5 +1,5 @@
-"""`urdf_usd check` and `fix` on assets of another converter (`urdf-usd-converter` on PyPI): what is found, what is mended, what is left,
-and that the Newton physics engine imports what was written."""
+"""`urdf_usd check` and `fix` on assets of another converter (`urdf-usd-converter` on PyPI): findings, fixes, remaining violations,
+and the import of the result into the Newton physics engine."""
 
 import collections
 import json
@@ -8,10 +8,10 @@ import pytest
 from conftest import in_nv, run
 from test_fix import Meaning, assert_plain_transforms, assert_same_meaning, fixed
 
-#: The rules that a robot still breaks when it is mended: only its author knows what would keep them.
+#: The rules that a fixed robot still breaks: only its author can repair them.
 LEFT = {
     "aliengo_description": {"REP158-1.3.3"},  # a link without mass and collider
-    "allegro_hand_description": {"REP158-1.3.18"},  # inertia that no body can have
+    "allegro_hand_description": {"REP158-1.3.18"},  # physically impossible inertia
     "anymal_c_simple_description": {"REP158-1.3.18"},
     "g1_description": set(),
     "irobot_create_description": set(),
@@ -26,7 +26,7 @@ LEFT = {
 
 @pytest.fixture(scope="module")
 def other(theirs, tmp_path_factory):
-    """A robot as the other converter has it, and the same mended."""
+    """Returns a robot from the other converter, and the fixed one."""
     name, asset = theirs
     entry, report = fixed(asset, tmp_path_factory.mktemp(f"fixed_{name}"))
     return name, asset, entry, report
@@ -36,7 +36,7 @@ def errors(diagnostics):
     return collections.Counter(d["code"] for d in diagnostics if d["severity"] == "error")
 
 
-def test_what_must_be_kept_is_kept(other):
+def test_mandatory_rules_are_kept(other):
     name, asset, entry, report = other
     before = errors(json.loads(run("check", asset, "--format", "json").stdout)["diagnostics"])
     assert before.total() >= 5, before

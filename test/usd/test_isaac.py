@@ -1,4 +1,4 @@
-"""The overlay isaac: OpenUSD knows its schemas, its poses are where the robot is then, and they come back when the asset is read."""
+"""The overlay isaac: OpenUSD knows its schemas, its poses match the robot's, and they are read back from the asset."""
 
 import json
 import math
@@ -15,7 +15,7 @@ PLUGIN = ROOT / "schema" / "isaac"
 TYPES = ["Default", "End Effector", "Manipulator", "Humanoid", "Wheeled", "Holonomic", "Quadruped", "Mobile Manipulators", "Aerial"]
 LICENSES = ["MIT", "Apache-2.0", "GPL-3.0", "LGPL-3.0", "BSD-3-Clause", "BSD-2-Clause", "ISC", "MPL-2.0", "EPL-2.0", "CC0-1.0", "Unlicense", "Other"]
 DOFS = ["TransX", "TransY", "TransZ", "RotX", "RotY", "RotZ"]
-#: As the schema of Isaac Sim 6 has it: type, whether uniform, fallback, allowed tokens.
+#: Properties of the schema of Isaac Sim 6: type, whether uniform, fallback, allowed tokens.
 SCHEMAS = {
     "IsaacRobotAPI": {
         "isaac:changelog": ["string[]", False, None, None],
@@ -47,7 +47,7 @@ POSE = {
 
 
 def robots():
-    """Robots with a file that names poses: the source, and the options for it."""
+    """Returns the robots with a file of named poses: the source, and the options for it."""
     for name in ("sample_arm", "sample_rover"):
         yield pytest.param((name, ["--srdf-file", SAMPLES / name / "srdf" / f"{name}.srdf"]), id=name)
     xrdf = next(ROBOTS.glob("*/xrdf/ur10e.xrdf"), None)
@@ -62,7 +62,7 @@ def posed(request, tmp_path_factory):
     return asset, asset.directory / f"{asset.asset_name}.isaac.usda"
 
 
-def test_openusd_knows_the_schemas_and_the_layers_keep_to_them(posed):
+def test_openusd_knows_the_schemas_and_the_layers_follow_them(posed):
     _, entry = posed
     seen = seen_by_openusd_with([*SCHEMAS, "IsaacNamedPose"], entry)
     for name, properties in SCHEMAS.items():
@@ -83,7 +83,7 @@ def seen_by_openusd_with(names, *entries):
     return seen
 
 
-def test_a_pose_has_its_end_where_the_robot_has_it_then(posed):
+def test_the_end_of_a_pose_is_that_of_the_robot(posed):
     asset, entry = posed
     stage, urdf = Usd.Stage.Open(str(entry)), read(asset.urdf)
     robot = stage.GetDefaultPrim()
@@ -101,7 +101,7 @@ def test_a_pose_has_its_end_where_the_robot_has_it_then(posed):
             positions[joint.GetAttribute("ros:joint:name").Get()] = math.radians(value) if turns else value
         end, start = one("endLink").GetName(), one("startLink").GetName()
         at = urdf.link_poses(urdf.resolve(positions))
-        # In the robot's frame, which the first link that USD has is in.
+        # In the frame of the robot, which contains the first link with a prim.
         first = stage.GetPrimAtPath(robot.GetRelationship("isaac:physics:robotLinks").GetTargets()[0])
         cache = UsdGeom.XformCache()
         in_robot = np.array(cache.GetLocalToWorldTransform(first)).T @ np.linalg.inv(rest[first.GetName()])
@@ -110,11 +110,11 @@ def test_a_pose_has_its_end_where_the_robot_has_it_then(posed):
         above = [end]
         while above[-1] in urdf.parent_joint:
             above.append(urdf.joints[urdf.parent_joint[above[-1]]].parent)
-        assert start in above, "the chain begins above its end"
+        assert start in above, "the chain must begin above its end"
 
 
 def test_poses_come_back_from_the_asset(posed, tmp_path):
-    """The configurations of the glTF that is made of the overlay's entry are those of the URDF with its SRDF or XRDF."""
+    """Converting the overlay's entry to glTF gives the same configurations as the URDF with its SRDF or XRDF."""
     asset, entry = posed
     done = run("convert", entry, "-o", tmp_path, "--formats", "gltf", "--json")
     assert done.returncode == 0, done.stderr
@@ -138,7 +138,7 @@ def test_poses_come_back_from_the_asset(posed, tmp_path):
             assert np.allclose(np.ravel(position), np.ravel(after[name][joint]), atol=1e-6), (name, joint)
 
 
-def test_sites_stand_last_if_asked(tmp_path):
+def test_sites_may_be_last(tmp_path):
     asset = convert(source("sample_arm"), tmp_path, "--overlays", "isaac", "--formats", "usd", "--tiers", "high", "--sites-last")
     stage = Usd.Stage.Open(str(asset.directory / f"{asset.asset_name}.isaac.usda"))
     listed = [stage.GetPrimAtPath(path) for path in stage.GetDefaultPrim().GetRelationship("isaac:physics:robotLinks").GetTargets()]
@@ -147,7 +147,7 @@ def test_sites_stand_last_if_asked(tmp_path):
     assert True in is_site and is_body == sorted(is_body, reverse=True)
 
 
-def test_what_the_package_says_is_said(posed):
+def test_metadata_of_the_package_is_authored(posed):
     asset, entry = posed
     stage = Usd.Stage.Open(str(entry))
     robot = stage.GetDefaultPrim()
@@ -176,7 +176,7 @@ def test_a_chain_from_the_world_begins_with_its_first_link_that_has_a_prim(tmp_p
     assert pose.GetRelationship("isaac:robot:pose:endLink").GetTargets() == ["/r/a/b"]
 
 
-def test_a_pose_of_several_trees_is_left_out_and_told(tmp_path):
+def test_a_pose_of_several_trees_is_left_out_and_reported(tmp_path):
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     joint = lambda name, parent, child: (
         f'<joint name="{name}" type="continuous"><parent link="{parent}"/><child link="{child}"/><axis xyz="0 0 1"/></joint>'

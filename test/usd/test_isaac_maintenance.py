@@ -1,5 +1,5 @@
-"""`urdf_usd isaac`: assets of ours and of another converter get the Isaac robot schema, are checked and migrated. What they should come to
-is worked out here with UsdPhysics, and OpenUSD reads what was written with the schema registered."""
+"""`urdf_usd isaac`: assets of ours and of another converter get the Isaac robot schema, are checked and migrated. The expectations
+are computed with UsdPhysics, and OpenUSD reads the results with the schema registered."""
 
 import collections
 import hashlib
@@ -18,7 +18,7 @@ def digests(folder):
 
 
 def authored(command, asset, output, *options):
-    """Runs a command that writes the overlay; gives its entry and what it says."""
+    """Runs a command that writes the overlay, and returns its entry and output."""
     done = run("isaac", command, asset, "-o", output, "--json", *options)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -29,12 +29,12 @@ def applied(prim):
     return (prim.GetMetadata("apiSchemas") or Sdf.TokenListOp()).GetAppliedItems()
 
 
-#: A prim is there as long as its stage.
+#: Open stages: a prim exists only as long as its stage.
 STAGES = []
 
 
 def at(entry, path):
-    # OpenUSD keeps layers as long as a stage has them, whatever the file says by now.
+    # OpenUSD caches layers as long as a stage uses them, even if the file has changed.
     STAGES.clear()
     STAGES.append(Usd.Stage.Open(str(entry)))
     return STAGES[0].GetPrimAtPath(path)
@@ -49,7 +49,7 @@ def is_body(prim):
 
 
 def body_at(stage, joint, end):
-    """The body at an end of a joint, as UsdPhysics has it: the prim that is named, or the nearest above."""
+    """Returns the body at an end of a joint by UsdPhysics: the target, or its nearest ancestor."""
     named = (joint.GetBody0Rel() if end == 0 else joint.GetBody1Rel()).GetTargets()
     prim = stage.GetPrimAtPath(named[0]) if named else None
     while prim and not is_body(prim):
@@ -58,7 +58,7 @@ def body_at(stage, joint, end):
 
 
 class Physics:
-    """Bodies and joints of a robot by UsdPhysics alone."""
+    """Bodies and joints of a robot, by UsdPhysics alone."""
 
     def __init__(self, stage, root=None):
         self.stage = stage
@@ -69,7 +69,7 @@ class Physics:
         self.excluded = {path for path, joint in self.joints.items() if joint.GetExcludeFromArticulationAttr().Get()}
 
     def distances(self, start):
-        """How many joints are between a body and each other."""
+        """Returns the number of joints between a body and each other body."""
         near = collections.defaultdict(list)
         for path, (a, b) in self.ends.items():
             if a and b and path not in self.excluded:
@@ -86,7 +86,7 @@ class Physics:
 
 
 def assert_is_populated(entry):
-    """That the robot of an entry has all its links and joints, in an order that begins with the base and goes outwards."""
+    """Asserts that the robot lists all its links and joints, from the base outwards."""
     stage = Usd.Stage.Open(str(entry))
     robot, physics = stage.GetDefaultPrim(), Physics(stage)
     assert "IsaacRobotAPI" in applied(robot)
@@ -106,14 +106,14 @@ def assert_is_populated(entry):
     joints = targets(robot, JOINTS)
     assert sorted(joints) == sorted(physics.joints)
     assert all("IsaacJointAPI" in applied(stage.GetPrimAtPath(path)) for path in joints)
-    # What holds the base is first; then joints as near to the base as the body that they hang on.
+    # The joint that holds the base is first, then joints by the distance of their parent from the base.
     reach = [min(distances[end] for end in physics.ends[path] if end in distances) for path in joints if set(physics.ends[path]) & set(distances) and path not in physics.excluded]
     assert reach == sorted(reach)
     for path in set(listed) - set(bodies):
         site = stage.GetPrimAtPath(path)
         assert "IsaacSiteAPI" in applied(site) and is_body(site.GetParent()) and not site.GetAllChildren()
         before = listed[: listed.index(path)]
-        assert str(site.GetParent().GetPath()) == [p for p in before if p in bodies][-1], "sites stand after their link"
+        assert str(site.GetParent().GetPath()) == [p for p in before if p in bodies][-1], "sites must follow their link"
     for name in (LINKS, JOINTS):
         operation = next(s.targetPathList for s in robot.GetRelationship(name).GetPropertyStack() if s.layer.identifier.endswith("isaac.usda") and not s.targetPathList.deletedItems)
         assert not operation.isExplicit and [str(p) for p in operation.prependedItems] == targets(robot, name)
@@ -129,10 +129,10 @@ def assert_populates(asset, output):
     valid = run("isaac", "validate", entry, "--json")
     assert valid.returncode == 0, valid.stdout
     assert {d["code"] for d in json.loads(valid.stdout)["diagnostics"]} <= {"isaac-loop"}
-    # Nothing is left to do.
+    # Nothing remains to be done.
     assert not authored("recalculate", entry, output)[1]["saved"]["changed"]
     assert not authored("migrate", entry, output)[1]["saved"]["changed"]
-    assert digests(asset.parent) == before, "the asset's own files stay as they are"
+    assert digests(asset.parent) == before, "the asset's own files must not change"
     return entry
 
 
@@ -290,7 +290,7 @@ def test_a_robot_with_one_within_it_is_populated(arm, tmp_path):
     assert targets(robot, LINKS) == ["/arm/base", "/arm/tip", "/arm/tip/old_site", "/arm/tip/new_site", "/arm/side", "/arm/gripper"]
     assert targets(robot, JOINTS) == ["/arm/ground", "/arm/turn", "/arm/ball", "/arm/mount", "/arm/gripper", "/arm/rope"]
     assert told["lists"]["sites"] == ["/arm/tip/old_site", "/arm/tip/new_site"]
-    # Units and axes are those of the asset: a stage has its root layer's.
+    # Units and axes must be those of the asset: a stage takes them from its root layer.
     assert (UsdGeom.GetStageMetersPerUnit(stage), UsdGeom.GetStageUpAxis(stage)) == (0.01, "Y")
     tree = run("isaac", "tree", entry)
     assert tree.stdout == "base\n  tip\n    palm\n      finger\n  side\n"
@@ -305,7 +305,7 @@ def test_a_robot_with_one_within_it_is_populated(arm, tmp_path):
     assert "/arm/tip/new_site" not in targets(at(none, "/arm"), LINKS)
 
 
-def test_what_is_deprecated_is_migrated(arm, tmp_path):
+def test_deprecated_properties_are_migrated(arm, tmp_path):
     entry, told = authored("populate", arm, tmp_path / "out", "--robot", "/arm")
     found = {d["code"] for d in json.loads(run("isaac", "validate", entry, "--json").stdout)["diagnostics"]}
     assert found == {"isaac-reference-point", "isaac-dof-offset", "isaac-explicit-list"}
@@ -315,9 +315,9 @@ def test_what_is_deprecated_is_migrated(arm, tmp_path):
     assert applied(site) == ["IsaacSiteAPI"]
     assert (site.GetAttribute("isaac:Description").Get(), site.GetAttribute("isaac:forwardAxis").Get()) == ("Tool mount", "Z")
     joint = lambda name: stage.GetPrimAtPath(f"/arm/{name}")
-    # By their numbers, then translations first; the axis that is locked is none.
+    # By offset, then translations first; without the locked axis.
     assert list(joint("ball").GetAttribute("isaac:physics:DofOffsetOpOrder").Get()) == ["RotX", "TransX", "TransY"]
-    assert not joint("turn").GetAttribute("isaac:physics:DofOffsetOpOrder"), "one axis needs no order"
+    assert not joint("turn").GetAttribute("isaac:physics:DofOffsetOpOrder"), "a single axis needs no order"
     for prim in stage.Traverse():
         for attribute in prim.GetAttributes():
             assert not attribute.GetName().lower().endswith(":dofoffset") or not attribute.HasAuthoredValue(), attribute
@@ -330,7 +330,7 @@ def test_what_is_deprecated_is_migrated(arm, tmp_path):
     assert not authored("migrate", entry, tmp_path / "out", "--robot", "/arm")[1]["saved"]["changed"]
 
 
-def test_an_order_that_is_there_is_sorted_by_the_numbers(arm, tmp_path):
+def test_an_existing_order_is_sorted_by_the_offsets(arm, tmp_path):
     text = ARM.replace("int isaac:physics:Tr_X:DoFOffset = 1", 'token[] isaac:physics:DofOffsetOpOrder = ["TransZ", "TransY", "TransX", "RotX"]\n        int isaac:physics:Tr_X:DoFOffset = 1')
     arm.write_text(text)
     entry, _ = authored("migrate", arm, tmp_path / "out", "--robot", "/arm")
@@ -357,11 +357,11 @@ def test_recalculating_keeps_the_order(arm, tmp_path):
     assert {"isaac-first-link", "isaac-link-api", "isaac-joint-api"} <= {code for code, _ in found}
     entry, told = authored("recalculate", arm, tmp_path / "out", "--robot", "/arm")
     robot = at(entry, "/arm")
-    # The links of the gripper are named one by one, so the gripper itself is not.
+    # The list has the links of the gripper, so it must not have the gripper itself.
     assert targets(robot, LINKS) == ["/arm/side", "/arm/base", "/arm/gripper/palm", "/arm/tip", "/arm/tip/old_site", "/arm/tip/new_site"]
     assert targets(robot, JOINTS) == ["/arm/turn", "/arm/ball", "/arm/ground", "/arm/mount", "/arm/gripper", "/arm/rope"]
     assert sorted(told["lists"]["removed"]) == ["/arm/base", "/arm/gone", "/arm/tip/holder/box"]
-    assert run("isaac", "validate", entry, "--json").returncode == 0, "this program reads it as OpenUSD does"
+    assert run("isaac", "validate", entry, "--json").returncode == 0, "the program must read it like OpenUSD"
     assert not authored("recalculate", entry, tmp_path / "out", "--robot", "/arm")[1]["saved"]["changed"]
 
 
@@ -387,7 +387,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("code", "words"), BROKEN)
-def test_what_is_wrong_is_told_with_its_place(arm, code, words):
+def test_errors_are_reported_with_their_place(arm, code, words):
     text = ARM.replace('["PhysicsArticulationRootAPI"]\n)\n{\n', '["PhysicsArticulationRootAPI", "IsaacRobotAPI"]\n)\n{\n' + words + "\n", 1)
     arm.write_text(text)
     assert Usd.Stage.Open(str(arm))
@@ -396,7 +396,7 @@ def test_what_is_wrong_is_told_with_its_place(arm, code, words):
 
 
 def test_robots_elsewhere_in_the_stage_are_read(arm, tmp_path):
-    """A robot that a list names is part of the robot, wherever it stands."""
+    """A robot in a list is part of the robot, wherever its prim is."""
     gripper = ARM[ARM.index('    def Xform "gripper"') : ARM.index('    def PhysicsFixedJoint "mount"')]
     text = ARM.replace(gripper, "").rstrip() + "\n\n" + gripper
     text = text.replace("/arm/gripper", "/gripper")
@@ -422,16 +422,16 @@ def test_links_and_joints_come_in_the_order_of_the_lists(arm, tmp_path):
 def test_nothing_is_written_over(arm, tmp_path):
     (arm.parent / "isaac.usda").write_text("#usda 1.0\n")
     done = run("isaac", "populate", arm)
-    assert done.returncode == 1 and "isaac.usda is there" in done.stderr
+    assert done.returncode == 1 and "isaac.usda exists" in done.stderr
     assert (arm.parent / "isaac.usda").read_text() == "#usda 1.0\n" and not (arm.parent / "arm.isaac.usda").exists()
     assert run("isaac", "populate", arm, "--robot", "/none", "-o", tmp_path / "o").returncode == 1 and not (tmp_path / "o").exists()
     authored("populate", arm, tmp_path / "out")
     (tmp_path / "arm.usda").write_text(ARM)
     taken = run("isaac", "populate", tmp_path / "arm.usda", "-o", tmp_path / "out")
-    assert taken.returncode == 1 and "is no overlay of" in taken.stderr, "an overlay of another asset stays"
+    assert taken.returncode == 1 and "is not an overlay of" in taken.stderr, "an overlay of another asset must not change"
 
 
-def test_what_others_author_in_the_entry_stays(arm, tmp_path):
+def test_foreign_opinions_in_the_entry_are_kept(arm, tmp_path):
     entry, _ = authored("populate", arm, tmp_path)
     stage = Usd.Stage.Open(entry)
     robot = stage.GetPrimAtPath("/arm")
@@ -440,7 +440,7 @@ def test_what_others_author_in_the_entry_stays(arm, tmp_path):
     stage.GetRootLayer().comment = "kept by hand"
     stage.GetRootLayer().Save()
     before = targets(robot, LINKS)
-    # OpenUSD would not read the file again.
+    # OpenUSD would use its cached layer.
     del stage, robot
     authored("recalculate", arm, tmp_path)
     _, told = authored("populate", arm, tmp_path)
@@ -451,8 +451,8 @@ def test_what_others_author_in_the_entry_stays(arm, tmp_path):
     assert STAGES[0].GetRootLayer().comment == "kept by hand"
 
 
-def test_a_joint_whose_body_is_not_there_holds_nothing_to_the_world(arm, tmp_path):
-    # Without the articulation root, the base is what a joint holds to the world, or else what no joint moves.
+def test_a_dangling_joint_does_not_anchor_the_robot(arm, tmp_path):
+    # Without an articulation root, the base is attached to the world by a joint, or else moved by no joint.
     text = ARM.replace('["PhysicsArticulationRootAPI"]', "[]")
     arm.write_text(text.replace("rel physics:body1 = </arm/base>", "rel physics:body0 = </arm/nobody>\n        rel physics:body1 = </arm/tip>"))
     entry, _ = authored("populate", arm, tmp_path, "--robot", "/arm")

@@ -1,4 +1,4 @@
-"""The reference itself: `kinematics.py` against poses worked out by hand."""
+"""Tests of the reference `kinematics.py` against poses computed by hand."""
 
 import math
 
@@ -26,13 +26,13 @@ def robot(tmp_path):
     return kinematics.read(tmp_path / "hand.urdf")
 
 
-def test_rpy_turns_about_fixed_axes(robot):
+def test_rpy_rotates_about_fixed_axes(robot):
     # Roll by 90° takes z to -y; then yaw by 90° takes -y to +x.
     assert np.allclose(robot.link_poses()["arm"] @ [0, 0, 1, 1], [2, 0, 0, 1])
     assert np.allclose(robot.link_poses()["tip"][:3, 3], [4, 0, 0])
 
 
-def test_a_joint_turns_about_its_unit_axis(robot):
+def test_a_joint_rotates_about_its_unit_axis(robot):
     # The axis is the arm's z, which is the base's x; the arm's x is the base's y. A quarter turn takes it to the base's z.
     poses = robot.link_poses({"turn": math.pi / 2})
     assert np.allclose(poses["arm"][:3, :3] @ [1, 0, 0], [0, 0, 1])
@@ -44,5 +44,5 @@ def test_mimics_follow(robot):
     assert np.allclose((np.linalg.inv(poses["arm"]) @ poses["follower"])[:3, 3], [1 - 1.5, 0, 3])
 
 
-def test_the_inertial_frame_turns_the_tensor(robot):
+def test_the_inertial_frame_rotates_the_tensor(robot):
     assert np.allclose(robot.links["arm"].tensor, np.diag([2, 1, 2.5]))

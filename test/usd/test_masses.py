@@ -1,4 +1,4 @@
-"""Masses that a person says for links without any, and meshes in other axes than the format's: what OpenUSD then has."""
+"""Masses that options give to links without one, and options for the axes of meshes, as read by OpenUSD."""
 
 import base64
 import json
@@ -31,7 +31,7 @@ def converted(tmp_path, *options, name="out"):
 
 
 def weight(prim):
-    """Its mass, centre, moments, and whether they are assumed."""
+    """Returns mass, centre, moments, and whether they are assumed."""
     get = lambda name: prim.GetAttribute(name).Get()
     return get("physics:mass"), tuple(get("physics:centerOfMass")), tuple(get("physics:diagonalInertia")), get("urdf:inertial:assumed")
 
@@ -68,7 +68,7 @@ def test_the_stand_in_is_marked_as_assumed(tmp_path):
     asset, report = converted(tmp_path)
     assert weight(asset.bodies["base"])[::3] == (pytest.approx(0.001), "true") and weight(asset.bodies["known"])[3] is None
     assert report["status"] == "warnings"
-    # And stays marked where the asset is converted again.
+    # The mark survives another conversion of the asset.
     done = run("convert", tmp_path / "out" / "r" / "r.usda", "-o", tmp_path / "again")
     assert done.returncode == 0, done.stderr
     again = Asset(tmp_path / "again" / "r" / "r.usda")
@@ -76,7 +76,7 @@ def test_the_stand_in_is_marked_as_assumed(tmp_path):
 
 
 def gltf(path):
-    """A triangle with a corner at (1, 2, 3) of the file."""
+    """Writes a triangle with a corner at (1, 2, 3)."""
     points = struct.pack("<9f", 1, 2, 3, 0, 0, 0, 0, 1, 0)
     path.write_text(json.dumps({
         "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
@@ -98,8 +98,8 @@ def test_gltf_in_the_axes_of_its_link(options, corner, tmp_path):
     assert points and all(np.abs(np.array(p) - np.array(corner)).max(axis=1).min() < 1e-6 for p in points)
 
 
-def test_a_robot_in_pieces_is_told_with_the_option_that_mends_it(tmp_path):
-    """Long parts in the axes of their links, which glTF's y up would turn by 90°."""
+def test_a_robot_in_pieces_is_reported_with_the_remedy(tmp_path):
+    """Long parts in the axes of their links, which glTF's y up would rotate by 90°."""
     points = np.array([[x, y, z] for x in (-0.02, 0.02) for y in (-0.02, 0.02) for z in (0, 1)], dtype="<f4")
     faces = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]], dtype="<u2")
     data = points.tobytes() + faces.tobytes()

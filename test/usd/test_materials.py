@@ -1,4 +1,4 @@
-"""How URDF's materials reach USD, one rule after the other, on a robot made for it (mapping document, "Element: Material")."""
+"""URDF materials in USD, rule by rule, on a synthetic robot (mapping document, "Element: Material")."""
 
 import struct
 import zlib
@@ -106,7 +106,7 @@ def test_colours(painted, visual, color, opacity):
     assert (given.Get() if given else 1) == pytest.approx(opacity)
 
 
-def test_redefinition_is_reported_and_changes_nobody_else(painted):
+def test_redefinition_is_reported_and_changes_no_other_visual(painted):
     converted, asset = painted
     assert [d["where"]["line"] for d in converted.report["diagnostics"] if d["code"] == "urdf-material-redefined"] == [11]
     assert shown(leaf(asset, "global")) != shown(leaf(asset, "redefined"))
@@ -118,11 +118,11 @@ def test_equal_materials_are_one(painted):
     assert shown(leaf(asset, "textured")).GetPath() == shown(leaf(asset, "same_picture")).GetPath()
 
 
-def test_what_has_no_material_has_the_default(painted):
+def test_visuals_without_material_have_the_default(painted):
     assert shown(leaf(painted[1], "none")).GetPrim().GetName() == "default"
 
 
-def test_what_has_no_name_is_called_after_its_element(painted):
+def test_unnamed_materials_are_called_after_their_element(painted):
     assert shown(leaf(painted[1], "nameless")).GetPrim().GetName() == "material"
 
 
@@ -166,6 +166,6 @@ def test_the_robots_material_shows_where_the_mesh_has_none(painted):
 
 
 def test_big_arrays_are_not_in_text(painted):
-    """What a mesh's materials lie on stands with the mesh."""
+    """The subsets of a mesh's materials are in the layer of the mesh."""
     for path in painted[0].directory.glob("*.usda"):
         assert "int[] indices" not in path.read_text(), path.name

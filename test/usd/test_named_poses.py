@@ -1,5 +1,5 @@
-"""`--srdf` and `--xrdf`: named poses become configurations of the glTF, an XRDF's pairs are filtered, its frames are there, and what
-is wrong with either is told with its place. The files are read here with ElementTree and PyYAML, and nothing of the program."""
+"""`--srdf` and `--xrdf`: named poses become configurations of the glTF, an XRDF's pairs are filtered, its frames are added, and
+faults of either are reported with their place. The tests read the files with ElementTree and PyYAML, independently of the program."""
 
 import json
 import xml.etree.ElementTree as ElementTree
@@ -21,7 +21,7 @@ ARM_FILES = {"srdf": ARM / "srdf" / "sample_arm.srdf", "xrdf": ARM / "xrdf" / "s
 
 @pytest.fixture(scope="module")
 def converted_with(tmp_path_factory):
-    """Converts a robot with an SRDF or an XRDF or both."""
+    """Converts a robot with an SRDF, an XRDF, or both."""
     made = {}
 
     def by_name(name, **files):
@@ -42,7 +42,7 @@ with_xrdf = pytest.mark.parametrize("name", ["sample_arm", pytest.param("ur_desc
 
 
 def default_pose(urdf, document):
-    """Joint → position, by section 6 of the specification: of every joint that moves by itself, along or about one axis."""
+    """Returns the position of every independent joint with one axis, by section 6 of the specification."""
     given = document["default_joint_positions"]
     pose = {}
     for joint in urdf.joints.values():
@@ -54,7 +54,7 @@ def default_pose(urdf, document):
 
 
 def assert_configuration(converted, name, pose, group):
-    """That the GLB has the configuration `name`, which sets exactly the joints of `pose`; that the rest is at home or follows."""
+    """Asserts that the GLB's configuration `name` sets exactly the joints of `pose`, and that others are at home or follow."""
     model = gltf.Glb(converted.glb).model
     names = [joint["name"] for joint in model["joints"]]
     configuration = model["configurations"][name]
@@ -105,16 +105,16 @@ def test_both_at_once(converted_with):
 
 
 @with_xrdf
-def test_nothing_is_found_in_files_that_are_right(converted_with, name):
+def test_valid_files_have_no_findings(converted_with, name):
     report = converted_with(name, xrdf=xrdf_of(name)).report
     found = {(d["code"], d["severity"]) for d in report["diagnostics"] if d["code"].startswith("xrdf")}
-    # That the link above the root is gone is told.
+    # The removal of the link above the root is reported.
     assert found <= {("xrdf-base-set", "info")}
     assert bool(found) == ("modifiers" in yaml.safe_load(xrdf_of(name).read_text()))
 
 
 def filtered_pairs(converted):
-    """Pairs of bodies, by the names of their links, that no physics engine needs to check."""
+    """Returns the filtered pairs of bodies, by link name."""
     asset = Asset(converted.entry)
     names = {prim.GetPath(): name for name, prim in asset.bodies.items()}
     pairs = set()
@@ -126,7 +126,7 @@ def filtered_pairs(converted):
 
 
 def joined_pairs(converted):
-    """Pairs of bodies, by the names of their links, that a joint connects."""
+    """Returns the pairs of bodies that a joint connects, by link name."""
     asset = Asset(converted.entry)
     names = {prim.GetPath(): name for name, prim in asset.bodies.items()}
     joints = [UsdPhysics.Joint(prim) for prim in asset.stage.Traverse() if prim.IsA(UsdPhysics.Joint)]
@@ -141,10 +141,10 @@ def test_ignored_pairs_are_filtered(converted_with, name):
     ignored = yaml.safe_load(xrdf_of(name).read_text())["self_collision"]["ignore"]
     wanted = {frozenset((a, b)) for a, others in ignored.items() for b in others}
     adjacent = joined_pairs(converted)
-    # As in the URDF, but where the XRDF has set a root: what was above it is gone.
+    # As in the URDF, without the links above the root of the XRDF.
     assert "modifiers" in yaml.safe_load(xrdf_of(name).read_text()) or adjacent == expectation.of(kinematics.read(converted.urdf)).adjacent
     assert {pair for pair in wanted if pair <= bodies} - adjacent == pairs - adjacent
-    assert pairs - adjacent, "there should be something to see"
+    assert pairs - adjacent, "the robot must have filtered pairs"
 
 
 XRDF = """format: xrdf
@@ -180,7 +180,7 @@ geometry:
 
 @pytest.fixture
 def with_text(tmp_path):
-    """Converts the sample arm with an SRDF or XRDF of this text; gives the finished process and the output directory."""
+    """Converts the sample arm with the text of an SRDF or XRDF. Returns the finished process and the output directory."""
 
     def converted(kind, text):
         file = tmp_path / f"arm.{kind}"
@@ -197,7 +197,7 @@ def test_version_2_and_added_frames(with_text):
     found = {d["code"]: d for d in json.loads(done.stdout)["diagnostics"] if d["code"].startswith("xrdf")}
     assert set(found) == {"xrdf-frames-added"}
     assert '"camera", "camera tip"' in found["xrdf-frames-added"]["message"]
-    # By hand: R(w 0.5, xyz (-0.5, 0.5, 0.5)) takes y to -x … as columns (0, 0, -1), (-1, 0, 0), (0, 1, 0).
+    # Computed by hand: R(w 0.5, xyz (-0.5, 0.5, 0.5)) takes y to -x … as columns (0, 0, -1), (-1, 0, 0), (0, 1, 0).
     camera = kinematics.pose((0.1, 0.2, 0.3), np.array([[0.0, -1, 0], [0, 0, 1], [-1, 0, 0]]))
     tip = camera @ kinematics.pose((0, 0.25, 0), np.array([[1.0, 0, 0], [0, -0.28, -0.96], [0, 0.96, -0.28]]))
     glb = gltf.Glb(directory / "sample_arm.glb")
@@ -211,7 +211,7 @@ def test_version_2_and_added_frames(with_text):
 
 
 def glb_poses(glb):
-    """Every link's frame in the scene, in ROS axes, at rest."""
+    """Returns every link's frame in the scene at rest, in ROS axes."""
 
     def local(node):
         out = np.eye(4)
@@ -239,7 +239,7 @@ def glb_poses(glb):
         ("xrdf", '"grasp_frame"', '"grasp"', "xrdf-unknown-frame", 19, 24, "grasp"),
     ],
 )
-def test_what_is_wrong_is_told(with_text, kind, old, new, code, line, column, part):
+def test_faults_are_reported(with_text, kind, old, new, code, line, column, part):
     text = ARM_FILES[kind].read_text()
     assert text.count(old) == 1
     done, _ = with_text(kind, text.replace(old, new))
@@ -249,7 +249,7 @@ def test_what_is_wrong_is_told(with_text, kind, old, new, code, line, column, pa
     assert part in finding["message"] + finding.get("help", "")
 
 
-def test_what_is_no_xrdf_is_an_error_and_the_rest_converts(with_text):
+def test_an_invalid_xrdf_is_an_error_and_the_robot_converts(with_text):
     done, directory = with_text("xrdf", "a: [")
     assert (directory / "report.json").is_file()
     assert ("xrdf-malformed-yaml", "error") in {(d["code"], d["severity"]) for d in reported(done, errors=True)["diagnostics"]}
@@ -264,7 +264,7 @@ def test_a_missing_file_stops(tmp_path):
 
 
 def sphere_gaps(urdf, document, positions):
-    """Pair of links → the least distance between their collision spheres; pairs that are ignored left out."""
+    """Returns the minimum distance between the collision spheres of each pair of links, without ignored pairs."""
     poses = urdf.link_poses(urdf.resolve(positions))
     spheres = {
         link: [(poses[link][:3, :3] @ ball["center"] + poses[link][:3, 3], ball["radius"]) for ball in balls]
@@ -279,8 +279,8 @@ def sphere_gaps(urdf, document, positions):
     }
 
 
-def test_the_samples_poses_touch_nothing():
-    """The specification asks it of the default positions; the group states should be as good."""
+def test_the_poses_of_the_sample_are_free_of_collisions():
+    """The specification requires this of the default positions; the group states should fulfil it too."""
     urdf, document = kinematics.read(ARM / "urdf" / "sample_arm.urdf"), yaml.safe_load(ARM_FILES["xrdf"].read_text())
     poses = {"default": default_pose(urdf, document), **{state: pose for state, _, pose in group_states(ARM_FILES["srdf"])}}
     for name, pose in poses.items():
@@ -290,7 +290,7 @@ def test_the_samples_poses_touch_nothing():
 
 
 def test_the_samples_files_agree():
-    """One robot, one set of pairs."""
+    """The SRDF and the XRDF have the same pairs."""
     ignored = yaml.safe_load(ARM_FILES["xrdf"].read_text())["self_collision"]["ignore"]
     disabled = ElementTree.parse(ARM_FILES["srdf"]).getroot().findall("disable_collisions")
     pairs = [frozenset((e.get("link1"), e.get("link2"))) for e in disabled]

@@ -1,5 +1,5 @@
-"""The Newton physics engine imports every converted robot as its URDF says it is: bodies, joints, axes, limits, masses, inertia,
-what may collide; and a pendulum swings in it as the books say."""
+"""The Newton physics engine imports every converted robot as in its URDF: bodies, joints, axes, limits, masses, inertia, collision
+pairs; and a pendulum swings as in theory."""
 
 import functools
 import math
@@ -14,12 +14,12 @@ from stage import Asset
 from test_usd import _physical
 
 KINDS = {"revolute": "REVOLUTE", "continuous": "REVOLUTE", "prismatic": "PRISMATIC", "planar": "D6", "fixed": "FIXED"}
-#: What Newton takes for no limit.
+#: Newton's value for no limit.
 UNLIMITED = 1e9
 
 
 class Case:
-    """A robot, and Newton's model of it."""
+    """A robot and its model in Newton."""
 
     def __init__(self, converted):
         self.converted, self.model = converted, (model := in_nv("newton_import", "describe", converted.entry))
@@ -29,7 +29,7 @@ class Case:
         self.body = {None: None} | names
         self.bodies = {names[b["path"]]: b for b in model["bodies"]}
         joints = {str(prim.GetPath()): name for name, prim in self.asset.joints.items()}
-        #: Those that the asset has, by name; what Newton adds for bases that are free.
+        #: The joints of the asset, by name, and those that Newton adds for free bases.
         self.joints = {joints[j["path"]]: j for j in model["joints"] if j["path"] in joints}
         self.added = [j for j in model["joints"] if j["path"] not in joints]
 
@@ -48,14 +48,14 @@ def test_counts(case):
     assert set(case.bodies) == case.expected.bodies
     assert len(case.model["bodies"]) == len(case.expected.bodies)
     assert set(case.joints) == set(case.expected.joints)
-    # Trees that hang on the world are one articulation, that of the default prim.
+    # All trees that are attached to the world form one articulation, that of the default prim.
     held = {body1 for body0, body1 in case.expected.joints.values() if body0 is None}
     assert case.model["articulations"] == len([base for base in case.expected.bases if base not in held]) + bool(held)
     assert case.model["warnings"] == []
 
 
 def test_bases_are_held_or_free(case):
-    """Newton adds a free joint for each base that the asset does not hold, and nothing else."""
+    """Newton adds only a free joint for each base that is not held."""
     held = {body1 for body0, body1 in case.expected.joints.values() if body0 is None}
     added = {case.body[j["child"]]: (j["kind"], j["parent"]) for j in case.added}
     assert added == {base: ("FREE", None) for base in case.expected.bases if base not in held}
@@ -70,7 +70,7 @@ def test_joints(case):
 
 
 def _turn(quaternion):
-    """The matrix of a quaternion as Newton writes it: x, y, z, w."""
+    """Returns the matrix of a quaternion in Newton's order: x, y, z, w."""
     x, y, z, w = np.array(quaternion) / np.linalg.norm(quaternion)
     return np.array([
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -85,14 +85,14 @@ def _frame(seven):
 
 @pytest.mark.needs("moving joint")
 def test_axes(case):
-    """In the child body's frame. It is the URDF's unless the joint ends on a frame of the body."""
+    """Axes are in the frame of the child body, as in the URDF unless the joint ends at a frame of the body."""
     rest = case.urdf.link_poses()
     for name, (_, body1) in case.expected.joints.items():
         urdf, joint = case.urdf.joints[name], case.joints[name]
         axis = np.linalg.inv(rest[body1])[:3, :3] @ rest[urdf.child][:3, :3] @ urdf.axis
         axes = np.array(joint["axes"]).reshape(-1, 3)
         if urdf.kind == "planar":
-            # Two directions of the plane and one turn, about the normal.
+            # Two directions in the plane and a rotation about the normal.
             free = [a for a, (low, high) in zip(axes, joint["limits"]) if high > low]
             assert len(free) == 3
             along = [abs(a @ axis) for a in free]
@@ -103,7 +103,7 @@ def test_axes(case):
 
 @pytest.mark.needs("moving joint")
 def test_joint_frames(case):
-    """With every joint at zero, the joint's frames in its two bodies are one."""
+    """With every joint at zero, the frames of a joint in its two bodies coincide."""
     rest = case.urdf.link_poses()
     loops = {j.name for j in case.urdf.loops}
     for name, (body0, body1) in case.expected.joints.items():
@@ -162,7 +162,7 @@ def test_neighbours_do_not_collide(case):
     touching = {shape["body"] for shape in case.model["shapes"]}
     wanted = {pair for pair in case.expected.adjacent if all(str(case.asset.bodies[b].GetPath()) in touching for b in pair)}
     assert {pair for pair in _filtered(case) if None not in pair} == wanted
-    # Nor with the world's geometry where they hang on that.
+    # The same for the geometry of the world and bodies attached to it.
     of_world = {pair for pair in _filtered(case) if None in pair}
     hung = {frozenset((None, body1)) for body0, body1 in case.expected.joints.values() if body0 is None}
     touch = lambda pair: all((str(case.asset.bodies[body].GetPath()) if body else None) in touching for body in pair)
@@ -172,27 +172,26 @@ def test_neighbours_do_not_collide(case):
 # ------------------------------------------------------------------------------------------------------- bases that are free
 
 
-# What moves in Newton does so in one process (`motion`), which compiles the solver.
+# All simulations share a process (`motion`), which compiles the solver once.
 
-#: Robots with empty links above what weighs something, and some without.
+#: Robots with and without empty links above the first link with a mass.
 FREE = ("root_frames", "sample_rover", "massless", "several_roots", "jaco_description", "simple_humanoid_description", "realsense2_description")
 
 
 @pytest.mark.xdist_group("motion")
 @pytest.mark.parametrize("falling", [pytest.param(name, marks=marks_of(name)) for name in FREE])
-def test_what_is_rigid_falls_as_one(falling, conversions):
-    """Every link that fixed joints hold to a base that is free, frames above the first body included, falls with it and stays where the
-    URDF has it."""
+def test_rigid_groups_fall_together(falling, conversions):
+    """Every link that is fixed to a free base, including frames above the first body, falls with it and keeps its pose in the URDF."""
     converted = conversions(falling)
     asset, urdf = Asset(converted.entry), kinematics.read(converted.urdf)
     expected = expectation.of(urdf)
     rest = urdf.link_poses()
-    # Where the bodies are at first, and after a second without anything to stand on.
+    # The poses of the bodies at the start, and after a second of free fall.
     fallen = in_nv("newton_import", "drop", converted.entry, 1)
     places = {asset.stage.GetPrimAtPath(path): [_frame(at) for at in poses] for path, poses in fallen.items()}
 
     def place(link):
-        """Where an engine has a link at last: a body by itself, a frame in the nearest body above it."""
+        """Returns the final pose of a link: of a body itself, or of a frame in the nearest body above."""
         body = prim = asset.link(link)
         while body and body not in places:
             body = body.GetParent()
@@ -206,7 +205,7 @@ def test_what_is_rigid_falls_as_one(falling, conversions):
             assert rest[link][2, 3] - place(link)[2, 3] > 1, f"{link} stays behind"
             off = np.abs(np.linalg.inv(place(base)) @ place(link) - np.linalg.inv(rest[base]) @ rest[link]).max()
             assert off < 1e-3, f"{link} is off by {off:.3g} in {base}"
-    # No frame above a base is left: what TF calls static moves as one.
+    # No frame remains above a base: frames that TF calls static move with it.
     above = {joint.parent for base in free for joint in urdf.joints.values() if joint.child == base and joint.kind == "fixed"}
     assert above == set()
 
@@ -216,9 +215,9 @@ def test_what_is_rigid_falls_as_one(falling, conversions):
 
 @pytest.mark.xdist_group("motion")
 def test_a_pendulum_swings_about_its_axis(tmp_path):
-    """Dropped in Newton, a bob on an oblique axis stays on its circle and takes the time that its inertia gives it.
+    """A bob on an oblique axis stays on its circle, with the period that follows from its inertia.
 
-    With all of gravity that can turn it, g' = |g × axis|, and inertia I about the axis, a swing from the angle A takes
+    With the effective gravity g' = |g × axis| and the inertia I about the axis, a swing from the angle A takes
     T = 4 K(sin(A/2)) √(I / m g' r), K being the complete elliptic integral of the first kind and r the arm.
     """
     converted = convert(source("pendulum"), tmp_path)
@@ -232,7 +231,7 @@ def test_a_pendulum_swings_about_its_axis(tmp_path):
     radius, pull = np.linalg.norm(arm), gravity - axis * (gravity @ axis)
     inertia = pivot.axis @ bob.tensor @ pivot.axis + bob.mass * radius**2
     start = math.acos(arm @ pull / (radius * np.linalg.norm(pull)))
-    assert 0.5 < start < 2.8, "the pendulum should swing widely, and not start at rest"
+    assert 0.5 < start < 2.8, "the pendulum must start with a large amplitude"
     period = 4 * _elliptic(math.sin(start / 2)) * math.sqrt(inertia / (bob.mass * np.linalg.norm(pull) * radius))
 
     swing = in_nv("newton_import", "swing", converted.entry, 1.6 * period)
@@ -256,7 +255,7 @@ def test_a_pendulum_swings_about_its_axis(tmp_path):
 
 
 def _elliptic(k):
-    """The complete elliptic integral of the first kind, by the arithmetic-geometric mean."""
+    """Returns the complete elliptic integral of the first kind, by the arithmetic-geometric mean."""
     a, b = 1.0, math.sqrt(1 - k * k)
     while abs(a - b) > 1e-15:
         a, b = (a + b) / 2, math.sqrt(a * b)

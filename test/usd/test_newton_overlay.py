@@ -1,6 +1,6 @@
-"""The overlay `newton` as the Newton physics engine reads it: which joint follows which, friction, damping and speed of joints.
+"""The overlay `newton` as read by the Newton physics engine: mimic joints, friction, damping and speed limits.
 
-Newton runs in a Python of its own, which URDF_USD_NV_PYTHON names.
+Newton runs in a separate Python, URDF_USD_NV_PYTHON.
 """
 
 import json
@@ -10,9 +10,9 @@ import kinematics
 import pytest
 from conftest import convert, in_nv, marks_of, run, source
 
-#: What Newton has for a joint without a limit of its speed.
+#: Newton's value for no speed limit.
 UNLIMITED = 1e6
-#: The samples, and of the real robots those that have mimics, dynamics, sliding joints, or all of them.
+#: The samples, and real robots with mimics, dynamics or prismatic joints.
 CHOSEN = ("sample_arm", "sample_rover", "sample_corners", "g1_description", "interbotix_xsarm_descriptions", "pr2_description",
           "robotiq_description", "spot_description", "synthetic_edge_cases", "ur_description")  # fmt: skip
 
@@ -27,7 +27,7 @@ def overlay(asset):
 
 @pytest.fixture(scope="module", params=[pytest.param(name, marks=marks_of(name)) for name in CHOSEN])
 def robot(request, tmp_path_factory):
-    """A URDF, the converted asset, and what Newton reads from its overlay's entry."""
+    """Returns a URDF, the converted asset, and Newton's reading of the overlay's entry."""
     asset = convert(source(request.param), tmp_path_factory.mktemp("newton"), "--overlays", "newton", "--formats", "usd")
     return kinematics.read(asset.urdf), asset, in_newton(overlay(asset))
 
@@ -37,7 +37,7 @@ def left_out(asset):
 
 
 def single(urdf, newton):
-    """The joints of one degree of freedom that Newton has: what the URDF says, and what Newton says."""
+    """Returns the joints with one degree of freedom, from the URDF and from Newton."""
     types = {"revolute": "REVOLUTE", "continuous": "REVOLUTE", "prismatic": "PRISMATIC"}
     for name, joint in urdf.joints.items():
         if joint.kind in types and name in newton["joints"]:
@@ -71,7 +71,7 @@ def test_mimics(robot):
         if not joint.mimic:
             assert found["leader"] is None, joint.name
             continue
-        # The joint at the chain's end, and the line that the chain amounts to.
+        # The joint at the end of the chain, and the combined linear relation.
         leader = joint
         while leader.mimic and leader.mimic[0] in urdf.joints:
             leader = urdf.joints[leader.mimic[0]]
@@ -91,7 +91,7 @@ JOINT = """<link name='{child}'><inertial><mass value='1'/><inertia ixx='1' iyy=
 
 
 def made(tmp_path, *joints):
-    """An asset of a body with these joints on it: name, kind, what else is in the joint."""
+    """Converts a body with joints, given by name, kind and content."""
     parts = [JOINT.format(name=name, kind=kind, parent="base", child=f"{name}_link", more=more) for name, kind, more in joints]
     base = JOINT.split("\n")[0].format(child="base")
     (tmp_path / "robot.urdf").write_text(f"<robot name='r'>{base}{''.join(parts)}</robot>")
@@ -101,7 +101,7 @@ def made(tmp_path, *joints):
     return tmp_path / "r" / "r.newton.usda", [d["message"] for d in report["diagnostics"] if d["code"] == "newton-mimic-left-out"]
 
 
-def test_chains_end_at_the_joint_that_follows_none(tmp_path):
+def test_chains_are_resolved_to_the_independent_joint(tmp_path):
     entry, told = made(
         tmp_path,
         ("a", "continuous", ""),
@@ -116,10 +116,10 @@ def test_chains_end_at_the_joint_that_follows_none(tmp_path):
     for name, (leader, *coefficients) in expected.items():
         assert joints[name]["leader"] == leader
         assert joints[name]["coefficients"] == pytest.approx(coefficients, rel=1e-6)
-    assert [joints[n]["velocity_limit"] for n in "st"] == [[UNLIMITED], [2.0]], "a speed of 0 is none"
+    assert [joints[n]["velocity_limit"] for n in "st"] == [[UNLIMITED], [2.0]], "a speed of 0 means no limit"
 
 
-def test_a_joint_that_turns_does_not_follow_one_that_slides(tmp_path):
+def test_a_revolute_joint_does_not_follow_a_prismatic_one(tmp_path):
     entry, told = made(
         tmp_path,
         ("s", "prismatic", "<limit lower='-1' upper='1' effort='1' velocity='1'/>"),

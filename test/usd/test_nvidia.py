@@ -1,4 +1,4 @@
-"""usd-validation-nvidia finds nothing in any converted robot that docs/validators.md does not explain."""
+"""usd-validation-nvidia has no findings in converted robots that docs/validators.md does not explain."""
 
 import functools
 
@@ -32,13 +32,13 @@ def _row(row):
 
 @pytest.mark.parametrize("row", [_row(row) for row in ROWS])
 def test_every_explanation_is_needed(row, conversions):
-    """A row that its own robot does not need any more is to be taken out of the table."""
+    """A row without a finding on its robot must be removed from the table."""
     found = findings(conversions(row.seen_on).entry)
     assert any(row.covers(f["rule"], f["message"], f["at"]) for f in found), f"{row.seen_on} has no such finding"
 
 
-def test_the_validators_see_what_is_wrong(conversions, tmp_path):
-    """Called as above, they are not blind: a collider without its rigid body's mass and a link that is scaled are found out."""
+def test_the_validators_find_faults(conversions, tmp_path):
+    """The validators, run as above, report a collider whose body has no mass, and a scaled link."""
     converted = conversions("sample_arm")
     layer = tmp_path / "broken.usda"
     layer.write_text(

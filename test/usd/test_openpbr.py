@@ -16,7 +16,7 @@ TYPES = {
     "float": "float", "int": "integer", "string": "string", "asset": "filename", "color3f": "color3", "color4f": "color4",
     "float2": "vector2", "float3": "vector3", "float4": "vector4", "token": "surfaceshader",
 }  # fmt: skip
-#: OpenPBR's word for UsdPreviewSurface's, and what it is where nothing is authored.
+#: OpenPBR inputs by UsdPreviewSurface input, with defaults.
 INPUTS = {
     "diffuseColor": ("base_color", None), "metallic": ("base_metalness", 0.0), "roughness": ("specular_roughness", 0.5),
     "opacity": ("geometry_opacity", 1.0), "emissiveColor": ("emission_color", None),
@@ -39,7 +39,7 @@ def overlay(asset):
 
 
 def materials(stage):
-    """Every material that stands, those inside what visuals pull in too."""
+    """Returns every defined material, also those in payloads of visuals."""
     all_of_them = [UsdShade.Material(p) for p in Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies()) if p.IsA(UsdShade.Material)]
     return [m for m in all_of_them if "PhysicsMaterialAPI" not in applied(m.GetPrim())]
 
@@ -51,11 +51,11 @@ def test_composes(overlaid):
     assert list(rich.stage.GetCompositionErrors()) == []
     assert rich.root.GetPath() == plain.root.GetPath()
     assert UsdGeom.GetStageUpAxis(rich.stage) == "Z" and UsdGeom.GetStageMetersPerUnit(rich.stage) == 1
-    # Nothing but networks is added.
+    # Only networks are added.
     added = {p.GetPath() for p in rich.prims} - {p.GetPath() for p in plain.prims}
     assert {p.GetPath() for p in plain.prims} <= {p.GetPath() for p in rich.prims}
     assert all(p.IsA(UsdShade.Shader) for p in rich.prims if p.GetPath() in added), added
-    assert len(rich.stage.GetPrototypes()) == len(plain.stage.GetPrototypes()), "instances share less than before"
+    assert len(rich.stage.GetPrototypes()) == len(plain.stage.GetPrototypes()), "the number of prototypes changed"
     for prim in rich.prims:
         for attribute in prim.GetAttributes():
             for path in attribute.GetConnections():
@@ -76,7 +76,7 @@ def test_every_material_has_a_network(overlaid, tier):
 
 
 def _texture(shader, name, texture_input):
-    """(file, fallback) of the image that an input takes its value from, through converters."""
+    """Returns the (file, fallback) of the image that an input is connected to, through converters."""
     source = shader.GetInput(name).GetConnectedSources()[0] if shader.GetInput(name) else []
     while source:
         node = UsdShade.Shader(source[0].source.GetPrim())
@@ -87,7 +87,7 @@ def _texture(shader, name, texture_input):
 
 
 def _primvar(shader, name):
-    """The primvar that an input takes its value from as it is."""
+    """Returns the primvar that an input is directly connected to."""
     source = shader.GetInput(name).GetConnectedSources()[0] if shader.GetInput(name) else []
     node = source and UsdShade.Shader(source[0].source.GetPrim())
     primvar = node and (node.GetInput("varname") or node.GetInput("geomprop"))
@@ -114,7 +114,7 @@ def test_values_are_those_of_the_preview_surface(overlaid):
             if was is not None:
                 np.testing.assert_allclose(now, was, rtol=1e-6, err_msg=f"{material.GetPath()}: {old}")
         emits = rich.GetInput("emission_color")
-        assert not emits or rich.GetInput("emission_luminance").Get() == 1, "the colour is the radiance"
+        assert not emits or rich.GetInput("emission_luminance").Get() == 1, "the emission colour must be the radiance"
 
 
 def test_nodes_are_materialx(overlaid):
@@ -122,7 +122,7 @@ def test_nodes_are_materialx(overlaid):
 
 
 def assert_nodes_are_materialx(overlaid):
-    """Every node, input and output is in MaterialX's standard library, with its type."""
+    """Asserts that every node, input and output is in MaterialX's standard library, with its type."""
     materialx = pytest.importorskip("MaterialX")
     library = _library(materialx)
     asset = Asset(overlay(overlaid))
@@ -150,7 +150,7 @@ def _library(materialx):
     return library
 
 
-def test_the_neutral_asset_knows_nothing_of_it(overlaid):
+def test_the_neutral_asset_has_no_openpbr(overlaid):
     asset = Asset(overlaid.entry)
     layers = {Path(layer.realPath).name for layer in asset.stage.GetUsedLayers() if layer.realPath}
     assert "openpbr.usda" not in layers

@@ -1,4 +1,4 @@
-"""Overlays: what is asked for stands beside the asset, opens, and changes nothing but what it is about."""
+"""Overlays: the requested ones are written beside the asset, open, and change only their subject."""
 
 import json
 
@@ -13,7 +13,7 @@ OVERLAYS = ("isaac", "newton", "openpbr")
 
 @pytest.fixture(scope="module")
 def overlaid(conversions, tmp_path_factory):
-    """Robots without overlays and with all of them, each made once."""
+    """Converts robots without overlays and with all of them, each once."""
     made = {}
 
     def by_name(name):
@@ -30,7 +30,7 @@ def entry(asset, overlay):
 
 
 def everything(stage):
-    """Path → all that the composed prim says itself: schemas and properties with their values and targets."""
+    """Returns the opinions of every composed prim by path: schemas and properties with their values and targets."""
     out = {}
     for prim in Usd.PrimRange.Stage(stage, Usd.PrimAllPrimsPredicate):
         listed = prim.GetMetadata("apiSchemas")
@@ -43,7 +43,7 @@ def everything(stage):
     return out
 
 
-def test_the_asset_itself_stays_as_it_is(converted, overlaid):
+def test_the_asset_itself_does_not_change(converted, overlaid):
     plain, with_overlays = overlaid(converted.name)
     files = lambda asset: {f["path"]: f["sha256"] for f in asset.report["files"]}
     added = {path for overlay in OVERLAYS for path in (f"{overlay}.usda", f"{plain.asset_name}.{overlay}.usda")}
@@ -70,10 +70,10 @@ def test_text_is_as_openusd_writes_it(converted, overlaid):
         assert Sdf.Layer.FindOrOpen(str(path)).ExportToString() == path.read_text(), path.name
 
 
-def test_newton_adds_words_of_newton_and_nothing_else(converted, overlaid):
+def test_newton_adds_only_newton_properties(converted, overlaid):
     _, asset = overlaid(converted.name)
     before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(Usd.Stage.Open(str(entry(asset, "newton"))))
-    assert after.keys() == before.keys(), "an overlay makes no prims"
+    assert after.keys() == before.keys(), "an overlay must not add prims"
     for path, said in after.items():
         assert before[path].items() <= said.items(), path
         added = said.keys() - before[path].keys()
@@ -96,7 +96,7 @@ def test_isaac_lists_every_link_site_and_joint(converted, overlaid):
     bodies = {str(prim.GetPath()) for prim in prims if prim.HasAPI(UsdPhysics.RigidBodyAPI)}
     joints = {str(prim.GetPath()) for prim in prims if prim.IsA(UsdPhysics.Joint)}
     assert having("IsaacLinkAPI") == bodies and having("IsaacJointAPI") == joints
-    # Frames are those of the robot; sensors have others of their own.
+    # Only frames of the robot: sensors have further ones.
     sites = having("IsaacSiteAPI") - bodies
     assert sites <= having("RosFrameAPI")
     for name, expected in (("isaac:physics:robotLinks", bodies | sites), ("isaac:physics:robotJoints", joints)):
@@ -116,8 +116,8 @@ def test_isaac_lists_every_link_site_and_joint(converted, overlaid):
             assert place[ends[0][0]] < place[ends[1][0]], path
             moved[path] = place[ends[1][0]]
     in_tree = [str(path) for path in root.GetRelationship("isaac:physics:robotJoints").GetTargets() if str(path) in moved]
-    assert [moved[path] for path in in_tree] == sorted(moved.values()), "joints are in the order of the links that they move"
-    # A site stands after its link and that link's other sites.
+    assert [moved[path] for path in in_tree] == sorted(moved.values()), "joints must be in the order of their child links"
+    # A site follows its link and the link's other sites.
     for number, path in enumerate(order):
         if path in sites:
             link = next((above for above in above_of(path) if above in bodies), None)
@@ -125,7 +125,7 @@ def test_isaac_lists_every_link_site_and_joint(converted, overlaid):
 
 
 def above_of(path):
-    """The paths above a path, the nearest first."""
+    """Returns the ancestors of a path, the nearest first."""
     parts = path.split("/")
     return ["/".join(parts[:n]) for n in range(len(parts) - 1, 1, -1)]
 
@@ -141,13 +141,13 @@ def test_openpbr_changes_materials_only(converted, overlaid):
             assert "/Materials/" in path or path.startswith("/OpenPbrInstances"), path
 
 
-def test_the_report_says_which_files_are_there(overlaid):
+def test_the_report_lists_the_files(overlaid):
     _, asset = overlaid("sample_arm")
     for file in asset.report["files"]:
         assert (asset.directory / file["path"]).stat().st_size == file["bytes"]
 
 
-def test_an_overlay_that_is_not_asked_for_any_more_goes(sample, tmp_path):
+def test_an_overlay_that_is_no_longer_requested_is_removed(sample, tmp_path):
     first = convert(sample, tmp_path / "out", "--overlays", "newton")
     assert entry(first, "newton").exists()
     second = convert(sample, tmp_path / "out")
@@ -180,7 +180,7 @@ def test_wrong_options(options, words, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["isaac", "newton", "base", "Physics", "report", "materials", "openpbr"])
-def test_a_robot_may_be_called_like_a_layer(name, tmp_path):
+def test_a_robot_may_have_the_name_of_a_layer(name, tmp_path):
     (tmp_path / "robot.urdf").write_text(
         f"<robot name='{name}'><link name='a'><visual><geometry><box size='1 2 3'/></geometry></visual></link></robot>"
     )

@@ -1,6 +1,6 @@
-"""`planning.usda` and the colliders of `collision_fidelity`: an XRDF's spheres stand where its URDF and its own frames put them, at rest
-and in poses, and are colliders in the variant `spheres` alone. Poses come from the URDF and the XRDF (`kinematics.py`, PyYAML); the
-asset is posed by its own joints (usd-core)."""
+"""`planning.usda` and the colliders of `collision_fidelity`: an XRDF's spheres follow from its URDF and its own frames, at rest
+and in poses, and are colliders only in the variant `spheres`. Expected poses are from the URDF and the XRDF (`kinematics.py`, PyYAML);
+the asset is posed by its own joints (usd-core)."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ ARM = SAMPLES / "sample_arm"
 #: Metres: poses in the layers have single precision.
 NEAR = 1e-5
 
-#: Frames that an XRDF adds, one on the other.
+#: Chained frames that an XRDF adds.
 FRAMES = """
 modifiers:
   - add_frame:
@@ -33,7 +33,7 @@ modifiers:
 
 
 def xrdf_of(name, folder):
-    """An XRDF for the robot: its own; that of the sample arm with frames and spheres on them."""
+    """Returns an XRDF for the robot: its own; for the sample arm, with additional frames and spheres."""
     if name != "sample_arm":
         return source(name).urdf.parents[1] / "xrdf" / "ur10e.xrdf"
     text = (ARM / "xrdf" / "sample_arm.xrdf").read_text() + FRAMES
@@ -46,7 +46,7 @@ def xrdf_of(name, folder):
 
 @pytest.fixture(scope="module", params=["sample_arm", pytest.param("ur_description", marks=marks_of("ur_description"))])
 def planned(request, tmp_path_factory):
-    """A robot converted with an XRDF, and the XRDF."""
+    """Returns a robot converted with an XRDF, and the XRDF."""
     folder = tmp_path_factory.mktemp(request.param)
     xrdf = xrdf_of(request.param, folder)
     converted = convert(source(request.param), folder / "out", "--xrdf-file", xrdf, "--tiers", "high")
@@ -54,7 +54,7 @@ def planned(request, tmp_path_factory):
 
 
 def link_poses(urdf, document, positions):
-    """The frames of all links and added frames in the root that the XRDF sets."""
+    """Returns the frames of all links and added frames, relative to the root of the XRDF."""
     poses = urdf.link_poses(urdf.resolve(positions))
     modifiers = document.get("modifiers", [])
     added = [modifier["add_frame"] for modifier in modifiers if "add_frame" in modifier]
@@ -72,7 +72,7 @@ def link_poses(urdf, document, positions):
 
 
 def wanted_spheres(urdf, document, positions):
-    """Link → the centres in the root, and radii, of the group that is held off obstacles."""
+    """Returns centres, relative to the root, and radii of the collision spheres of each link."""
     poses = link_poses(urdf, document, positions)
     group = document["geometry"][document["collision"]["geometry"]]["spheres"]
     return {
@@ -82,7 +82,7 @@ def wanted_spheres(urdf, document, positions):
 
 
 def pose_asset(asset, positions):
-    """Moves the bodies of the stage to where its own joints put them."""
+    """Moves the bodies of the stage by its own joints."""
     cache = UsdGeom.XformCache()
     rest = {str(p.GetPath()): matrix(cache.GetLocalToWorldTransform(p)) for p in asset.bodies.values()}
     root = matrix(cache.GetLocalToWorldTransform(asset.root))
@@ -99,7 +99,7 @@ def pose_asset(asset, positions):
         elif joint.IsA(UsdPhysics.PrismaticJoint):
             move[:3, 3] = axis * position
         children.setdefault(body0, []).append((body1, frames[0] @ move @ np.linalg.inv(frames[1])))
-    # Bodies that no joint leads to stand where they are.
+    # Bodies without joints keep their pose.
     led_to = {child for of_body in children.values() for child, _ in of_body}
     world = {body: pose for body, pose in rest.items() if body not in led_to} | {None: root}
     waiting = list(world)
@@ -119,7 +119,7 @@ def pose_asset(asset, positions):
 
 
 def spheres_of(asset, prims):
-    """Link → the centres in the default prim, and radii, of spheres: as OpenUSD evaluates them."""
+    """Returns centres, in the default prim, and radii of the spheres of each link, as evaluated by OpenUSD."""
     cache = UsdGeom.XformCache()
     root = np.linalg.inv(matrix(cache.GetLocalToWorldTransform(asset.root)))
     names = {prim.GetPath(): name for name, prim in [*asset.bodies.items(), *asset.frames.items()]}
@@ -139,12 +139,12 @@ def guides(asset):
 def assert_same(found, wanted):
     assert set(found) == set(wanted)
     for link in wanted:
-        # They stand in the order of the XRDF.
+        # Spheres are in the order of the XRDF.
         assert np.shape(found[link]) == np.shape(wanted[link]), link
         assert np.abs(np.array(found[link]) - np.array(wanted[link])).max() < NEAR, link
 
 
-def test_spheres_stand_where_the_urdf_puts_them_in_any_pose(planned):
+def test_spheres_match_the_urdf_in_any_pose(planned):
     converted, document = planned
     urdf = kinematics.read(converted.urdf)
     chance = np.random.default_rng(11)
@@ -155,7 +155,7 @@ def test_spheres_stand_where_the_urdf_puts_them_in_any_pose(planned):
         assert_same(spheres_of(asset, guides(asset)), wanted_spheres(urdf, document, positions))
 
 
-def test_spheres_collide_in_their_variant_alone(planned):
+def test_spheres_collide_only_in_their_variant(planned):
     converted, document = planned
     urdf = kinematics.read(converted.urdf)
     asset = Asset(converted.entry)
@@ -163,7 +163,7 @@ def test_spheres_collide_in_their_variant_alone(planned):
     by_default = [p.GetPath() for p in colliders()]
     assert by_default and not any(p.GetName().startswith("sphere_") for p in colliders())
     assert not any(p.HasAPI(UsdPhysics.CollisionAPI) for p in guides(asset))
-    # Of links that have both. Those of a negative radius are none.
+    # For links with both. Spheres with a negative radius are disabled.
     wanted = {
         link: [s for s in spheres if s[3] > 0]
         for link, spheres in wanted_spheres(urdf, document, {}).items()
@@ -181,15 +181,15 @@ def test_spheres_collide_in_their_variant_alone(planned):
     assert_same(spheres_of(asset, spheres), wanted)
     of_link = {p.GetParent().GetParent().GetName() for p in spheres}
     for prim in colliders():
-        # A link has its spheres and nothing else.
+        # A link has only its spheres.
         assert (prim in spheres) == (prim.GetParent().GetParent().GetName() in of_link), prim.GetPath()
         assert UsdGeom.Imageable(prim).ComputePurpose() == "guide"
         assert value(prim, "physics:approximation") == "none"
         assert prim.GetRelationship("material:binding:physics").GetTargets(), prim.GetPath()
 
 
-def test_what_an_xrdf_says_is_on_the_stage(planned):
-    """Joints, limits, frames, buffers and pairs, found by their names."""
+def test_an_xrdf_is_on_the_stage(planned):
+    """Checks joints, limits, frames, buffers and pairs by name."""
     converted, document = planned
     asset = Asset(converted.entry)
     names = {prim.GetPath(): name for name, prim in [*asset.bodies.items(), *asset.frames.items()]}
@@ -212,7 +212,7 @@ def test_what_an_xrdf_says_is_on_the_stage(planned):
 
 
 def said(document):
-    """What an XRDF says, with pairs in no order; without what it does to the robot, which is done."""
+    """Returns the contents of an XRDF, with pairs as sets, without the modifiers, which have been applied."""
     ignored = document["self_collision"]["ignore"]
     pairs = {frozenset((one, other)) for one, others in ignored.items() for other in others}
     sections = {name: document[name] for name in ("cspace", "tool_frames", "collision", "geometry", "default_joint_positions")}
@@ -220,7 +220,7 @@ def said(document):
 
 
 @pytest.mark.parametrize("ending", ["usda", "glb"])
-def test_an_xrdf_comes_back(planned, tmp_path, ending):
+def test_an_xrdf_is_read_back(planned, tmp_path, ending):
     converted, document = planned
     xrdf = tmp_path / "again.xrdf"
     done = run("xrdf", "write", converted.directory / f"{converted.asset_name}.{ending}", "-o", xrdf)
@@ -244,8 +244,8 @@ cspace: {joint_names: [turn], acceleration_limits: [1], jerk_limits: [1]}
 
 
 @pytest.mark.parametrize(("kind", "is_held"), [("fixed", True), ("prismatic", False)])
-def test_a_base_that_was_held_to_the_world_is_held(tmp_path, kind, is_held):
-    """Where an XRDF makes it the root, all above is gone, but not what holds it."""
+def test_a_base_that_was_attached_to_the_world_stays_attached(tmp_path, kind, is_held):
+    """An XRDF that makes it the root removes everything above except its joint to the world."""
     (tmp_path / "r.urdf").write_text(ON_A_TABLE.format(kind=kind))
     (tmp_path / "r.xrdf").write_text(NEW_BASE)
     done = run("convert", tmp_path / "r.urdf", "-o", tmp_path / "out", "--xrdf-file", tmp_path / "r.xrdf", "--formats", "usd,urdf")

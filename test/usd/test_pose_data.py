@@ -1,5 +1,5 @@
-"""`urdf_usd pose`: poses are stored on assets of ours and of another converter, listed, deleted, applied, and exchanged as JSON. Where bodies
-are then is worked out here from the joints of UsdPhysics and from the URDF."""
+"""`urdf_usd pose`: poses are stored on assets of ours and of another converter, listed, deleted, applied, and exchanged as JSON. The
+expected poses of bodies are computed from the joints of UsdPhysics and from the URDF."""
 
 import json
 import math
@@ -14,12 +14,12 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from test_isaac_maintenance import Physics, at, body_at, digests, targets
 
 POSES = "isaac:robot:namedPoses"
-#: What sets a joint that follows another: no pose can.
+#: Schemas of mimic joints, which poses cannot set.
 FOLLOWERS = ("ext_physics:mimic:joint", "newton:mimicJoint")
 
 
 def free_joints(stage):
-    """The joints with one position of their own: path → prim, in a stage with mimics as overlays have them."""
+    """Returns the independent joints with one position by path, in a stage with mimic joints as in overlays."""
     found = {}
     for prim in Usd.PrimRange(stage.GetDefaultPrim()):
         joint = UsdPhysics.Joint(prim)
@@ -30,7 +30,7 @@ def free_joints(stage):
 
 
 def positions_for(stage, seed=1):
-    """A position within its limits for each joint, radians or metres."""
+    """Returns a position within its limits for each joint, in radians or metres."""
     chosen, out = random.Random(seed), {}
     for path, prim in free_joints(stage).items():
         turns = prim.GetTypeName() == "PhysicsRevoluteJoint"
@@ -43,7 +43,7 @@ def positions_for(stage, seed=1):
 
 
 def of_one_tree(stage, positions):
-    """Those of the tree that the first joint is in: a pose is about one chain."""
+    """Returns the positions for the tree of the first joint: a pose has a single chain."""
     physics = Physics(stage)
     first = next(iter(positions), None)
     reach = physics.distances(next(end for end in physics.ends[first] if end)) if first else {}
@@ -59,7 +59,7 @@ def stored(asset, output, name, positions, *options):
 
 
 def frame(stage, joint, end, cache):
-    """The frame of a joint at one of its ends, in the world: matrices for row vectors, as OpenUSD has them."""
+    """Returns the frame of a joint at one of its ends in the world, for row vectors as in OpenUSD."""
     named = (joint.GetBody0Rel() if end == 0 else joint.GetBody1Rel()).GetTargets()
     point = (joint.GetLocalPos0Attr() if end == 0 else joint.GetLocalPos1Attr()).Get() or Gf.Vec3f(0)
     turn = (joint.GetLocalRot0Attr() if end == 0 else joint.GetLocalRot1Attr()).Get() or Gf.Quatf(1)
@@ -70,7 +70,7 @@ def frame(stage, joint, end, cache):
 
 
 def assert_joints_are_at(stage, positions):
-    """That every joint of the articulation is where its motion allows, and those of `positions` at these."""
+    """Asserts that every joint of the articulation is in its range of motion, and those of `positions` are at them."""
     cache, metre = UsdGeom.XformCache(), UsdGeom.GetStageMetersPerUnit(stage)
     seen = 0
     for prim in Usd.PrimRange(stage.GetDefaultPrim()):
@@ -130,13 +130,13 @@ def assert_stores_and_applies(asset, output):
         for kind in ("angular", "linear"):
             if joint in positions and prim.HasAPI(UsdPhysics.DriveAPI, kind):
                 assert prim.GetAttribute(f"drive:{kind}:physics:targetPosition").Get() * unit(joint) == pytest.approx(positions[joint], abs=1e-5)
-    # The end of the chain is where the pose has its prim.
+    # The end of the chain is at the pose of its prim.
     cache = UsdGeom.XformCache()
     end = posed.GetPrimAtPath(targets(pose, "isaac:robot:pose:endLink")[0])
     there = np.array((cache.GetLocalToWorldTransform(end) * cache.GetLocalToWorldTransform(posed.GetDefaultPrim()).GetInverse()).RemoveScaleShear())
     given = np.array(UsdGeom.Xformable(pose).GetLocalTransformation())
     assert np.abs(there - given)[:3, :3].max() < 2e-5 and np.abs(there - given)[3].max() * UsdGeom.GetStageMetersPerUnit(stage) < 2e-5
-    assert digests(asset.parent) == before, "the asset's own files stay as they are"
+    assert digests(asset.parent) == before, "the asset's own files must not change"
 
 
 @pytest.mark.needs("moving joint")
@@ -166,14 +166,14 @@ def listed(entry):
     return {(pose["name"], pose["group"]): pose for pose in json.loads(done.stdout)["poses"]}
 
 
-def test_a_folder_has_the_poses_that_were_stored_there(sample_asset, tmp_path):
+def test_a_folder_includes_stored_poses(sample_asset, tmp_path):
     folder = tmp_path / "sample_arm"
     shutil.copytree(sample_asset.directory, folder)
     before = {name for name, _ in listed(folder)}
     done = run("pose", "store", folder, "reach", "--set", "elbow_joint=0.5")
     assert done.returncode == 0, done.stderr
     assert {name for name, _ in listed(folder)} == before | {"reach"}
-    # The entry has its own.
+    # The entry of the asset has only its own poses.
     assert "reach" not in {name for name, _ in listed(folder / "sample_arm.usda")}
     assert run("pose", "apply", folder, "reach").returncode == 0
     assert run("pose", "delete", folder, "reach").returncode == 0
@@ -194,7 +194,7 @@ def test_a_pose_is_stored_looked_up_replaced_and_deleted(arm, sample_asset, tmp_
     in_robot = np.array(UsdGeom.XformCache().GetLocalToWorldTransform(base)).T @ np.linalg.inv(rest["base_link"])
     pose = at(entry, ready["prim"])
     assert np.abs(np.array(UsdGeom.Xformable(pose).GetLocalTransformation()).T - in_robot @ then[ready["end"].rsplit("/")[-1]]).max() < 2e-6
-    # In place of one that is there.
+    # Replaces an existing pose.
     again, _ = stored(entry, tmp_path, "ready", {"elbow_joint": 0.25})
     assert again == entry and listed(entry)["ready", None]["joints"] == pytest.approx({"elbow_joint": 0.25}, abs=1e-6)
     # One of the asset's own files is hidden, not removed.
@@ -206,7 +206,7 @@ def test_a_pose_is_stored_looked_up_replaced_and_deleted(arm, sample_asset, tmp_
     assert [path.rsplit("/")[-1] for path in targets(robot, POSES)] == ["home", "up", "open", "closed"]
     missing = run("pose", "get", entry, "stowed")
     assert missing.returncode == 1 and "there is no pose" in missing.stderr
-    # And it can come back.
+    # It can be stored again.
     stored(entry, tmp_path, "stowed", {"elbow_joint": 1.0}, "--group", "arm")
     assert listed(entry)["stowed", "arm"]["joints"] == pytest.approx({"elbow_joint": 1.0}, abs=1e-6)
     assert run("isaac", "validate", entry).returncode == 0
@@ -222,17 +222,17 @@ def test_the_same_names_in_several_groups(arm, tmp_path):
     assert {"open", "arm/open"} <= exported.keys() and exported["arm/open"]["group"] == "arm"
 
 
-def test_poses_go_through_json(arm, sample_asset, tmp_path):
+def test_poses_survive_json(arm, sample_asset, tmp_path):
     for options, units in (([], "radians"), (["--degrees"], "degrees")):
         file = tmp_path / f"{units}.json"
         assert run("pose", "export", arm, file, *options).returncode == 0
         text = json.loads(file.read_text())
-        # The form that Isaac Sim's Robot Poser reads.
+        # The format of Isaac Sim's Robot Poser.
         assert text["_meta"]["units"] == units and set(text["poses"]) == {name for name, _ in listed(arm)}
         home = text["poses"]["home"]
         assert set(home) >= {"joints", "joint_fixed", "start_link", "end_link", "target_position", "target_orientation", "valid"}
         assert all(joint.startswith("/sample_arm/") for joint in home["joints"])
-        # Into the asset without the overlay, where there is none of them.
+        # Imports into the asset without the overlay, which has no poses.
         assert listed(sample_asset.entry) == {}
         done = run("pose", "import", sample_asset.entry, file, "-o", tmp_path / units, "--json")
         assert done.returncode == 0, done.stderr
@@ -242,7 +242,7 @@ def test_poses_go_through_json(arm, sample_asset, tmp_path):
         for key, pose in before.items():
             assert after[key]["joints"] == pytest.approx(pose["joints"], abs=1e-6)
             assert (after[key]["start"], after[key]["end"], after[key]["valid"]) == (pose["start"], pose["end"], pose["valid"])
-    # The older form: poses at the top, in radians; joints by their names.
+    # The older format: poses at the top level, in radians; joints by name.
     file.write_text(json.dumps({"lean": {"joints": {"elbow_joint": 0.5}, "joint_fixed": {"elbow_joint": True}}}))
     done = run("pose", "import", sample_asset.entry, file, "-o", tmp_path / "old", "--json")
     assert listed(json.loads(done.stdout)["saved"]["entry"])["lean", None]["fixed"] == ["elbow_joint"]
@@ -270,7 +270,7 @@ def test_poses_of_the_overlay_are_configurations_of_the_gltf(sample_asset, tmp_p
         (["apply", "none"], 1, "there is no pose"),
     ],
 )
-def test_what_is_wrong_is_told(arm, tmp_path, arguments, code, said):
+def test_faults_are_reported(arm, tmp_path, arguments, code, said):
     command, *rest = arguments
     output = [] if command == "get" else ["-o", tmp_path]
     done = run("pose", command, arm, *rest, *output)
@@ -295,12 +295,12 @@ def test_a_pose_outside_limits_is_stored_and_not_valid(arm, tmp_path):
         ('{"poses": {"a": {"joints": {}}}}', "pose-no-chain"),
     ],
 )
-def test_json_that_is_wrong_is_told(sample_asset, tmp_path, text, code):
+def test_invalid_json_is_reported(sample_asset, tmp_path, text, code):
     file = tmp_path / "poses.json"
     file.write_text(text)
     done = run("pose", "import", sample_asset.entry, file, "-o", tmp_path / "out", "--json")
     assert done.returncode == 1 and code in done.stderr, done.stderr
-    assert not list(tmp_path.glob("out/**/*.usda")), "nothing was stored"
+    assert not list(tmp_path.glob("out/**/*.usda")), "nothing must be stored"
 
 
 TWO = """#usda 1.0
@@ -330,7 +330,7 @@ def Xform "World"
 ) + "}\n"  # fmt: skip
 
 
-def test_each_of_several_robots_has_poses_of_its_own(tmp_path):
+def test_each_of_several_robots_has_separate_poses(tmp_path):
     asset = tmp_path / "two.usda"
     asset.write_text(TWO)
     assert Usd.Stage.Open(str(asset))
@@ -347,7 +347,7 @@ def test_each_of_several_robots_has_poses_of_its_own(tmp_path):
     assert home("A")["joints"]
 
 
-def test_the_default_pose_is_gone_where_it_is_there_in_both_words(tmp_path):
+def test_the_default_pose_is_deleted_in_both_forms(tmp_path):
     made = convert(source("sample_arm"), tmp_path, "--overlays", "isaac", "--xrdf-file", SAMPLES / "sample_arm" / "xrdf" / "sample_arm.xrdf")
     entry = made.directory / "sample_arm.isaac.usda"
     names = lambda entry: [pose["name"] for pose in json.loads(run("pose", "list", entry, "--json").stdout)["poses"]]
@@ -357,7 +357,7 @@ def test_the_default_pose_is_gone_where_it_is_there_in_both_words(tmp_path):
     assert "default" not in names(json.loads(done.stdout)["saved"]["entry"])
 
 
-def test_a_pose_is_applied_in_place_of_one_that_was_applied_to_another_entry(arm, tmp_path):
+def test_applying_a_pose_replaces_that_of_another_entry(arm, tmp_path):
     assert run("pose", "apply", arm, "home", "-o", tmp_path).returncode == 0
     entry, _ = stored(arm, tmp_path, "reach", {"elbow_joint": 0.5})
     done = run("pose", "apply", entry, "reach", "-o", tmp_path, "--json")

@@ -1,6 +1,6 @@
-"""ros-openusd-compliance-checker (`usd-check`) finds nothing in any converted robot: no errors, warnings or infos.
+"""ros-openusd-compliance-checker (`usd-check`) has no findings in converted robots: no errors, warnings or infos.
 
-The checker passes a stage whose layers did not open, so this stands beside test_usd.py, which opens and counts.
+The checker accepts a stage whose layers did not open; test_usd.py checks that they do.
 """
 
 import shutil
@@ -18,8 +18,8 @@ CAMERA_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo", "sensor_m
 
 
 def is_accepted(violation, converted):
-    """Whether docs/validators.md explains a finding: where topics of sensors stand, and how many articulation roots there are in a
-    robot of several trees."""
+    """Returns whether docs/validators.md explains a finding: the places of sensor topics, and several articulation roots in a robot of
+    several trees."""
     if violation["check_id"] == "2.2.4":
         stage = Usd.Stage.Open(str(converted.entry), Usd.Stage.LoadNone)
         prim = stage.GetPrimAtPath(violation["prim_path"])
@@ -28,15 +28,15 @@ def is_accepted(violation, converted):
 
 
 def is_camera_topic(prim):
-    """Whether a prim bears a topic of a camera, below an optical frame: a frame that holds a CameraInfo too."""
+    """Returns whether a prim has a camera topic below an optical frame: a frame that also has a CameraInfo."""
     frame = prim.GetParent()
     beside = {value(p, "ros:topic:type") for p in frame.GetChildren()}
     return value(prim, "ros:topic:type") in CAMERA_TYPES and "RosFrameAPI" in applied(frame) and "sensor_msgs/msg/CameraInfo" in beside
 
 
 def is_in_frame(prim):
-    """Whether a prim bears a topic of a sensor and stands in a frame that is no body: that has a topic itself, hangs on another frame, or
-    is not where the sensor is."""
+    """Returns whether a prim has a sensor topic in a frame that is not a body: one that has a topic itself, is in another frame, or is not
+    at the sensor."""
     return {"RosTopicAPI"} <= set(applied(prim)) and "RosFrameAPI" in applied(prim.GetParent())
 
 
@@ -54,8 +54,8 @@ def test_finds_nothing_unexplained(converted, capsys):
     assert lines == []
 
 
-def test_the_checker_sees_what_is_wrong(conversions, tmp_path):
-    """The checker, called as above, is not blind: an asset without its physical units is found out."""
+def test_the_checker_finds_faults(conversions, tmp_path):
+    """The checker, run as above, reports an asset without units."""
     converted = conversions("sample_arm")
     folder = tmp_path / "copy"
     shutil.copytree(converted.directory, folder)

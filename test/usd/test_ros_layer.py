@@ -1,4 +1,4 @@
-"""Sensors and interfaces of converted robots: where they stand, what they see, which frame their messages are in."""
+"""Sensors and interfaces of converted robots: their places, fields of view, and frames of messages."""
 
 import math
 import re
@@ -27,7 +27,7 @@ MESSAGES = {
     "navsat": ("sensor_msgs/msg/NavSatFix",),
 }
 
-#: A robot with a sensor of each kind: on bodies and frames, displaced, on a joint, cameras with and without an optical frame.
+#: A robot with a sensor of each kind: on bodies and frames, with an offset, on a joint, cameras with and without an optical frame.
 URDF = """<robot name="sensing">
   <link name="base"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
     <visual><geometry><box size="1 1 1"/></geometry></visual><collision><geometry><box size="1 1 1"/></geometry></collision></link>
@@ -114,7 +114,7 @@ SENSING_ROBOTS = ("irobot_create_description", "aliengo_description", "pr2_descr
 
 
 class Sensor:
-    """A sensor in a gazebo element, straight from the XML."""
+    """A sensor in a gazebo element, read from the XML."""
 
     def __init__(self, link, element):
         self.element, self.link, self.name, self.kind = element, link, element.get("name"), element.get("type")
@@ -129,19 +129,19 @@ class Sensor:
 
     @property
     def frame(self):
-        """The frame that its plugin names."""
+        """Returns the frame that its plugin names."""
         named = [self.plugin.findtext(tag) for tag in ("frameName", "frame_name", "frame_id")] if self.plugin is not None else []
         return next((name for name in named if name), None)
 
     @property
     def messages(self):
-        """A lidar with several rows of rays gives points."""
+        """Returns the message types: a lidar with several rows of rays publishes points."""
         rows = self.element.findtext("ray/scan/vertical/samples")
         return (CAMERA_TYPES[2],) if rows and float(rows) > 1 else MESSAGES[self.kind]
 
     @property
     def topics(self):
-        """The topics that its plugin names as Gazebo's plugins for ROS 1 do."""
+        """Returns the topics that its plugin names like Gazebo's plugins for ROS 1."""
         if self.plugin is None:
             return []
         camera = self.plugin.findtext("cameraName")
@@ -160,22 +160,22 @@ def _sensors(urdf):
 
 
 def _interface(prim):
-    """What a prim offers: kind (topic …), or None."""
+    """Returns the kind of interface of a prim (topic …), or None."""
     kinds = [kind for schema, kind in INTERFACES.items() if schema in applied(prim)]
     assert len(kinds) <= 1, f"{prim.GetPath()} has several interfaces"
     return kinds[0] if kinds else None
 
 
 def _local(asset):
-    """Topic → prim, of all topics but the robot-wide ones."""
+    """Returns the prims of all topics except the robot-wide ones."""
     found = [p for p in asset.prims if _interface(p) == "topic" and p.GetParent().GetName() != "Interfaces"]
     topics = {value(p, "ros:topic:name"): p for p in found}
-    assert len(topics) == len(found), f"a topic is there twice: {Counter(value(p, 'ros:topic:name') for p in found)}"
+    assert len(topics) == len(found), f"duplicate topics: {Counter(value(p, 'ros:topic:name') for p in found)}"
     return topics
 
 
 def _frame_id(prim):
-    """The frame of an interface's messages: the prim itself or the nearest above that is a TF frame (REP-158 2.7)."""
+    """Returns the frame of an interface's messages: the prim itself or the nearest TF frame above (REP-158 2.7)."""
     while not prim.IsPseudoRoot():
         if "RosFrameAPI" in applied(prim):
             return value(prim, "ros:frame:id") or prim.GetName()
@@ -190,7 +190,7 @@ def _axes(matrix):
 
 
 def _assert_sees(asset, camera, sensor, rest):
-    """A Camera stands and looks as its sensor does, which looks along x with z up, and sees as much."""
+    """Asserts that a Camera has the pose and field of view of its sensor, which looks along x with z up."""
     _assert_looks(asset, camera, rest[sensor.link] @ sensor.pose)
     view = UsdGeom.Camera(camera)
     focal, width, height = (a.Get() for a in (view.GetFocalLengthAttr(), view.GetHorizontalApertureAttr(), view.GetVerticalApertureAttr()))
@@ -204,12 +204,12 @@ def _assert_sees(asset, camera, sensor, rest):
 def _assert_looks(asset, camera, there):
     (x, y, z), here = _axes(there), asset.pose(camera)
     right, up, backward = _axes(here)
-    assert np.abs(here[:3, 3] - there[:3, 3]).max() < 1e-5, f"{camera.GetPath()} is elsewhere"
-    assert max(np.abs(-backward - x).max(), np.abs(up - z).max(), np.abs(right + y).max()) < 1e-5, f"{camera.GetPath()} looks elsewhere"
+    assert np.abs(here[:3, 3] - there[:3, 3]).max() < 1e-5, f"{camera.GetPath()} has another position"
+    assert max(np.abs(-backward - x).max(), np.abs(up - z).max(), np.abs(right + y).max()) < 1e-5, f"{camera.GetPath()} has another direction"
 
 
 def _assert_optical(asset, camera, frame, tolerance):
-    """A camera's optical frame: z forward, x right, y down (REP 103), where USD's camera has −z, x and −y."""
+    """Asserts the axes of an optical frame: z forward, x right, y down (REP 103), which are −z, x and −y of the USD camera."""
     right, up, backward = _axes(asset.pose(camera))
     x, y, z = _axes(asset.pose(frame))
     assert max(np.abs(z + backward).max(), np.abs(x - right).max(), np.abs(y + up).max()) < tolerance, f"{frame.GetPath()}"
@@ -222,7 +222,7 @@ def _assert_as_sensor(prim):
 
 
 def _assert_placed(asset):
-    """REP-158 2.2, 2.3, 2.9 for every interface."""
+    """Asserts REP-158 2.2, 2.3 and 2.9 for every interface."""
     for prim in asset.prims:
         kind = _interface(prim)
         if not kind:
@@ -231,13 +231,13 @@ def _assert_placed(asset):
         assert prim.GetTypeName() == "Xform" and not prim.HasAPI(UsdPhysics.RigidBodyAPI), prim.GetPath()
         assert ROS_NAME.fullmatch(name), name
         assert name.strip("/") != "clock" and "Clock" not in type_name and "simulation_interfaces" not in type_name
-        assert value(prim, "ros:topic:override_frame_id") in (None, "world", "map")  # as PR2's bumpers and the beacon say
+        assert value(prim, "ros:topic:override_frame_id") in (None, "world", "map")  # as for PR2's bumpers and the beacon
         above = prim.GetParent()
         while not above.IsPseudoRoot():
             assert not above.HasPayload(), f"{prim.GetPath()} is inside a payload"
             above = above.GetParent()
     ids = [value(p, "ros:frame:id") for p in asset.prims if "RosFrameAPI" in applied(p)] + list(asset.bodies)
-    assert len(set(ids)) == len(ids), "two frames of one name"
+    assert len(set(ids)) == len(ids), "duplicate frame name"
 
 
 # -------------------------------------------------------------------------------------------------------- a sensor of each kind
@@ -265,7 +265,7 @@ def test_topics(sensing_asset):
 
 
 def test_robot_wide_interfaces(sensing_asset):
-    """On prims of their own, away from the bodies (2.2)."""
+    """On separate prims outside of bodies (2.2)."""
     scope = sensing_asset.root.GetChild("Interfaces")
     seen = {}
     for prim in scope.GetChildren():
@@ -282,7 +282,7 @@ def test_robot_wide_interfaces(sensing_asset):
     }
 
 
-def test_sensors_are_where_the_source_has_them(sensing, sensing_asset):
+def test_sensors_have_the_pose_of_the_source(sensing, sensing_asset):
     rest = kinematics.read(sensing.urdf).link_poses()
     topics = _local(sensing_asset)
     found = {s.name: s for s in _sensors(sensing.urdf) if s.camera is None and s.name != "clock"}
@@ -292,13 +292,13 @@ def test_sensors_are_where_the_source_has_them(sensing, sensing_asset):
     for name, sensor in found.items():
         here = sensing_asset.pose(topics[of[name]])
         assert np.abs(here - rest[sensor.link] @ sensor.pose).max() < 1e-6, name
-    # A frame that the source names and the robot does not have is where the sensor is, or global, or nowhere (2.4, 2.7).
+    # A frame that the robot does not have is added at the sensor, or global, or absent (2.4, 2.7).
     overridden = {name: frame for name, p in topics.items() if (frame := value(p, "ros:topic:override_frame_id"))}
     assert overridden == {"beacon/fix": "map"}
     assert topics["probe/data"] == sensing_asset.frames["probe_frame"] and topics["probe/data"].GetParent() == sensing_asset.bodies["base"]
     eye = sensing_asset.frames["eye_optical"]
     assert eye.GetParent().IsA(UsdGeom.Camera) and np.abs(sensing_asset.pose(eye) - rest["eye_optical"]).max() < 1e-6
-    assert topics["laser/scan"] == sensing_asset.frames["scanner"], "a frame bears the topic of its first sensor itself"
+    assert topics["laser/scan"] == sensing_asset.frames["scanner"], "a frame must have the topic of its first sensor itself"
     assert topics["second"].GetParent() == sensing_asset.frames["scanner"]
     assert topics["gyro/data"].GetParent() == sensing_asset.bodies["base"] and topics["gyro/data"].GetName() == "gyro"
 
@@ -310,12 +310,12 @@ def test_cameras(sensing, sensing_asset):
     assert set(cameras) == set(sensors)
     for key, camera in cameras.items():
         _assert_sees(sensing_asset, camera, sensors[key], rest)
-        assert not any(schema.startswith("Ros") for schema in applied(camera)), "a camera itself bears nothing of ROS (2.8)"
-        # The optical frame is a child of the camera, the robot's own too (2.8).
+        assert not any(schema.startswith("Ros") for schema in applied(camera)), "a camera itself must have no ROS schemas (2.8)"
+        # The optical frame is a child of the camera, also if it is from the robot (2.8).
         (own,) = camera.GetChildren()
         assert "RosFrameAPI" in applied(own) and value(own, "ros:frame:static") is True
         _assert_optical(sensing_asset, camera, own, 1e-6)
-        # Half a turn about x, exactly.
+        # A rotation of exactly 180° about x.
         assert value(own, "xformOp:orient") == Gf.Quatf(0, 1, 0, 0) and value(own, "xformOp:translate") == Gf.Vec3d(0)
         assert Counter(_frame_id(p) == _frame_id(own) for p in own.GetChildren() if _interface(p))[False] == 0
 
@@ -325,8 +325,8 @@ def test_names_that_usd_cannot_hold(sensing_asset):
     assert shown == ["cam 1", "cam 1"]
 
 
-def test_the_checker_warns_of_nothing_worse(sensing, sensing_asset):
-    """A second sensor on a frame that bears a topic already is in a child of it, by 2.7, as a camera's topics are: docs/validators.md."""
+def test_the_checker_has_no_other_warnings(sensing, sensing_asset):
+    """A second sensor on a frame with a topic is in a child of it, by 2.7, like the topics of cameras: docs/validators.md."""
     found = check(sensing.entry)["violations"]
     assert [v for v in found if not is_accepted(v, sensing)] == []
     stage = Usd.Stage.Open(str(sensing.entry), Usd.Stage.LoadNone)
@@ -335,7 +335,7 @@ def test_the_checker_warns_of_nothing_worse(sensing, sensing_asset):
     assert sorted((v["check_id"], v["prim_path"]) for v in others) == sorted(("2.2.4", str(topics[t].GetPath())) for t in ("second", "flange/wrench"))
 
 
-def test_schemas_and_validators_are_content(sensing):
+def test_schemas_and_validators_accept_it(sensing):
     asset = assert_kept(seen_by_openusd(sensing.entry), sensing.entry)
     assert asset["counts"]["RosTopicAPI"] == [len(TOPICS) + 3] * 2 and asset["counts"]["RosActionAPI"] == [1, 1]
 
@@ -366,7 +366,7 @@ def test_sensors_of_real_robots(robot, load):
     for sensor in sensors:
         frame = sensor.frame if sensor.frame in links else sensor.link
         if sensor.kind == "camera" and sensor.frame is None:
-            frame = "camera_optical_frame"  # of the synthetic robot: the one below the camera's link
+            frame = "camera_optical_frame"  # in the synthetic robot: the one below the camera's link
         for type_name in sensor.messages:
             expected[type_name, sensor.rate, frame] += 1
         for topic in sensor.topics:
@@ -394,7 +394,7 @@ def test_cameras_of_real_robots(robot):
             frame = topics[topic].GetParent()
             # Real URDFs write a right angle with four digits.
             _assert_optical(asset, camera, frame, 2e-3)
-            # A frame of the body that the camera is in stands in the camera (2.8); a body can't, and holds it.
+            # An optical frame of the camera's body moves into the camera (2.8); a body cannot, and contains the camera.
             if "RosFrameAPI" not in applied(frame):
                 assert camera.GetParent() == frame, topic
             elif _body_above(frame) == _body_above(camera):
@@ -402,7 +402,7 @@ def test_cameras_of_real_robots(robot):
             assert np.abs(asset.pose(frame) - rest[value(frame, "ros:frame:id") or frame.GetName()]).max() < 1e-5
 
 
-def test_the_checker_finds_nothing_else(robot):
+def test_the_checker_has_no_other_findings(robot):
     found = check(robot.entry)["violations"]
     assert [f"{v['check_id']} {v['prim_path']}: {v['message']}" for v in found if not is_accepted(v, robot)] == []
     accepted = {v["prim_path"] for v in found}

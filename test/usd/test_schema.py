@@ -1,4 +1,4 @@
-"""The codeless schemas of `schema/`: OpenUSD loads them, they say what REP-158 says, and every layer keeps to them."""
+"""The codeless schemas of `schema/`: OpenUSD loads them, they match REP-158, and every layer follows them."""
 
 import sys
 
@@ -62,10 +62,10 @@ ONLY_ON = {"ExtendedPhysicsMimicAPI": ["PhysicsPrismaticJoint", "PhysicsRevolute
 
 
 def seen_by_openusd(*entries, python=sys.executable, directory=DIRECTORY):
-    """What the OpenUSD of `python` makes of the schemas and the assets."""
-    # A process of its own for these questions: OpenUSD speaks of a plugin once, at the first.
+    """Describes the schemas and the assets in the OpenUSD of `python`."""
+    # A separate process: OpenUSD reports faults of a plugin only once.
     seen, said = worker(python, "schemas", PXR_PLUGINPATH_NAME=str(directory)).ask("schemas_in_usd", list(SCHEMAS), list(map(str, entries)))
-    assert said == "", "OpenUSD has something to say about the plugin"
+    assert said == "", "OpenUSD reports faults of the plugin"
     return seen
 
 
@@ -92,7 +92,7 @@ def test_openusd_registers_every_schema():
     _assert_as_specified(seen_by_openusd())
 
 
-def test_old_openusd_does_too(conversions):
+def test_old_openusd_registers_them_too(conversions):
     entry = conversions("sample_arm").entry
     seen = seen_by_openusd(entry, python=old_usd())
     assert seen["version"] == [0, 24, 5]
@@ -101,19 +101,19 @@ def test_old_openusd_does_too(conversions):
 
 
 def test_without_the_directory_they_are_unknown(tmp_path):
-    """The schemas of the other tests come from our directory and from nowhere else."""
+    """The schemas of the other tests are only from our directory."""
     assert set(seen_by_openusd(directory=tmp_path)["schemas"].values()) == {None}
 
 
-def test_every_layer_keeps_to_them(converted):
+def test_every_layer_follows_them(converted):
     seen = seen_by_openusd(converted.entry)
     asset = assert_kept(seen, converted.entry)
     joints, written = asset["counts"]["UrdfJointAPI"][0], converted.report["counts"]["joints"]
     assert 0 < joints <= written or written == 0 or joints == 0
 
 
-def test_what_is_not_said_is_known(conversions):
-    """Fallbacks come through on a converted robot."""
+def test_fallbacks_are_known(conversions):
+    """A converted robot has the fallbacks."""
     entry = conversions("sample_arm").entry
     interfaces = {path.rsplit("/", 1)[1]: values for path, values in seen_by_openusd(entry)["assets"][str(entry)]["interfaces"].items()}
     states, description = interfaces["joint_states"], interfaces["robot_description"]
@@ -122,8 +122,8 @@ def test_what_is_not_said_is_known(conversions):
     assert description["ros:topic:qos:durability"] == "transient_local" and description["ros:topic:qos:history"] == "system_default"
 
 
-def test_the_checker_is_as_content_where_they_are_known(converted):
-    """Fallbacks must not make a finding of what is not authored."""
+def test_the_checker_accepts_registered_schemas(converted):
+    """Fallbacks must not cause findings."""
     found = worker(sys.executable, "rep158", PXR_PLUGINPATH_NAME=str(DIRECTORY)).ask("rep158_check", converted.entry)[0]["violations"]
     assert [f"{v['check_id']} {v['prim_path']}" for v in found if not is_accepted(v, converted)] == []
 
@@ -138,7 +138,7 @@ def test_the_program_writes_them(tmp_path):
     _assert_as_specified(seen_by_openusd(directory=tmp_path / "new" / "schema"))
 
 
-def test_the_program_says_where_it_cannot_write(tmp_path):
+def test_unwritable_folders_are_named(tmp_path):
     (tmp_path / "file").write_text("")
     done = run("schema", "-o", tmp_path / "file" / "schema")
     assert done.returncode == 1 and str(tmp_path / "file") in done.stderr and "panicked" not in done.stderr

@@ -1,4 +1,4 @@
-"""What `--simready` adds: a picture that shows the robot, and metadata that agree with the asset and its package."""
+"""`--simready` adds a thumbnail of the robot, and metadata that agree with the asset and its package."""
 
 import datetime
 import json
@@ -27,7 +27,7 @@ ROBOT = "Q11012"
 
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory):
-    """Robots with all that SimReady asks for, each made once."""
+    """Converts robots with everything that SimReady requires, each once."""
     made = {}
 
     def by_name(name):
@@ -46,7 +46,7 @@ def metadata(asset):
     return json.loads((asset.directory / f"{asset.asset_name}.json").read_text())
 
 
-def test_the_picture_shows_the_robot(converted, ready):
+def test_the_thumbnail_shows_the_robot(converted, ready):
     picture = Image.open(thumbnail(ready(converted.name)))
     assert (picture.format, picture.size, picture.mode) == ("PNG", (256, 256), "RGB")
     pixels = np.asarray(picture).astype(int)
@@ -54,15 +54,15 @@ def test_the_picture_shows_the_robot(converted, ready):
     seen = np.abs(pixels - background).max(axis=2) > 4
     asset = Asset(converted.entry)
     if not any(prim.IsA(UsdGeom.Gprim) for prim in asset.prims):
-        assert not seen.any(), "there is nothing to see"
+        assert not seen.any(), "the image is empty"
         return
-    assert not seen[:8].any() and not seen[-8:].any() and not seen[:, :8].any() and not seen[:, -8:].any(), "a margin all around"
+    assert not seen[:8].any() and not seen[-8:].any() and not seen[:, :8].any() and not seen[:, -8:].any(), "the image has no margin"
     rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
     size = [int(np.ptp(rows)) + 1, int(np.ptp(columns)) + 1]
-    assert 0.85 < max(size) / 256 < 0.95, "it fills the picture"
+    assert 0.85 < max(size) / 256 < 0.95, "the robot does not fill the image"
     for middle in (rows[0] + rows[-1], columns[0] + columns[-1]):
-        assert abs(middle - 255) <= 4, "it stands in the middle"
-    assert len(np.unique(pixels[seen], axis=0)) > 20, "surfaces have shades"
+        assert abs(middle - 255) <= 4, "the robot is not centred"
+    assert len(np.unique(pixels[seen], axis=0)) > 20, "surfaces are not shaded"
 
 
 def test_colours_are_those_of_materials(tmp_path):
@@ -107,7 +107,7 @@ def test_numbers_are_those_of_the_asset(converted, ready):
 
 
 def extents(prims):
-    """Size of the box around all visual geometry, from OpenUSD's transforms; round shapes by their support functions."""
+    """Returns the size of the bounding box of all visual geometry, from OpenUSD's transforms; round shapes by support functions."""
     cache, low, high = UsdGeom.XformCache(), np.full(3, np.inf), np.full(3, -np.inf)
     for prim in prims:
         purpose = UsdGeom.Imageable(prim).ComputePurpose() if prim.IsA(UsdGeom.Gprim) else "guide"
@@ -138,7 +138,7 @@ def extents(prims):
 
 
 def profile(entry):
-    """What the profile Robot-Body says of an asset: passed and failed features, issues."""
+    """Validates an asset with the profile Robot-Body: passed and failed features, issues."""
     found = in_nv("simready_validate", entry)
     if found is None:
         pytest.skip("SimReady's profiles are not installed (simready-foundation-tier-core)")
@@ -147,19 +147,19 @@ def profile(entry):
 
 def test_simreadys_profile(converted, ready):
     told = profile(ready(converted.name).entry)
-    assert set(told["not_run"]) <= {"physics_driven_joints", "robot_core"}, "nothing that the profile requires is about these"
+    assert set(told["not_run"]) <= {"physics_driven_joints", "robot_core"}, "an explained issue concerns a required feature"
     rows = explained.rows("SimReady")
     explains = lambda code, messages: any(row.covers(code, message, "") for row in rows for message in messages or [""])
     assert {code: messages for code, messages in told["found"].items() if not explains(code, messages)} == {}
     unneeded = [row.rule for row in rows if row.seen_on == converted.name and row.rule not in told["found"]]
-    assert unneeded == [], "rows that the robot named in them does not need"
-    # What the profile requires: minimal, rigid bodies, materials, self-contained, metadata.
+    assert unneeded == [], "rows without an issue on their robot"
+    # Features that the profile requires: minimal, rigid bodies, materials, self-contained, metadata.
     required = {"FET_001_STANDARD", "FET_003_STANDARD", "FET_006_STANDARD", "FET_031_STANDARD", "FET_033_STANDARD"}
     assert required <= set(told["passed"]) | set(told["blocking"])
     assert told["blocking"] == (["FET_001_STANDARD"] if "VG.MESH.001" in told["found"] else [])
 
 
-def test_simreadys_profile_misses_what_is_not_there(conversions):
+def test_simreadys_profile_reports_missing_features(conversions):
     told = profile(conversions("sample_arm").entry)
     assert told["blocking"] == ["FET_033_STANDARD"] and {"SR.002", "SR.004"} <= told["found"].keys()
 
@@ -170,14 +170,14 @@ def test_the_report_lists_them_and_they_outlive_a_revision(sample, tmp_path):
     assert {".thumbs/256x256/sample_arm.usda.png", "sample_arm.json"} <= paths
     (asset.directory / ".thumbs" / "mine.txt").write_text("mine")
     again = convert(sample, tmp_path / "out", "--simready")
-    assert again.report["revision"] == 1, "nothing changed"
+    assert again.report["revision"] == 1, "unexpected change"
     sample.urdf.write_text(sample.urdf.read_text().replace("0 0 1", "0 1 0"))
     changed = convert(sample, tmp_path / "out", "--simready")
     assert changed.report["revision"] == 2 and thumbnail(changed).exists()
     without = convert(sample, tmp_path / "out")
     assert without.report["revision"] == 3
     assert not thumbnail(without).exists() and not (without.directory / "sample_arm.json").exists()
-    assert (without.directory / ".thumbs" / "mine.txt").read_text() == "mine", "files of others stay"
+    assert (without.directory / ".thumbs" / "mine.txt").read_text() == "mine", "foreign files must be kept"
 
 
 def test_the_date_is_that_of_the_layers(sample, tmp_path):
@@ -188,21 +188,21 @@ def test_the_date_is_that_of_the_layers(sample, tmp_path):
     date = lambda: json.loads((tmp_path / "out" / "sample_arm" / "sample_arm.json").read_text())["usd_date_generated"]
     assert made("951782400").returncode == 0 and date() == "2000-02-29"
     done = made("1000000000")
-    assert date() == "2000-02-29" and json.loads(done.stdout)["revision"] == 1, "the same layers keep their date"
+    assert date() == "2000-02-29" and json.loads(done.stdout)["revision"] == 1, "equal layers must keep their date"
     made("1000000000", "--simready-metadata", "author=Somebody")
-    assert date() == "2000-02-29", "other metadata make no other layers"
+    assert date() == "2000-02-29", "metadata must not change layers"
     made("1000000000", "--base", "floating")
     assert date() == "2001-09-09"
 
 
-def test_what_people_say_goes_first(sample, tmp_path):
+def test_options_take_precedence(sample, tmp_path):
     given = {"author": "A = B & Söhne", "asset_license": "CC0-1.0", "category": "arm", "qcode": "Q1420024"}
     options = [option for item in given.items() for option in ("--simready-metadata", "=".join(item))]
     found = metadata(convert(sample, tmp_path, "--simready", *options))
     assert found.items() >= given.items()
 
 
-def test_what_nobody_says_is_left_out_and_reported(sample, tmp_path):
+def test_missing_metadata_is_left_out_and_reported(sample, tmp_path):
     (sample.urdf.parent.parent / "package.xml").unlink()
     asset = convert(sample, tmp_path, "--simready")
     assert set(metadata(asset)) == FIELDS - {"author", "asset_license"}

@@ -1,4 +1,4 @@
-"""`--srdf`: the pairs of links that an SRDF takes out of collision checking are filtered pairs of the asset."""
+"""`--srdf`: the pairs of links that an SRDF excludes from collision checking are filtered pairs of the asset."""
 
 import json
 
@@ -21,7 +21,7 @@ SRDF = """<robot name="sample_arm">
 
 @pytest.fixture
 def filtered(conversions, tmp_path):
-    """Converts the sample arm with an SRDF; gives the pairs of bodies that are filtered, those of adjacent links aside."""
+    """Converts the sample arm with an SRDF, and returns the filtered pairs of bodies, without adjacent links."""
     source = conversions("sample_arm")
 
     def convert(more=""):
@@ -43,14 +43,14 @@ def filtered(conversions, tmp_path):
 
 def test_pairs_are_filtered(filtered):
     _, pairs, report = filtered()
-    # What is said of tool0, a frame without geometry, says nothing of the flange that it is fixed to.
+    # A pair with tool0, a frame without geometry, does not apply to the flange that it is fixed to.
     assert pairs == {frozenset(("base_link", "forearm_link")), frozenset(("left_finger_link", "right_finger_link"))}
     [told] = [d for d in report["diagnostics"] if d["code"].startswith("srdf")]
     assert told["code"] == "srdf-frame-in-pair" and "tool0" in told["message"]
 
 
 def test_defaults_and_exceptions(filtered):
-    """`disable_default_collisions` takes a link out of all pairs, `enable_collisions` puts one back."""
+    """`disable_default_collisions` excludes a link from all pairs, `enable_collisions` restores one."""
     more = """<disable_default_collisions link="wrist_link"/>
       <enable_collisions link1="upper_arm_link" link2="wrist_link"/>"""
     asset, pairs, _ = filtered(more)
@@ -59,7 +59,7 @@ def test_defaults_and_exceptions(filtered):
     assert with_wrist == colliding - {"wrist_link", "upper_arm_link", "forearm_link", "flange_link"}
 
 
-def test_newton_honours_them(filtered):
+def test_newton_respects_them(filtered):
     asset, pairs, _ = filtered()
     model = in_nv("newton_import", "describe", asset.stage.GetRootLayer().realPath)
     assert model["warnings"] == []
@@ -69,7 +69,7 @@ def test_newton_honours_them(filtered):
     assert pairs <= {frozenset(map(owner, pair)) for pair in model["filtered"]}
 
 
-def test_what_is_wrong_is_told(filtered, conversions, tmp_path):
+def test_faults_are_reported(filtered, conversions, tmp_path):
     _, pairs, report = filtered('<disable_collisions link1="wrist_lnk" link2="base_link"/>')
     [finding] = [d for d in report["diagnostics"] if d["code"] == "srdf-unknown-link"]
     assert finding["where"]["line"] == 5 and "wrist_lnk" in finding["message"] and "wrist_link" in finding["help"]

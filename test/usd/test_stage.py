@@ -1,6 +1,6 @@
-"""The assets that the tests of `crates/stage` open, as usd-core composes them: what it says of them is what stands beside them.
+"""Composes the assets of the tests of `crates/stage` with usd-core, and compares with the expectations beside them.
 
-`UPDATE_STAGE=1 test/run -k test_stage` writes it anew."""
+`UPDATE_STAGE=1 test/run -k test_stage` updates the expectations."""
 
 import json
 import math
@@ -11,10 +11,10 @@ import pytest
 from pxr import Gf, Sdf, Usd
 
 ASSETS = pathlib.Path(__file__).parents[2] / "crates/stage/tests/assets"
-# How many elements of an array are shown.
+# Maximum number of printed array elements.
 SHOWN = 12
 SPECIFIERS = {Sdf.SpecifierDef: "def", Sdf.SpecifierOver: "over", Sdf.SpecifierClass: "class"}
-# Fields that are shown otherwise, or that only order and list.
+# Fields that are printed separately, or only list or order children.
 OF_PRIMS = {"specifier", "typeName", "kind", "active", "instanceable", "apiSchemas", "references", "payload", "inheritPaths", "specializes"}
 OF_PRIMS |= {"variantSelection", "variantSetNames", "propertyOrder", "primOrder"}
 OF_ATTRIBUTES = {"default", "timeSamples", "connectionPaths", "typeName", "custom", "variability"}
@@ -117,7 +117,7 @@ def stage_lines(entry):
 
 
 @pytest.mark.parametrize("name", ["robot", "broken"])
-def test_expectations_are_what_openusd_composes(name):
+def test_expectations_match_openusd(name):
     composed = "\n".join(stage_lines(ASSETS / f"{name}.usda")) + "\n"
     expected = ASSETS / f"{name}.txt"
     if os.environ.get("UPDATE_STAGE"):

@@ -1,4 +1,4 @@
-"""The text layers of every converted robot are what OpenUSD itself would have written, byte for byte."""
+"""The text layers of every converted robot equal OpenUSD's own output byte for byte."""
 
 from stage import assert_printed_as_by_openusd
 

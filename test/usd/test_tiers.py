@@ -1,4 +1,4 @@
-"""The tiers of visuals (variant set `visual_representation`) and the space a robot fills, against the source meshes."""
+"""The tiers of visuals (variant set `visual_representation`) and extents, compared with the source meshes."""
 
 import functools
 import re
@@ -14,13 +14,13 @@ from stage import Asset, applied, value
 
 SET = "visual_representation"
 TIERS = ("mesh_high", "mesh_medium", "mesh_low")
-#: Of the diagonal of the bounding box (docs/tiers.md).
+#: Maximum deviations relative to the diagonal of the bounding box (docs/tiers.md).
 DEVIATION = {"mesh_high": 0, "mesh_medium": 0.001, "mesh_low": 0.01}
 MIN_TRIANGLES, MAX_SHARE = 400, 0.8
 
 
 def scopes(stage):
-    """The links' scopes of visuals; elements kept from the URDF may be scopes of that name too."""
+    """Returns the visual scopes of links; custom elements of the URDF may be scopes with this name too."""
     named = (p for p in stage.Traverse() if p.GetName() == "visual" and p.GetTypeName() == "Scope")
     return [p for p in named if any(child.GetName().startswith("visual_") for child in p.GetChildren())]
 
@@ -36,7 +36,7 @@ def meshes_of(leaf):
 
 
 class Shape:
-    """A mesh prim's arrays."""
+    """The arrays of a mesh prim."""
 
     def __init__(self, prim):
         self.points = np.array(value(prim, "points"), dtype=float)
@@ -55,17 +55,17 @@ class Shape:
         return np.cross(b - a, c - a)
 
     def samples(self, count):
-        """Points all over the surface, always the same."""
+        """Returns deterministic samples of the surface."""
         chance, areas = np.random.default_rng(1), np.linalg.norm(self.faces(), axis=1)
         chosen = self.points[self.triangles[chance.choice(len(areas), count, p=areas / areas.sum())]]
         weights = chance.dirichlet((1, 1, 1), count)
         return np.einsum("ij,ijk->ik", weights, chosen)
 
     def distances(self, points):
-        """How far points are from the surface: from the planes where they stand over triangles, else from the edges."""
+        """Returns the distances of points from the surface: from planes of triangles, or from edges."""
         corners = self.points[self.triangles]
         unit = self.faces() / np.linalg.norm(self.faces(), axis=1)[:, None]
-        # The nearest triangle is among those whose sphere reaches nearer than the far side of every other sphere.
+        # Candidates are the triangles whose bounding sphere begins before the nearest far side of any sphere.
         middles = corners.mean(axis=1)
         radii = np.linalg.norm(corners - middles[:, None], axis=2).max(axis=1)
         out = []
@@ -87,7 +87,7 @@ class Shape:
 
 @functools.cache
 def tiers(converted):
-    """{leaf path: {tier: Shape}} of the visuals inside the variant sets, each mesh once."""
+    """Returns {leaf path: {tier: Shape}} of the visuals inside the variant sets, each mesh once."""
     stage = Asset(converted.entry).stage
     stage.Load()
     out, seen = {}, set()
@@ -114,7 +114,7 @@ def tiers(converted):
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=marks_of(name)) for name in ("ur_description", "aliengo_description")])
-def test_what_is_made_of_an_asset_has_its_finest_meshes(name, conversions, tmp_path):
+def test_conversions_of_an_asset_have_its_finest_meshes(name, conversions, tmp_path):
     def triangles(glb):
         read = glb_file.Glb(glb)
         drawn = [read.json["meshes"][node["mesh"]] for node in read.json["nodes"] if "mesh" in node]
@@ -141,7 +141,7 @@ def test_the_default_is_medium_and_authored(converted):
 
 
 @pytest.mark.needs("detailed mesh")
-def test_what_does_not_differ_stands_outside_the_set(converted):
+def test_equal_prims_are_outside_the_set(converted):
     stage = Asset(converted.entry).stage
     described = lambda leaf: tuple((p.GetName(), str(p.GetTypeName()), len(value(p, "points") or [])) for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()))
     for scope in scopes(stage):
@@ -154,15 +154,15 @@ def test_what_does_not_differ_stands_outside_the_set(converted):
             for name in inside:
                 inside[name].add(there.get(name))
         varying = {name for name, found in inside.items() if None in found}
-        assert varying, f"{scope.GetPath()} has a set that changes nothing"
+        assert varying, f"{scope.GetPath()} has a variant set without differences"
         for name, found in inside.items():
             found.discard(None)
             assert (len(found) > 1) == (name in varying), f"{scope.GetPath()}/{name}"
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_every_tier_is_whole(converted, tier):
-    """The same leaves, poses and materials in each tier; nothing dangles; OpenUSD's validators find nothing."""
+def test_every_tier_is_complete(converted, tier):
+    """Each tier has the same leaves, poses and materials, no dangling targets, and no findings of OpenUSD's validators."""
     asset = Asset(converted.entry)
     stage = asset.stage
     facts = lambda: {
@@ -214,27 +214,27 @@ def test_tiers_get_coarser(converted):
 
 @pytest.mark.needs("detailed mesh")
 @pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
-def test_tiers_lie_within_their_bound(converted, tier):
-    """Both ways: points all over the source from the tier, and points all over the tier from the source."""
+def test_tiers_are_within_their_bound(converted, tier):
+    """Two-sided: samples of the source against the tier, and samples of the tier against the source."""
     for path, shapes in sorted(tiers(converted).items())[:8]:
         high, coarse = shapes["mesh_high"], shapes[tier]
         bound = DEVIATION[tier] * high.diagonal
         there = coarse.distances(np.concatenate([high.samples(100), high.points[:: max(1, len(high.points) // 100)]]))
         back = high.distances(coarse.samples(100))
-        # Samples lie between those that the program measures at.
+        # The samples differ from those of the program.
         worst = max(there.max(), back.max())
         assert worst <= 1.5 * bound, f"{path}: {worst / high.diagonal:.3%} of the diagonal"
         assert np.percentile(there, 97) <= bound and np.percentile(back, 97) <= bound, path
 
 
 def _nearest_normals(high, coarse):
-    """For each corner of `coarse`, the cosine of its normal with that of the normals of `high` at this point which is nearest to it."""
+    """Returns, for each corner of `coarse`, the cosine between its normal and the nearest normal of `high` at this point."""
     points = [shape.points[shape.triangles].reshape(-1, 3) for shape in (high, coarse)]
     _, point = np.unique(np.concatenate(points), axis=0, return_inverse=True)
     theirs, ours = np.split(point.ravel(), [len(points[0])])
     order, count = np.argsort(theirs, kind="stable"), np.bincount(theirs, minlength=point.max() + 1)
-    assert count[ours].all(), "a point from elsewhere"
-    # All pairs of a corner and a normal of its point, corner by corner.
+    assert count[ours].all(), "a point that the source does not have"
+    # All pairs of a corner and a normal of its point, grouped by corner.
     each = count[ours]
     begin = np.cumsum(each) - each
     pick = order[np.arange(each.sum()) - np.repeat(begin - (np.cumsum(count) - count)[ours], each)]
@@ -244,8 +244,8 @@ def _nearest_normals(high, coarse):
 
 @pytest.mark.needs("detailed mesh")
 @pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
-def test_attributes_are_the_sources(converted, tier):
-    """Points and texture coordinates are some of the source's; normals are of unit length and near one of the source's there."""
+def test_attributes_are_from_the_source(converted, tier):
+    """Points and texture coordinates are a subset of the source's; normals are unit vectors near those of the source."""
     for path, shapes in tiers(converted).items():
         high, coarse = shapes["mesh_high"], shapes[tier]
         assert {p.tobytes() for p in coarse.points} <= {p.tobytes() for p in high.points}, path
@@ -253,25 +253,25 @@ def test_attributes_are_the_sources(converted, tier):
         assert (high.uvs is None) == (coarse.uvs is None), path
         corner = lambda s, extra: [(*p, *e) for p, e in zip(s.points[s.triangles].reshape(-1, 3), extra.reshape(len(s.triangles) * 3, -1))]
         if high.uvs is not None:
-            assert set(corner(coarse, coarse.uvs)) <= set(corner(high, high.uvs)), f"{path}: a texture coordinate from elsewhere"
-        assert _nearest_normals(high, coarse).min() > np.cos(np.radians(26)), f"{path}: a normal from elsewhere"
+            assert set(corner(coarse, coarse.uvs)) <= set(corner(high, high.uvs)), f"{path}: a texture coordinate that the source does not have"
+        assert _nearest_normals(high, coarse).min() > np.cos(np.radians(26)), f"{path}: a normal that the source does not have"
 
 
 @pytest.mark.needs("detailed mesh")
 @pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
-def test_no_triangle_is_turned_round(converted, tier):
-    """None faces away from all its normals, but for those that the source has."""
+def test_no_triangle_is_flipped(converted, tier):
+    """No triangle faces away from all its normals, except those of the source."""
     turned = lambda s: (np.einsum("ik,ijk->ij", s.faces(), s.normals) <= 0).all(axis=1)
     corners = lambda s, which: {tuple(sorted(map(bytes, t))) for t in s.points[s.triangles[which]]}
     for path, shapes in tiers(converted).items():
         new = corners(shapes[tier], turned(shapes[tier])) - corners(shapes["mesh_high"], slice(None))
-        assert not new, f"{path}: {len(new)} triangles are turned round"
+        assert not new, f"{path}: {len(new)} triangles are flipped"
 
 
 @pytest.mark.needs("detailed mesh of several materials")
 @pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
 def test_borders_of_materials_stay(converted, tier):
-    """Each material lies where it lies on the source."""
+    """Each material covers the same area as on the source."""
     for path, shapes in tiers(converted).items():
         high, coarse = shapes["mesh_high"], shapes[tier]
         if not high.subsets:
@@ -344,7 +344,7 @@ def test_extents_hint(converted, load):
         size = np.ptp(points, axis=0).max()
         # Round shapes are sampled.
         np.testing.assert_allclose(pair, [points.min(0), points.max(0)], rtol=0, atol=2e-3 * size, err_msg=purpose)
-        # OpenUSD's own bound is that of boxes around parts: never smaller, unless by rounding.
+        # OpenUSD's own bound is a union of boxes, and so never smaller, except by rounding.
         exact.SetIncludedPurposes([purpose])
         box = exact.ComputeWorldBound(whole.root).ComputeAlignedRange()
         assert (pair[0] >= np.array(box.GetMin()) - 1e-5 * size).all() and (pair[1] <= np.array(box.GetMax()) + 1e-5 * size).all(), purpose

@@ -1,4 +1,4 @@
-"""Every converted robot in OpenUSD (usd-core), against the URDF that it came from."""
+"""Every converted robot in OpenUSD (usd-core), compared with its URDF."""
 
 import functools
 import math
@@ -21,7 +21,7 @@ POSES = 5
 
 
 class Case:
-    """A converted robot, its URDF, and what that leads one to expect."""
+    """A converted robot, its URDF, and the expectation from the URDF."""
 
     def __init__(self, converted):
         self.converted = converted
@@ -50,7 +50,7 @@ def test_opens_without_composition_errors(converted, load):
     assert asset.root, "no default prim"
     assert list(asset.stage.GetCompositionErrors()) == []
     hidden = [str(p.GetPath()) for p in asset.stage.TraverseAll() if not p.IsDefined()]
-    assert hidden == [], "prims that only overs speak of"
+    assert hidden == [], "prims that only overs name"
 
 
 def test_every_asset_path_resolves_inside_the_asset(converted):
@@ -58,7 +58,7 @@ def test_every_asset_path_resolves_inside_the_asset(converted):
     assert unresolved == []
     inside = converted.directory.resolve()
     for path in [layer.realPath for layer in layers] + [str(a) for a in assets]:
-        assert Path(path).resolve().is_relative_to(inside), f"{path} lies outside the asset"
+        assert Path(path).resolve().is_relative_to(inside), f"{path} is outside of the asset"
 
 
 def test_every_layer_opens_and_is_used(converted):
@@ -114,8 +114,8 @@ def test_opens_in_old_usd(converted):
 
 
 def _frames_of_links(asset):
-    """Without the optical frames that cameras get where the robot has none for them."""
-    # A link that is an optical frame stands in its camera too, and has the words of its joint.
+    """Returns the frames of links, without optical frames that were added for cameras."""
+    # A link that is an optical frame is in its camera too, and has the custom text of its joint.
     own = lambda prim: prim.GetParent().IsA(UsdGeom.Camera) and value(prim, "urdf:joint:name") is None
     return {name for name, prim in asset.frames.items() if not own(prim)}
 
@@ -147,7 +147,7 @@ def test_a_body_whose_name_is_encoded_is_reported(case):
     told = [d["message"] for d in case.converted.report["diagnostics"] if d["code"] == "usd-name-encoded"]
     for name, prim in case.asset.bodies.items():
         if prim.GetName() != name:
-            assert any(name in message for message in told), f"nothing is said about {name!r} becoming {prim.GetName()!r}"
+            assert any(name in message for message in told), f"no finding about the renaming of {name!r} to {prim.GetName()!r}"
 
 
 def test_links_are_nested_as_in_the_urdf(case):
@@ -155,7 +155,7 @@ def test_links_are_nested_as_in_the_urdf(case):
         above = case.asset.root if holder is None else case.asset.link(holder)
         parent = case.asset.link(link).GetParent()
         parent = parent.GetParent() if parent.IsA(UsdGeom.Camera) else parent  # of an optical frame (REP-158 2.8)
-        assert parent == above, f"{link} should stand in {holder or 'the default prim'}"
+        assert parent == above, f"{link} should be in {holder or 'the default prim'}"
 
 
 def test_joints(case):
@@ -177,8 +177,8 @@ def test_joints(case):
 
 
 def test_one_articulation_root_per_tree(case):
-    """One tree has it on the default prim, where readers find it whether the base is held or free. Several have it where
-    UsdPhysics wants it: on the joint that holds the base to the world, else on the base."""
+    """A single tree has it on the default prim, where readers find it for held and free bases. Several trees have it where
+    UsdPhysics requires it: on the joint that attaches the base to the world, else on the base."""
     roots = {p.GetPath() for p in case.asset.prims if p.HasAPI(UsdPhysics.ArticulationRootAPI)}
     held = {body1: name for name, (body0, body1) in case.expected.joints.items() if body0 is None}
     if len(case.expected.trees) == 1:
@@ -194,10 +194,10 @@ def test_links_have_exactly_translate_and_orient(case):
     for prim in [*case.asset.bodies.values(), *case.asset.frames.values()]:
         assert list(value(prim, "xformOpOrder")) == ["xformOp:translate", "xformOp:orient"], prim.GetPath()
         assert prim.GetAttribute("xformOp:translate").GetTypeName() == Sdf.ValueTypeNames.Double3
-        # quatd only where quatf would turn the link: OpenUSD takes the angle from the real part alone.
+        # quatd only if quatf would rotate the link: OpenUSD takes the angle from the real part alone.
         assert prim.GetAttribute("xformOp:orient").GetTypeName() in (Sdf.ValueTypeNames.Quatf, Sdf.ValueTypeNames.Quatd)
         assert [n for n in prim.GetAuthoredPropertyNames() if n.startswith("xformOp:") and n not in ("xformOp:translate", "xformOp:orient")] == []
-    assert not UsdGeom.Xformable(case.asset.root).GetOrderedXformOps(), "the default prim must stand at the origin"
+    assert not UsdGeom.Xformable(case.asset.root).GetOrderedXformOps(), "the default prim must be at the origin"
 
 
 def test_metadata(case):
@@ -212,7 +212,7 @@ def test_metadata(case):
     assert (root.GetDisplayName() or root.GetName()) == case.urdf.name
     info = root.GetAssetInfo()
     assert info["name"] == case.urdf.name
-    # The small robots of the tests lie in the project's own package.
+    # The small robots of the tests are in the project's own package.
     package, folder = (case.converted.name, case.converted.package_dirs[case.converted.name])
     if case.converted.name in CORNER_ROBOTS:
         package, folder = "urdf_usd", ROOT
@@ -226,7 +226,7 @@ def test_metadata(case):
 
 
 def test_layers(case):
-    """Every schema in the layer that it belongs in, and nothing of vendors."""
+    """Every schema is in its layer, and there are no vendor schemas."""
     folder = case.converted.directory
     schemas = {}
     for name in ("base", "physics", "ros", "urdf", "extended_physics"):
@@ -257,7 +257,7 @@ def test_the_payloads_hide_only_geometry(case):
     assert set(asset.joints) == set(case.expected.joints)
     ros = lambda a: {p.GetPath() for p in a.prims if any(s.startswith("Ros") for s in applied(p))}
     assert ros(asset) == ros(case.asset)
-    assert not any(value(p, "points") for p in asset.prims if p.IsA(UsdGeom.Mesh)), "a mesh stands without its payload"
+    assert not any(value(p, "points") for p in asset.prims if p.IsA(UsdGeom.Mesh)), "a mesh exists without its payload"
 
 
 # -------------------------------------------------------------------------------------------------------------- kinematics
@@ -291,7 +291,7 @@ def test_joint_frames_meet_at_rest(case):
 
 @pytest.mark.needs("moving joint")
 def test_poses_through_joint_frames(case):
-    """In random poses, each body follows from the one before it through the joint's frames, as the URDF says."""
+    """In random poses, each body follows from its parent through the frames of the joint, as in the URDF."""
     chance = random.Random(zlib.crc32(case.urdf.name.encode()))
     for _ in range(POSES):
         positions = {}
@@ -356,7 +356,7 @@ def test_mimics(case):
         if not joint.mimic or joint.mimic[0] not in case.expected.joints:
             continue
         leader, multiplier, offset = joint.mimic
-        # Positions are degrees where they are angles, so the offset is the follower's and the multiplier one unit over the other.
+        # Angles are in degrees: the offset has the unit of the follower, the multiplier the ratio of the units.
         own, followed = (math.degrees(1) if case.urdf.joints[j].kind != "prismatic" else 1 for j in (name, leader))
         multiplier, offset = multiplier * own / followed, offset * own
         assert "ExtendedPhysicsMimicAPI" in applied(prim), name
@@ -380,19 +380,19 @@ def test_passive_numbers_are_kept(case):
 
 
 def test_filtered_pairs(case):
-    """Bodies next to each other that can touch at all are not checked for collision; the first of each pair says so, once."""
+    """Adjacent bodies with colliders are filtered, each pair once, on its first body."""
     filtered = []
     for name, prim in case.asset.bodies.items():
         pairs = UsdPhysics.FilteredPairsAPI(prim) if prim.HasAPI(UsdPhysics.FilteredPairsAPI) else None
         filtered += [(prim.GetPath(), path) for path in (pairs.GetFilteredPairsRel().GetTargets() if pairs else [])]
     paths = {prim.GetPath(): name for name, prim in case.asset.bodies.items()}
-    assert len({frozenset(pair) for pair in filtered}) == len(filtered), "a pair is said twice"
+    assert len({frozenset(pair) for pair in filtered}) == len(filtered), "duplicate pair"
     wanted = {pair for pair in case.expected.adjacent if all(case.urdf.links[case.expected.content[body]].collisions for body in pair)}
     assert {frozenset((paths[a], paths[b])) for a, b in filtered} == wanted
 
 
 def test_collision_group(case):
-    """All colliders of the robot are in one group, for scenes to filter by."""
+    """All colliders of the robot are in one group, which scenes can filter."""
     groups = [p for p in case.asset.prims if p.IsA(UsdPhysics.CollisionGroup)]
     colliders = {p.GetPath() for p in case.asset.prims if p.HasAPI(UsdPhysics.CollisionAPI)}
     if not colliders:
@@ -408,7 +408,7 @@ def test_collision_group(case):
 
 
 def _physical(tensor, mass):
-    """The tensor as docs/diagnostics.md says that it is repaired (`inertia-repaired`), along the same principal axes."""
+    """Returns the repaired tensor by docs/diagnostics.md (`inertia-repaired`), with the same principal axes."""
     moments, axes = np.linalg.eigh(tensor)
     largest = moments.max()
     if largest <= 0:
@@ -444,7 +444,7 @@ def test_masses(case):
         expected = _physical(link.tensor, link.mass)
         assert np.abs(rebuilt - expected).max() < 1e-5 * np.abs(expected).max(), f"{name}: {rebuilt} instead of {expected}"
         low, middle, high = sorted(diagonal)
-        assert low + middle >= high * (1 - 1e-6), f"{name}: no body has these moments"
+        assert low + middle >= high * (1 - 1e-6), f"{name}: these moments are physically impossible"
 
 
 def test_unphysical_inertia_is_reported(case):
@@ -457,10 +457,10 @@ def test_unphysical_inertia_is_reported(case):
 
 
 def _leaves(case, scope, prefix):
-    """(link, index) → leaf prim."""
+    """Returns leaf prims by (link, index)."""
     out = {}
     links = case.asset.bodies | case.asset.frames
-    # What is in the world stands in the default prim.
+    # Shapes of the world are in the default prim.
     for name, prim in (links | {case.expected.world: case.asset.root} if case.expected.world else links).items():
         holder = prim.GetChild(scope)
         for child in holder.GetFilteredChildren(Usd.TraverseInstanceProxies()) if holder else []:
@@ -504,7 +504,7 @@ def test_colliders(case):
 
 @pytest.mark.needs("collision mesh")
 def test_collision_variants(case):
-    """In both variants each mesh collider has points; the hull's never exceed the mesh's bounds."""
+    """In both variants each mesh collider has points; those of the hull are within the bounds of the mesh."""
     meshes = {k: v for k, v in _leaves(case, "collision", "collision_").items() if v.IsA(UsdGeom.Mesh)}
     scopes = {leaf.GetParent().GetPath() for leaf in meshes.values()}
     stage = Asset(case.converted.entry).stage
@@ -557,7 +557,7 @@ def _linear(c):
 
 @pytest.mark.needs("colour of a solid")
 def test_urdf_colours_are_linear(case):
-    """A primitive shows the colour of its URDF material, turned from sRGB to linear."""
+    """A primitive has the colour of its URDF material, converted from sRGB to linear."""
     colours = _urdf_colours(case.converted.urdf)
     leaves = _leaves(case, "visual", "visual_")
     for (name, index), leaf in leaves.items():
@@ -575,7 +575,7 @@ def test_urdf_colours_are_linear(case):
 
 
 def _urdf_colours(path):
-    """(link, visual index) → RGBA, where the visual's material is a plain colour; the last definition of a name counts."""
+    """Returns RGBA by (link, visual index) for plain materials; the last definition of a name takes precedence."""
     root = ElementTree.parse(path).getroot()
     colour = lambda m: [float(c) for c in m.find("color").get("rgba").split()] if m.find("color") is not None else None
     named, textured, twice = {}, set(), set()
@@ -584,7 +584,7 @@ def _urdf_colours(path):
             textured.add(material.get("name"))
         if (rgba := colour(material)) is not None:
             if named.setdefault(material.get("name"), rgba) != rgba:
-                twice.add(material.get("name"))  # which definition counts is the program's choice, and has a diagnostic
+                twice.add(material.get("name"))  # the program chooses one of several definitions, and reports it
     out = {}
     for link in root.findall("link"):
         for index, visual in enumerate(link.findall("visual")):
@@ -620,7 +620,7 @@ def test_materials_are_whole(case):
 
 @pytest.mark.needs("texture of a mesh")
 def test_textured_geometry_has_coordinates(case):
-    """A picture needs coordinates, unless it is the URDF that lays one over a mesh without any."""
+    """Textured meshes have coordinates, unless the URDF puts a texture on a mesh without any."""
     laid_over = {
         leaf.GetPath()
         for (name, index), leaf in _leaves(case, "visual", "visual_").items()
@@ -634,7 +634,7 @@ def test_textured_geometry_has_coordinates(case):
         for at in [prim, *(s.GetPrim() for s in UsdShade.MaterialBindingAPI(prim).GetMaterialBindSubsets())]:
             material, _ = UsdShade.MaterialBindingAPI(at).ComputeBoundMaterial()
             if material and any(UsdShade.Shader(c) and UsdShade.Shader(c).GetIdAttr().Get() == "UsdUVTexture" for c in Usd.PrimRange(material.GetPrim(), Usd.TraverseInstanceProxies())):
-                assert UsdGeom.PrimvarsAPI(prim).GetPrimvar("st").HasValue(), f"{prim.GetPath()} shows a picture without coordinates"
+                assert UsdGeom.PrimvarsAPI(prim).GetPrimvar("st").HasValue(), f"{prim.GetPath()} has a texture without coordinates"
 
 
 # --------------------------------------------------------------------------------------------------------------------- ROS
@@ -647,4 +647,4 @@ def test_ros(case):
         assert value(prim, "ros:frame:static") is True, name
         assert not prim.HasAPI(UsdPhysics.RigidBodyAPI), name
     for name, prim in case.asset.bodies.items():
-        assert "RosFrameAPI" not in applied(prim), f"{name}: a body may not carry a frame id (REP-158 2.7.1)"
+        assert "RosFrameAPI" not in applied(prim), f"{name}: a body must not have a frame id (REP-158 2.7.1)"

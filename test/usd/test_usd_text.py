@@ -1,10 +1,10 @@
-"""Layers are what OpenUSD itself would have written.
+"""Layers equal the output of OpenUSD itself.
 
     cargo run --ignore-rust-version --locked -p urdf_usd_usd_author --example usd_layers DIR
     URDF_USD_TORTURE_DIR=DIR pytest test/usd/test_usd_text.py
 
-DIR may be any folder with layers (searched in depth): a converted robot, for example. The bytes of text layers are those of
-usd-core 26.11 and newer; older ones still have to read them, and binary layers, with every value.
+DIR may be any folder with layers (searched in depth): a converted robot, for example. Text layers equal those of
+usd-core 26.11 and newer byte for byte; older versions must still read them, and binary layers, with every value.
 """
 
 import os
@@ -28,18 +28,18 @@ def opened(path):
     return layer
 
 
-@pytest.mark.skipif(not layers(".usda"), reason="URDF_USD_TORTURE_DIR names no folder with .usda layers")
+@pytest.mark.skipif(not layers(".usda"), reason="URDF_USD_TORTURE_DIR is not a folder with .usda layers")
 @pytest.mark.parametrize("path", layers(".usda"), ids=lambda path: path.name)
 def test_openusd_prints_the_same_text(path):
     theirs = opened(path).ExportToString()
     if Usd.GetVersion() < (0, 26, 11):
-        pytest.skip("read; but this OpenUSD prints some things otherwise")
-    # Lines first: pytest shows where they part.
+        pytest.skip("read, but this OpenUSD prints some values differently")
+    # Compare lines first: pytest shows the difference.
     assert path.read_bytes().decode().splitlines(True) == theirs.splitlines(True)
     assert path.read_bytes().decode() == theirs
 
 
-@pytest.mark.skipif(not layers(".usdc"), reason="URDF_USD_TORTURE_DIR names no folder with .usdc layers")
+@pytest.mark.skipif(not layers(".usdc"), reason="URDF_USD_TORTURE_DIR is not a folder with .usdc layers")
 @pytest.mark.parametrize("path", layers(".usdc"), ids=lambda path: path.name)
 def test_openusd_reads_binary_layers(path):
     layer = opened(path)

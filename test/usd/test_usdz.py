@@ -1,4 +1,4 @@
-"""USDZ packages: OpenUSD's rules of them, and that they hold the same robot as the layers beside each other."""
+"""USDZ packages: OpenUSD's rules, and equality with the unpacked layers."""
 
 import hashlib
 import struct
@@ -11,7 +11,7 @@ from pxr import Ar, Sdf, Usd, UsdUtils, UsdValidation
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory):
-    """A robot's package by name, each made once, from nothing but the command for it."""
+    """Packs robots by name, each once, with only the command for it."""
     made = {}
 
     def by_name(name):
@@ -29,13 +29,13 @@ def package(converted, packed):
 
 
 def content(path):
-    """What an asset path leads to, wherever it is."""
+    """Returns the contents of an asset path."""
     opened = Ar.GetResolver().OpenAsset(Ar.ResolvedPath(path)) if path else None
     return hashlib.sha256(opened.GetBuffer()).hexdigest() if opened else f"nothing at {path!r}"
 
 
 def plain(value):
-    """A value that can be held against another stage's: files by what is in them."""
+    """Converts a value for comparison with another stage: files by content."""
     if isinstance(value, Sdf.AssetPath):
         return value.path, content(value.resolvedPath)
     if isinstance(value, Sdf.AssetPathArray):
@@ -44,7 +44,7 @@ def plain(value):
 
 
 def composed(path):
-    """All that a stage says: type, schemas, metadata, values, targets and connections of every prim, in every instance."""
+    """Returns all opinions of a stage: type, schemas, metadata, values, targets and connections of every prim, in every instance."""
     stage = Usd.Stage.Open(str(path))
     assert stage.GetCompositionErrors() == []
     out = {}
@@ -80,12 +80,12 @@ def test_openusds_rules(package):
     stage = Usd.Stage.Open(str(package))
     registry = UsdValidation.ValidationRegistry()
     validators = registry.GetOrLoadAllValidators()
-    assert any("UsdzPackage" in v.GetMetadata().name for v in validators), "OpenUSD has no rules of packages any more?"
+    assert any("UsdzPackage" in v.GetMetadata().name for v in validators), "OpenUSD no longer has rules for packages"
     assert [f"{e.GetName()}: {e.GetMessage()}" for e in UsdValidation.ValidationContext(validators).Validate(stage)] == []
     layers, assets, unresolved = UsdUtils.ComputeAllDependencies(str(package))
     assert unresolved == [], unresolved
     outside = [name for name in [*(layer.identifier for layer in layers), *map(str, assets)] if str(package) not in name]
-    assert outside == [], "it needs something that is not in it"
+    assert outside == [], "the package has external dependencies"
 
 
 def test_old_openusds_rules(package):
@@ -99,9 +99,9 @@ def test_the_archive(converted, package):
     archive = zipfile.ZipFile(package)
     names = archive.namelist()
     assert archive.testzip() is None and len(set(names)) == len(names)
-    assert names[0] == converted.entry.name, "the first file is what opens"
+    assert names[0] == converted.entry.name, "the first file must be the entry"
     layers = [f["path"] for f in converted.report["files"] if not f["path"].endswith(".glb")]
-    assert sorted(names) == sorted(layers), "exactly the files of the asset"
+    assert sorted(names) == sorted(layers), "the package must contain exactly the files of the asset"
     for entry in archive.infolist():
         assert entry.compress_type == zipfile.ZIP_STORED and entry.flag_bits & ~0x800 == 0, entry
         assert entry.date_time == (1980, 1, 1, 0, 0, 0)
@@ -117,7 +117,7 @@ def test_the_same_input_gives_the_same_bytes(tmp_path, packed):
     again = convert(source("sample_rover"), tmp_path, "--formats", "usdz,glb,usd", "--overlays", "newton,openpbr", "--simready")
     name = f"{once.asset_name}.usdz"
     assert (again.directory / name).read_bytes() == (once.directory / name).read_bytes()
-    assert [f["path"] for f in once.report["files"]] == [name], "nothing else was asked for"
+    assert [f["path"] for f in once.report["files"]] == [name], "only the package was requested"
     assert hashlib.sha256((again.directory / name).read_bytes()).hexdigest() in [f["sha256"] for f in again.report["files"]]
 
 

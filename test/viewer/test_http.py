@@ -1,6 +1,6 @@
-"""The HTTP side from outside: joint states from DDS to a WebSocket, frames with their verdicts, `urdf_usd view`, downloads.
+"""The HTTP interface: joint states from DDS to a WebSocket, frames with verdicts, `urdf_usd view`, downloads.
 
-Clients are Python's own `http.client` and the package `websockets`. Tests wait for conditions, never for a time.
+Clients are Python's own `http.client` and the package `websockets`. Tests wait for conditions, never for a fixed time.
 """
 
 import contextlib
@@ -33,14 +33,14 @@ from stage import Asset  # noqa: E402
 
 @pytest.fixture
 def node(start):
-    """A node that serves on a port of its own; its URL is `node.url`."""
+    """Starts a node with a web server on a free port; its URL is `node.url`."""
     node = start(**{"http.port": free_port()})
     node.url = node.logged(r"http://\S+").group()
     return node
 
 
 class View:
-    """`urdf_usd view` in a process of its own."""
+    """`urdf_usd view` in a separate process."""
 
     def __init__(self, log, *arguments):
         self.log_path = log
@@ -48,7 +48,7 @@ class View:
             self.process = subprocess.Popen(
                 [str(conftest.program()), "view", *map(str, arguments)], stdout=subprocess.PIPE, stderr=stream, text=True
             )
-        # The first thing that it prints is its address.
+        # It prints its address first.
         self.url = self.process.stdout.readline().strip()
         assert self.url, self.log
 
@@ -67,7 +67,7 @@ class View:
 
 @pytest.fixture
 def view(tmp_path):
-    """Starts views; all have ended when the test is over, and none has panicked."""
+    """Starts views. At the end of the test, all must have ended, and none panicked."""
     views = []
 
     def start(*arguments):
@@ -84,7 +84,7 @@ def view(tmp_path):
 
 
 def request(url, method="GET", **headers):
-    """An answer with `status`, `headers` and `content`: as it is on the wire, nothing unpacked or followed."""
+    """Returns a raw response with `status`, `headers` and `content`, without decompression or redirects."""
     parts = urllib.parse.urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)
     with contextlib.closing(connection):
@@ -105,7 +105,7 @@ def joints(url, **options):
 
 
 def state(socket, wanted):
-    """The first state for which `wanted` is true."""
+    """Waits for the first state for which `wanted` is true."""
     while True:
         told = json.loads(socket.recv(timeout=PATIENCE))
         assert set(told) == {"robot", "live", "stamp", "positions"}
@@ -114,7 +114,7 @@ def state(socket, wanted):
 
 
 def heard(states, message, socket, wanted):
-    """Publishes until a state for which `wanted` is true comes out: the node listens with best effort, as to any sensor."""
+    """Publishes until a state for which `wanted` is true arrives: the node subscribes with best effort."""
 
     def look():
         states.write(message)
@@ -136,7 +136,7 @@ def test_joint_states_come_out_of_the_websocket(node, peer):
         message = JointState(header=header, name=["hüfte", "knie-1", "lost"], position=[0.5, -1.25, float("nan")])
         first = heard(states, message, early, lambda told: told["live"])
         assert first == {"robot": None, "live": True, "stamp": 12.25, "positions": {"hüfte": 0.5, "knie-1": -1.25}}
-        # Who comes later gets the last state at once, and a partial one changes its own joints only.
+        # A late client gets the last state at once, and a partial state changes only its joints.
         with joints(node.url) as late:
             assert state(late, lambda told: True)["positions"] == first["positions"]
             message = JointState(name=["knie-1"], position=[0.75])
@@ -148,9 +148,9 @@ def test_joint_states_come_out_of_the_websocket(node, peer):
         assert heard(states, message, early, lambda told: told["live"])["positions"]["knie-1"] == 1.0
 
 
-def test_a_client_that_does_not_read_holds_nobody_up(node, peer):
+def test_a_client_that_does_not_read_blocks_no_other(node, peer):
     states = peer.publisher("/joint_states", JointState).matched(PATIENCE)
-    # `max_queue`: what is not asked for is left on the wire.
+    # `max_queue`: unread messages stay on the wire.
     with joints(node.url, max_queue=1) as slow, joints(node.url) as quick:
         for n in range(1, 300):
             message = JointState(header=Header(stamp=Time(sec=n)), name=["hip"], position=[float(n)])
@@ -161,7 +161,7 @@ def test_a_client_that_does_not_read_holds_nobody_up(node, peer):
     assert stamps == sorted(stamps) and len(stamps) < 50, stamps
 
 
-def test_pages_from_elsewhere_are_refused(node):
+def test_foreign_origins_are_rejected(node):
     with joints(node.url, origin=node.url.rstrip("/")) as own:
         assert state(own, lambda told: True)["live"] is False
     for origin in ("http://evil.example", "http://127.0.0.1:1"):
@@ -170,7 +170,7 @@ def test_pages_from_elsewhere_are_refused(node):
     assert request(node.url + "api/robots", Host="evil.example").status == 421
 
 
-def test_frames_have_verdicts_and_the_live_tree_is_beside_them(node, peer):
+def test_frames_have_verdicts_beside_the_live_tree(node, peer):
     description(peer, chain())
     url = node.url + "api/frames/chain"
     silent = ros_peer.until(lambda: request(url).status == 200 and get_json(url)["frames"], PATIENCE, "frames")
@@ -180,7 +180,7 @@ def test_frames_have_verdicts_and_the_live_tree_is_beside_them(node, peer):
     assert get_json(url)["tf"] == []
     fixed = peer.publisher("/tf_static", TFMessage, latched=True, depth=10).matched(PATIENCE)
     moving = peer.publisher("/tf", TFMessage).matched(PATIENCE)
-    # The tool is where the URDF does not have it.
+    # The tool is not at the pose of the URDF.
     fixed.write(TFMessage(transforms=[transform("arm", "tool", x=0.25)]))
 
     def judged():
@@ -202,7 +202,7 @@ def test_frames_have_verdicts_and_the_live_tree_is_beside_them(node, peer):
 
 @pytest.fixture
 def viewed(view, conversions):
-    """The sample arm's asset, and a view of it."""
+    """Returns the asset of the sample arm, and a view of it."""
     robot = conversions("sample_arm")
     return robot, view(robot.directory, "--port", 0)
 
@@ -233,12 +233,12 @@ def test_every_file_has_its_type_and_the_tag_of_its_content(viewed):
     assert json.loads(request(f"{view.url}assets/{robot.asset_name}/report.json").content)["robot"] == robot.report["robot"]
 
 
-def test_an_interrupted_download_goes_on(viewed):
+def test_an_interrupted_download_resumes(viewed):
     robot, view = viewed
     url, content = f"{view.url}assets/{robot.asset_name}/{robot.glb.name}", robot.glb.read_bytes()
     got, tag = b"", None
     for size in (1, 1000, len(content) // 2, len(content)):
-        # As after a broken connection: from where it stopped, if it is still the same file.
+        # Resume after a broken connection, if the file has not changed.
         condition = {"If_Range": tag} if tag else {}
         answer = request(url, Range=f"bytes={len(got)}-{len(got) + size - 1}", **condition)
         assert answer.status == 206
@@ -251,7 +251,7 @@ def test_an_interrupted_download_goes_on(viewed):
 # ------------------------------------------------------------------------------------------------------------------- view
 
 
-def test_view_serves_and_takes_the_next_revision(view, sample, tmp_path):
+def test_view_serves_and_follows_revisions(view, sample, tmp_path):
     robot = conftest.convert(sample, tmp_path / "out")
     seen = view(robot.directory, "--port", 0)
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", seen.url)
@@ -300,7 +300,7 @@ def test_a_glb_alone_is_all_that_is_served(view, conversions, tmp_path):
     other.rename(alone)
     ros_peer.until(lambda: seen.robot()["revision"] == 2, PATIENCE, "the next revision")
     assert request(base + urllib.parse.quote(alone.name)).content == alone.read_bytes()
-    # What is broken is told, and what was shown stays.
+    # Faults are reported, and the last revision stays.
     alone.write_text("nothing")
     broken = ros_peer.until(lambda: (told := seen.robot())["state"] == "error" and told, PATIENCE, "the fault")
     assert broken["revision"] == 2 and broken["diagnostics"][0]["code"] == "serve-view"
@@ -310,7 +310,7 @@ def test_a_description_is_converted_and_again_when_it_changes(view, sample, tmp_
     shown = view(sample.urdf, "--port", 0, *sample.options)
     told = shown.robot()
     assert (told["name"], told["revision"]) == ("sample_arm", 1)
-    assert not any(tmp_path.rglob("*.glb")), "nothing is written beside the description"
+    assert not any(tmp_path.rglob("*.glb")), "a file was written beside the description"
     glb = f"{shown.url}assets/{told['key']}/sample_arm.glb"
     before = request(glb).content
     assert before.startswith(b"glTF")
@@ -318,12 +318,12 @@ def test_a_description_is_converted_and_again_when_it_changes(view, sample, tmp_
     sample.urdf.write_text(text.replace("</robot>", '<link name="added"><visual><geometry><box size="1 1 1"/></geometry></visual></link></robot>'))
     ros_peer.until(lambda: shown.robot()["revision"] == 2, PATIENCE, "the next revision")
     assert request(glb).content != before
-    # A mesh of it.
+    # A change of a mesh.
     mesh = sample.packages["sample_arm"] / "meshes" / "shoulder.stl"
     mesh.rename(mesh.with_suffix(".gone"))
     missing = ros_peer.until(lambda: (told := shown.robot())["state"] == "error" and told, PATIENCE, "the fault")
     assert "shoulder.stl" in missing["message"] or "resolve-missing-file" in missing["message"]
-    # What is no robot any more leaves what was shown.
+    # An invalid description keeps the last revision.
     sample.urdf.write_text(text.replace("</robot>", ""))
     broken = ros_peer.until(lambda: "1 error: the text is not well-formed XML" in (told := shown.robot())["message"] and told, PATIENCE, "the fault")
     assert broken["revision"] >= 2 and broken["diagnostics"][0]["code"] == "urdf-malformed-xml"
@@ -358,7 +358,7 @@ def test_an_asset_is_shown_in_a_tier(view, conversions):
 # --------------------------------------------------------------------------------------------------------------- variants
 
 def assert_as_in_usd(answer, entry, chosen, tmp_path):
-    """Gives how many triangles of meshes there are in each scope."""
+    """Asserts that a GLB has the triangles of the asset with these variants, and returns their number per scope."""
     assert answer.status == 200 and answer.headers["Content-Type"] == "model/gltf-binary", answer.content
     expected, found = in_usd(entry, chosen), in_glb(answer.content, tmp_path)
     meshes = {key: count for key, (count, has_others) in expected.items() if count and not has_others}
@@ -379,7 +379,7 @@ def test_an_asset_is_drawn_in_other_variants(view, conversions, tmp_path, name):
         for found in prim.GetVariantSets().GetNames():
             there.setdefault(found, set()).update(prim.GetVariantSet(found).GetVariantNames())
     assert {found: set(variants) for found, variants in offered.items()} == there
-    # The first is what the asset's own GLB shows.
+    # The first combination is that of the asset's own GLB.
     finest = {found: variants[0] for found, variants in offered.items()}
     own = request(f"{seen.url}assets/{robot.asset_name}/{urllib.parse.quote(robot.glb.name)}")
     full = assert_as_in_usd(own, robot.entry, finest, tmp_path)
@@ -395,7 +395,7 @@ def test_an_asset_is_drawn_in_other_variants(view, conversions, tmp_path, name):
         assert request(url, If_None_Match=first.headers["ETag"]).status == 304
 
 
-def test_a_variant_that_there_is_not_is_told_with_those_that_there_are(viewed, view):
+def test_an_unknown_variant_is_reported_with_the_existing_ones(viewed, view):
     robot, seen = viewed
     drawing = f"{seen.url}variants/{robot.asset_name}"
     for query, status, what in [
@@ -407,7 +407,7 @@ def test_a_variant_that_there_is_not_is_told_with_those_that_there_are(viewed, v
         assert answer.status == status and what in message and "mesh_high|mesh_medium|mesh_low" in message, (query, message)
     assert request(f"{seen.url}variants/nobody?visual_representation=mesh_low").status == 404
     assert request(f"{seen.url}api/variants/nobody").status == 404
-    # A GLB without layers offers nothing.
+    # A GLB without layers has no variants.
     alone = view(robot.glb, "--port", 0)
     assert get_json(f"{alone.url}api/variants/{robot.asset_name}") == {"sets": []}
     answer = request(f"{alone.url}variants/{robot.asset_name}?visual_representation=mesh_low")
@@ -424,7 +424,7 @@ def test_variants_are_those_of_the_revision(view, sample, tmp_path):
     robot.urdf.write_text(text.replace(caps, ""))
     again = conftest.run("convert", robot.urdf, "-o", tmp_path / "out", *sample.options)
     assert again.returncode == 0, again.stderr
-    # Nobody has to have heard of the revision.
+    # Independent of the event about the revision.
     after = assert_as_in_usd(second := request(url, If_None_Match=first.headers["ETag"]), robot.entry, chosen, tmp_path)
     assert after["visual"] < before["visual"] and second.content != first.content
 
@@ -441,7 +441,7 @@ def test_the_node_draws_variants(start, peer, tmp_path):
     assert_as_in_usd(answer, entry, chosen, tmp_path)
 
 
-def test_openusd_of_others_is_shown(view, tmp_path):
+def test_foreign_openusd_is_shown(view, tmp_path):
     layer = tmp_path / "theirs.usda"
     layer.write_text(
         '#usda 1.0\n(defaultPrim = "r"\nmetersPerUnit = 1\nupAxis = "Z")\ndef Xform "r" {\ndef Xform "b" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {\n'
@@ -456,7 +456,7 @@ def test_a_folder_without_a_robot_gets_no_advice_to_write_beside_it(tmp_path):
 
 
 @pytest.mark.parametrize(("options", "screen", "is_opened"), [((), True, True), (("--no-open",), True, False), ((), False, False)])
-def test_the_browser_is_opened_where_somebody_sees_it(options, screen, is_opened, conversions, tmp_path):
+def test_the_browser_is_opened_on_a_desktop(options, screen, is_opened, conversions, tmp_path):
     opened = tmp_path / "opened"
     browser = tmp_path / "bin" / "xdg-open"
     browser.parent.mkdir()
@@ -474,13 +474,13 @@ def test_the_browser_is_opened_where_somebody_sees_it(options, screen, is_opened
             ros_peer.until(opened.exists, PATIENCE, "the browser")
             assert opened.read_text().strip() == url
         else:
-            # It is opened before the first request is answered.
+            # The browser is opened before the first request is answered.
             assert request(url).status == 200 and not opened.exists()
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 0
 
 
-def test_view_says_what_it_cannot_show(conversions, tmp_path):
+def test_view_reports_unsupported_input(conversions, tmp_path):
     robot = conversions("sample_arm")
     usd = conftest.run("convert", robot.urdf, "-o", tmp_path, "--formats", "usd", "--package", f"sample_arm={robot.package_dirs['sample_arm']}")
     assert usd.returncode == 0, usd.stderr

@@ -1,5 +1,5 @@
-"""The package `ext-robot-kinematics` for three.js and Babylon.js: packed, installed into an empty project, and its example run with the oldest three that it
-allows and with the viewer's. Where links are is worked out from the URDF (kinematics.py)."""
+"""The package `ext-robot-kinematics` for three.js and Babylon.js: packed, installed into an empty project, and its example run with the oldest supported three
+and with the viewer's. Expected poses are computed from the URDF (kinematics.py)."""
 
 import json
 import os
@@ -17,7 +17,7 @@ import kinematics
 VIEWER = conftest.ROOT / "viewer"
 THREE = {"oldest": Path(os.environ.get("GLTF_VALIDATOR", "/nowhere")).parent / "three-oldest", "newest": VIEWER / "node_modules" / "three"}
 
-#: From x forward and z up, as ROS has it, to z forward and y up, as glTF has it.
+#: Rotation from ROS axes (x forward, z up) to glTF axes (z forward, y up).
 Y_UP = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 
@@ -29,9 +29,9 @@ def npm(folder, *arguments, **variables):
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """The package as it would be published."""
+    """Packs the package for publication."""
     folder = tmp_path_factory.mktemp("package")
-    # Each process of the tests builds its own: in one folder they took each other's files away.
+    # Each process builds its own: in a shared folder they would delete each other's files.
     npm(VIEWER, "run", "--silent", "loader", VIEWER_OUT=str(folder / "lib"))
     (packed,) = json.loads(npm(folder, "pack", "--json", "--silent", folder / "lib"))
     return folder / packed["filename"]
@@ -39,7 +39,7 @@ def package(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=sorted(THREE))
 def project(request, package, tmp_path_factory):
-    """An empty project that has installed it, and three."""
+    """Creates an empty project with the package and three installed."""
     assert THREE[request.param].is_dir(), "test/run installs it: test/package.json, viewer/package.json"
     folder = tmp_path_factory.mktemp(request.param)
     (folder / "package.json").write_text('{"private": true, "type": "module"}')
@@ -47,7 +47,7 @@ def project(request, package, tmp_path_factory):
     return folder
 
 
-def test_it_holds_the_loader_and_nothing_else(package):
+def test_it_contains_only_the_loader(package):
     with tarfile.open(package) as tar:
         files = {name.removeprefix("package/"): tar.extractfile(name).read().decode() for name in tar.getnames()}
     types = {"babylon.d.ts", "collisions.d.ts", "core.d.ts", "extension.d.ts", "index.d.ts", "mimic.d.ts", "plugin.d.ts", "problems.d.ts", "robot.d.ts"}
@@ -55,7 +55,7 @@ def test_it_holds_the_loader_and_nothing_else(package):
     assert {name for name in files if not name.endswith(".d.ts")} == {"LICENSE", "README.md", "babylon.js", "example.mjs", "index.js", "index.min.js", "package.json"}
     manifest = json.loads(files["package.json"])
     assert not manifest.get("dependencies") and set(manifest["peerDependencies"]) == {"three", "@babylonjs/core", "@babylonjs/loaders"}
-    # Engines are their user's: nothing of them is in here, and neither part asks for the other's.
+    # Engines are peer dependencies: they are not bundled, and neither part imports the other's.
     for script, other in [("index.js", "babylonjs"), ("index.min.js", "babylonjs"), ("babylon.js", '"three')]:
         assert len(files[script]) < 60_000 and "WebGLRenderer" not in files[script] and "class Scene" not in files[script]
         assert other not in files[script]
@@ -63,7 +63,7 @@ def test_it_holds_the_loader_and_nothing_else(package):
 
 
 @pytest.mark.parametrize("settings", [{}, {"shoulder_lift_joint": 0.5, "elbow_joint": -0.4}, {"elbow_joint": 99.0}], ids=["rest", "posed", "clamped"])
-def test_the_example_says_where_links_are(project, conversions, settings):
+def test_the_example_prints_link_poses(project, conversions, settings):
     arm = conversions("sample_arm")
     robot = kinematics.read(arm.urdf)
     example = project / "example.mjs"
@@ -79,8 +79,8 @@ def test_the_example_says_where_links_are(project, conversions, settings):
         assert told[link] == pytest.approx(Y_UP @ pose[:3, 3], abs=1e-6), link
 
 
-def test_its_types_are_right(project):
-    # The types of three, and the compiler, are the viewer's.
+def test_its_types_are_correct(project):
+    # Uses the viewer's types of three and its compiler.
     for name in ("@types/three", "@types/node", "@types/webxr", "@dimforge/rapier3d-compat", "@webgpu/types", "fflate", "meshoptimizer", "@tweenjs/tween.js", "@types/stats.js", "@babylonjs/core", "@babylonjs/loaders", "babylonjs-gltf2interface"):
         source, target = VIEWER / "node_modules" / name, project / "node_modules" / name
         if source.exists() and not target.exists():

@@ -1,8 +1,8 @@
-"""The viewer in a real browser, served by the node or by `urdf_usd view`: what it shows against the URDF's own kinematics, what of it
-changes on the screen, and whether it can be used by keyboard, with a screen reader, on a phone.
+"""The viewer in a real browser, served by the node or by `urdf_usd view`: its poses compared with the URDF's kinematics, changes on
+the screen, and its use by keyboard, with a screen reader, and on a phone.
 
-Poses are read through `window.viewer` (described in viewer/src/app/main.ts), all else as people find it: by role and name. Whatever
-a test does, the page may ask no other server for anything, and must say nothing to the console. Screenshots are kept in
+Poses are read through `window.viewer` (described in viewer/src/app/main.ts), all else by role and name. In every
+test, the page must not contact other servers, and must not log to the console. Screenshots are kept in
 `.test-env/screenshots/`.
 """
 
@@ -51,8 +51,8 @@ TABS = ("joints", "robots", "frames", "view", "diagnostics")
 def browser():
     if chromium() is None:
         if os.environ.get("CI") == "true":
-            pytest.fail("there is no chromium: test/run installs it where it may")
-        pytest.skip("there is no chromium (apt-get install chromium)")
+            pytest.fail("chromium is missing: test/run installs it if it may")
+        pytest.skip("chromium is missing (apt-get install chromium)")
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = launch(playwright)
@@ -61,12 +61,12 @@ def browser():
 
 
 class Viewer:
-    """A page with the viewer."""
+    """A browser page with the viewer."""
 
     def __init__(self, context, url):
         self.url = url
         self.requests, self.errors = [], []
-        #: What may be said to the console, because the test brings it about.
+        #: Expected console messages of the test.
         self.expected = None
         context.set_default_timeout(PATIENCE * 1000)
         self.page = context.new_page()
@@ -78,24 +78,24 @@ class Viewer:
         self.page.on("websocket", lambda socket: self.requests.append(socket.url))
         self.page.on("console", lambda message: self.errors.append(message.text) if message.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        # A page that draws without end on a slow machine may never be seen to be loaded.
+        # Do not wait for the load event: a page that draws continuously on a slow machine may delay it.
         self.page.goto(url, wait_until="commit")
         self.until(lambda: self.page.evaluate("'viewer' in window"), "the page does not start")
         self.page.evaluate("viewer.ready")
 
     def __getattr__(self, name):
-        """`window.viewer`'s own."""
+        """Calls a method of `window.viewer`."""
         return lambda *arguments: self.page.evaluate(f"(a) => viewer.{name}(...a)", list(arguments))
 
     def get(self, selector):
         return self.page.locator(selector)
 
     def until(self, condition, what):
-        # Conditions are looked at from here: the page's security policy forbids it to poll them itself.
+        # Polls from here: the page's security policy forbids polling in the page.
         return until(condition, PATIENCE, what)
 
     def shows(self, key, revision=None):
-        """Waits until a robot is on the screen."""
+        """Waits until a revision of a robot is on the screen."""
         self.until(lambda: key in self.robots() and self.revision(key) is not None, f"{key} is not listed")
         if revision is not None:
             self.until(lambda: self.revision(key) == revision, f"{key} does not get to revision {revision}")
@@ -109,17 +109,17 @@ class Viewer:
         return self.page.get_by_role("slider", name=f"{joint} position", exact=True)
 
     def settled(self):
-        """Waits until nothing more is drawn."""
+        """Waits until rendering is idle."""
         self.page.evaluate(SETTLED)
 
     def now(self):
-        """What the canvas shows at this moment, as RGB."""
-        # Of the page: a locator would wait for a picture in which nothing moves.
+        """Returns the current image of the canvas, as RGB."""
+        # A screenshot of the page: that of a locator would wait until nothing moves.
         png = self.page.screenshot(clip=self.get("#canvas").bounding_box())
         return np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
 
     def picture(self):
-        """What the canvas shows once nothing more is drawn."""
+        """Returns the image of the canvas when rendering is idle."""
         self.settled()
         return self.now()
 
@@ -128,7 +128,7 @@ class Viewer:
         self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
 
     def holds(self, key, urdf):
-        """Checks every link against the URDF with the joints where the page says that they are. Returns where."""
+        """Compares every link with the URDF at the joint positions of the page, and returns the positions."""
         positions, frames = self.page.evaluate(
             "([key, links]) => [viewer.positions(key), links.map((link) => viewer.linkMatrix(key, link))]", [key, list(urdf.links)]
         )
@@ -139,12 +139,12 @@ class Viewer:
         return positions
 
     def at(self, key, expected):
-        """Whether joints stand there."""
+        """Returns whether joints are at these positions."""
         positions = self.positions(key)
         return all(np.allclose(positions.get(joint, np.nan), value, rtol=0, atol=1e-9) for joint, value in expected.items())
 
     def close(self):
-        """Leaves the page, which must have talked to its server only, and not complained."""
+        """Closes the page, which must have contacted only its server, without console messages."""
         if self.page.is_closed():
             return
         try:
@@ -164,7 +164,7 @@ class Viewer:
 
 @pytest.fixture
 def open_viewer(browser):
-    """Opens the page; `options` are a browser context's."""
+    """Opens the page; `options` are those of a browser context."""
     opened = []
 
     def open_viewer(url, **options):
@@ -178,16 +178,16 @@ def open_viewer(browser):
 
 
 def changed(before, after):
-    """How many pixels are visibly different."""
+    """Returns the number of visibly different pixels."""
     return int((np.abs(before - after).max(axis=2) > 16).sum())
 
 
-# ---- What serves it -----------------------------------------------------------------------------------------------------------
+# ---- Servers ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def start(start):
-    """Starts nodes; returns the address of each one's page with it."""
+    """Starts nodes, and returns each with the address of its page."""
 
     def served(**parameters):
         node = start(**{"http.port": free_port()} | parameters)
@@ -198,7 +198,7 @@ def start(start):
 
 @pytest.fixture
 def arm(start, peer, open_viewer):
-    """Opens the page of a node that has heard of the sample arm."""
+    """Opens the page of a node with the sample arm."""
 
     def arm(**options):
         _, url = start(packages=[f"sample_arm={ARM}"])
@@ -210,13 +210,13 @@ def arm(start, peer, open_viewer):
 
 @pytest.fixture(scope="session")
 def asset(tmp_path_factory):
-    """The sample arm, converted."""
+    """Converts the sample arm."""
     return conftest.convert(conftest.source("sample_arm"), tmp_path_factory.mktemp("viewed"))
 
 
 @pytest.fixture
 def view(tmp_path):
-    """Runs `urdf_usd view` on an asset; returns the address of its page."""
+    """Runs `urdf_usd view` on an asset, and returns the address of its page."""
     running = []
 
     def view(what):
@@ -246,13 +246,13 @@ def urdf_of(text, tmp_path):
 # ---- Joints -------------------------------------------------------------------------------------------------------------------
 
 
-def test_the_robot_moves_as_its_joint_states_say(arm, peer):
+def test_the_robot_follows_its_joint_states(arm, peer):
     viewer = arm()
     urdf = kinematics.read(ARM_URDF)
     states = peer.publisher("/joint_states", JointState).matched(PATIENCE)
 
     def follows():
-        """Whether it says that it is moved by others, and lets nobody else."""
+        """Returns whether the page shows that joint states move the robot, and locks its controls."""
         return viewer.get("#live-badge").is_visible() and viewer.slider("elbow_joint").is_disabled()
 
     def move(positions):
@@ -266,12 +266,12 @@ def test_the_robot_moves_as_its_joint_states_say(arm, peer):
     first, second = (posing.random_positions(urdf, chance) for _ in range(2))
     before = move(first)
     assert changed(before, move(second)) > 1000
-    # The same pose is the same picture.
+    # The same pose gives the same image.
     assert changed(before, move(first)) < 50
-    # A joint that is not in a message stays.
+    # A joint that is not in a message keeps its position.
     move({"elbow_joint": 0.5})
     assert viewer.at("sample_arm", {k: v for k, v in first.items() if k != "elbow_joint"})
-    # Nobody publishes any more.
+    # The publisher stops.
     viewer.until(lambda: viewer.slider("elbow_joint").is_enabled(), "the sliders stay locked")
     assert not follows()
     assert viewer.at("sample_arm", {"elbow_joint": 0.5})
@@ -279,7 +279,7 @@ def test_the_robot_moves_as_its_joint_states_say(arm, peer):
 
 @pytest.fixture
 def demo(domain, tmp_path):
-    """The address of the demo's page."""
+    """Runs the demo, and returns the address of its page."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "RMW_", "AMENT_"))}
     log = tmp_path / "demo.txt"
     with log.open("wb") as stream:
@@ -299,7 +299,7 @@ def test_the_demos_robot_moves(demo, open_viewer):
     urdf = kinematics.read(conftest.source(key).urdf)
     seen, before = [viewer.holds(key, urdf)], viewer.now()
     for _ in range(5):
-        viewer.until(lambda: viewer.positions(key) != seen[-1], "the robot stands still")
+        viewer.until(lambda: viewer.positions(key) != seen[-1], "the robot does not move")
         seen.append(viewer.holds(key, urdf))
     assert viewer.get("#live-badge").is_visible()
     viewer.until(lambda: changed(before, viewer.now()) > 200, "nothing changes on the screen")
@@ -322,11 +322,11 @@ def by_hand(viewer, keep):
     assert float(slider.input_value()) == pytest.approx(viewer.positions(key)["shoulder_pan_joint"], abs=1e-9)
     viewer.page.keyboard.press("Home")
     assert viewer.holds(key, urdf)["shoulder_pan_joint"] == pytest.approx(-2.9)
-    # With the pointer, in the middle.
+    # With the pointer, to the middle.
     bounds = viewer.slider("elbow_joint").bounding_box()
     viewer.page.mouse.click(bounds["x"] + bounds["width"] * 0.75, bounds["y"] + bounds["height"] / 2)
     assert viewer.holds(key, urdf)["elbow_joint"] == pytest.approx(-1.7 + 0.75 * 4.1, abs=0.1)
-    # Typed; then a joint that another follows.
+    # By typing; then a joint that drives another.
     field = viewer.page.get_by_label("wrist_pitch_joint value in radians")
     field.fill("0.25")
     field.press("Enter")
@@ -342,7 +342,7 @@ def by_hand(viewer, keep):
     assert changed(before, viewer.picture()) < 50
 
 
-def test_sliders_move_it_when_nobody_publishes(arm):
+def test_sliders_move_it_without_publisher(arm):
     by_hand(arm(), "sliders")
 
 
@@ -376,7 +376,7 @@ def test_named_poses(start, peer, open_viewer, tmp_path):
     viewer.get("#panel-joints").get_by_role("button", name="ready", exact=True).click()
     expected = {"shoulder_lift_joint": -0.5, "elbow_joint": 1.25, "wrist_pitch_joint": 0.75}
     assert viewer.at("sample_arm", expected), viewer.positions("sample_arm")
-    # It is a pose of these joints: the others stay.
+    # The pose has only these joints: others keep their position.
     assert viewer.at("sample_arm", {"forearm_roll_joint": 0.5, "shoulder_pan_joint": 0})
     viewer.holds("sample_arm", urdf)
     assert changed(before, viewer.picture()) > 1000
@@ -385,13 +385,13 @@ def test_named_poses(start, peer, open_viewer, tmp_path):
 
 @pytest.fixture
 def viewed(view, open_viewer, asset, tmp_path):
-    """Opens the page on a copy of the sample arm; the page knows its `folder`."""
+    """Opens the page on a copy of the sample arm, whose folder is `folder`."""
 
     def viewed(**options):
         folder = tmp_path / "sample_arm"
         if not folder.exists():
             shutil.copytree(asset.directory, folder)
-        # A small picture: it is drawn in software.
+        # A small window, as rendering is in software.
         viewer = open_viewer(view(folder), **{"viewport": SMALL} | options).shows("sample_arm")
         viewer.folder = folder
         return viewer
@@ -400,7 +400,7 @@ def viewed(view, open_viewer, asset, tmp_path):
 
 
 def listed_poses(folder):
-    """The poses as the command line has them: name, and position by joint."""
+    """Returns the poses from the command line: positions of joints by name."""
     entry = folder / f"{folder.name}.poses.usda"
     done = subprocess.run([str(conftest.program()), "pose", "list", str(entry), "--json"], capture_output=True, text=True, check=True)
     return {pose["name"]: pose["joints"] for pose in json.loads(done.stdout)["poses"]}
@@ -409,14 +409,14 @@ def listed_poses(folder):
 def test_a_pose_is_stored_by_hand(viewed):
     viewer, key = viewed(), "sample_arm"
     poses = lambda: viewer.page.get_by_role("list", name="Poses").get_by_role("button").all_inner_texts()  # noqa: E731
-    # What the file brings is there too, and is not the server's to delete.
+    # Poses of the file are listed too, and cannot be deleted.
     viewer.get("#pose-more > summary").click()
     viewer.until(lambda: viewer.get("#pose-name").is_visible(), "no pose can be stored")
     assert poses() == ["home", "Reset"]
     viewer.setPosition(key, "elbow_joint", 0.75)
     viewer.setPosition(key, "left_finger_joint", 0.02)
     name = viewer.page.get_by_label("Name of the pose to store")
-    # A name that none can have gives the message at the field.
+    # An invalid name shows the message at the field.
     name.press("Enter")
     assert name.get_attribute("aria-invalid") == "true" and "name" in viewer.get("#pose-problem").inner_text()
     viewer.expected = "status of 422"
@@ -430,15 +430,15 @@ def test_a_pose_is_stored_by_hand(viewed):
     viewer.keep("pose-stored")
     stored = listed_poses(viewer.folder)["reach out"]
     assert stored["elbow_joint"] == pytest.approx(0.75, abs=1e-6) and "right_finger_joint" not in stored
-    # It is there after a reload, and moves the robot.
+    # The pose survives a reload, and moves the robot.
     viewer.page.reload(wait_until="commit")
     viewer.until(lambda: viewer.page.evaluate("'viewer' in window"), "the page does not start")
     viewer.shows(key)
     viewer.page.get_by_role("button", name="reach out", exact=True).click()
     positions = viewer.holds(key, kinematics.read(ARM_URDF))
     assert positions["elbow_joint"] == pytest.approx(0.75, abs=1e-6)
-    assert positions["right_finger_joint"] == pytest.approx(0.02, abs=1e-6), "what follows follows"
-    # Deleted, and taken back.
+    assert positions["right_finger_joint"] == pytest.approx(0.02, abs=1e-6), "mimic joints must follow"
+    # Deleted, and restored by undo.
     viewer.page.get_by_role("button", name="Delete the pose reach out").click()
     viewer.until(lambda: poses() == ["home", "Reset"], "the pose stays listed")
     assert listed_poses(viewer.folder) == {}
@@ -447,8 +447,8 @@ def test_a_pose_is_stored_by_hand(viewed):
     assert listed_poses(viewer.folder)["reach out"] == pytest.approx(stored, abs=1e-6)
 
 
-def test_poses_that_others_store_come_without_a_reload(viewed):
-    """Here the command line; a service of the node writes the same files."""
+def test_poses_stored_by_others_appear_without_reload(viewed):
+    """Stored by the command line; the services of the node write the same files."""
     viewer = viewed()
     poses = lambda: viewer.page.get_by_role("list", name="Poses").get_by_role("button").all_inner_texts()  # noqa: E731
     viewer.until(lambda: poses() == ["home", "Reset"], "the poses are not shown")
@@ -463,16 +463,16 @@ def test_poses_that_others_store_come_without_a_reload(viewed):
     assert viewer.revision("sample_arm") == 1
 
 
-def test_a_file_alone_says_why_no_pose_is_stored(view, open_viewer, asset, tmp_path):
+def test_a_single_file_explains_why_poses_cannot_be_stored(view, open_viewer, asset, tmp_path):
     glb = shutil.copy(asset.glb, tmp_path)
     viewer = open_viewer(view(glb)).shows("sample_arm")
     viewer.get("#pose-more > summary").click()
-    viewer.until(lambda: "OpenUSD" in viewer.get("#pose-locked").inner_text(), "it does not say why")
+    viewer.until(lambda: "OpenUSD" in viewer.get("#pose-locked").inner_text(), "the reason is not shown")
     assert viewer.get("#store-pose").is_hidden()
 
 
 def test_angles_turns_and_units(viewed):
-    """A joint without limits keeps its turns, whatever key moves it; angles are in degrees or radians, also where they are typed."""
+    """A joint without limits keeps full turns; angles are in degrees or radians, also when typed."""
     viewer, key, joint = viewed(), "sample_arm", "forearm_roll_joint"
     at = lambda: viewer.positions(key)[joint]  # noqa: E731
     viewer.setPosition(key, joint, 602.65)
@@ -494,11 +494,11 @@ def test_angles_turns_and_units(viewed):
     field.fill("0.5 rad")
     field.press("Enter")
     assert at() == 0.5
-    # What is no position changes nothing.
+    # Invalid input changes nothing.
     field.fill("a lot")
     field.press("Enter")
     assert at() == 0.5 and field.input_value() == "28.65"
-    # The choice is kept.
+    # The choice is stored.
     viewer.page.reload(wait_until="commit")
     viewer.until(lambda: viewer.page.get_by_label(f"{joint} value in degrees").count() == 1, "the unit is forgotten")
 
@@ -507,7 +507,7 @@ def test_angles_turns_and_units(viewed):
 
 
 class Pointer:
-    """The pointer on the canvas: places are from its top left."""
+    """The pointer on the canvas: coordinates are from its top left."""
 
     def __init__(self, viewer):
         self.viewer, self.mouse = viewer, viewer.page.mouse
@@ -517,14 +517,14 @@ class Pointer:
         self.mouse.move(self.origin["x"] + x, self.origin["y"] + y, steps=steps)
 
     def on(self, link):
-        """Where a link of the sample arm can be grabbed: the place, and the point of the link that is there."""
+        """Returns a visible point of a link of the sample arm, on the canvas and in the link."""
         x, y = self.viewer.project("sample_arm", link, [0, 0, 0])
         around = sorted(((dx, dy) for dx in range(-60, 61, 6) for dy in range(-60, 61, 6)), key=lambda at: np.hypot(*at))
         for dx, dy in around:
             hit = self.viewer.pick(x + dx, y + dy)
             if hit and hit["link"] == link:
                 return np.array([x + dx, y + dy]), hit["point"]
-        raise AssertionError(f"{link} is nowhere to be seen")
+        raise AssertionError(f"{link} is not visible")
 
 
 def within_limits(urdf, positions):
@@ -546,7 +546,7 @@ def test_a_link_is_dragged(viewed):
         pointer.to(*(at + way), steps=steps)
         viewer.settled()
 
-    # Without the tool, the camera turns.
+    # Without the tool, the camera rotates.
     drag(np.array([60, 20]), 4)
     pointer.mouse.up()
     assert viewer.positions(key) == before and viewer.camera() != camera
@@ -559,14 +559,14 @@ def test_a_link_is_dragged(viewed):
     camera = viewer.camera()
     way = np.array([70, -50])
     drag(way, 6)
-    # What was grabbed is under the pointer, to less than a pixel.
+    # The grabbed point is under the pointer, within a pixel.
     assert np.abs(np.array(viewer.project(key, "flange_link", point)) - (at + way)).max() < 0.5
     within_limits(urdf, viewer.holds(key, urdf))
     pointer.mouse.up()
     moved = viewer.holds(key, urdf)
     assert moved != before and moved["right_finger_joint"] == pytest.approx(0.02) and viewer.camera() == camera
     viewer.keep("dragged")
-    # Further than it gets: limits hold, and are told. Of this link, one joint alone is above.
+    # Beyond the reach: limits hold, and are shown. This link has a single joint above it.
     viewer.setPosition(key, "shoulder_pan_joint", 2.8)
     moved = viewer.positions(key)
     viewer.settled()
@@ -578,7 +578,7 @@ def test_a_link_is_dragged(viewed):
     assert viewer.get("#at-limit").inner_text() == "shoulder_pan_joint is at its limit"
     assert viewer.at(key, {"shoulder_pan_joint": 2.9}) and viewer.marked() == ["shoulder_pan_joint"]
     viewer.keep("dragged-to-limits")
-    # Escape puts it back.
+    # Escape restores the pose.
     viewer.page.keyboard.press("Escape")
     pointer.mouse.up()
     assert viewer.positions(key) == pytest.approx(moved, abs=1e-12)
@@ -594,10 +594,10 @@ def test_handles_and_keys_move_the_tip(viewed):
     pointer.mouse.down()
     pointer.mouse.up()
     assert "flange_link" in viewer.get("#selected-link").inner_text()
-    assert viewer.get("#panel-joints").is_visible(), "who moves links does not want another panel"
+    assert viewer.get("#panel-joints").is_visible(), "dragging a link must not switch the panel"
     viewer.settled()
     frame = lambda: np.array(viewer.linkMatrix(key, "flange_link")).reshape(4, 4).T  # noqa: E731
-    # By keys: to the right as seen from the camera, by a centimetre, turned as before.
+    # By keys: a centimetre to the right as seen from the camera, with the same orientation.
     start = frame()
     viewer.get("#canvas").focus()
     for _ in range(5):
@@ -605,7 +605,7 @@ def test_handles_and_keys_move_the_tip(viewed):
     step = frame()[:3, 3] - start[:3, 3]
     assert np.linalg.norm(step) == pytest.approx(0.05, abs=1e-5) and step[1] > 0.02
     assert np.abs(frame()[:3, :3] - start[:3, :3]).max() < 1e-4
-    # The handle along ROS's z, which is up: nothing else than its height changes.
+    # The handle along ROS's z, which is up, changes only the height.
     viewer.settled()
     start = frame()
     up = np.array(viewer.project(key, "flange_link", list(np.linalg.inv(start)[:3, :3] @ [0, 0.09, 0])))
@@ -624,7 +624,7 @@ def test_handles_and_keys_move_the_tip(viewed):
     viewer.keep("handles")
 
 
-def test_what_is_pointed_at_shows_its_axis(viewed):
+def test_a_hovered_link_shows_its_axis(viewed):
     viewer = viewed()
     pointer = Pointer(viewer)
     plain = viewer.picture()
@@ -634,10 +634,10 @@ def test_what_is_pointed_at_shows_its_axis(viewed):
     assert changed(plain, viewer.picture()) > 300
     assert "pointed" in viewer.get('li[data-joint="shoulder_lift_joint"]').get_attribute("class")
     viewer.keep("axis")
-    # From the panel, too; and by keyboard.
+    # Also from the panel, and by keyboard.
     viewer.slider("wrist_pitch_joint").focus()
     viewer.until(lambda: viewer.marked() == ["wrist_pitch_joint"], "the joint with the focus is not marked")
-    # A click opens what is known of the link, with its place in the tree.
+    # A click opens the details of the link, and its place in the tree.
     pointer.to(*at)
     pointer.mouse.down()
     pointer.mouse.up()
@@ -648,7 +648,7 @@ def test_what_is_pointed_at_shows_its_axis(viewed):
     assert tree["y"] <= row["y"] <= tree["y"] + tree["height"]
 
 
-def test_a_robot_that_is_followed_is_moved_by_hand_only_with_a_word(arm, peer):
+def test_a_robot_with_joint_states_is_moved_by_hand_only_after_unlocking(arm, peer):
     viewer, key = arm(), "sample_arm"
     states = peer.publisher("/joint_states", JointState).matched(PATIENCE)
     message = JointState(name=["elbow_joint"], position=[0.5])
@@ -665,14 +665,14 @@ def test_a_robot_that_is_followed_is_moved_by_hand_only_with_a_word(arm, peer):
     viewer.until(lambda: live() and viewer.get("#by-hand").is_visible(), "it does not say so")
     pointer.mouse.up()
     assert not viewer.at(key, {"elbow_joint": 0.5})
-    # The notice is there as long as somebody publishes.
+    # The notice is shown as long as joint states are published.
     press = "document.getElementById('back-to-live').click()"
     viewer.until(lambda: live() and viewer.get("#back-to-live").is_visible() and viewer.page.evaluate(press) is None, "no way back")
     viewer.until(lambda: live() and viewer.at(key, {"elbow_joint": 0.5}), "it does not go back")
     assert viewer.get("#by-hand").is_hidden()
 
 
-# ---- Played and opened --------------------------------------------------------------------------------------------------------
+# ---- Recordings, files --------------------------------------------------------------------------------------------------------
 
 
 def give(viewer, *files):
@@ -691,7 +691,7 @@ def give(viewer, *files):
 
 
 def mcap(moments):
-    """Joint states as rosbag2 records them without chunks: (seconds, {joint: position})."""
+    """Returns a recording of joint states like rosbag2's without chunks: (seconds, {joint: position})."""
     text = lambda value: struct.pack("<I", len(value)) + value.encode()  # noqa: E731
     record = lambda code, content: struct.pack("<BQ", code, len(content)) + content  # noqa: E731
 
@@ -707,7 +707,7 @@ def mcap(moments):
         held.extend(struct.pack("<I", len(positions)))
         align(8)
         held.extend(struct.pack(f"<{len(positions)}d", *positions.values()))
-        # Neither velocities nor efforts.
+        # Without velocities and efforts.
         held.extend(struct.pack("<II", 0, 0))
         return b"\0\1\0\0" + bytes(held)
 
@@ -746,7 +746,7 @@ def test_a_recording_is_played(viewed, tmp_path):
     assert at() == pytest.approx(1, abs=0.05)
     viewer.holds(key, urdf)
     viewer.keep("timeline")
-    # It runs by itself, slowly so that it is not at its end before it is stopped.
+    # It plays slowly, so that it does not end before it is stopped.
     viewer.page.get_by_label("Speed").select_option("0.25")
     line.press("Home")
     line.press(" ")
@@ -757,14 +757,14 @@ def test_a_recording_is_played(viewed, tmp_path):
     viewer.page.get_by_label("Speed").select_option("4")
     line.press(" ")
     viewer.until(lambda: at() == 0.5, "it does not come to its end")
-    # A bag, too, by the button.
+    # Also a bag, by the button.
     bag = tmp_path / "moves.mcap"
     bag.write_bytes(mcap([(10, {"elbow_joint": 0.25, "wrist_pitch_joint": 1}), (14, {"elbow_joint": 1.25, "wrist_pitch_joint": 0})]))
     viewer.get("#file-input").set_input_files(bag)
     viewer.until(lambda: "moves.mcap: 2 joints, 4.00 s" in viewer.get("#said").inner_text(), "the bag is not played")
     line.press("End")
     assert viewer.at(key, {"elbow_joint": 1.25, "wrist_pitch_joint": 0})
-    # What is no recording says so.
+    # An invalid recording is reported.
     table.write_text("time,elbow_joint\n0,left\n")
     give(viewer, table)
     viewer.until(lambda: 'line 2: "left" is no position of elbow_joint' in viewer.get("#said").inner_text(), "nothing is said")
@@ -790,7 +790,7 @@ def test_from_one_pose_to_another(viewed):
     assert positions["elbow_joint"] == pytest.approx(1, abs=1e-6) and positions["right_finger_joint"] == pytest.approx(0.03, abs=1e-6)
 
 
-def test_a_file_of_this_machine_is_shown(viewed, asset, tmp_path):
+def test_a_local_file_is_shown(viewed, asset, tmp_path):
     viewer = viewed()
     glb = Path(shutil.copy(asset.glb, tmp_path / "mine.glb"))
     give(viewer, glb)
@@ -799,7 +799,7 @@ def test_a_file_of_this_machine_is_shown(viewed, asset, tmp_path):
     viewer.holds("./mine", kinematics.read(ARM_URDF))
     viewer.get("#pose-more > summary").click()
     assert "keeps its poses" in viewer.get("#pose-locked").inner_text()
-    # A glTF with a file that it refers to; without it, what is missing is told.
+    # A glTF with its external file; without it, the missing file is reported.
     document, data = gltf_of(glb)
     document["buffers"][0]["uri"] = "arm data.bin"
     (tmp_path / "other.gltf").write_text(json.dumps(document))
@@ -809,13 +809,13 @@ def test_a_file_of_this_machine_is_shown(viewed, asset, tmp_path):
     give(viewer, tmp_path / "other.gltf", tmp_path / "arm data.bin")
     viewer.shows("./other")
     viewer.holds("./other", kinematics.read(ARM_URDF))
-    # A robot of which nothing can be drawn says so over the empty picture.
+    # A robot without visible shapes shows a note over the empty image.
     for node in document["nodes"]:
         node.pop("mesh", None)
     (tmp_path / "bare.gltf").write_text(json.dumps({key: value for key, value in document.items() if key != "meshes"}))
     give(viewer, tmp_path / "bare.gltf", tmp_path / "arm data.bin")
     viewer.until(lambda: "bare has no shapes to draw" in viewer.get("#stage-message").inner_text(), "nothing is said of the empty picture")
-    # What is nothing of that kind says so; and the server's robot is still there.
+    # An unsupported file is reported; the server's robot is still available.
     (tmp_path / "notes.txt").write_text("hello")
     give(viewer, tmp_path / "notes.txt")
     viewer.until(lambda: "notes.txt is nothing that can be shown" in viewer.get("#said").inner_text(), "nothing is said")
@@ -824,13 +824,13 @@ def test_a_file_of_this_machine_is_shown(viewed, asset, tmp_path):
 
 
 def gltf_of(glb):
-    """The JSON of a GLB and its binary chunk."""
+    """Returns the JSON and the binary chunk of a GLB."""
     held = glb.read_bytes()
     length = int.from_bytes(held[12:16], "little")
     return json.loads(held[20 : 20 + length]), held[28 + length :]
 
 
-def test_the_address_keeps_what_is_shown(viewed):
+def test_the_address_stores_the_view(viewed):
     viewer, key = viewed(), "sample_arm"
     viewer.setPosition(key, "elbow_joint", 0.75)
     viewer.setPosition(key, "left_finger_joint", 0.02)
@@ -842,11 +842,11 @@ def test_the_address_keeps_what_is_shown(viewed):
         viewer.page.keyboard.press(pressed)
     viewer.settled()
     camera = viewer.camera()
-    # `page.url` is what was told during the last call; the page itself knows.
+    # `page.url` may be outdated; ask the page itself.
     address = lambda: viewer.page.evaluate("location.href")
     viewer.until(lambda: all(part in address() for part in ("elbow_joint:0.75", "shapes=collision&", "camera=")), "the address lags behind")
-    viewer.until(lambda: (old := address()) and viewer.page.wait_for_timeout(600) is None and old == address(), "it never rests")
-    # Tests draw without a graphics card, where edges are smooth on request alone.
+    viewer.until(lambda: (old := address()) and viewer.page.wait_for_timeout(600) is None and old == address(), "rendering is never idle")
+    # Without a graphics card, antialiasing is off by default.
     is_smooth = "document.querySelector('#canvas').getContext('webgl2').getContextAttributes().antialias"
     assert not viewer.page.evaluate(is_smooth)
     page, _, shown = address().partition("#")
@@ -862,7 +862,7 @@ def test_the_address_keeps_what_is_shown(viewed):
 
 
 def in_asset(folder, chosen):
-    """The triangles of all meshes that are seen, and of all that collide, with these variants."""
+    """Returns the numbers of visual and collision triangles with these variants."""
     counts = in_usd(folder / f"{folder.name}.usda", chosen)
     return {scope: sum(count for (_, of), (count, _) in counts.items() if of == scope) for scope in ("visual", "collision")}
 
@@ -873,7 +873,7 @@ FULL = {"visual_representation": "mesh_high", "collision_fidelity": "trimesh"}
 def test_meshes_and_colliders_are_chosen(viewed):
     viewer, key = viewed(), "sample_arm"
     full, drawn = in_asset(viewer.folder, FULL), viewer.triangles(key)
-    # Shapes that are no meshes have as many triangles in every variant.
+    # Primitive shapes have the same triangles in every variant.
     others = {scope: drawn[scope] - full[scope] for scope in drawn}
 
     def shows(chosen, what):
@@ -907,7 +907,7 @@ def test_meshes_and_colliders_are_chosen(viewed):
     hulls = shows({"visual_representation": "mesh_low", "collision_fidelity": "convex_hull"}, "hulls")
     assert hulls["collision"] < low["collision"]
     viewer.keep("detail-low")
-    # Who opens the address, or opens it again, sees the same, without the file with all meshes.
+    # Opening the address again shows the same, without loading the file with all meshes.
     address = lambda: viewer.page.evaluate("location.href")
     viewer.until(lambda: "meshes=mesh_low&colliders=convex_hull" in address(), "the address lags behind")
     viewer.requests.clear()
@@ -919,7 +919,7 @@ def test_meshes_and_colliders_are_chosen(viewed):
     assert not [url for url in viewer.requests if ".glb" in url]
     viewer.until(lambda: viewer.at(key, {"elbow_joint": 0.75}), "the joints are elsewhere")
     viewer.tab("view")
-    # By keyboard, a step; and back to the robot's own file.
+    # One step by keyboard, then back to the robot's own file.
     meshes.focus()
     viewer.page.keyboard.press("ArrowUp")
     medium = shows({"visual_representation": "mesh_medium", "collision_fidelity": "convex_hull"}, "medium")
@@ -930,7 +930,7 @@ def test_meshes_and_colliders_are_chosen(viewed):
     viewer.until(lambda: "meshes" not in address() and "colliders" not in address(), "the address lags behind")
 
 
-def test_chosen_meshes_are_those_of_the_next_revision(viewed, tmp_path):
+def test_chosen_meshes_are_kept_in_the_next_revision(viewed, tmp_path):
     viewer, key = viewed(), "sample_arm"
     low = FULL | {"visual_representation": "mesh_low"}
     others = viewer.triangles(key)["visual"] - in_asset(viewer.folder, FULL)["visual"]
@@ -946,7 +946,7 @@ def test_chosen_meshes_are_those_of_the_next_revision(viewed, tmp_path):
     viewer.shows(key, 2)
     second = others + in_asset(viewer.folder, low)["visual"]
     assert second < first and viewer.triangles(key)["visual"] == second
-    # Where they can't be made, what was shown stays, and why is said.
+    # If they cannot be created, the last view stays, and the reason is shown.
     viewer.expected = "status of 404"
     (viewer.folder / "base.usda").write_text("#usda 1.0\ndef {")
     viewer.page.get_by_role("combobox", name="Meshes").select_option("medium")
@@ -957,7 +957,7 @@ def test_chosen_meshes_are_those_of_the_next_revision(viewed, tmp_path):
     viewer.until(lambda: viewer.triangles(key)["visual"] > second and "could not" not in said.inner_text(), "the file is not shown")
 
 
-def test_what_is_measured_weighed_and_packed(viewed, asset):
+def test_measurements_masses_and_downloads(viewed, asset):
     viewer, key = viewed(), "sample_arm"
     pointer = Pointer(viewer)
     frames = {link: np.array(viewer.linkMatrix(key, link)).reshape(4, 4).T for link in ("shoulder_link", "upper_arm_link")}
@@ -978,7 +978,7 @@ def test_what_is_measured_weighed_and_packed(viewed, asset):
     assert [float(n) for n in re.findall(r"-?[\d.]+(?=,| m)", said.split("x, y, z")[1])] == pytest.approx([way[2], way[0], way[1]], abs=1e-3)
     assert changed(plain, viewer.picture()) > 50
     viewer.keep("measured")
-    # By keyboard, what is in the middle.
+    # By keyboard, at the centre of the view.
     viewer.get("#canvas").focus()
     viewer.page.keyboard.press("Enter")
     assert "First point" in viewer.get("#said").inner_text() or "nothing here" in viewer.get("#said").inner_text()
@@ -1048,7 +1048,7 @@ def test_a_broken_mesh_still_shows_the_rest(start, peer, open_viewer, tmp_path):
     found = viewer.get("li.finding").filter(has_text="forearm.stl")
     assert found.count() > 0
     assert re.search(rf":{line}\b", found.first.inner_text()), found.first.inner_text()
-    # Two meshes are one kind of finding, with the second folded away.
+    # Two meshes have the same kind of finding; the second is collapsed.
     assert found.count() == 1 and "×2" in found.first.inner_text(), found.first.inner_text()
     other = found.first.locator("details li")
     assert not other.is_visible()
@@ -1085,10 +1085,10 @@ def test_two_robots(start, peer, domain, open_viewer):
         viewer.keep("two-robots")
 
 
-# ---- How it looks -------------------------------------------------------------------------------------------------------------
+# ---- Appearance ---------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_drawn_can_be_chosen(arm):
+def test_display_options(arm):
     viewer = arm()
     viewer.tab("view")
     plain = viewer.picture()
@@ -1108,7 +1108,7 @@ def test_what_is_drawn_can_be_chosen(arm):
 
 
 def test_collisions_alone(arm):
-    """With the visuals off, what collides is all that there is."""
+    """Without visuals, only colliders are shown."""
     viewer = arm()
     viewer.tab("view")
     viewer.get("#option-visual").uncheck()
@@ -1151,9 +1151,9 @@ def test_on_a_phone(arm):
         viewer.get(control).tap()
 
 
-# ---- Who can use it -----------------------------------------------------------------------------------------------------------
+# ---- Accessibility ------------------------------------------------------------------------------------------------------------
 
-#: For each stop of the tab key: what it is, where in the document, whether it can be seen, and whether it is seen to be focused.
+#: For each tab stop: the element, its position in the document, whether it is visible, and whether its focus is visible.
 FOCUSED = """async () => {
     const at = document.activeElement, order = [...document.querySelectorAll('*')].indexOf(at);
     await Promise.all(at.getAnimations({ subtree: true }).filter((a) => a.effect.target === at).map((a) => a.finished));
@@ -1171,7 +1171,7 @@ def test_everything_is_reached_by_keyboard(arm):
     viewer = arm()
     for tab in TABS:
         viewer.tab(tab)
-        # There and back: what a key focuses is marked, what a script focuses after a click is not.
+        # In both directions: focus by key is marked, focus by script after a click is not.
         viewer.get("a.skip").focus()
         viewer.page.keyboard.press("Tab")
         viewer.page.keyboard.press("Shift+Tab")
@@ -1182,13 +1182,13 @@ def test_everything_is_reached_by_keyboard(arm):
             if stop["body"] or stop["order"] == stops[0]["order"]:
                 break
             stops.append(stop)
-        assert [s["order"] for s in stops] == sorted(s["order"] for s in stops), "in the order of the page"
+        assert [s["order"] for s in stops] == sorted(s["order"] for s in stops), "tab stops must be in document order"
         assert all(stop["seen"] for stop in stops), [s["id"] for s in stops if not s["seen"]]
         assert all(stop["marked"] for stop in stops), [s["id"] for s in stops if not s["marked"]]
         expected = {"canvas", "theme-toggle", f"tab-{tab}", f"panel-{tab}"}
         expected |= {"view": {"option-visual", "option-transparency"}, "joints": {"reset-joints"}}.get(tab, set())
         assert expected <= {stop["id"] for stop in stops}, tab
-    # From the last tab to the first, and on.
+    # From the last tab to the first, and further.
     viewer.get("#tab-diagnostics").focus()
     for panel in ("joints", "robots"):
         viewer.page.keyboard.press("ArrowRight")
@@ -1196,11 +1196,11 @@ def test_everything_is_reached_by_keyboard(arm):
 
 
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])
-def test_nothing_keeps_anybody_out(arm, look):
+def test_accessibility_rules(arm, look):
     """axe-core's rules: names, roles, contrast, and the like."""
     package = os.environ.get("AXE_CORE")
     if not package:
-        pytest.skip("AXE_CORE names no folder with the npm package axe-core: test/run sets it")
+        pytest.skip("AXE_CORE is not a folder with the npm package axe-core: test/run sets it")
     viewer = arm(**{"viewport": PHONE} if look == "phone" else {"color_scheme": look})
     viewer.page.evaluate((Path(package) / "axe.min.js").read_text())
     for tab in TABS:
@@ -1209,7 +1209,7 @@ def test_nothing_keeps_anybody_out(arm, look):
         found = viewer.page.evaluate("axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations)")
         bad = [
             (v["id"], n["html"][:150]) for v in found if v["impact"] in ("serious", "critical") for n in v["nodes"]
-            # The text of an item of a tree, as axe takes it, is that of all items below it too, which are not in its name.
+            # axe takes the text of all descendants as that of a tree item, whose name has only its own.
             if not (v["id"] == "label-content-name-mismatch" and 'role="treeitem"' in n["html"])
         ]  # fmt: skip
         assert not bad, f"{tab}: {json.dumps(bad, indent=1)}"
@@ -1219,7 +1219,7 @@ def test_nothing_keeps_anybody_out(arm, look):
 
 
 def test_frames_and_their_verdicts(start, peer, open_viewer):
-    """A robot whose tool is where it should be, then is not; and a frame that is none of its."""
+    """A robot whose tool is correct, then wrong, and a foreign frame."""
     _, url = start()
     description(peer, chain())
     fixed = peer.publisher("/tf_static", TFMessage, latched=True, depth=1).matched(PATIENCE)
@@ -1229,14 +1229,14 @@ def test_frames_and_their_verdicts(start, peer, open_viewer):
     links, heard = (viewer.page.get_by_role("tree", name=name) for name in ("Links", "TF tree as heard"))
 
     def row(tree, frame):
-        """What is said of a frame, without those below it."""
+        """Returns the text of a frame, without its descendants."""
         item = tree.locator(f'[role=treeitem][data-id="{frame}"]')
         return item.first.inner_text().split("\n") if item.count() else []
 
     def says(frame, verdict):
         moving.write(TFMessage(transforms=[transform("base", "arm", z=1.0, yaw=0.3)]))
         texts = row(links, frame)
-        # The name, then its marks, before the names of the frames below.
+        # The name and its marks, before the names of child frames.
         return verdict in texts[: len(texts) if frame == "tool" else 3]
 
     assert {item.get_attribute("data-id") for item in links.get_by_role("treeitem").all()} == {"base", "arm", "tool"}
@@ -1250,19 +1250,19 @@ def test_frames_and_their_verdicts(start, peer, open_viewer):
     viewer.keep("frame-off")
 
 
-def test_the_server_goes_away_and_comes_back(start, peer, open_viewer):
+def test_the_server_disappears_and_returns(start, peer, open_viewer):
     port = free_port()
     node, url = start(packages=[f"sample_arm={ARM}"], **{"http.port": port})
     description(peer, ARM_URDF.read_text())
     viewer = open_viewer(url).shows("sample_arm")
-    # The server that comes back has not heard of the robot at first.
+    # The restarted server does not know the robot at first.
     viewer.expected = "ERR_CONNECTION|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|WebSocket connection|404"
     viewer.until(lambda: viewer.get("#connection").get_attribute("data-state") == "on", "no connection")
     node.kill()
     viewer.until(lambda: viewer.get("#connection").get_attribute("data-state") == "off", "it does not say so")
     assert "not connected" in viewer.get("#connection").inner_text()
     viewer.keep("server-gone")
-    # What is on the screen stays, and can be moved.
+    # The robot stays on the screen, and can be moved.
     assert viewer.setPosition("sample_arm", "elbow_joint", 0.5)
     viewer.holds("sample_arm", kinematics.read(ARM_URDF))
     start(packages=[f"sample_arm={ARM}"], **{"http.port": port})
@@ -1273,7 +1273,7 @@ def test_the_server_goes_away_and_comes_back(start, peer, open_viewer):
     viewer.until(lambda: states.write(message) or viewer.at("sample_arm", {"elbow_joint": -0.25}), "joint states do not come again")
 
 
-def test_the_page_says_what_it_may_do(start):
+def test_the_page_has_a_security_policy(start):
     _, url = start()
     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
         policy = dict(part.split(" ", 1) for part in answer.headers["Content-Security-Policy"].split("; ") if " " in part)

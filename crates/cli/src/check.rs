@@ -195,7 +195,7 @@ pub fn run(arguments: &Check) -> ExitCode {
         if !codes::GROUPS
             .iter()
             .flat_map(|(_, codes)| *codes)
-            .any(|code| options.wants(code.id))
+            .any(|code| options.includes(code.id))
         {
             return unknown_code(pattern);
         }
@@ -290,7 +290,7 @@ fn check_gltf(asset: &Path, options: &rep158::Options) -> Found {
         .read_to_end(&mut bytes)
         .map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
     let mut found = gltf_check::check(&bytes, Some(asset));
-    found.retain(|finding| options.wants(finding.code));
+    found.retain(|finding| options.includes(finding.code));
     Ok((found, bytes))
 }
 

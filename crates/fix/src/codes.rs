@@ -1,7 +1,7 @@
-//! What `urdf_usd fix` reports.
+//! Diagnostic codes of `urdf_usd fix`.
 
 urdf_usd_diagnostic::codes! {
-    CHANGED Info "fix-changed": "Something broke a rule of REP-158 and was mended.", "The asset that is written has it mended.";
-    LEFT Warning "fix-left": "Something breaks a rule of REP-158 and can't be mended by a program.", "It is written as it was.";
-    LOST Warning "fix-lost": "Something can't be kept in an asset that follows REP-158.", "It is left out.";
+    CHANGED Info "fix-changed": "A violation of REP-158 was repaired.", "The asset that is written contains the repair.";
+    LEFT Warning "fix-left": "A violation of REP-158 cannot be repaired automatically.", "It is written unchanged.";
+    LOST Warning "fix-lost": "A part of the asset cannot be kept in an asset that follows REP-158.", "It is left out.";
 }

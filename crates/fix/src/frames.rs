@@ -1,10 +1,10 @@
 //! Transforms: metres, z up, a translation and a rotation for each prim, scale in the geometry
 //! (REP-158 §1.1).
 //!
-//! Every prim gets a rigid frame where it was. Below a root prim that is turned, and where y points
-//! up, frames are turned back, so that the root's is not turned and z is up in each; geometry takes
-//! what is left. What looks along an axis of its own, and a form that is given by a few numbers, is
-//! turned as it was instead.
+//! Every prim gets a rigid frame at its former position. Below a rotated root prim, and in an asset
+//! with y up, frames are rotated back, so that the root is not rotated and z is up in each; the rest
+//! of the transform is applied to the geometry. Cameras, lights and primitive shapes keep their
+//! rotation, as they point along an axis of their own.
 
 use nalgebra::{Isometry3, Matrix3, Matrix4, Rotation3, Translation3, UnitQuaternion, Vector3};
 use openusd::gf;
@@ -14,50 +14,50 @@ use urdf_usd_stage::{SharedValue, Stage, Value, rigid, vectors};
 use super::notes::Notes;
 use super::scene::{Node, NodeId, Scene};
 
-/// How far apart two numbers may be that are the same but for rounding.
+/// Tolerance for numbers that are equal but for rounding.
 const SAME: f64 = 1e-9;
 
-/// The last digit that counts in a length in metres, and in the entries of a rotation.
+/// Resolution of lengths in metres, and of the entries of a rotation.
 const DIGIT: f64 = 1e-12;
 
-/// By how much, in radians, a rotation of single precision may be off.
-const PRECISE: f64 = 5e-7;
+/// Maximum error of a rotation in single precision, in radians.
+const MAX_ANGLE_ERROR: f64 = 5e-7;
 
-/// Where prims were and are.
+/// The former and the new poses of prims.
 pub struct Places {
-    /// Metres, z up, from the source's units and axes: for points of the source's world.
+    /// Transform of points from the world of the source to metres with z up.
     pub world: Matrix4<f64>,
     /// The rotation in `world`.
-    pub turned: UnitQuaternion<f64>,
-    /// Metres in a unit of length of the source.
+    pub rotation: UnitQuaternion<f64>,
+    /// Metres per unit of length of the source.
     pub meters: f64,
-    /// Kilograms in a unit of mass of the source.
+    /// Kilograms per unit of mass of the source.
     pub kilograms: f64,
-    /// Where each node of the scene was, in the source's world.
-    pub was: ArenaMap<Node, Matrix4<f64>>,
-    /// Where it is, in metres.
-    pub is: ArenaMap<Node, Isometry3<f64>>,
+    /// The former transform of each node to the world of the source.
+    pub old: ArenaMap<Node, Matrix4<f64>>,
+    /// The new pose of each node in the world, in metres.
+    pub new: ArenaMap<Node, Isometry3<f64>>,
 }
 
 impl Places {
-    /// Takes what was in the coordinates of a node to what is.
-    pub fn of(&self, node: NodeId) -> Matrix4<f64> {
-        self.is[node].inverse().to_homogeneous() * self.world * self.was[node]
+    /// Returns the transform from the former to the new coordinates of a node.
+    pub fn change(&self, node: NodeId) -> Matrix4<f64> {
+        self.new[node].inverse().to_homogeneous() * self.world * self.old[node]
     }
 
-    /// Whether nothing is different.
+    /// Whether a transform changes nothing.
     pub fn is_identity(matrix: &Matrix4<f64>) -> bool {
         (matrix - Matrix4::identity()).abs().max() < SAME
     }
 
-    /// The rotation in what [`Places::of`] gives.
-    pub fn turn_of(&self, node: NodeId) -> UnitQuaternion<f64> {
-        nearest(&self.of(node)).rotation
+    /// Returns the rotation in [`Places::change`].
+    pub fn rotation_change(&self, node: NodeId) -> UnitQuaternion<f64> {
+        nearest_rigid(&self.change(node)).rotation
     }
 }
 
-/// Gives every prim its frame.
-pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
+/// Gives every prim its new frame.
+pub fn fix(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
     let (meters, kilograms) = (stage.meters_per_unit(), stage.kilograms_per_unit());
     let up = if stage.is_z_up() {
         UnitQuaternion::identity()
@@ -66,60 +66,64 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
     };
     let world = up.to_homogeneous() * Matrix4::new_scaling(meters);
     let worlds = stage.worlds();
-    let was = ArenaMap::new(&scene.nodes, |_, node| worlds[node.source]);
-    let mut turned_back = ArenaMap::filled(&scene.nodes, UnitQuaternion::identity());
-    let is = ArenaMap::new(&scene.nodes, |id, node| {
-        let place = nearest(&(world * was[id]));
-        turned_back[id] = match node.parent {
-            Some(parent) => turned_back[parent],
+    let old = ArenaMap::new(&scene.nodes, |_, node| worlds[node.source]);
+    let mut back_rotation = ArenaMap::filled(&scene.nodes, UnitQuaternion::identity());
+    let new = ArenaMap::new(&scene.nodes, |id, node| {
+        let place = nearest_rigid(&(world * old[id]));
+        back_rotation[id] = match node.parent {
+            Some(parent) => back_rotation[parent],
             None => place.rotation.inverse(),
         };
-        if node.is_primitive() || node.looks() {
+        if node.is_primitive() || node.has_direction() {
             place
         } else {
-            Isometry3::from_parts(place.translation, place.rotation * turned_back[id])
+            Isometry3::from_parts(place.translation, place.rotation * back_rotation[id])
         }
     });
     let places = Places {
         world,
-        turned: up,
+        rotation: up,
         meters,
         kilograms,
-        was,
-        is,
+        old,
+        new,
     };
     if (meters - 1.0).abs() > 0.0 {
         notes.changed(
             "",
-            format!("lengths are in metres now, not in units of {meters} m"),
+            format!("converted lengths to metres, from units of {meters} m"),
         );
     }
     if (kilograms - 1.0).abs() > 0.0 {
         notes.changed(
             "",
-            format!("masses are in kilograms now, not in units of {kilograms} kg"),
+            format!("converted masses to kilograms, from units of {kilograms} kg"),
         );
     }
     if !stage.is_z_up() {
-        notes.changed("", "z points up now, not y");
+        notes.changed("", "rotated the asset from y up to z up");
     }
     for index in scene.nodes.handles() {
         transform(scene, index, stage, &places, notes);
-        geometry(&mut scene.nodes[index], &rounded(&places.of(index)), notes);
+        geometry(
+            &mut scene.nodes[index],
+            &rounded(&places.change(index)),
+            notes,
+        );
         other_lengths(&mut scene.nodes[index], &places);
         light(
             &mut scene.nodes[index],
-            &rounded(&places.of(index)),
+            &rounded(&places.change(index)),
             &places,
         );
     }
     places
 }
 
-/// A number without what is below a step.
+/// Rounds a number to a multiple of `step`.
 fn round(x: f64, step: f64) -> f64 {
-    // By the inverse, which is exact for 1e12, so that 0.1 stays 0.1. There is no -0: it would read
-    // as something else.
+    // Multiplies by the inverse, which is exact for 1e12, so that 0.1 stays 0.1. Turns -0 into 0, which
+    // is written differently.
     let per_step = (1.0 / step).round();
     let rounded = if per_step >= 1.0 {
         (x * per_step).round() / per_step
@@ -133,8 +137,7 @@ fn round(x: f64, step: f64) -> f64 {
     }
 }
 
-/// A matrix without the noise of computing it, so that what is equal in the source, in different
-/// places, stays equal.
+/// Rounds a matrix, so that equal parts of the source at different places stay equal.
 pub fn rounded(matrix: &Matrix4<f64>) -> Matrix4<f64> {
     let largest = matrix.fixed_view::<3, 3>(0, 0).abs().max();
     let step = DIGIT * 10f64.powf(largest.log10().ceil());
@@ -148,8 +151,8 @@ pub fn rounded(matrix: &Matrix4<f64>) -> Matrix4<f64> {
     rounded
 }
 
-/// The rigid transform that is nearest to a matrix.
-fn nearest(matrix: &Matrix4<f64>) -> Isometry3<f64> {
+/// Returns the rigid transform that is nearest to a matrix, by polar decomposition if it has shear.
+fn nearest_rigid(matrix: &Matrix4<f64>) -> Isometry3<f64> {
     if let Some((place, _)) = rigid(matrix) {
         return place;
     }
@@ -158,38 +161,38 @@ fn nearest(matrix: &Matrix4<f64>) -> Isometry3<f64> {
     let svd = linear.svd(true, true);
     let rotation = match (svd.u, svd.v_t) {
         (Some(u), Some(v_t)) if linear.iter().all(|c| c.is_finite()) => {
-            let mut turned = u * v_t;
-            if turned.determinant() < 0.0 {
-                turned = -turned;
+            let mut rotation = u * v_t;
+            if rotation.determinant() < 0.0 {
+                rotation = -rotation;
             }
-            UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(turned))
+            UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(rotation))
         }
         _ => UnitQuaternion::identity(),
     };
     Isometry3::from_parts(translation, rotation)
 }
 
-/// Writes a prim's frame as a translation and a rotation, and the scale that is left of a form that
-/// is given by numbers.
+/// Writes the frame of a prim as a translation and a rotation, and for a primitive shape the
+/// remaining scale.
 fn transform(scene: &mut Scene, index: NodeId, stage: &Stage, places: &Places, notes: &mut Notes) {
     let node = &scene.nodes[index];
-    let local = node.parent.map_or(places.is[index], |parent| {
-        places.is[parent].inverse() * places.is[index]
+    let local = node.parent.map_or(places.new[index], |parent| {
+        places.new[parent].inverse() * places.new[index]
     });
     let source = &stage[node.source];
     let stack = source.xform();
     for name in &stack.broken {
         notes.lost(
             &node.path,
-            format!("the transform {name} has no value that can be read"),
-            "give it a value, or take it out of xformOpOrder",
+            format!("the transform operation {name} has no readable value"),
+            "give it a value, or remove it from xformOpOrder",
         );
     }
     if stack.ops.iter().any(|op| op.is_animated) {
         notes.lost(
             &node.path,
-            "the transform varies in time; it is written as it is at the first time",
-            "move links by joints",
+            "the transform is animated; only its first sample is written",
+            "animate joints instead of transforms",
         );
     }
     let names: Vec<&str> = stack.ops.iter().map(|op| op.attribute.as_str()).collect();
@@ -198,8 +201,8 @@ fn transform(scene: &mut Scene, index: NodeId, stage: &Stage, places: &Places, n
         && stack.broken.is_empty();
     let is_leaf = node.has_points() || node.is_primitive();
     let scale = if node.is_primitive() {
-        left_scale(
-            &rounded(&places.of(index)),
+        remaining_scale(
+            &rounded(&places.change(index)),
             places.meters,
             &node.path,
             notes,
@@ -222,23 +225,23 @@ fn transform(scene: &mut Scene, index: NodeId, stage: &Stage, places: &Places, n
     } else {
         &["xformOp:translate", "xformOp:orient"]
     };
-    // What is right already is left as it stands, to the last digit.
+    // Leave a correct transform unchanged, to the last digit.
     let matrix = local.to_homogeneous() * Matrix4::new_nonuniform_scaling(&scale);
-    let is_right =
+    let is_correct =
         is_plain && names == wanted && (source.local().matrix - matrix).abs().max() < SAME;
-    if is_right && (is_leaf || !is_scaled) {
+    if is_correct && (is_leaf || !is_scaled) {
         return;
     }
     if names != wanted || !is_plain {
         notes.changed(
             &node.path,
-            "the transform is a translation and a rotation now",
+            "converted the transform to a translation and a rotation",
         );
     }
     let node = &mut scene.nodes[index];
     node.attributes
         .retain(|name, _| name != "xformOpOrder" && !name.starts_with("xformOp:"));
-    // Equal parts of the source stay equal.
+    // Rounded, so that equal parts of the source stay equal.
     let t = local.translation.vector.map(|x| round(x, DIGIT));
     node.set(
         "xformOp:translate",
@@ -269,17 +272,17 @@ fn transform(scene: &mut Scene, index: NodeId, stage: &Stage, places: &Places, n
     );
 }
 
-/// A rotation as a quaternion, in single precision unless that would be off by too much.
+/// Returns the type and value of a quaternion, in single precision unless its error is too large.
 pub fn rotation(rotation: &UnitQuaternion<f64>) -> (&'static str, Value) {
     let q = if rotation.w < 0.0 {
         -rotation.into_inner()
     } else {
         rotation.into_inner()
     };
-    // There is no -0: it would read as something else.
+    // Adding 0 turns -0 into 0, which is written differently.
     let [w, x, y, z] = [q.w, q.i, q.j, q.k].map(|c| c as f32 + 0.0);
     let back = nalgebra::Quaternion::new(f64::from(w), f64::from(x), f64::from(y), f64::from(z));
-    if UnitQuaternion::from_quaternion(back).angle_to(rotation) <= PRECISE {
+    if UnitQuaternion::from_quaternion(back).angle_to(rotation) <= MAX_ANGLE_ERROR {
         ("quatf", Value::Quatf(gf::Quatf { w, x, y, z }))
     } else {
         (
@@ -294,21 +297,26 @@ pub fn rotation(rotation: &UnitQuaternion<f64>) -> (&'static str, Value) {
     }
 }
 
-/// The scale that a form which is given by numbers needs, beside that of the units.
-fn left_scale(affine: &Matrix4<f64>, meters: f64, path: &str, notes: &mut Notes) -> Vector3<f64> {
+/// Returns the scale of a primitive shape, apart from that of the units.
+fn remaining_scale(
+    affine: &Matrix4<f64>,
+    meters: f64,
+    path: &str,
+    notes: &mut Notes,
+) -> Vector3<f64> {
     let linear: Matrix3<f64> = affine.fixed_view::<3, 3>(0, 0).into_owned() / meters;
     let diagonal = Matrix3::from_diagonal(&linear.diagonal());
     if (linear - diagonal).abs().max() > 1e-6 {
         notes.left(
             path,
-            "the form is sheared, which no translation, rotation and scale can do",
-            "make it a mesh",
+            "the shape is sheared, which translation, rotation and scale cannot express",
+            "replace it by a mesh",
         );
     }
     linear.diagonal()
 }
 
-/// Takes a node's form to its new frame.
+/// Transforms the shape of a node to its new frame.
 fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     if node.is_primitive() {
         return;
@@ -327,7 +335,7 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
                     .as_chunks()
                     .0
                     .iter()
-                    .flat_map(|&[low, high]| boxed(affine, low, high))
+                    .flat_map(|&[low, high]| transformed_bounds(affine, low, high))
                     .collect(),
             );
         }
@@ -356,8 +364,8 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
         .try_inverse()
         .map_or(linear, |inverse| inverse.transpose());
     let normal = |n: [f64; 3]| {
-        let turned = to_normal * Vector3::from(n);
-        turned.try_normalize(0.0).unwrap_or(turned)
+        let normal = to_normal * Vector3::from(n);
+        normal.try_normalize(0.0).unwrap_or(normal)
     };
     map("normals", &normal);
     map("primvars:normals", &normal);
@@ -377,16 +385,16 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     let factor = linear.determinant().abs().cbrt();
     scale_numbers(node, &["widths"], factor);
     if linear.determinant() < 0.0 {
-        super::meshes::turn_inside_out(node);
+        super::meshes::reverse_winding(node);
     }
     notes.changed(
         &node.path,
-        "the points are in the link's frame and in metres now, without scale",
+        "transformed the points to the frame of the link, in metres and without scale",
     );
 }
 
-/// The box along the axes around a box that is moved.
-fn boxed(affine: &Matrix4<f64>, low: [f64; 3], high: [f64; 3]) -> [gf::Vec3f; 2] {
+/// Returns the axis-aligned bounding box of a transformed box.
+fn transformed_bounds(affine: &Matrix4<f64>, low: [f64; 3], high: [f64; 3]) -> [gf::Vec3f; 2] {
     let corners = (0..8_usize).map(|corner| {
         let is_high = Vector3::from_fn(|axis, _| corner >> axis & 1 == 1);
         let at = Vector3::from(low).zip_zip_map(&high.into(), &is_high, |low, high, is_high| {
@@ -406,7 +414,8 @@ fn boxed(affine: &Matrix4<f64>, low: [f64; 3], high: [f64; 3]) -> [gf::Vec3f; 2]
     [single(low), single(high)]
 }
 
-/// Lengths that no transform reaches. What is not authored is a length, too.
+/// Converts lengths that are not affected by transforms, also those that are not authored: the
+/// defaults of the schema are lengths too.
 fn other_lengths(node: &mut Node, places: &Places) {
     let m = places.meters;
     if (m - 1.0).abs() <= 0.0 {
@@ -420,15 +429,15 @@ fn other_lengths(node: &mut Node, places: &Places) {
     } else {
         "double"
     };
-    for (name, otherwise) in lengths(&node.type_name) {
+    for (name, default) in lengths(&node.type_name) {
         if node.value(name).is_none() {
             node.set(
                 name,
                 type_name,
                 if type_name == "float" {
-                    Value::Float(*otherwise as f32)
+                    Value::Float(*default as f32)
                 } else {
-                    Value::Double(*otherwise)
+                    Value::Double(*default)
                 },
             );
         }
@@ -455,8 +464,7 @@ fn other_lengths(node: &mut Node, places: &Places) {
     }
 }
 
-/// The lengths of a type of prim that are not zero where nothing is authored, and what they are
-/// then (UsdGeom).
+/// Returns the lengths of a type of prim whose default is not zero, with the default (UsdGeom).
 fn lengths(type_name: &str) -> &'static [(&'static str, f64)] {
     match type_name {
         "Cube" => &[("size", 2.0)],
@@ -475,9 +483,9 @@ fn lengths(type_name: &str) -> &'static [(&'static str, f64)] {
     }
 }
 
-/// Gives a light the size that it has by the scale and the units of its frame, and has it shine as
-/// before (UsdLux): its luminance stays, and one that is divided by the light's surface
-/// (`inputs:normalize`) is so in square metres.
+/// Applies the scale and the units of its frame to the size of a light, and keeps its brightness
+/// (UsdLux): its luminance does not change, and a power per surface area (`inputs:normalize`) is
+/// converted to square metres.
 fn light(node: &mut Node, affine: &Matrix4<f64>, places: &Places) {
     let [x, y, z] = [0, 1, 2].map(|axis| affine.fixed_view::<3, 1>(0, axis).norm());
     let ball = affine.fixed_view::<3, 3>(0, 0).determinant().abs().cbrt();
@@ -495,19 +503,19 @@ fn light(node: &mut Node, affine: &Matrix4<f64>, places: &Places) {
         node.type_name != "PortalLight" && !sizes.is_empty() || node.has("MeshLightAPI");
     let is_normalized =
         has_surface && matches!(node.value("inputs:normalize"), Some(Value::Bool(true)));
-    let mut multiply = |name: &str, otherwise: f64, factor: f64| {
+    let mut multiply = |name: &str, default: f64, factor: f64| {
         if (factor - 1.0).abs() > SAME {
-            let number = node.number(name).unwrap_or(otherwise);
+            let number = node.number(name).unwrap_or(default);
             node.set(name, "float", Value::Float((number * factor) as f32));
         }
     };
     sizes
         .iter()
-        .for_each(|(name, otherwise, factor)| multiply(name, *otherwise, *factor));
+        .for_each(|(name, default, factor)| multiply(name, *default, *factor));
     if is_normalized {
         multiply("inputs:intensity", 1.0, places.meters.powi(2));
     }
-    // Below zero they say that there is no limit.
+    // Negative values mean no limit.
     for name in ["inputs:shadow:distance", "inputs:shadow:falloff"] {
         if node.number(name).is_some_and(|distance| distance > 0.0) {
             scale_numbers(node, &[name], places.meters);

@@ -1,78 +1,75 @@
-//! Point instancers: they stay what they are, in the new frames and units (REP-158 §3.5).
+//! Point instancers, converted to the new frames and units (REP-158 §3.5).
 
 use nalgebra::{Matrix4, Quaternion, Translation3, UnitQuaternion, Vector3};
 use openusd::gf::{self, f16};
 use urdf_usd_stage::{SharedValue, Value, int_array, quaternions, rigid, vectors};
 
 use super::frames::{Places, rounded};
-use super::joints::turned;
+use super::joints::rotated;
 use super::notes::Notes;
 use super::scene::{Node, Scene};
 
-/// How far from no rotation and no scale a copy may be and have none, in radians and as a factor.
+/// Maximum rotation, in radians, and deviation of the scale from 1 that are not written.
 const SAME: f64 = 1e-9;
 
-/// Takes the copies of every point instancer to where they were.
-pub fn settle(scene: &mut Scene, places: &Places, notes: &mut Notes) {
+/// Keeps the instances of every point instancer where they were.
+pub fn fix(scene: &mut Scene, places: &Places, notes: &mut Notes) {
     for index in scene.nodes.handles() {
         let node = &scene.nodes[index];
         if node.type_name != "PointInstancer" {
             continue;
         }
-        let here = rounded(&places.of(index));
-        // A prototype stands in its parent, whatever its place in the world: what changed there,
-        // changed in the prototype.
-        let of_prototype = |path: &String| {
+        let here = rounded(&places.change(index));
+        // Instances place a prototype relative to its parent, so that a change of the parent's
+        // coordinates changes the prototype.
+        let undo_change = |path: &String| {
             let parent = scene.nodes[scene.at(path)?].parent;
-            let changed = parent.map_or(places.world, |parent| places.of(parent));
+            let changed = parent.map_or(places.world, |parent| places.change(parent));
             rounded(&changed).try_inverse()
         };
-        let prototypes: Vec<Option<Matrix4<f64>>> = node
-            .targets("prototypes")
-            .iter()
-            .map(of_prototype)
-            .collect();
+        let prototypes: Vec<Option<Matrix4<f64>>> =
+            node.targets("prototypes").iter().map(undo_change).collect();
         let is_same = |back: &Option<Matrix4<f64>>| back.as_ref().is_none_or(Places::is_identity);
         if Places::is_identity(&here) && prototypes.iter().all(is_same) {
             continue;
         }
         let node = &mut scene.nodes[index];
-        let Some(copies) = copies(node, &here, &prototypes) else {
+        let Some(instances) = instances(node, &here, &prototypes) else {
             notes.left(
                 &node.path,
-                "copies of the point instancer are sheared or have no size, or name no prototype, so they can't be taken to the new frame",
-                "write its instances as prims",
+                "the point instancer has instances that are sheared, without size or without prototype, so it cannot be converted to the new frame",
+                "replace its instances by prims",
             );
             continue;
         };
-        write(node, &copies);
-        let turn = places.turn_of(index);
+        write(node, &instances);
+        let rotation = places.rotation_change(index);
         let linear = here.fixed_view::<3, 3>(0, 0).into_owned();
         for name in ["velocities", "accelerations"] {
-            each(node, name, |v| single(linear * v));
+            map_vectors(node, name, |v| single(linear * v));
         }
-        each(node, "angularVelocities", |v| turned(&turn, v.into()));
+        map_vectors(node, "angularVelocities", |v| rotated(&rotation, v.into()));
         notes.changed(
             &node.path,
-            "the copies of the point instancer are in its new frame and in metres now",
+            "converted the point instancer to its new frame and to metres",
         );
     }
 }
 
-/// A copy of a prototype.
-struct Copy {
+/// An instance of a prototype.
+struct Instance {
     position: Vector3<f64>,
-    turn: UnitQuaternion<f64>,
+    rotation: UnitQuaternion<f64>,
     scale: Vector3<f64>,
 }
 
-/// The copies in the new frame of their instancer; `None` if one can't be said by position,
-/// rotation and scale.
-fn copies(
+/// Returns the instances in the new frame of their instancer; `None` if position, rotation and scale
+/// cannot express one.
+fn instances(
     node: &Node,
     here: &Matrix4<f64>,
     prototypes: &[Option<Matrix4<f64>>],
-) -> Option<Vec<Copy>> {
+) -> Option<Vec<Instance>> {
     let positions = node
         .value("positions")
         .and_then(vectors)
@@ -88,9 +85,9 @@ fn copies(
         .value("protoIndices")
         .and_then(int_array)
         .unwrap_or_default();
-    let copy = |(number, index): (usize, &i32)| {
+    let instance = |(number, index): (usize, &i32)| {
         let back = (*prototypes.get(usize::try_from(*index).ok()?)?)?;
-        let turn =
+        let rotation =
             orientations
                 .get(number)
                 .map_or_else(UnitQuaternion::identity, |&[w, x, y, z]| {
@@ -100,41 +97,53 @@ fn copies(
         let scale = scales
             .get(number)
             .map_or_else(|| Vector3::repeat(1.0), |&scale| Vector3::from(scale));
-        let was = Translation3::from(Vector3::from(*positions.get(number)?)).to_homogeneous()
-            * turn.to_homogeneous()
+        let old = Translation3::from(Vector3::from(*positions.get(number)?)).to_homogeneous()
+            * rotation.to_homogeneous()
             * Matrix4::new_nonuniform_scaling(&scale);
-        let (pose, scale) = rigid(&(here * was * back))?;
-        Some(Copy {
+        let (pose, scale) = rigid(&(here * old * back))?;
+        Some(Instance {
             position: pose.translation.vector,
-            turn: pose.rotation,
+            rotation: pose.rotation,
             scale,
         })
     };
-    indices.iter().enumerate().map(copy).collect()
+    indices.iter().enumerate().map(instance).collect()
 }
 
-fn write(node: &mut Node, copies: &[Copy]) {
-    let is_turned = copies.iter().any(|copy| copy.turn.angle() > SAME);
-    let is_scaled = copies
+fn write(node: &mut Node, instances: &[Instance]) {
+    let is_rotated = instances
         .iter()
-        .any(|copy| (copy.scale - Vector3::repeat(1.0)).abs().max() > SAME);
+        .any(|instance| instance.rotation.angle() > SAME);
+    let is_scaled = instances
+        .iter()
+        .any(|instance| (instance.scale - Vector3::repeat(1.0)).abs().max() > SAME);
     node.set(
         "positions",
         "point3f[]",
-        Value::Vec3fVec(copies.iter().map(|copy| single(copy.position)).collect()),
+        Value::Vec3fVec(
+            instances
+                .iter()
+                .map(|instance| single(instance.position))
+                .collect(),
+        ),
     );
     if is_scaled || node.attributes.contains_key("scales") {
         node.set(
             "scales",
             "float3[]",
-            Value::Vec3fVec(copies.iter().map(|copy| single(copy.scale)).collect()),
+            Value::Vec3fVec(
+                instances
+                    .iter()
+                    .map(|instance| single(instance.scale))
+                    .collect(),
+            ),
         );
     }
     let is_precise = node.attributes.contains_key("orientationsf");
-    if is_turned || is_precise || node.attributes.contains_key("orientations") {
-        // Programs that know the precise ones take these; the others are for those that don't.
-        let all = copies.iter().map(|copy| {
-            let q = copy.turn.into_inner();
+    if is_rotated || is_precise || node.attributes.contains_key("orientations") {
+        // Programs that know `orientationsf` prefer it; `orientations` is for the others.
+        let all = instances.iter().map(|instance| {
+            let q = instance.rotation.into_inner();
             [q.w, q.i, q.j, q.k].map(|c| c as f32 + 0.0)
         });
         let half = all.clone().map(|q| {
@@ -152,7 +161,7 @@ fn write(node: &mut Node, copies: &[Copy]) {
 }
 
 /// Maps the vectors of an attribute.
-fn each(node: &mut Node, name: &str, with: impl Fn(Vector3<f64>) -> gf::Vec3f) {
+fn map_vectors(node: &mut Node, name: &str, with: impl Fn(Vector3<f64>) -> gf::Vec3f) {
     let Some(value) = node
         .attributes
         .get_mut(name)

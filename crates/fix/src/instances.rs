@@ -1,9 +1,9 @@
-//! Geometry that recurs is there once, and instanceable prims bring it in (REP-158 §3.5).
+//! Instancing of repeated geometry (REP-158 §3.5).
 //!
-//! What the source has as instances stays so, as far as only shapes that are seen are in it. A mesh
-//! that recurs becomes an Xform where it stood, with the mesh below it. What stands below instances
-//! goes to a library: each content once, with the materials that are bound in it, since a binding
-//! can't leave what is instanced.
+//! Instances of the source stay instances if they contain only visible shapes. A repeated mesh
+//! becomes an Xform in its place, with the mesh below it. The contents of instances move to a library
+//! without duplicates, with the materials that are bound in them: a binding cannot target prims
+//! outside of the prototype.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,30 +11,30 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use urdf_usd_robot::names;
 use urdf_usd_stage::{PrimId, Stage, Value};
 
-use super::layers::stands_apart;
+use super::layers::is_separate;
 use super::notes::Notes;
 use super::physics::purpose;
 use super::scene::{Node, NodeId, Origin, Scene};
 
-/// The mesh in an instance that was a mesh.
+/// Name of the mesh below an instance that was a mesh.
 pub const GEOMETRY: &str = "geometry";
 
-/// What instances and their materials come from.
+/// The library of prototypes and their materials.
 pub struct Library {
-    /// By name: what stands below instances.
+    /// The prototypes, by name.
     pub prototypes: Shelf,
-    /// By name: the materials in prototypes.
+    /// The materials of prototypes, by name.
     pub materials: Shelf,
 }
 
-/// Prims below one scope, each content once.
+/// Prims below a scope, without duplicates.
 pub struct Shelf {
     pub scene: Scene,
     by_hash: HashMap<u64, Vec<String>>,
 }
 
 impl Library {
-    /// A library without contents, for a scene of which this is a prim.
+    /// Creates an empty library; `source` is any prim of the asset.
     fn new(source: PrimId) -> Self {
         Self {
             prototypes: Shelf::new("Instances", source),
@@ -44,7 +44,7 @@ impl Library {
 }
 
 /// Marks the instances of the stage that stay instances.
-pub fn keep(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
+pub fn mark(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
     for index in scene.in_order() {
         let node = &scene.nodes[index];
         let is_instance = stage
@@ -64,38 +64,38 @@ pub fn keep(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
         if !inside.iter().any(|&index| scene.nodes[index].has_form()) {
             continue;
         }
-        if moves(&scene.nodes[index])
+        if is_excluded(&scene.nodes[index])
             || !inside
                 .iter()
                 .skip(1)
-                .all(|&index| is_seen(&scene.nodes[index]))
-            || leads_out(scene, index)
+                .all(|&index| is_visual_only(&scene.nodes[index]))
+            || has_outside_targets(scene, index)
         {
             notes.changed(
                 &scene.nodes[index].path,
-                "the instance holds more than shapes that are seen, so its prims are written one by one",
+                "expanded the instance, which contains more than visible shapes",
             );
         } else {
             let node = &mut scene.nodes[index];
             node.is_instance = true;
             if node.type_name.is_empty() {
-                // What its prototype is.
+                // The type of its prototype.
                 "Xform".clone_into(&mut node.type_name);
             }
         }
     }
 }
 
-/// Whether a prim can't be an instance: it moves, collides, or is an interface of ROS.
-fn moves(node: &Node) -> bool {
+/// Whether a prim must not be instanced: a body, joint, collider or ROS prim.
+fn is_excluded(node: &Node) -> bool {
     node.is_body()
         || node.is_joint()
         || node.is_collider()
         || node.schemas.iter().any(|schema| schema.starts_with("Ros"))
 }
 
-/// Whether a prim is only there to be seen, and all that is said of it stands in one layer.
-fn is_seen(node: &Node) -> bool {
+/// Whether a prim is only visual, and all of its opinions belong in one layer.
+fn is_visual_only(node: &Node) -> bool {
     let is_plain = node.has_form()
         || matches!(
             node.type_name.as_str(),
@@ -106,11 +106,11 @@ fn is_seen(node: &Node) -> bool {
         .iter()
         .chain(node.attributes.keys())
         .chain(node.relationships.keys());
-    is_plain && !names.any(|name| stands_apart(name))
+    is_plain && !names.any(|name| is_separate(name))
 }
 
-/// Whether a prim below one leads to what is not below it, other than by the binding of a material.
-fn leads_out(scene: &Scene, top: NodeId) -> bool {
+/// Whether a descendant targets a prim outside of `top`, except through a material binding.
+fn has_outside_targets(scene: &Scene, top: NodeId) -> bool {
     let path = &scene.nodes[top].path;
     scene.subtree(top).into_iter().skip(1).any(|index| {
         let node = &scene.nodes[index];
@@ -118,32 +118,32 @@ fn leads_out(scene: &Scene, top: NodeId) -> bool {
             .attributes
             .values()
             .flat_map(|attribute| &attribute.connections);
-        let leads = |name: &str, target: &str| {
+        let is_outside = |name: &str, target: &str| {
             let material = scene.at(target).filter(|_| is_binding(name));
-            below(target, path).is_none()
-                && !material.is_some_and(|material| is_whole(scene, material))
+            strip_path(target, path).is_none()
+                && !material.is_some_and(|material| is_self_contained_material(scene, material))
         };
-        sources.any(|source| below(source, path).is_none())
+        sources.any(|source| strip_path(source, path).is_none())
             || node.relationships.iter().any(|(name, relationship)| {
                 relationship
                     .targets
                     .iter()
-                    .any(|target| leads(name, target))
+                    .any(|target| is_outside(name, target))
             })
     })
 }
 
-/// Whether a prim is a material, and nothing in it leads to what is not in it.
-fn is_whole(scene: &Scene, material: NodeId) -> bool {
+/// Whether a prim is a material without targets outside of itself.
+fn is_self_contained_material(scene: &Scene, material: NodeId) -> bool {
     let Node {
         path, type_name, ..
     } = &scene.nodes[material];
-    let leads_out = |index: NodeId| {
+    let has_outside_targets = |index: NodeId| {
         scene.nodes[index]
-            .leads_to()
-            .any(|target| below(target, path).is_none())
+            .targets_and_sources()
+            .any(|target| strip_path(target, path).is_none())
     };
-    type_name == "Material" && !scene.subtree(material).into_iter().any(leads_out)
+    type_name == "Material" && !scene.subtree(material).into_iter().any(has_outside_targets)
 }
 
 fn is_binding(name: &str) -> bool {
@@ -152,22 +152,24 @@ fn is_binding(name: &str) -> bool {
         || name == "material:binding:preview"
 }
 
-/// The rest of a path that is at `above`, or below it, or a property of these.
-fn below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
+/// Returns the rest of a path at or below `above`, or of a property of these.
+fn strip_path<'a>(path: &'a str, above: &str) -> Option<&'a str> {
     path.strip_prefix(above)
         .filter(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
 }
 
-/// Puts what instances hold, and meshes that recur, into a library. Takes all scenes of an asset,
-/// since a mesh that recurs in one variant stands in others, too; `source`: a prim of the asset.
+/// Moves the contents of instances, and repeated meshes, into a library.
+///
+/// Takes the scenes of all variants, as a mesh that is repeated in one may be part of others too.
+/// `source` is any prim of the asset.
 pub fn share(source: PrimId, mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Library {
     let mut library = Library::new(source);
-    let mut recurring: HashSet<u64> = HashSet::new();
+    let mut repeated: HashSet<u64> = HashSet::new();
     let mut meshes: Vec<Vec<(NodeId, u64)>> = Vec::new();
     for (scene, _) in &scenes {
         let found = candidates(scene);
         let mut seen = HashSet::new();
-        recurring.extend(
+        repeated.extend(
             found
                 .iter()
                 .map(|(_, hash)| *hash)
@@ -178,22 +180,22 @@ pub fn share(source: PrimId, mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Libra
     for ((scene, notes), meshes) in scenes.iter_mut().zip(meshes) {
         for (mesh, _) in meshes
             .into_iter()
-            .filter(|(_, hash)| recurring.contains(hash))
+            .filter(|(_, hash)| repeated.contains(hash))
         {
-            lower(scene, mesh);
+            wrap_mesh(scene, mesh);
             notes.changed(
                 &scene.nodes[mesh].path,
                 format!(
-                    "a mesh that recurs is an instance now, with the mesh below it as {GEOMETRY}"
+                    "replaced the repeated mesh by an instance, with the mesh below it as {GEOMETRY}"
                 ),
             );
         }
         for index in scene.in_order() {
             if scene.nodes[index].is_instance {
-                let content = content(scene, index, &mut library.materials);
+                let content = prototype_content(scene, index, &mut library.materials);
                 let name = library
                     .prototypes
-                    .name_of(content, scene.nodes[index].name());
+                    .insert(content, scene.nodes[index].name());
                 scene.nodes[index].origin = Some(Origin::Prototype(name));
             }
         }
@@ -205,9 +207,13 @@ pub fn share(source: PrimId, mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Libra
     library
 }
 
-/// The meshes that may be instances, and a number that equal ones have in common.
+/// Returns the meshes that may be instanced, with hashes of their contents.
 fn candidates(scene: &Scene) -> Vec<(NodeId, u64)> {
-    let targets: BTreeSet<&str> = scene.nodes.values().flat_map(Node::leads_to).collect();
+    let targets: BTreeSet<&str> = scene
+        .nodes
+        .values()
+        .flat_map(Node::targets_and_sources)
+        .collect();
     let is_named = |path: &str| {
         targets
             .range(format!("{path}/").as_str()..)
@@ -221,7 +227,10 @@ fn candidates(scene: &Scene) -> Vec<(NodeId, u64)> {
             && node.parent.is_some()
             && node.is_active
             && node.value("points").is_some();
-        if !is_mesh || moves(node) || node.schemas.iter().any(|schema| schema.starts_with("Skel")) {
+        if !is_mesh
+            || is_excluded(node)
+            || node.schemas.iter().any(|schema| schema.starts_with("Skel"))
+        {
             continue;
         }
         let is_shared = |above: NodeId| {
@@ -232,14 +241,14 @@ fn candidates(scene: &Scene) -> Vec<(NodeId, u64)> {
             let child = &scene.nodes[child];
             child.type_name == "GeomSubset"
                 && child.children.is_empty()
-                && is_seen(child)
+                && is_visual_only(child)
                 && child.name() != GEOMETRY
         };
         if purpose(scene, index) == "guide"
             || scene.upwards(index).any(is_shared)
             || !node.children.iter().all(is_subset)
             || is_named(&node.path)
-            || leads_out(scene, index)
+            || has_outside_targets(scene, index)
         {
             continue;
         }
@@ -247,17 +256,17 @@ fn candidates(scene: &Scene) -> Vec<(NodeId, u64)> {
         for (name, attribute) in node
             .attributes
             .iter()
-            .filter(|(name, _)| is_of_form(node, name))
+            .filter(|(name, _)| is_shape_attribute(node, name))
         {
             (name, &attribute.type_name).hash(&mut hasher);
-            fingerprint(attribute.value.as_deref(), &mut hasher);
+            hash_value(attribute.value.as_deref(), &mut hasher);
         }
         for &child in &node.children {
             let child = &scene.nodes[child];
             child.name().hash(&mut hasher);
             for (name, attribute) in &child.attributes {
                 name.hash(&mut hasher);
-                fingerprint(attribute.value.as_deref(), &mut hasher);
+                hash_value(attribute.value.as_deref(), &mut hasher);
             }
             child
                 .relationships
@@ -269,9 +278,10 @@ fn candidates(scene: &Scene) -> Vec<(NodeId, u64)> {
     found
 }
 
-/// Whether an attribute goes with the form of a mesh, where the rest stays with its place. Primvars
-/// that are the same all over are inherited, so that instances of one form may differ in them.
-fn is_of_form(node: &Node, name: &str) -> bool {
+/// Whether an attribute belongs to the shape of a mesh, and not to its instance.
+///
+/// Constant primvars are inherited, so that instances of one shape may differ in them.
+fn is_shape_attribute(node: &Node, name: &str) -> bool {
     if let Some(primvar) = name.strip_prefix("primvars:") {
         let primvar = primvar.strip_suffix(":indices").unwrap_or(primvar);
         let values = node.attributes.get(&format!("primvars:{primvar}"));
@@ -283,23 +293,23 @@ fn is_of_form(node: &Node, name: &str) -> bool {
     super::layers::is_heavy(name) || name == "doubleSided" || name.starts_with("subsetFamily:")
 }
 
-/// Makes a mesh an Xform with the mesh below it.
-fn lower(scene: &mut Scene, index: NodeId) {
+/// Replaces a mesh by an Xform with the mesh below it.
+fn wrap_mesh(scene: &mut Scene, index: NodeId) {
     let path = scene.nodes[index].path.clone();
     let parts: Vec<NodeId> = scene.subtree(index).into_iter().skip(1).collect();
-    let of_form = {
+    let shape_attributes = {
         let node = &scene.nodes[index];
         node.attributes
             .keys()
-            .filter(|name| is_of_form(node, name))
+            .filter(|name| is_shape_attribute(node, name))
             .cloned()
             .collect::<HashSet<_>>()
     };
     let children = std::mem::take(&mut scene.nodes[index].children);
     let mesh = scene.add(index, GEOMETRY, "Mesh");
     for part in parts {
-        let is = format!("{path}/{GEOMETRY}");
-        scene.nodes[part].relocate(&path, &is);
+        let new_path = format!("{path}/{GEOMETRY}");
+        scene.nodes[part].relocate(&path, &new_path);
     }
     for &child in &children {
         scene.nodes[child].parent = Some(mesh);
@@ -309,14 +319,14 @@ fn lower(scene: &mut Scene, index: NodeId) {
     node.is_instance = true;
     let attributes = node
         .attributes
-        .extract_if(.., |name, _| of_form.contains(name))
+        .extract_if(.., |name, _| shape_attributes.contains(name))
         .collect();
     scene.nodes[mesh].attributes = attributes;
     scene.nodes[mesh].children = children;
 }
 
-/// What stands below an instance, by paths from it, with the materials that are bound in it.
-fn content(scene: &Scene, top: NodeId, materials: &mut Shelf) -> Vec<Node> {
+/// Returns the contents of an instance, by relative paths, with the materials that are bound in it.
+fn prototype_content(scene: &Scene, top: NodeId, materials: &mut Shelf) -> Vec<Node> {
     let path = &scene.nodes[top].path;
     let mut nodes = vec![Node::new(String::new(), "Xform", scene.nodes[top].source)];
     nodes.extend(scene.subtree(top).into_iter().skip(1).map(|index| Node {
@@ -331,7 +341,7 @@ fn content(scene: &Scene, top: NodeId, materials: &mut Shelf) -> Vec<Node> {
                 .filter(|(name, _)| is_binding(name))
         })
         .flat_map(|(_, relationship)| relationship.targets.clone())
-        .filter(|target| below(target, path).is_none())
+        .filter(|target| strip_path(target, path).is_none())
         .collect();
     let mut known: HashSet<String> = nodes.iter().map(|node| node.path.clone()).collect();
     for target in outside {
@@ -353,36 +363,36 @@ fn content(scene: &Scene, top: NodeId, materials: &mut Shelf) -> Vec<Node> {
             node.relocate(&target, &inside);
             node
         });
-        // Parents stand before their children, and these before what comes next.
+        // Keep the order: parents before their children, and these before the next sibling.
         let last = nodes
             .iter()
-            .rposition(|node| below(&node.path, &scope).is_some())
+            .rposition(|node| strip_path(&node.path, &scope).is_some())
             .unwrap_or_default();
         nodes.splice(last + 1..last + 1, parts.collect::<Vec<_>>());
     }
     nodes.iter_mut().for_each(|node| node.relocate(path, ""));
-    // Materials stand in a library of their own.
-    let mut kept: Vec<Node> = Vec::new();
+    // Move materials to their own library.
+    let mut rest: Vec<Node> = Vec::new();
     let mut nodes = nodes.into_iter().peekable();
     while let Some(node) = nodes.next() {
         if node.type_name != "Material" {
-            kept.push(node);
+            rest.push(node);
             continue;
         }
         let (path, source) = (node.path.clone(), node.source);
         let mut material = vec![node];
-        while let Some(part) = nodes.next_if(|part| below(&part.path, &path).is_some()) {
+        while let Some(part) = nodes.next_if(|part| strip_path(&part.path, &path).is_some()) {
             material.push(part);
         }
         material
             .iter_mut()
             .for_each(|node| node.relocate(&path, ""));
         let mut node = Node::new(path, "Material", source);
-        let name = materials.name_of(material, node.name());
+        let name = materials.insert(material, node.name());
         node.origin = Some(Origin::Material(name));
-        kept.push(node);
+        rest.push(node);
     }
-    kept
+    rest
 }
 
 impl Shelf {
@@ -393,14 +403,15 @@ impl Shelf {
         }
     }
 
-    /// The name of a content, which is added if it is not there. Its paths begin at its first prim.
-    fn name_of(&mut self, mut content: Vec<Node>, wanted: &str) -> String {
+    /// Adds a content unless an equal one exists, and returns its name. Paths are relative to its first
+    /// prim.
+    fn insert(&mut self, mut content: Vec<Node>, wanted: &str) -> String {
         let mut hasher = DefaultHasher::new();
         for node in &content {
             (&node.path, &node.type_name).hash(&mut hasher);
             for (name, attribute) in &node.attributes {
                 name.hash(&mut hasher);
-                fingerprint(attribute.value.as_deref(), &mut hasher);
+                hash_value(attribute.value.as_deref(), &mut hasher);
             }
         }
         let known = self.by_hash.entry(hasher.finish()).or_default();
@@ -408,15 +419,15 @@ impl Shelf {
         for name in known.iter() {
             let top = format!("{root}/{name}");
             content.iter_mut().for_each(|node| node.relocate("", &top));
-            let there = self
+            let existing = self
                 .scene
                 .at(&top)
                 .map(|index| self.scene.subtree(index))
                 .unwrap_or_default();
-            let is_same = there.len() == content.len()
-                && there.iter().zip(&content).all(|(&index, node)| {
-                    let there = &self.scene.nodes[index];
-                    there.path == node.path && there.says_the_same(node)
+            let is_same = existing.len() == content.len()
+                && existing.iter().zip(&content).all(|(&index, node)| {
+                    let existing = &self.scene.nodes[index];
+                    existing.path == node.path && existing.has_same_opinions(node)
                 });
             if is_same {
                 return name.clone();
@@ -428,14 +439,14 @@ impl Shelf {
         let top = format!("{root}/{name}");
         for mut node in content {
             node.relocate("", &top);
-            self.scene.put(node);
+            self.scene.insert(node);
         }
         name
     }
 }
 
-/// Adds what is in a value to a number that equal ones have in common.
-pub fn fingerprint(value: Option<&Value>, hasher: &mut DefaultHasher) {
+/// Hashes a value. Equal values have equal hashes.
+pub fn hash_value(value: Option<&Value>, hasher: &mut DefaultHasher) {
     match value {
         Some(Value::Vec3fVec(all)) => all
             .iter()

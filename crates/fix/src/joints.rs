@@ -1,5 +1,4 @@
-//! Joints: their frames in the bodies' new ones, limits, names, and what they connect (REP-158
-//! §1.3, §2.10).
+//! Joints: frames in the new frames of their bodies, limits, names and ends (REP-158 §1.3, §2.10).
 
 use nalgebra::{Matrix4, Quaternion, UnitQuaternion, Vector3};
 use openusd::gf;
@@ -9,23 +8,23 @@ use super::frames::{Places, rotation, scale_numbers};
 use super::notes::Notes;
 use super::scene::{NodeId, Scene};
 
-/// Takes every joint to the new frames and authors what is missing.
-pub fn settle(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
+/// Converts every joint to the new frames, and authors missing properties.
+pub fn fix(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
     for index in scene.nodes.handles() {
         if !scene.nodes[index].is_joint() {
             continue;
         }
-        ends(scene, index, notes);
+        fix_ends(scene, index, notes);
         for end in &ENDS {
-            frame(scene, index, end, stage, places);
+            fix_frame(scene, index, end, stage, places);
         }
-        units(scene, index, places);
-        limits(scene, index, notes);
-        name(scene, index, notes);
+        convert_units(scene, index, places);
+        fix_limits(scene, index, notes);
+        add_ros_name(scene, index, notes);
     }
 }
 
-/// The names of the properties of one end of a joint.
+/// The names of the properties of an end of a joint.
 struct End {
     body: &'static str,
     position: &'static str,
@@ -45,8 +44,9 @@ const ENDS: [End; 2] = [
     },
 ];
 
-/// A joint to what is no body is one to the world, as UsdPhysics means it; it says so.
-fn ends(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
+/// Removes the default prim as an end of a joint: UsdPhysics treats a target that is not a body as the
+/// world, for which REP-158 wants no target.
+fn fix_ends(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let [first, second] = ["physics:body0", "physics:body1"]
         .map(|name| scene.nodes[index].targets(name).first().cloned());
     let is_body = |path: &Option<String>| {
@@ -63,11 +63,11 @@ fn ends(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let (is_first_body, is_second_body) = (is_body(&first), is_body(&second));
     let path = scene.nodes[index].path.clone();
     if is_root(&first) && !is_first_body && is_second_body {
-        // The default prim does not move in the world, so its frame is a place in it.
+        // The default prim does not move, so that its frame is a pose in the world.
         scene.nodes[index].relationships.remove("physics:body0");
         notes.changed(
             path,
-            "the joint holds its body in the world: it has no physics:body0 now, where the default prim was named",
+            "removed the default prim from physics:body0 of the joint, which attaches its body to the world",
         );
         return;
     }
@@ -78,35 +78,35 @@ fn ends(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
         if let Some(target) = end.filter(|_| !is_body) {
             notes.left(
                 &path,
-                format!("{relationship} leads to {target}, which is no rigid body"),
-                "name a prim with PhysicsRigidBodyAPI",
+                format!("{relationship} targets {target}, which is not a rigid body"),
+                "target a prim with PhysicsRigidBodyAPI",
             );
         }
     }
 }
 
-/// The joint's frame in one of its bodies.
-fn frame(scene: &mut Scene, index: NodeId, end: &End, stage: &Stage, places: &Places) {
+/// Converts the frame of a joint in one of its bodies.
+fn fix_frame(scene: &mut Scene, index: NodeId, end: &End, stage: &Stage, places: &Places) {
     let source = &stage[scene.nodes[index].source];
-    // Where it was said: in the prim that the source names. Where it is said now: in the one that
-    // is named now, or in the world.
-    let named = source
+    // The frame was relative to the target in the source; it becomes relative to the current target,
+    // or to the world.
+    let old_target = source
         .targets(end.body)
         .first()
         .and_then(|path| scene.at(path));
-    let named_now = scene.nodes[index]
+    let new_target = scene.nodes[index]
         .targets(end.body)
         .first()
         .and_then(|path| scene.at(path));
-    let was = named.map_or_else(Matrix4::identity, |node| places.was[node]);
-    let now = named_now.map_or_else(Matrix4::identity, |node| {
-        places.is[node].inverse().to_homogeneous()
+    let from = old_target.map_or_else(Matrix4::identity, |node| places.old[node]);
+    let to = new_target.map_or_else(Matrix4::identity, |node| {
+        places.new[node].inverse().to_homogeneous()
     });
-    let matrix = now * places.world * was;
+    let matrix = to * places.world * from;
     if Places::is_identity(&matrix) {
         return;
     }
-    let turn = urdf_usd_stage::rigid(&matrix)
+    let rotation_change = urdf_usd_stage::rigid(&matrix)
         .map_or_else(UnitQuaternion::identity, |(place, _)| place.rotation);
     let node = &mut scene.nodes[index];
     let position: [f64; 3] = node
@@ -127,9 +127,9 @@ fn frame(scene: &mut Scene, index: NodeId, end: &End, stage: &Stage, places: &Pl
         .value(end.rotation)
         .and_then(numbers)
         .unwrap_or([1.0, 0.0, 0.0, 0.0]);
-    let (_, turned) =
-        rotation(&(turn * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z))));
-    let turned = match turned {
+    let (_, orientation) =
+        rotation(&(rotation_change * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z))));
+    let orientation = match orientation {
         Value::Quatd(q) => Value::Quatf(gf::Quatf {
             w: q.w as f32,
             x: q.x as f32,
@@ -138,11 +138,11 @@ fn frame(scene: &mut Scene, index: NodeId, end: &End, stage: &Stage, places: &Pl
         }),
         single => single,
     };
-    node.set(end.rotation, "quatf", turned);
+    node.set(end.rotation, "quatf", orientation);
 }
 
-/// Lengths, forces and torques.
-fn units(scene: &mut Scene, index: NodeId, places: &Places) {
+/// Converts lengths, forces and torques to SI units.
+fn convert_units(scene: &mut Scene, index: NodeId, places: &Places) {
     let (m, kg) = (places.meters, places.kilograms);
     let node = &mut scene.nodes[index];
     if node.type_name == "PhysicsPrismaticJoint" {
@@ -150,7 +150,7 @@ fn units(scene: &mut Scene, index: NodeId, places: &Places) {
     }
     if node.type_name == "PhysicsDistanceJoint" {
         for name in ["physics:minDistance", "physics:maxDistance"] {
-            // Below zero means that there is no limit.
+            // Negative values mean no limit.
             if node.number(name).is_some_and(|distance| distance > 0.0) {
                 scale_numbers(node, &[name], m);
             }
@@ -186,8 +186,8 @@ fn units(scene: &mut Scene, index: NodeId, places: &Places) {
     }
 }
 
-/// A joint that has no limits says so.
-fn limits(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
+/// Authors missing limits explicitly as infinite.
+fn fix_limits(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let node = &mut scene.nodes[index];
     if !matches!(
         node.type_name.as_str(),
@@ -201,7 +201,10 @@ fn limits(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     ] {
         if node.value(name).is_none() {
             node.set(name, "float", Value::Float(none));
-            notes.changed(&node.path, "the joint says now that it has no limits");
+            notes.changed(
+                &node.path,
+                "authored infinite limits for the joint without limits",
+            );
         }
     }
     let [lower, upper] = ["physics:lowerLimit", "physics:upperLimit"]
@@ -212,13 +215,13 @@ fn limits(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
             format!(
                 "the lower limit {lower} is above the upper one {upper}, so the joint is locked"
             ),
-            "swap them if that is not meant",
+            "swap them if the joint is meant to move",
         );
     }
 }
 
-/// The joint's name in ROS.
-fn name(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
+/// Authors the ROS name of a joint that moves.
+fn add_ros_name(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let is_moving = scene.nodes[index].type_name != "PhysicsFixedJoint";
     let node = &mut scene.nodes[index];
     if node.attributes.contains_key("ros:joint:name") || !is_moving {
@@ -234,12 +237,12 @@ fn name(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     if let Some(attribute) = node.attributes.get_mut("ros:joint:name") {
         attribute.is_custom = true;
     }
-    notes.changed(&node.path, "the joint has its name in ROS now");
+    notes.changed(&node.path, "authored ros:joint:name for the joint");
 }
 
-/// A vector turned.
-pub fn turned(turn: &UnitQuaternion<f64>, v: [f64; 3]) -> gf::Vec3f {
-    let v = turn * Vector3::from(v);
+/// Rotates a vector.
+pub fn rotated(rotation: &UnitQuaternion<f64>, v: [f64; 3]) -> gf::Vec3f {
+    let v = rotation * Vector3::from(v);
     gf::Vec3f {
         x: v.x as f32,
         y: v.y as f32,

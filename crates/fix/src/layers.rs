@@ -1,39 +1,39 @@
-//! The mended prims in layers by function (REP-158 §1.2.1): what a property or schema is about
-//! decides where it stands.
+//! Writes the fixed prims into layers by function (REP-158 §1.2.1): the subject of a property or schema
+//! determines its layer.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-use urdf_usd_rep158::Holds;
+use urdf_usd_rep158::Content;
 use urdf_usd_robot::{ArenaMap, names};
 use urdf_usd_stage::{Attribute, Relationship, Value};
 use urdf_usd_usd_author::{self as author, Layer};
 use urdf_usd_usd_author::{crate_file, text};
 
-use super::instances::{GEOMETRY, Library, fingerprint};
+use super::instances::{GEOMETRY, Library, hash_value};
 use super::notes::Notes;
 use super::scene::{Node, NodeId, Origin, Scene};
 use super::{Error, vendors};
 
-/// What a layer is about. The order is that of strength.
+/// The subject of a layer. The order is that of strength, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum About {
+enum Subject {
     Ros,
     ExtendedPhysics,
     Urdf,
     Physics,
     Materials,
     Base,
-    /// The library of prototypes, which instances have as payloads.
+    /// The library of prototypes, which are payloads of instances.
     Instances,
-    /// The library of the materials in prototypes.
+    /// The library of the materials of prototypes.
     InstanceMaterials,
-    /// The layer of a vendor, which the entry does not include.
+    /// The layer of a vendor, which only the vendor's entry includes.
     Vendor(&'static str),
 }
 
-impl About {
+impl Subject {
     fn file(self) -> String {
         match self {
             Self::Ros => "ros.usda".to_owned(),
@@ -64,13 +64,13 @@ impl About {
         }
     }
 
-    /// Where a property or an applied schema belongs. `None`: where its prim is defined.
-    fn of(name: &str) -> Option<Self> {
-        match urdf_usd_rep158::holds(name) {
-            Some(Holds::Vendor) => vendors::of(name).map(Self::Vendor),
-            Some(Holds::Ros) => Some(Self::Ros),
-            Some(Holds::ExtendedPhysics) => Some(Self::ExtendedPhysics),
-            Some(Holds::Physics) => Some(Self::Physics),
+    /// Returns the layer of a property or applied schema; `None` for the layer that defines its prim.
+    fn of_name(name: &str) -> Option<Self> {
+        match urdf_usd_rep158::classify(name) {
+            Some(Content::Vendor) => vendors::layer_name(name).map(Self::Vendor),
+            Some(Content::Ros) => Some(Self::Ros),
+            Some(Content::ExtendedPhysics) => Some(Self::ExtendedPhysics),
+            Some(Content::Physics) => Some(Self::Physics),
             _ if name == "material:binding:physics" => Some(Self::Physics),
             _ if name.starts_with("urdf:") => Some(Self::Urdf),
             _ => None,
@@ -78,14 +78,14 @@ impl About {
     }
 }
 
-/// Where a prim is defined.
-fn home(scene: &Scene, index: NodeId) -> About {
+/// Returns the layer that defines a prim.
+fn defining_layer(scene: &Scene, index: NodeId) -> Subject {
     let node = &scene.nodes[index];
     if node.is_joint() || node.type_name.starts_with("Physics") {
-        return About::Physics;
+        return Subject::Physics;
     }
-    if let Some(vendor) = vendors::of(&node.type_name) {
-        return About::Vendor(vendor);
+    if let Some(vendor) = vendors::layer_name(&node.type_name) {
+        return Subject::Vendor(vendor);
     }
     let material = scene
         .upwards(index)
@@ -95,20 +95,19 @@ fn home(scene: &Scene, index: NodeId) -> About {
             if scene.nodes[material].children.is_empty()
                 && scene.nodes[material].has("PhysicsMaterialAPI") =>
         {
-            About::Physics
+            Subject::Physics
         }
-        Some(_) => About::Materials,
-        None if node.name() == "PhysicsMaterials" => About::Physics,
-        None => About::Base,
+        Some(_) => Subject::Materials,
+        None if node.name() == "PhysicsMaterials" => Subject::Physics,
+        None => Subject::Base,
     }
 }
 
-/// Brings prims in the order that composing the layers brings: those that the weakest layer names
-/// come first.
+/// Sorts prims into the order of the composed layers: prims of weaker layers come first.
 pub fn arrange(scene: &mut Scene) {
-    // The weakest layer that names each prim: that of its own, or of one below it.
-    let mut weakest = ArenaMap::new(&scene.nodes, |id, _| match home(scene, id) {
-        About::Vendor(_) => About::Ros,
+    // The weakest layer that names each prim: that of itself or of a descendant.
+    let mut weakest = ArenaMap::new(&scene.nodes, |id, _| match defining_layer(scene, id) {
+        Subject::Vendor(_) => Subject::Ros,
         home => home,
     });
     let order = scene.in_order();
@@ -117,16 +116,16 @@ pub fn arrange(scene: &mut Scene) {
             weakest[parent] = weakest[parent].max(weakest[index]);
         }
     }
-    let sorted =
+    let sort =
         |nodes: &mut Vec<NodeId>| nodes.sort_by_key(|&node| std::cmp::Reverse(weakest[node]));
     for index in order.iter().copied() {
-        sorted(&mut scene.nodes[index].children);
+        sort(&mut scene.nodes[index].children);
     }
     let mut roots: Vec<NodeId> = order
         .into_iter()
         .filter(|&index| scene.nodes[index].parent.is_none())
         .collect();
-    sorted(&mut roots);
+    sort(&mut roots);
     scene.arrange(
         roots
             .into_iter()
@@ -135,13 +134,12 @@ pub fn arrange(scene: &mut Scene) {
     );
 }
 
-/// Whether a property or applied schema belongs into another layer than the one that defines its
-/// prim.
-pub fn stands_apart(name: &str) -> bool {
-    About::of(name).is_some()
+/// Whether a property or applied schema belongs in another layer than the one that defines its prim.
+pub fn is_separate(name: &str) -> bool {
+    Subject::of_name(name).is_some()
 }
 
-/// Whether an attribute of a form with points is heavy: it stands in geometries.usdc.
+/// Whether an attribute of a shape with points belongs in geometries.usdc.
 pub fn is_heavy(name: &str) -> bool {
     matches!(
         name,
@@ -188,7 +186,7 @@ pub fn is_heavy(name: &str) -> bool {
         && name != "primvars:displayOpacity"
 }
 
-/// Whether the form of a prim is given by arrays.
+/// Whether arrays define the shape of a prim.
 fn has_arrays(node: &Node) -> bool {
     node.has_points() || node.type_name == "PointInstancer"
 }
@@ -207,12 +205,12 @@ pub fn write(
         geometries: Geometries::default(),
         shelf: None,
     };
-    for (about, shelf) in [
-        (About::Instances, &library.prototypes),
-        (About::InstanceMaterials, &library.materials),
+    for (subject, shelf) in [
+        (Subject::Instances, &library.prototypes),
+        (Subject::InstanceMaterials, &library.materials),
     ] {
-        writer.shelf = Some(about);
-        // The first is the scope that holds them.
+        writer.shelf = Some(subject);
+        // The first node is the scope, which is written only with contents.
         for index in shelf
             .scene
             .in_order()
@@ -223,11 +221,11 @@ pub fn write(
         }
     }
     writer.shelf = None;
-    let varying = varying(scene, notes);
-    let placed: HashSet<&String> = varying.keys().collect();
+    let varying = find_varying(scene, notes);
+    let varying_paths: HashSet<&String> = varying.keys().collect();
     for index in scene.in_order() {
         let node = &scene.nodes[index];
-        if !placed.contains(&node.path) {
+        if !varying_paths.contains(&node.path) {
             writer.prim(scene, index, &node.path, None);
         } else if let Some(common) = varying
             .get(&node.path)
@@ -244,18 +242,18 @@ pub fn write(
             .chain([(variants.selection.as_str(), scene)])
             .collect();
         writer
-            .layer(About::Base)
+            .layer(Subject::Base)
             .over(path)
             .variant_set(set, &variants.selection);
-        for (variant, of_variant) in all {
-            // A variant that brings nothing is there all the same.
+        for (variant, variant_scene) in all {
+            // Write empty variants too.
             let start = format!("{path}{{{set}={variant}}}");
-            writer.layer(About::Base).over(&start);
-            let Some(top) = of_variant.at(path) else {
+            writer.layer(Subject::Base).over(&start);
+            let Some(top) = variant_scene.at(path) else {
                 continue;
             };
-            for index in of_variant.subtree(top) {
-                let node = &of_variant.nodes[index];
+            for index in variant_scene.subtree(top) {
+                let node = &variant_scene.nodes[index];
                 let Some(known) = varying
                     .get(&node.path)
                     .filter(|known| known.path == *path && known.set == *set)
@@ -268,7 +266,7 @@ pub fn write(
                     .unwrap_or_default()
                     .trim_start_matches('/');
                 writer.prim(
-                    of_variant,
+                    variant_scene,
                     index,
                     &format!("{start}{inside}"),
                     known.common.as_ref(),
@@ -279,26 +277,26 @@ pub fn write(
     writer.finish(scene, files)
 }
 
-/// What of a prim is the same in all variants of a set.
+/// The opinions about a prim that all variants of a set share.
 struct Common {
-    /// Whether its type, schemas and metadata are.
+    /// Whether type, schemas and metadata are shared.
     has_head: bool,
-    /// The names of properties that are.
+    /// The names of shared properties.
     properties: HashSet<String>,
 }
 
-/// A prim that is not the same in all variants of a set.
+/// A prim that differs between the variants of a set.
 struct Varying {
     path: String,
     set: String,
-    /// What is the same; none for a prim that is not there in all.
+    /// The shared opinions; `None` for a prim that not all variants have.
     common: Option<Common>,
 }
 
-/// The prims that differ between variants, by path.
-fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
+/// Finds the prims that differ between variants, by path.
+fn find_varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
     let mut found: HashMap<String, Varying> = HashMap::new();
-    // The innermost prim that has a set decides.
+    // The innermost prim with a variant set takes precedence.
     let mut sets: Vec<_> = scene.variants.iter().collect();
     sets.sort_by_key(|((path, _), _)| std::cmp::Reverse(path.len()));
     for ((path, set), variants) in sets {
@@ -310,13 +308,13 @@ fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
             .collect();
         let mut paths: Vec<String> = Vec::new();
         let mut seen = HashSet::new();
-        for of_variant in &scenes {
-            for index in of_variant
+        for variant_scene in &scenes {
+            for index in variant_scene
                 .at(path)
-                .map(|top| of_variant.subtree(top))
+                .map(|top| variant_scene.subtree(top))
                 .unwrap_or_default()
             {
-                let path = &of_variant.nodes[index].path;
+                let path = &variant_scene.nodes[index].path;
                 if seen.insert(path.clone()) {
                     paths.push(path.clone());
                 }
@@ -327,27 +325,31 @@ fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
                 .iter()
                 .map(|scene| scene.at(&prim).map(|index| &scene.nodes[index]))
                 .collect();
-            let there: Option<Vec<&Node>> = nodes.into_iter().collect();
+            let in_all: Option<Vec<&Node>> = nodes.into_iter().collect();
             let is_alike = |nodes: &Vec<&Node>| {
                 nodes
                     .iter()
                     .zip(nodes.iter().skip(1))
-                    .all(|(a, b)| a.says_the_same(b))
+                    .all(|(a, b)| a.has_same_opinions(b))
             };
-            if there.as_ref().is_some_and(is_alike) {
+            if in_all.as_ref().is_some_and(is_alike) {
                 continue;
             }
             if let Some(known) = found.get(&prim) {
                 if (&known.path, &known.set) != (path, set) {
                     let message = format!(
-                        "the prim depends on the variants of {set} and of {}; combinations of both are not kept",
+                        "the prim depends on the variants of {set} and of {}; combinations of both are lost",
                         known.set
                     );
-                    notes.lost(&prim, message, "author what depends on both by hand");
+                    notes.lost(
+                        &prim,
+                        message,
+                        "author the opinions that depend on both by hand",
+                    );
                 }
                 continue;
             }
-            let common = there.and_then(|nodes| {
+            let common = in_all.and_then(|nodes| {
                 let first = *nodes.first()?;
                 let is_same = |name: &&String| {
                     nodes.iter().all(|node| {
@@ -356,7 +358,7 @@ fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
                     })
                 };
                 Some(Common {
-                    has_head: nodes.iter().all(|node| node.has_the_same_head(first)),
+                    has_head: nodes.iter().all(|node| node.has_same_head(first)),
                     properties: first
                         .attributes
                         .keys()
@@ -381,13 +383,13 @@ fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
 
 struct Writer {
     name: String,
-    layers: BTreeMap<About, Layer>,
+    layers: BTreeMap<Subject, Layer>,
     geometries: Geometries,
-    /// The library that is written, which is one layer.
-    shelf: Option<About>,
+    /// The library layer that is being written.
+    shelf: Option<Subject>,
 }
 
-/// Forms with points, each once.
+/// Shapes with points, without duplicates.
 #[derive(Default)]
 struct Geometries {
     layer: Option<Layer>,
@@ -396,28 +398,28 @@ struct Geometries {
     names: HashSet<String>,
 }
 
-/// A prim of geometries.usdc: a form, or a subset of its faces.
+/// A prim of geometries.usdc: a shape, or a subset of its faces.
 #[derive(Clone, Debug, PartialEq)]
 struct Form {
-    /// Empty for the form itself.
+    /// The name of the subset; empty for the shape itself.
     name: String,
     type_name: String,
     attributes: BTreeMap<String, Attribute>,
 }
 
 impl Writer {
-    fn layer(&mut self, about: About) -> &mut Layer {
-        let name = match about {
-            About::Instances => "Instances",
-            About::InstanceMaterials => "Materials",
+    fn layer(&mut self, subject: Subject) -> &mut Layer {
+        let name = match subject {
+            Subject::Instances => "Instances",
+            Subject::InstanceMaterials => "Materials",
             _ => &self.name,
         };
         self.layers
-            .entry(about)
-            .or_insert_with(|| Layer::new(&about.doc(), name))
+            .entry(subject)
+            .or_insert_with(|| Layer::new(&subject.doc(), name))
     }
 
-    /// What of a prim is the same in all variants.
+    /// Writes the opinions about a prim that all variants share.
     fn common(&mut self, scene: &Scene, index: NodeId, common: &Common) {
         let mut node = scene.nodes[index].clone();
         node.attributes
@@ -441,8 +443,7 @@ impl Writer {
         );
     }
 
-    /// Writes a prim at `path`; what is said outside of the variant that it stands in is not said
-    /// again.
+    /// Writes a prim at `path`, without the opinions that are written outside of the variant.
     fn prim(&mut self, scene: &Scene, index: NodeId, path: &str, common: Option<&Common>) {
         let mut node = scene.nodes[index].clone();
         if let Some(common) = common {
@@ -470,7 +471,7 @@ impl Writer {
         with_form: bool,
         defines: bool,
     ) {
-        let home = self.shelf.unwrap_or_else(|| home(scene, index));
+        let home = self.shelf.unwrap_or_else(|| defining_layer(scene, index));
         let is_root = index == scene.root;
         let subset_of_form = node.type_name == "GeomSubset"
             && node
@@ -504,7 +505,7 @@ impl Writer {
             }
             if let Some(form) = &form {
                 let form = format!("/Geometries/{form}");
-                // What is in the library is behind a payload already.
+                // The library is already behind a payload.
                 if in_library {
                     prim.reference("./geometries.usdc", &form)
                 } else {
@@ -522,22 +523,22 @@ impl Writer {
                 None => {}
             }
         }
-        let mut schemas: BTreeMap<About, Vec<String>> = BTreeMap::new();
+        let mut schemas: BTreeMap<Subject, Vec<String>> = BTreeMap::new();
         for schema in &node.schemas {
-            let about = About::of(schema).unwrap_or(home);
-            // A binding for physics alone needs the schema where it stands.
-            let about = if schema == "MaterialBindingAPI"
+            let subject = Subject::of_name(schema).unwrap_or(home);
+            // A physics binding alone needs the schema in its own layer.
+            let subject = if schema == "MaterialBindingAPI"
                 && !node.relationships.contains_key("material:binding")
                 && node.relationships.contains_key("material:binding:physics")
             {
-                About::Physics
+                Subject::Physics
             } else {
-                about
+                subject
             };
-            schemas.entry(about).or_default().push(schema.clone());
+            schemas.entry(subject).or_default().push(schema.clone());
         }
-        for (about, schemas) in schemas {
-            self.layer(about)
+        for (subject, schemas) in schemas {
+            self.layer(subject)
                 .over(path)
                 .apply(schemas.iter().map(String::as_str));
         }
@@ -545,20 +546,20 @@ impl Writer {
             if (form.is_some() || subset_of_form) && is_heavy(name) {
                 continue;
             }
-            let about = About::of(name).unwrap_or(home);
-            self.layer(about)
+            let subject = Subject::of_name(name).unwrap_or(home);
+            self.layer(subject)
                 .over(path)
-                .attribute(name, authored(attribute));
+                .attribute(name, to_authored(attribute));
         }
         for (name, relationship) in &node.relationships {
-            let about = About::of(name).unwrap_or(home);
-            self.layer(about)
+            let subject = Subject::of_name(name).unwrap_or(home);
+            self.layer(subject)
                 .over(path)
-                .relationship(name, authored_relationship(relationship));
+                .relationship(name, to_authored_relationship(relationship));
         }
     }
 
-    /// The name of a node's form in geometries.usdc.
+    /// Adds the shape of a node to geometries.usdc, and returns its name.
     fn form(&mut self, scene: &Scene, index: NodeId, node: &Node) -> Option<String> {
         let heavy = |node: &Node| -> BTreeMap<String, Attribute> {
             node.attributes
@@ -587,7 +588,7 @@ impl Writer {
             }
         }
         let above = node.parent.map_or("", |parent| scene.nodes[parent].name());
-        Some(self.geometries.name_of(
+        Some(self.geometries.insert(
             form,
             if node.name() == GEOMETRY {
                 above
@@ -606,14 +607,14 @@ impl Writer {
         let name = self.name.clone();
         let root = &scene.nodes[scene.root];
         let mut entry = Layer::new("", &name);
-        let is_apart = |about: &About| {
+        let is_separate = |subject: &Subject| {
             matches!(
-                about,
-                About::Vendor(_) | About::Instances | About::InstanceMaterials
+                subject,
+                Subject::Vendor(_) | Subject::Instances | Subject::InstanceMaterials
             )
         };
-        let local = self.layers.keys().filter(|about| !is_apart(about));
-        entry.sublayers(local.map(|about| format!("./{}", about.file())));
+        let local = self.layers.keys().filter(|subject| !is_separate(subject));
+        entry.sublayers(local.map(|subject| format!("./{}", subject.file())));
         {
             let mut prim = entry.def(&root.path, &root.type_name);
             if let Some(kind) = &root.kind {
@@ -629,12 +630,12 @@ impl Writer {
                 .into_bytes())
         };
         files.insert(PathBuf::from(format!("{name}.usda")), write(&entry)?);
-        for (about, layer) in &self.layers {
-            files.insert(PathBuf::from(about.file()), write(layer)?);
-            if let About::Vendor(vendor) = about {
+        for (subject, layer) in &self.layers {
+            files.insert(PathBuf::from(subject.file()), write(layer)?);
+            if let Subject::Vendor(vendor) = subject {
                 let mut overlay =
                     Layer::new(&format!("The asset with what only {vendor} reads"), &name);
-                overlay.sublayers([format!("./{}", about.file()), format!("./{name}.usda")]);
+                overlay.sublayers([format!("./{}", subject.file()), format!("./{name}.usda")]);
                 files.insert(
                     PathBuf::from(format!("{name}.{vendor}.usda")),
                     write(&overlay)?,
@@ -651,9 +652,9 @@ impl Writer {
 }
 
 impl Geometries {
-    /// The name of a form, which is added if it is not there.
-    fn name_of(&mut self, form: Vec<Form>, wanted: &str) -> String {
-        let hash = hash(&form);
+    /// Adds a shape unless an equal one exists, and returns its name.
+    fn insert(&mut self, form: Vec<Form>, wanted: &str) -> String {
+        let hash = hash_shape(&form);
         for &index in self.by_hash.get(&hash).into_iter().flatten() {
             if let Some((name, _)) = self.known.get(index).filter(|(_, known)| *known == form) {
                 return name.clone();
@@ -673,7 +674,7 @@ impl Geometries {
             };
             let mut prim = layer.def(&path, &part.type_name);
             for (name, attribute) in &part.attributes {
-                prim.attribute(name, authored(attribute));
+                prim.attribute(name, to_authored(attribute));
             }
         }
         self.by_hash.entry(hash).or_default().push(self.known.len());
@@ -682,21 +683,21 @@ impl Geometries {
     }
 }
 
-/// A number that equal forms have in common.
-fn hash(form: &[Form]) -> u64 {
+/// Hashes a shape. Equal shapes have equal hashes.
+fn hash_shape(form: &[Form]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for part in form {
         (&part.name, &part.type_name).hash(&mut hasher);
         for (name, attribute) in &part.attributes {
             name.hash(&mut hasher);
-            fingerprint(attribute.value.as_deref(), &mut hasher);
+            hash_value(attribute.value.as_deref(), &mut hasher);
         }
     }
     hasher.finish()
 }
 
-/// An attribute as it is authored.
-fn authored(attribute: &Attribute) -> author::Attribute {
+/// Converts an attribute for writing.
+fn to_authored(attribute: &Attribute) -> author::Attribute {
     let mut authored = match attribute.value.as_deref() {
         Some(value) => author::Attribute::new(attribute.type_name.clone(), value.clone()),
         None => author::Attribute::declared(attribute.type_name.clone()),
@@ -718,8 +719,8 @@ fn authored(attribute: &Attribute) -> author::Attribute {
         })
 }
 
-/// A relationship as it is authored.
-fn authored_relationship(relationship: &Relationship) -> author::Relationship {
+/// Converts a relationship for writing.
+fn to_authored_relationship(relationship: &Relationship) -> author::Relationship {
     let mut authored = author::Relationship::to(relationship.targets.iter().map(String::as_str));
     if relationship.is_custom {
         authored = authored.custom();

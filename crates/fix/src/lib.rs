@@ -1,10 +1,10 @@
-//! Any OpenUSD robot asset → one that follows REP-158: [`fix`] is the entry point.
+//! Converts OpenUSD robot assets to assets that follow REP-158: [`fix`] is the entry point.
 //!
-//! The asset is composed and read ([`Stage`]), mended as a tree of prims ([`scene`]), one subject
-//! per module, and written anew in layers by function ([`layers`]). Paths of prims stay what they
-//! are. What can't be mended is a finding; nothing is written to disk.
+//! The asset is composed ([`Stage`]), fixed as a tree of prims ([`scene`]) with a module per subject,
+//! and written in layers by function ([`layers`]). Paths of prims do not change. Violations that
+//! cannot be fixed are reported; nothing is written to disk.
 //!
-//! This module must not know URDF, ROS or the network.
+//! This crate must not depend on URDF, ROS or the network.
 
 pub mod codes;
 mod frames;
@@ -31,58 +31,57 @@ use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
-/// How to mend an asset.
+/// Options of [`fix`].
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Variants that become the default ones.
+    /// Variants that become the default selections.
     pub variants: Vec<VariantChoice>,
-    /// Where `package://` looks, and which files may be read beside those in the asset's folder and
-    /// its package.
+    /// The resolver of `package://` URIs, and of the files that may be read outside of the asset's
+    /// folder and package.
     pub packages: Arc<Resolver>,
 }
 
-/// A mended asset: its name, its files by path in its folder, and what was done to it or could not
-/// be.
+/// A fixed asset, with its files and a report.
 #[derive(Clone, Debug)]
 pub struct Fixed {
-    /// The name of the default prim, after which the entry is named.
+    /// The name of the default prim, which is also that of the entry.
     pub name: String,
-    /// The entry's path in the folder: `NAME.usda`.
+    /// The path of the entry in the folder: `NAME.usda`.
     pub entry: PathBuf,
-    /// What is in the files, by their paths in the asset's folder.
+    /// The contents of the files, by path in the folder.
     pub files: BTreeMap<PathBuf, Vec<u8>>,
-    /// What was mended (infos) and what could not be (warnings).
+    /// The fixes (infos) and the remaining violations (warnings).
     pub diagnostics: Vec<Diagnostic>,
     /// The files that the asset was read from.
     pub used: Vec<PathBuf>,
 }
 
-/// Why an asset can't be mended at all.
+/// Errors of [`fix`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It can't be opened.
+    /// The asset cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// Its entry can't be read.
+    /// The entry cannot be read.
     #[error(transparent)]
     Entry(#[from] urdf_usd_resolve::Error),
-    /// There is nothing in it.
-    #[error("{} has no prim to start from: it names no default prim, and has {roots} root prims", path.display())]
+    /// The asset has no default prim, and not exactly one root prim.
+    #[error("{} has no root prim: it names no default prim, and has {roots} root prims", path.display())]
     NoRoot {
         /// The entry.
         path: PathBuf,
-        /// How many prims it could be.
+        /// Number of root prims.
         roots: usize,
     },
-    /// A layer can't be written.
+    /// A layer cannot be written.
     #[error("{0}")]
     Write(String),
 }
 
-/// Mends the asset `entry`. Nothing is written to disk.
+/// Fixes the asset with the root layer `entry`. Nothing is written to disk.
 ///
 /// # Errors
-/// If the asset can't be opened, has no root, or holds what no layer can.
+/// If the asset cannot be opened, has no root prim, or has values that cannot be written.
 pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     let files = Arc::new(Files::new(options.packages.clone()));
     files.find_input(entry, u64::MAX)?;
@@ -103,7 +102,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
         notes.left(
             error.path.clone().unwrap_or_default(),
             error.message.trim_end_matches(':'),
-            "put the file where the path leads, allow its folder with --allowed-root, or remove what leads there",
+            "put the file at this path, allow its folder with --allowed-root, or remove the reference to it",
         );
     }
     let mut used: Vec<PathBuf> = stage
@@ -111,7 +110,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
         .iter()
         .map(|layer| layer.path.clone())
         .collect();
-    let mut scene = mended(&stage, entry, &mut notes)?;
+    let mut scene = fixed_scene(&stage, entry, &mut notes)?;
     let mut others = Vec::new();
     for choice in stage.other_variants(&options.variants) {
         let chosen = options
@@ -122,16 +121,16 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
             .collect();
         let other = stage.reopen(&with(chosen))?;
         used.extend(other.layers.iter().map(|layer| layer.path.clone()));
-        let mut of_variant = Notes::new(entry);
-        let other = mended(&other, entry, &mut of_variant)?;
-        others.push((choice, other, of_variant));
+        let mut variant_notes = Notes::new(entry);
+        let other = fixed_scene(&other, entry, &mut variant_notes)?;
+        others.push((choice, other, variant_notes));
     }
     let mut files = BTreeMap::new();
     let scenes = std::iter::once(&mut scene).chain(others.iter_mut().map(|(_, other, _)| other));
     used.extend(textures::collect(scenes, &stage, &mut files, &mut notes));
     let scenes = others
         .iter_mut()
-        .map(|(_, other, of_variant)| (other, of_variant));
+        .map(|(_, other, variant_notes)| (other, variant_notes));
     let source = scene.nodes[scene.root].source;
     let library = instances::share(
         source,
@@ -139,11 +138,10 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
             .chain(scenes)
             .collect(),
     );
-    for (choice, other, of_variant) in others {
-        variants::keep(&mut scene, &choice, other);
-        // What is to be said of the other variants' prims has been said of the same ones here, or
-        // is said of what differs.
-        notes.of_variant(&choice, of_variant);
+    for (choice, other, variant_notes) in others {
+        variants::add(&mut scene, &choice, other);
+        // Notes about prims that do not differ have already been recorded for the default variants.
+        notes.merge_variant(&choice, variant_notes);
     }
     used.sort();
     used.dedup();
@@ -158,8 +156,8 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     })
 }
 
-/// The layers that entries for single simulators put over the asset: those of `NAME.VENDOR.usda`
-/// beside `NAME.usda`.
+/// Returns the layers that vendor entries put over the asset: the sublayers of `NAME.VENDOR.usda`
+/// above `NAME.usda`.
 fn overlays(entry: &Path, files: &Arc<Files>) -> Vec<PathBuf> {
     let (Some(folder), Some(stem), Some(name)) = (
         entry.parent(),
@@ -202,9 +200,8 @@ fn overlays(entry: &Path, files: &Arc<Files>) -> Vec<PathBuf> {
             continue;
         };
         let layers = root.sublayers();
-        let is_of_entry =
-            |layer: &&str| Path::new(layer.trim_start_matches("./")).as_os_str() == name;
-        let Some(at) = layers.iter().position(is_of_entry) else {
+        let is_entry = |layer: &&str| Path::new(layer.trim_start_matches("./")).as_os_str() == name;
+        let Some(at) = layers.iter().position(is_entry) else {
             continue;
         };
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -219,9 +216,9 @@ fn overlays(entry: &Path, files: &Arc<Files>) -> Vec<PathBuf> {
     found
 }
 
-/// The scene of a stage, with everything mended but for what needs to know its variants.
-fn mended(stage: &Stage, entry: &Path, notes: &mut Notes) -> Result<Scene, Error> {
-    let mut scene = Scene::of(stage, notes).ok_or_else(|| Error::NoRoot {
+/// Builds the scene of a stage, and applies all fixes that do not depend on other variants.
+fn fixed_scene(stage: &Stage, entry: &Path, notes: &mut Notes) -> Result<Scene, Error> {
+    let mut scene = Scene::from_stage(stage, notes).ok_or_else(|| Error::NoRoot {
         path: entry.to_owned(),
         roots: stage
             .prims
@@ -229,14 +226,14 @@ fn mended(stage: &Stage, entry: &Path, notes: &mut Notes) -> Result<Scene, Error
             .filter(|prim| prim.parent.is_none() && prim.is_present())
             .count(),
     })?;
-    let places = frames::settle(&mut scene, stage, notes);
-    instancers::settle(&mut scene, &places, notes);
-    joints::settle(&mut scene, stage, &places, notes);
-    physics::settle(&mut scene, stage, &places, notes);
-    meshes::hulls(&mut scene, notes);
+    let places = frames::fix(&mut scene, stage, notes);
+    instancers::fix(&mut scene, &places, notes);
+    joints::fix(&mut scene, stage, &places, notes);
+    physics::fix(&mut scene, stage, &places, notes);
+    meshes::fix(&mut scene, notes);
     vendors::translate(&mut scene, notes);
-    metadata::settle(&mut scene, stage, notes);
-    instances::keep(&mut scene, stage, notes);
+    metadata::fix(&mut scene, stage, notes);
+    instances::mark(&mut scene, stage, notes);
     layers::arrange(&mut scene);
     Ok(scene)
 }

@@ -1,4 +1,4 @@
-//! Meshes: winding, and hulls that were left to the physics engine (REP-158 §1.3.1, §3.4).
+//! Meshes: winding, triangulation, and convex hulls of colliders (REP-158 §1.3.1, §3.4).
 
 use openusd::gf;
 use urdf_usd_stage::{SharedValue, Value, int_array, vectors};
@@ -6,8 +6,8 @@ use urdf_usd_stage::{SharedValue, Value, int_array, vectors};
 use super::notes::Notes;
 use super::scene::{Node, Scene};
 
-/// Has the faces of a mesh wound the other way, with what each corner holds.
-pub fn turn_inside_out(node: &mut Node) {
+/// Reverses the winding of the faces of a mesh, with all faceVarying values.
+pub fn reverse_winding(node: &mut Node) {
     let Some(counts) = node
         .value("faceVertexCounts")
         .and_then(int_array)
@@ -18,10 +18,10 @@ pub fn turn_inside_out(node: &mut Node) {
     let mut order: Vec<usize> = Vec::new();
     for count in counts {
         let (start, count) = (order.len(), usize::try_from(count).unwrap_or_default());
-        // The first corner stays the first.
+        // Keep the first corner, so that triangle fans stay the same.
         order.extend((0..count).map(|corner| start + (count - corner) % count));
     }
-    let of_corners: Vec<String> = node
+    let per_corner: Vec<String> = node
         .attributes
         .iter()
         .filter(|(name, attribute)| {
@@ -33,8 +33,8 @@ pub fn turn_inside_out(node: &mut Node) {
         })
         .map(|(name, _)| name.clone())
         .collect();
-    for name in of_corners {
-        // Where there are indices, they are what each corner holds.
+    for name in per_corner {
+        // The corners of an indexed primvar hold indices.
         let indices = format!("{name}:indices");
         let name = if node.attributes.contains_key(&indices) {
             indices
@@ -53,7 +53,7 @@ pub fn turn_inside_out(node: &mut Node) {
 }
 
 fn reorder(value: &mut Value, order: &[usize]) {
-    fn by<T: Clone>(all: &mut Vec<T>, order: &[usize]) {
+    fn permute<T: Clone>(all: &mut Vec<T>, order: &[usize]) {
         if all.len() == order.len() {
             *all = order
                 .iter()
@@ -62,46 +62,47 @@ fn reorder(value: &mut Value, order: &[usize]) {
         }
     }
     match value {
-        Value::IntVec(all) => by(all, order),
-        Value::FloatVec(all) => by(all, order),
-        Value::Vec2fVec(all) => by(all, order),
-        Value::Vec2dVec(all) => by(all, order),
-        Value::Vec3fVec(all) => by(all, order),
-        Value::Vec3dVec(all) => by(all, order),
-        Value::Vec4fVec(all) => by(all, order),
+        Value::IntVec(all) => permute(all, order),
+        Value::FloatVec(all) => permute(all, order),
+        Value::Vec2fVec(all) => permute(all, order),
+        Value::Vec2dVec(all) => permute(all, order),
+        Value::Vec3fVec(all) => permute(all, order),
+        Value::Vec3dVec(all) => permute(all, order),
+        Value::Vec4fVec(all) => permute(all, order),
         _ => {}
     }
 }
 
-/// Makes a left-handed mesh a right-handed one, and a collider that stands for its hull that hull.
-pub fn hulls(scene: &mut Scene, notes: &mut Notes) {
+/// Makes left-handed meshes right-handed, triangulates colliders, and replaces colliders with the
+/// approximation `convexHull` by their hulls.
+pub fn fix(scene: &mut Scene, notes: &mut Notes) {
     for index in scene.nodes.handles() {
         let node = &mut scene.nodes[index];
         if node.type_name == "Mesh" && node.text("orientation") == Some("leftHanded") {
-            turn_inside_out(node);
+            reverse_winding(node);
             node.set_uniform("orientation", "token", Value::Token("rightHanded".into()));
-            notes.changed(&node.path, "the mesh is right-handed now");
+            notes.changed(&node.path, "reversed the winding of the left-handed mesh");
         }
         if !node.is_collider() {
             continue;
         }
         match node.text("physics:approximation").map(str::to_owned).as_deref() {
             None | Some("none") => triangulate(node, notes),
-            Some("convexHull") if node.type_name == "Mesh" => hull(node, notes),
+            Some("convexHull") if node.type_name == "Mesh" => replace_by_hull(node, notes),
             Some(_) if node.is_primitive() => {
                 node.set_uniform("physics:approximation", "token", Value::Token("none".into()));
-                notes.changed(&node.path, "a collider given by numbers needs no approximation");
+                notes.changed(&node.path, "removed the approximation of the primitive collider");
             }
             Some(other) => notes.left(
                 &node.path,
-                format!("the collider is left to the physics engine to make: physics:approximation is {other}"),
-                "author the shape that is meant, as a mesh or as primitives",
+                format!("the physics engine has to approximate the collider: physics:approximation is {other}"),
+                "author the intended shape as a mesh or as primitives",
             ),
         }
     }
 }
 
-/// The corners of each face of a mesh.
+/// Returns the corners of each face of a mesh.
 fn faces(node: &Node) -> Option<Vec<Vec<i32>>> {
     let counts = node.value("faceVertexCounts").and_then(int_array)?;
     let mut indices = node
@@ -120,7 +121,7 @@ fn faces(node: &Node) -> Option<Vec<Vec<i32>>> {
     counts.iter().map(face).collect()
 }
 
-/// A collider's faces are triangles (REP-158 §3.4).
+/// Triangulates the faces of a collider as fans (REP-158 §3.4).
 fn triangulate(node: &mut Node, notes: &mut Notes) {
     let Some(faces) = faces(node)
         .filter(|faces| node.type_name == "Mesh" && faces.iter().any(|face| face.len() != 3))
@@ -137,11 +138,11 @@ fn triangulate(node: &mut Node, notes: &mut Notes) {
     };
     let triangles: Vec<[i32; 3]> = faces.into_iter().flat_map(fan).collect();
     write_triangles(node, &triangles);
-    notes.changed(&node.path, "the collider consists of triangles now");
+    notes.changed(&node.path, "triangulated the collider");
 }
 
 fn write_triangles(node: &mut Node, triangles: &[[i32; 3]]) {
-    // What hangs on the faces or corners that were is of no use to a collider.
+    // Values of the former faces and corners no longer fit, and a collider does not need them.
     node.attributes.retain(|name, attribute| {
         let interpolation = attribute
             .metadata
@@ -163,7 +164,7 @@ fn write_triangles(node: &mut Node, triangles: &[[i32; 3]]) {
     node.set_uniform("subdivisionScheme", "token", Value::Token("none".into()));
 }
 
-fn hull(node: &mut Node, notes: &mut Notes) {
+fn replace_by_hull(node: &mut Node, notes: &mut Notes) {
     let Some(points) = node.value("points").and_then(vectors) else {
         return;
     };
@@ -199,13 +200,13 @@ fn hull(node: &mut Node, notes: &mut Notes) {
             );
             notes.changed(
                 &node.path,
-                "the collider is its convex hull now, where the physics engine had to make it",
+                "replaced the collider by its convex hull, which the physics engine had to compute",
             );
         }
         Err(error) => notes.left(
             &node.path,
-            format!("no convex hull can be made of the collider: {error}"),
-            "author the shape that is meant, as a mesh or as primitives",
+            format!("the collider has no convex hull: {error}"),
+            "author the intended shape as a mesh or as primitives",
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! What an asset says of itself (REP-158 §1.2.2, §1.2.5, §2.1).
+//! Metadata of the asset (REP-158 §1.2.2, §1.2.5, §2.1).
 
 use std::collections::HashMap;
 
@@ -7,20 +7,20 @@ use urdf_usd_stage::{Stage, Value};
 use super::notes::Notes;
 use super::scene::Scene;
 
-/// Authors what is missing.
-pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
+/// Authors missing metadata.
+pub fn fix(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
     let root = scene.root;
     let node = &mut scene.nodes[root];
     let path = node.path.clone();
     if stage.default_prim != Some(node.source) {
-        notes.changed(&path, "the prim is the default prim now");
+        notes.changed(&path, "made the prim the default prim");
     }
     if !matches!(
         node.kind.as_deref(),
         Some("component" | "assembly" | "group")
     ) {
         node.kind = Some("component".to_owned());
-        notes.changed(&path, "the kind of the default prim is component now");
+        notes.changed(&path, "set the kind of the default prim to component");
     }
     let name = node.name().to_owned();
     let mut info = match node.metadata.remove("assetInfo") {
@@ -36,12 +36,12 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
             info.insert(key.to_owned(), Value::String(value.to_owned()));
             notes.changed(
                 &path,
-                format!("assetInfo has the {key} \"{value}\" now: put the true one there"),
+                format!("set the {key} in assetInfo to \"{value}\": replace it by the real one"),
             );
         }
     }
-    // What OpenUSD keeps as an asset path may be a string: it identifies, nothing is loaded from
-    // it.
+    // OpenUSD defines the identifier as an asset path, but it only identifies: as a string, tools do
+    // not try to load it.
     if let Some(Value::AssetPath(identifier)) = info.get("identifier").cloned() {
         info.insert(
             "identifier".to_owned(),
@@ -50,7 +50,7 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
     }
     node.metadata
         .insert("assetInfo".to_owned(), Value::Dictionary(info));
-    // Kinds below a component must be subcomponents, or nothing.
+    // A component may contain only subcomponents.
     let is_component = node.kind.as_deref() == Some("component");
     for index in scene.subtree(root).into_iter().skip(1) {
         let node = &mut scene.nodes[index];
@@ -63,7 +63,7 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
             node.kind = Some("subcomponent".to_owned());
             notes.changed(
                 &node.path,
-                "a component in a component is a subcomponent now",
+                "changed the kind of the prim in a component to subcomponent",
             );
         }
     }

@@ -1,4 +1,4 @@
-//! What was mended and what was not, for people: once per kind, with how many there are.
+//! Notes about fixes and remaining violations, grouped by message.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,10 +9,10 @@ use urdf_usd_stage::VariantChoice;
 
 use super::codes::{CHANGED, LEFT, LOST};
 
-/// How many prims a finding names.
-const MOST_NAMED: usize = 5;
+/// Maximum number of prims that a finding names.
+const MAX_NAMED: usize = 5;
 
-/// What was mended and what was not.
+/// The notes of a run.
 #[derive(Clone, Debug)]
 pub struct Notes {
     file: Arc<Path>,
@@ -28,12 +28,12 @@ impl Notes {
         }
     }
 
-    /// Something was mended on a prim; `message` is the same for all prims of which it is true.
+    /// Records a fix of a prim. Prims with the same message are grouped.
     pub fn changed(&mut self, prim: impl Into<String>, message: impl Into<String>) {
         self.add(&CHANGED, prim.into(), message.into(), String::new());
     }
 
-    /// Something could not be mended.
+    /// Records a violation that cannot be fixed.
     pub fn left(
         &mut self,
         prim: impl Into<String>,
@@ -43,7 +43,7 @@ impl Notes {
         self.add(&LEFT, prim.into(), message.into(), help.into());
     }
 
-    /// Something is not in the asset that is written.
+    /// Records a part of the asset that is not written.
     pub fn lost(
         &mut self,
         prim: impl Into<String>,
@@ -63,8 +63,8 @@ impl Notes {
         }
     }
 
-    /// Takes over what is true of another variant only.
-    pub fn of_variant(&mut self, choice: &VariantChoice, other: Self) {
+    /// Adds the notes that apply to another variant only.
+    pub fn merge_variant(&mut self, choice: &VariantChoice, other: Self) {
         for ((_, message, help), (code, prims)) in other.found {
             let known = self
                 .found
@@ -82,7 +82,7 @@ impl Notes {
         }
     }
 
-    /// As findings: what is lost first, then what is left.
+    /// Converts the notes to findings, the most severe first.
     pub fn finish(self) -> Vec<Diagnostic> {
         let file = self.file;
         let mut all: Vec<Diagnostic> = self
@@ -95,11 +95,11 @@ impl Notes {
                     count => {
                         let named = prims
                             .iter()
-                            .take(MOST_NAMED)
+                            .take(MAX_NAMED)
                             .cloned()
                             .collect::<Vec<_>>()
                             .join(", ");
-                        let more = if count > MOST_NAMED { ", …" } else { "" };
+                        let more = if count > MAX_NAMED { ", …" } else { "" };
                         format!("{message} ({count} times: {named}{more})")
                     }
                 };

@@ -5,33 +5,33 @@ use openusd::gf;
 use urdf_usd_stage::{Stage, Value, numbers};
 
 use super::frames::{Places, scale_numbers};
-use super::joints::turned;
+use super::joints::rotated;
 use super::notes::Notes;
 use super::scene::{Node, NodeId, Scene};
 
-/// Takes physics to the new frames and units, and authors what is missing.
-pub fn settle(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
+/// Converts physics to the new frames and units, and authors missing properties.
+pub fn fix(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
     for index in scene.nodes.handles() {
-        mass(scene, index, places, notes);
-        world(scene, index, places);
+        fix_mass(scene, index, places, notes);
+        fix_gravity(scene, index, places);
     }
-    weigh(scene, stage, places, notes);
-    articulations(scene, notes);
-    colliders(scene, notes);
-    contacts(scene, notes);
+    compute_masses(scene, stage, places, notes);
+    fix_articulations(scene, notes);
+    fix_colliders(scene, notes);
+    fix_contacts(scene, notes);
 }
 
-/// Mass properties in the body's new frame.
-fn mass(scene: &mut Scene, index: NodeId, places: &Places, notes: &mut Notes) {
+/// Converts mass properties to the new frame of the body.
+fn fix_mass(scene: &mut Scene, index: NodeId, places: &Places, notes: &mut Notes) {
     let (m, kg) = (places.meters, places.kilograms);
-    let affine = places.of(index);
-    let turn = places.turn_of(index);
+    let affine = places.change(index);
+    let rotation = places.rotation_change(index);
     let node = &mut scene.nodes[index];
     scale_numbers(node, &["physics:mass"], kg);
     scale_numbers(node, &["physics:density"], kg / (m * m * m));
     scale_numbers(node, &["physics:diagonalInertia"], kg * m * m);
     if !Places::is_identity(&affine) {
-        // Minus infinity means that it is not given.
+        // Minus infinity means that the centre of mass is not authored.
         if let Some(centre) = node
             .value("physics:centerOfMass")
             .and_then(numbers::<3>)
@@ -53,12 +53,12 @@ fn mass(scene: &mut Scene, index: NodeId, places: &Places, notes: &mut Notes) {
             .value("physics:diagonalInertia")
             .and_then(numbers::<3>)
             .is_some_and(|inertia| inertia.iter().any(|i| *i != 0.0));
-        if is_given && turn.angle() > 1e-12 {
+        if is_given && rotation.angle() > 1e-12 {
             let [w, x, y, z] = axes
                 .filter(|axes| axes.iter().any(|c| *c != 0.0))
                 .unwrap_or([1.0, 0.0, 0.0, 0.0]);
-            let q =
-                (turn * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z))).into_inner();
+            let q = (rotation * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z)))
+                .into_inner();
             let value = gf::Quatf {
                 w: q.w as f32,
                 x: q.i as f32,
@@ -69,7 +69,7 @@ fn mass(scene: &mut Scene, index: NodeId, places: &Places, notes: &mut Notes) {
         }
         for name in ["physics:velocity", "physics:angularVelocity"] {
             if let Some(v) = node.value(name).and_then(numbers::<3>) {
-                node.set(name, "vector3f", Value::Vec3f(turned(&turn, v)));
+                node.set(name, "vector3f", Value::Vec3f(rotated(&rotation, v)));
             }
         }
     }
@@ -82,7 +82,7 @@ fn mass(scene: &mut Scene, index: NodeId, places: &Places, notes: &mut Notes) {
         .and_then(numbers::<4>)
         .is_some_and(|axes| axes.iter().any(|c| *c != 0.0));
     if has_moments && !has_axes {
-        // What programs take it for.
+        // Programs assume the axes of the body.
         node.set(
             "physics:principalAxes",
             "quatf",
@@ -95,22 +95,19 @@ fn mass(scene: &mut Scene, index: NodeId, places: &Places, notes: &mut Notes) {
         );
         notes.changed(
             &node.path,
-            "the principal axes of inertia are authored now: those of the body",
+            "authored the principal axes of inertia: those of the body",
         );
     }
     scale_numbers(node, &["physics:velocity"], m);
     if node.is_body() && node.number("physics:mass").is_some() && !node.has("PhysicsMassAPI") {
         node.apply("PhysicsMassAPI");
-        notes.changed(
-            &node.path,
-            "PhysicsMassAPI is applied now where a mass is authored",
-        );
+        notes.changed(&node.path, "applied PhysicsMassAPI to the body with a mass");
     }
 }
 
-/// Gives bodies without a mass the one that UsdPhysics computes of their colliders, with centre and
-/// inertia.
-fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
+/// Gives bodies without a mass the mass, centre and inertia that UsdPhysics computes from their
+/// colliders.
+fn compute_masses(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
     let has_mass = |node: &Node| node.number("physics:mass").is_some_and(|mass| mass > 0.0);
     if scene
         .nodes
@@ -119,7 +116,7 @@ fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
     {
         return;
     }
-    // What can't be read as a robot has no masses that could be computed.
+    // Masses cannot be computed if the stage cannot be read as a robot.
     let computed = urdf_usd_usd_read::body_masses(stage).unwrap_or_default();
     for index in scene.nodes.handles() {
         let node = &mut scene.nodes[index];
@@ -132,15 +129,16 @@ fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
         let Some(known) = known.filter(|known| known.inertial.mass > 0.0) else {
             notes.left(
                 &node.path,
-                "the body has no mass, so each program computes another one",
+                "the body has no mass, so each program computes a different one",
                 "author physics:mass, in kg, and the inertia",
             );
             continue;
         };
-        let here = places.is[index].inverse() * known.inertial.origin;
-        let turn = here.rotation.to_rotation_matrix().into_inner();
-        let (moments, axes) =
-            urdf_usd_robot::principal_axes(&(turn * known.inertial.inertia * turn.transpose()));
+        let here = places.new[index].inverse() * known.inertial.origin;
+        let rotation = here.rotation.to_rotation_matrix().into_inner();
+        let (moments, axes) = urdf_usd_robot::principal_axes(
+            &(rotation * known.inertial.inertia * rotation.transpose()),
+        );
         let single = |v: Vector3<f64>| {
             Value::Vec3f(gf::Vec3f {
                 x: v.x as f32,
@@ -173,26 +171,24 @@ fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
         );
         let density = if known.is_assumed {
             format!(
-                "{} kg/m³, which UsdPhysics assumes where no density is given: author the true mass",
+                "{} kg/m³, the default of UsdPhysics: author the real mass",
                 urdf_usd_usd_read::DENSITY
             )
         } else {
-            "the density or masses that the asset gives".to_owned()
+            "the densities or masses of the asset".to_owned()
         };
         notes.changed(
             &node.path,
-            format!(
-                "the body has the mass and inertia of its colliders now, computed with {density}"
-            ),
+            format!("computed the mass and inertia of the body from its colliders, with {density}"),
         );
     }
 }
 
-/// Gravity.
-fn world(scene: &mut Scene, index: NodeId, places: &Places) {
+/// Converts gravity to the new units and axes.
+fn fix_gravity(scene: &mut Scene, index: NodeId, places: &Places) {
     let node = &mut scene.nodes[index];
     scale_numbers(node, &["physics:gravityMagnitude"], places.meters);
-    if places.turned.angle() > 0.0
+    if places.rotation.angle() > 0.0
         && let Some(direction) = node
             .value("physics:gravityDirection")
             .and_then(numbers::<3>)
@@ -200,13 +196,13 @@ fn world(scene: &mut Scene, index: NodeId, places: &Places) {
         node.set(
             "physics:gravityDirection",
             "vector3f",
-            Value::Vec3f(turned(&places.turned, direction)),
+            Value::Vec3f(rotated(&places.rotation, direction)),
         );
     }
 }
 
-/// One articulation root in a tree: those below another are taken away.
-fn articulations(scene: &mut Scene, notes: &mut Notes) {
+/// Removes articulation roots below another one.
+fn fix_articulations(scene: &mut Scene, notes: &mut Notes) {
     let is_root =
         |scene: &Scene, index: NodeId| scene.nodes[index].has("PhysicsArticulationRootAPI");
     for index in scene.nodes.handles() {
@@ -221,13 +217,13 @@ fn articulations(scene: &mut Scene, notes: &mut Notes) {
                 .retain(|schema| schema != "PhysicsArticulationRootAPI");
             notes.changed(
                 &node.path,
-                "the articulation root below another one is taken away",
+                "removed the articulation root below another one",
             );
         }
     }
 }
 
-/// The purpose that a prim has: its own, or the nearest that is authored above.
+/// Returns the purpose of a prim: its own, or that of the nearest ancestor with one.
 pub fn purpose(scene: &Scene, index: NodeId) -> String {
     let authored = scene.upwards(index).find_map(|above| {
         scene.nodes[above]
@@ -237,8 +233,9 @@ pub fn purpose(scene: &Scene, index: NodeId) -> String {
     authored.unwrap_or("default").to_owned()
 }
 
-/// Colliders are guides, and what is seen is no collider.
-fn colliders(scene: &mut Scene, notes: &mut Notes) {
+/// Gives all colliders the purpose `guide`, separates them from visual shapes, and authors their
+/// approximation.
+fn fix_colliders(scene: &mut Scene, notes: &mut Notes) {
     for index in scene.nodes.handles() {
         let node = &scene.nodes[index];
         if !node.is_collider() || !(node.has_points() || node.is_primitive()) {
@@ -260,17 +257,20 @@ fn colliders(scene: &mut Scene, notes: &mut Notes) {
                 "token",
                 Value::Token("none".into()),
             );
-            notes.changed(&node.path, "the collider says now that it is what it looks like: physics:approximation is none");
+            notes.changed(
+                &node.path,
+                "set physics:approximation of the collider to none",
+            );
         }
     }
 }
 
-/// A shape that is seen and collides becomes two: a guide that collides beside one that is seen.
+/// Splits a visible collider into a visual shape and a collider with the purpose `guide`.
 fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let Some(parent) = scene.nodes[index].parent else {
         notes.left(
             &scene.nodes[index].path,
-            "the root prim is a collider that is seen",
+            "the root prim is a visible collider",
             "put the shape below the root prim",
         );
         return;
@@ -280,7 +280,7 @@ fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let copy = scene.add(parent, &name, &type_name);
     let is_physics =
         |name: &str| name.starts_with("physics:") || name == "material:binding:physics";
-    let is_of_physics = |schema: &str| schema.starts_with("Physics");
+    let is_physics_schema = |schema: &str| schema.starts_with("Physics");
     let node = &mut scene.nodes[index];
     let physics: Vec<_> = node
         .attributes
@@ -292,9 +292,9 @@ fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
         .collect();
     let schemas: Vec<String> = node
         .schemas
-        .extract_if(.., |schema| is_of_physics(schema))
+        .extract_if(.., |schema| is_physics_schema(schema))
         .collect();
-    let (was, is_named) = (
+    let (old_path, shape_arrays) = (
         node.path.clone(),
         [
             "points",
@@ -306,7 +306,7 @@ fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
         ],
     );
     let form = node.attributes.iter().filter(|(name, _)| {
-        let is_number = [
+        let is_shape = [
             "size",
             "radius",
             "radiusTop",
@@ -319,12 +319,12 @@ fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
             "visibility",
         ]
         .contains(&name.as_str());
-        is_number || is_named.contains(&name.as_str()) || name.starts_with("xformOp")
+        is_shape || shape_arrays.contains(&name.as_str()) || name.starts_with("xformOp")
     });
     let form: Vec<_> = form
         .map(|(name, attribute)| (name.clone(), attribute.clone()))
         .collect();
-    let (source, is) = (node.source, scene.nodes[copy].path.clone());
+    let (source, new_path) = (node.source, scene.nodes[copy].path.clone());
     let collider = &mut scene.nodes[copy];
     collider.source = source;
     collider.attributes.extend(form);
@@ -340,19 +340,19 @@ fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
                 relationship
                     .targets
                     .iter_mut()
-                    .filter(|target| **target == was)
-                    .for_each(|target| target.clone_from(&is));
+                    .filter(|target| **target == old_path)
+                    .for_each(|target| target.clone_from(&new_path));
             }
         }
     }
     notes.changed(
-        was,
-        "a shape that was seen and collided is two prims now, NAME and NAME_collision",
+        old_path,
+        "split the visible collider into two prims, NAME and NAME_collision",
     );
 }
 
-/// Every collider has a contact material.
-fn contacts(scene: &mut Scene, notes: &mut Notes) {
+/// Binds a contact material to every collider.
+fn fix_contacts(scene: &mut Scene, notes: &mut Notes) {
     let mut missing = Vec::new();
     for index in scene.nodes.handles() {
         let node = &scene.nodes[index];
@@ -360,8 +360,8 @@ fn contacts(scene: &mut Scene, notes: &mut Notes) {
             && (node.has_points() || node.is_primitive())
             && node.targets("material:binding:physics").is_empty()
         {
-            // A binding above, or one for all purposes to a material with physics, is what counts:
-            // it is said on the collider now.
+            // An inherited binding, or one for all purposes to a material with physics, is authored on
+            // the collider itself.
             let names = ["material:binding:physics", "material:binding"];
             let inherited = scene
                 .upwards(index)
@@ -380,7 +380,7 @@ fn contacts(scene: &mut Scene, notes: &mut Notes) {
     for index in scene.nodes.handles() {
         let node = &mut scene.nodes[index];
         if node.has("PhysicsMaterialAPI") {
-            complete(node, notes);
+            complete_material(node, notes);
         }
     }
     if missing.is_empty() {
@@ -389,21 +389,17 @@ fn contacts(scene: &mut Scene, notes: &mut Notes) {
     let mut default = None;
     for (index, found) in missing {
         let material = found.unwrap_or_else(|| {
-            let made = *default.get_or_insert_with(|| default_material(scene));
-            scene.nodes[made].path.clone()
+            let material = *default.get_or_insert_with(|| default_material(scene));
+            scene.nodes[material].path.clone()
         });
         let node = &mut scene.nodes[index];
         node.apply("MaterialBindingAPI");
-        node.point("material:binding:physics", material);
-        notes.changed(
-            &node.path,
-            "the collider has a contact material bound for physics now",
-        );
+        node.set_target("material:binding:physics", material);
+        notes.changed(&node.path, "bound a contact material to the collider");
     }
 }
 
-/// The contact material of colliders that have none: what UsdPhysics says nothing about differs
-/// from engine to engine.
+/// Adds the contact material of colliders without one: the defaults of engines differ.
 fn default_material(scene: &mut Scene) -> NodeId {
     let folder = scene.add(scene.root, "PhysicsMaterials", "Scope");
     let material = scene.add(folder, "default", "Material");
@@ -428,9 +424,8 @@ fn default_material(scene: &mut Scene) -> NodeId {
     material
 }
 
-/// A contact material says all that there is to say; what it does not is what UsdPhysics means by
-/// saying nothing.
-fn complete(node: &mut Node, notes: &mut Notes) {
+/// Authors missing properties of a contact material, with the defaults of UsdPhysics.
+fn complete_material(node: &mut Node, notes: &mut Notes) {
     for name in [
         "physics:staticFriction",
         "physics:dynamicFriction",
@@ -440,7 +435,7 @@ fn complete(node: &mut Node, notes: &mut Notes) {
             node.set(name, "float", Value::Float(0.0));
             notes.changed(
                 &node.path,
-                "the contact material says now what UsdPhysics means where it said nothing: 0",
+                "authored the default of UsdPhysics, 0, for missing properties of the contact material",
             );
         }
     }

@@ -1,5 +1,4 @@
-//! The tree of prims that is mended: what the stage composes, without the arcs that it composes
-//! from.
+//! The tree of prims that is fixed: the composed stage, without composition arcs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,19 +8,19 @@ use urdf_usd_stage::{Attribute, Prim, PrimId, PrimMap, Relationship, Specifier, 
 
 use super::notes::Notes;
 
-/// A node of a [`Scene`]; meaningless once the scene is arranged anew.
+/// The id of a node of a [`Scene`]. [`Scene::arrange`] invalidates all ids.
 pub type NodeId = Handle<Node>;
 
 /// A prim that will be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Its path, in the source as in what is written.
+    /// The path, which is the same in the source and the written asset.
     pub path: String,
-    /// The prim of the stage it was made from.
+    /// The prim of the stage that it was created from.
     pub source: PrimId,
-    /// The node above.
+    /// The parent.
     pub parent: Option<NodeId>,
-    /// The nodes below, in their order.
+    /// The children, in order.
     pub children: Vec<NodeId>,
     pub type_name: String,
     pub kind: Option<String>,
@@ -30,27 +29,27 @@ pub struct Node {
     pub metadata: BTreeMap<String, Value>,
     pub attributes: BTreeMap<String, Attribute>,
     pub relationships: BTreeMap<String, Relationship>,
-    /// Whether it is an instance, so that what stands below it is shared.
+    /// Whether it is an instance, so that its descendants are shared.
     pub is_instance: bool,
-    /// Where all that it holds comes from, but for what is said here.
+    /// The library prim that it references, if any; the opinions here are stronger.
     pub origin: Option<Origin>,
 }
 
-/// Where what a prim holds comes from: the name of something in the library of instances.
+/// A reference to a prim of the library, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It is an instance of this prototype.
+    /// An instance of this prototype.
     Prototype(String),
-    /// It is this material.
+    /// This material.
     Material(String),
 }
 
-/// What is different of a prim and all below it in the variants of a set.
+/// The variants of a set on a prim.
 #[derive(Clone, Debug, Default)]
 pub struct Variants {
-    /// The variant that is selected.
+    /// The selected variant.
     pub selection: String,
-    /// The scene with each variant, but for the selected one.
+    /// The whole scene with each of the other variants.
     pub others: BTreeMap<String, Arc<Scene>>,
 }
 
@@ -61,15 +60,15 @@ pub struct Scene {
     pub nodes: Arena<Node>,
     /// The default prim.
     pub root: NodeId,
-    /// By the path of the prim that has the set, and its name.
+    /// Variants by path of the prim and name of the set.
     pub variants: BTreeMap<(String, String), Variants>,
-    /// The variants that are composed, by the path of the prim that has the set, and its name.
+    /// Composed variants by path of the prim and name of the set.
     pub selections: BTreeMap<(String, String), String>,
     by_path: HashMap<String, NodeId>,
 }
 
 impl Node {
-    /// A prim of which nothing is said yet.
+    /// Creates a prim without opinions.
     pub fn new(path: String, type_name: &str, source: PrimId) -> Self {
         Self {
             path,
@@ -88,8 +87,8 @@ impl Node {
         }
     }
 
-    /// The paths that its relationships and connections lead to.
-    pub fn leads_to(&self) -> impl Iterator<Item = &str> {
+    /// Iterates over the targets of relationships and the sources of connections.
+    pub fn targets_and_sources(&self) -> impl Iterator<Item = &str> {
         let targets = self
             .relationships
             .values()
@@ -103,8 +102,8 @@ impl Node {
             .map(String::as_str)
     }
 
-    /// Has what leads to `was`, or to what is below it, lead to `is` instead.
-    pub fn redirect(&mut self, was: &str, is: &str) {
+    /// Replaces the path prefix `from` of all targets and sources by `to`.
+    pub fn redirect(&mut self, from: &str, to: &str) {
         let targets = self
             .relationships
             .values_mut()
@@ -114,25 +113,25 @@ impl Node {
                 .values_mut()
                 .flat_map(|attribute| &mut attribute.connections),
         ) {
-            moved(path, was, is);
+            replace_prefix(path, from, to);
         }
     }
 
-    /// Moves it, with what it leads to, from `was` or below it to `is`.
-    pub fn relocate(&mut self, was: &str, is: &str) {
-        moved(&mut self.path, was, is);
-        self.redirect(was, is);
+    /// Replaces the path prefix `from` of the prim, and of its targets and sources, by `to`.
+    pub fn relocate(&mut self, from: &str, to: &str) {
+        replace_prefix(&mut self.path, from, to);
+        self.redirect(from, to);
     }
 
-    /// Whether nothing of it is different in another scene.
-    pub fn says_the_same(&self, other: &Self) -> bool {
-        self.has_the_same_head(other)
+    /// Whether a prim of another scene has the same opinions.
+    pub fn has_same_opinions(&self, other: &Self) -> bool {
+        self.has_same_head(other)
             && self.attributes == other.attributes
             && self.relationships == other.relationships
     }
 
-    /// The same, but for properties.
-    pub fn has_the_same_head(&self, other: &Self) -> bool {
+    /// As [`Self::has_same_opinions`], without properties.
+    pub fn has_same_head(&self, other: &Self) -> bool {
         (
             &self.type_name,
             &self.kind,
@@ -150,7 +149,7 @@ impl Node {
         )
     }
 
-    /// Its own name.
+    /// Returns the name of the prim.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
@@ -165,7 +164,7 @@ impl Node {
         })
     }
 
-    /// Applies a schema, if it is not.
+    /// Applies a schema, unless it is applied.
     pub fn apply(&mut self, schema: &str) {
         if !self.has(schema) {
             self.schemas.push(schema.to_owned());
@@ -190,15 +189,15 @@ impl Node {
             .map_or(&[], |relationship| &relationship.targets)
     }
 
-    /// Has a relationship lead to one prim; one that is there keeps its metadata.
-    pub fn point(&mut self, name: &str, target: String) {
+    /// Sets the only target of a relationship, whose metadata is kept.
+    pub fn set_target(&mut self, name: &str, target: String) {
         self.relationships
             .entry(name.to_owned())
             .or_default()
             .targets = vec![target];
     }
 
-    /// Gives an attribute a value; one that is there keeps its type's flags and metadata.
+    /// Sets the value and type of an attribute, whose flags and metadata are kept.
     pub fn set(&mut self, name: &str, type_name: &str, value: Value) {
         let attribute = self
             .attributes
@@ -209,7 +208,7 @@ impl Node {
         attribute.times.clear();
     }
 
-    /// The same for an attribute that may not vary in time.
+    /// As [`Self::set`], for a uniform attribute.
     pub fn set_uniform(&mut self, name: &str, type_name: &str, value: Value) {
         self.set(name, type_name, value);
         if let Some(attribute) = self.attributes.get_mut(name) {
@@ -229,7 +228,7 @@ impl Node {
         self.type_name.starts_with("Physics") && self.type_name.ends_with("Joint")
     }
 
-    /// Whether its form is given by points.
+    /// Whether points define its shape.
     pub fn has_points(&self) -> bool {
         matches!(
             self.type_name.as_str(),
@@ -243,12 +242,12 @@ impl Node {
         )
     }
 
-    /// Whether it has a form, by points, by numbers or by many copies.
+    /// Whether it is a shape or a point instancer.
     pub fn has_form(&self) -> bool {
         self.has_points() || self.is_primitive() || self.type_name == "PointInstancer"
     }
 
-    /// Whether its form is given by a few numbers.
+    /// Whether it is a primitive shape.
     pub fn is_primitive(&self) -> bool {
         matches!(
             self.type_name.as_str(),
@@ -263,23 +262,23 @@ impl Node {
         )
     }
 
-    /// Whether it looks along an axis of its own, which must not be turned.
-    pub fn looks(&self) -> bool {
+    /// Whether it points along an axis of its own, which must not be rotated.
+    pub fn has_direction(&self) -> bool {
         self.type_name == "Camera" || self.type_name.ends_with("Light")
     }
 }
 
-/// Has a path that is at `was`, or below it, or a property of these, begin with `is` instead.
-fn moved(path: &mut String, was: &str, is: &str) {
+/// Replaces the prefix `from` of a path at or below it, or of a property of these.
+fn replace_prefix(path: &mut String, from: &str, to: &str) {
     if path
-        .strip_prefix(was)
+        .strip_prefix(from)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
     {
-        path.replace_range(..was.len(), is);
+        path.replace_range(..from.len(), to);
     }
 }
 
-/// An attribute without a value.
+/// Creates an attribute without a value.
 pub fn attribute(type_name: &str) -> Attribute {
     Attribute {
         type_name: type_name.to_owned(),
@@ -294,7 +293,7 @@ pub fn attribute(type_name: &str) -> Attribute {
 }
 
 impl Scene {
-    /// A scene of one prim.
+    /// Creates a scene of one prim.
     pub fn new(root: Node) -> Self {
         let (path, mut nodes) = (root.path.clone(), Arena::default());
         let root = nodes.push(root);
@@ -307,8 +306,8 @@ impl Scene {
         }
     }
 
-    /// The prims of a stage that are there. `None` if it has no root prim to start from.
-    pub fn of(stage: &Stage, notes: &mut Notes) -> Option<Self> {
+    /// Reads the defined prims of a stage. Returns `None` without a default prim or a single root prim.
+    pub fn from_stage(stage: &Stage, notes: &mut Notes) -> Option<Self> {
         let is_root = |prim: &Prim| prim.parent.is_none() && prim.is_present();
         let mut roots = stage
             .iter()
@@ -328,8 +327,8 @@ impl Scene {
                 if prim.specifier == Specifier::Over && parent != Some(None) {
                     notes.lost(
                         &prim.path,
-                        "a prim that no layer defines is left out",
-                        "define it, or remove what is said of it",
+                        "left out a prim that no layer defines",
+                        "define it, or remove its opinions",
                     );
                 }
                 continue;
@@ -389,7 +388,7 @@ impl Scene {
         })
     }
 
-    /// The name of the default prim.
+    /// Returns the name of the default prim.
     pub fn name(&self) -> &str {
         self.nodes[self.root].name()
     }
@@ -398,18 +397,18 @@ impl Scene {
         self.by_path.get(path).copied()
     }
 
-    /// Adds a prim below another, or gives the one that is there.
+    /// Returns the child of a prim, which is created if it does not exist.
     pub fn add(&mut self, parent: NodeId, name: &str, type_name: &str) -> NodeId {
         let path = format!("{}/{name}", self.nodes[parent].path);
         if let Some(index) = self.at(&path) {
             return index;
         }
         let source = self.nodes[parent].source;
-        self.put(Node::new(path, type_name, source))
+        self.insert(Node::new(path, type_name, source))
     }
 
-    /// Adds a prim below the one that its path says.
-    pub fn put(&mut self, mut node: Node) -> NodeId {
+    /// Adds a prim below the parent in its path.
+    pub fn insert(&mut self, mut node: Node) -> NodeId {
         node.parent = node
             .path
             .rsplit_once('/')
@@ -424,35 +423,35 @@ impl Scene {
         id
     }
 
-    /// Brings the nodes in an order, parents before their children, and forgets those that are not
-    /// in it.
+    /// Sorts the nodes into an order, parents before their children, and drops those that are not in
+    /// it.
     pub fn arrange(&mut self, order: Vec<NodeId>) {
         let mut nodes = std::mem::take(&mut self.nodes);
         self.by_path.clear();
         let root = self.root;
         for id in order {
-            let nothing = Node::new(String::new(), "", nodes[id].source);
-            let is = self.put(std::mem::replace(&mut nodes[id], nothing));
+            let placeholder = Node::new(String::new(), "", nodes[id].source);
+            let new = self.insert(std::mem::replace(&mut nodes[id], placeholder));
             if id == root {
-                self.root = is;
+                self.root = new;
             }
         }
         self.selections
             .retain(|(path, _), _| self.by_path.contains_key(path));
     }
 
-    /// A name below a prim that is not taken.
+    /// Returns an unused name below a prim.
     pub fn free_name(&self, parent: NodeId, wanted: &str) -> String {
         let above = &self.nodes[parent].path;
         names::unique(wanted, |name| self.at(&format!("{above}/{name}")).is_none())
     }
 
-    /// The node and those above it, the nearest first.
+    /// Iterates over a node and its ancestors, the nearest first.
     pub fn upwards(&self, index: NodeId) -> impl Iterator<Item = NodeId> {
         std::iter::successors(Some(index), |&index| self.nodes[index].parent)
     }
 
-    /// A node and all below it, parents before their children, in their order.
+    /// Returns a node and its descendants, parents before their children.
     pub fn subtree(&self, index: NodeId) -> Vec<NodeId> {
         let (mut all, mut stack) = (Vec::new(), vec![index]);
         while let Some(index) = stack.pop() {
@@ -462,7 +461,7 @@ impl Scene {
         all
     }
 
-    /// All nodes, parents before their children, in their order.
+    /// Returns all nodes, parents before their children.
     pub fn in_order(&self) -> Vec<NodeId> {
         let roots = self.nodes.iter().filter(|(_, node)| node.parent.is_none());
         roots.flat_map(|(root, _)| self.subtree(root)).collect()

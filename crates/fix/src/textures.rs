@@ -1,5 +1,5 @@
-//! Files that attributes name: collected beside the asset, images as 8-bit PNG or JPEG (REP-158
-//! §1.2.5, §3.2).
+//! Copies the files that attributes name into the asset, images as 8-bit PNG or JPEG (REP-158 §1.2.5,
+//! §3.2).
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
@@ -13,15 +13,15 @@ use urdf_usd_stage::{SharedValue, Stage, Value};
 use super::notes::Notes;
 use super::scene::{Node, Scene};
 
-/// What to do about a file that may not be read.
-const OUTSIDE: &str =
+/// The remedy for a file that may not be read.
+const ALLOW_HELP: &str =
     "put the file into the asset's folder, or allow its folder with --allowed-root";
 
-/// More pixels than a texture has.
-const MOST_PIXELS: u64 = 1 << 28;
+/// Maximum number of pixels of an image that is converted.
+const MAX_PIXELS: u64 = 1 << 28;
 
-/// Copies every file that an attribute names and that may be read into `files`, and names the copy
-/// instead; returns where they were.
+/// Copies every permitted file that an attribute names into `files`, and names the copy instead.
+/// Returns the paths of the originals.
 pub fn collect<'a>(
     scenes: impl Iterator<Item = &'a mut Scene>,
     stage: &'a Stage,
@@ -34,7 +34,7 @@ pub fn collect<'a>(
         by_source: HashMap::new(),
     };
     for node in scenes.flat_map(|scene| scene.nodes.values_mut()) {
-        of_node(node, &mut copies, notes);
+        copy_files(node, &mut copies, notes);
     }
     copies
         .by_source
@@ -45,14 +45,14 @@ pub fn collect<'a>(
 }
 
 struct Copies<'a> {
-    /// Knows which files may be read.
+    /// The stage, which knows the files that may be read.
     stage: &'a Stage,
     files: &'a mut BTreeMap<PathBuf, Vec<u8>>,
-    /// Where the copy of a file is, by where the file is; `None` if there is none.
+    /// The path of the copy by that of the original; `None` if it could not be copied.
     by_source: HashMap<String, Option<String>>,
 }
 
-fn of_node(node: &mut Node, copies: &mut Copies<'_>, notes: &mut Notes) {
+fn copy_files(node: &mut Node, copies: &mut Copies<'_>, notes: &mut Notes) {
     let is_dome = node.type_name == "DomeLight" || node.type_name == "DomeLight_1";
     let path = node.path.clone();
     for attribute in node.attributes.values_mut() {
@@ -61,10 +61,10 @@ fn of_node(node: &mut Node, copies: &mut Copies<'_>, notes: &mut Notes) {
             .as_mut()
             .filter(|value| value.unless_large_array().is_some_and(is_asset));
         match value.map(SharedValue::make_mut) {
-            Some(Value::AssetPath(asset)) => copies.of_asset(asset, is_dome, &path, notes),
+            Some(Value::AssetPath(asset)) => copies.copy_asset(asset, is_dome, &path, notes),
             Some(Value::AssetPathVec(assets)) => assets
                 .iter_mut()
-                .for_each(|asset| copies.of_asset(asset, is_dome, &path, notes)),
+                .for_each(|asset| copies.copy_asset(asset, is_dome, &path, notes)),
             _ => {}
         }
     }
@@ -75,7 +75,7 @@ fn is_asset(value: &Value) -> bool {
 }
 
 impl Copies<'_> {
-    fn of_asset(&mut self, asset: &mut AssetPath, is_dome: bool, prim: &str, notes: &mut Notes) {
+    fn copy_asset(&mut self, asset: &mut AssetPath, is_dome: bool, prim: &str, notes: &mut Notes) {
         if asset.is_empty() {
             return;
         }
@@ -83,7 +83,7 @@ impl Copies<'_> {
         if authored.contains("<UDIM>") {
             notes.left(
                 prim,
-                format!("the texture @{authored}@ is a set of tiles"),
+                format!("the texture @{authored}@ is a UDIM pattern"),
                 "bake the tiles into one image",
             );
             return;
@@ -91,8 +91,8 @@ impl Copies<'_> {
         let Some(source) = asset.resolved_path().map(str::to_owned) else {
             notes.left(
                 prim,
-                format!("@{authored}@ leads to no file"),
-                "put the file where the path leads, or remove the path",
+                format!("@{authored}@ does not exist"),
+                "put the file at this path, or remove the path",
             );
             return;
         };
@@ -107,7 +107,7 @@ impl Copies<'_> {
         }
     }
 
-    /// Copies a file; its path from the asset's folder.
+    /// Copies a file, and returns its path relative to the asset's folder.
     fn copy(
         &mut self,
         source: &str,
@@ -115,7 +115,7 @@ impl Copies<'_> {
         prim: &str,
         notes: &mut Notes,
     ) -> Option<String> {
-        // In a package: `package.usdz[textures/a.png]`.
+        // A file in a package is `package.usdz[textures/a.png]`.
         let name = source
             .trim_end_matches(']')
             .rsplit(['/', '['])
@@ -125,19 +125,19 @@ impl Copies<'_> {
         let bytes = match self.stage.bytes(source) {
             Ok(bytes) => bytes,
             Err(error) => {
-                let refused = error
+                let denied = error
                     .get_ref()
                     .and_then(|error| error.downcast_ref::<urdf_usd_resolve::Error>());
-                match refused.filter(|error| error.code.id == NOT_ALLOWED.id) {
-                    Some(outside) => notes.left(
+                match denied.filter(|error| error.code.id == NOT_ALLOWED.id) {
+                    Some(denied) => notes.left(
                         prim,
-                        format!("{name} is not copied: {}", outside.message),
-                        OUTSIDE,
+                        format!("{name} is not copied: {}", denied.message),
+                        ALLOW_HELP,
                     ),
                     None => notes.left(
                         prim,
-                        format!("{name} can't be read: {error}"),
-                        "put a file there that can be read",
+                        format!("{name} cannot be read: {error}"),
+                        "replace it by a readable file",
                     ),
                 }
                 return None;
@@ -150,35 +150,40 @@ impl Copies<'_> {
         ]
         .contains(&extension.as_str());
         if !is_image || (is_dome && extension == "hdr") {
-            return Some(self.keep("", stem, &extension, bytes));
+            return Some(self.insert("", stem, &extension, bytes));
         }
-        match encoded(&bytes) {
-            Ok((extension, None)) => Some(self.keep("textures/", stem, extension, bytes)),
-            Ok((extension, Some(made))) => {
-                notes.changed(prim, format!("the texture {name} is an 8-bit PNG now"));
-                Some(self.keep("textures/", stem, extension, made))
+        match convert_image(&bytes) {
+            Ok((extension, None)) => Some(self.insert("textures/", stem, extension, bytes)),
+            Ok((extension, Some(converted))) => {
+                notes.changed(
+                    prim,
+                    format!("converted the texture {name} to an 8-bit PNG"),
+                );
+                Some(self.insert("textures/", stem, extension, converted))
             }
             Err(reason) => {
                 notes.left(
                     prim,
-                    format!("the texture {name} can't be made an 8-bit PNG or JPEG: {reason}"),
+                    format!(
+                        "the texture {name} cannot be converted to an 8-bit PNG or JPEG: {reason}"
+                    ),
                     "save it as an 8-bit PNG",
                 );
-                Some(self.keep("textures/", stem, &extension, bytes))
+                Some(self.insert("textures/", stem, &extension, bytes))
             }
         }
     }
 
-    /// Puts a file into the asset under a name of its own, unless it is there.
-    fn keep(&mut self, folder: &str, stem: &str, extension: &str, bytes: Vec<u8>) -> String {
-        let plain = |c: char| {
+    /// Adds a file to the asset under an unused name, unless it has an equal one.
+    fn insert(&mut self, folder: &str, stem: &str, extension: &str, bytes: Vec<u8>) -> String {
+        let sanitize = |c: char| {
             if c.is_ascii_alphanumeric() || "-_.".contains(c) {
                 c
             } else {
                 '_'
             }
         };
-        let stem: String = stem.chars().map(plain).collect();
+        let stem: String = stem.chars().map(sanitize).collect();
         let mut number = 0;
         loop {
             let suffix = if number == 0 {
@@ -189,7 +194,7 @@ impl Copies<'_> {
             let dot = if extension.is_empty() { "" } else { "." };
             let path = format!("{folder}{stem}{suffix}{dot}{extension}");
             match self.files.get(Path::new(&path)) {
-                Some(there) if *there != bytes => number += 1,
+                Some(other) if *other != bytes => number += 1,
                 Some(_) => return format!("./{path}"),
                 None => {
                     self.files.insert(PathBuf::from(&path), bytes);
@@ -200,8 +205,8 @@ impl Copies<'_> {
     }
 }
 
-/// What an image should be called, and its bytes if they have to be others.
-fn encoded(bytes: &[u8]) -> Result<(&'static str, Option<Vec<u8>>), String> {
+/// Returns the extension of an image, and its bytes if it has to be converted.
+fn convert_image(bytes: &[u8]) -> Result<(&'static str, Option<Vec<u8>>), String> {
     let format = image::guess_format(bytes).map_err(|error| error.to_string())?;
     if format == ImageFormat::Jpeg {
         return Ok(("jpg", None));
@@ -210,7 +215,7 @@ fn encoded(bytes: &[u8]) -> Result<(&'static str, Option<Vec<u8>>), String> {
     let (width, height) = reader
         .into_dimensions()
         .map_err(|error| error.to_string())?;
-    if u64::from(width) * u64::from(height) > MOST_PIXELS {
+    if u64::from(width) * u64::from(height) > MAX_PIXELS {
         return Err(format!("it has {width} × {height} pixels"));
     }
     let picture =
@@ -231,9 +236,9 @@ fn encoded(bytes: &[u8]) -> Result<(&'static str, Option<Vec<u8>>), String> {
         (false, true) => DynamicImage::ImageRgb8(picture.to_rgb8()),
         (true, true) => DynamicImage::ImageRgba8(picture.to_rgba8()),
     };
-    let mut made = Vec::new();
+    let mut converted = Vec::new();
     picture
-        .write_to(&mut Cursor::new(&mut made), ImageFormat::Png)
+        .write_to(&mut Cursor::new(&mut converted), ImageFormat::Png)
         .map_err(|error| error.to_string())?;
-    Ok(("png", Some(made)))
+    Ok(("png", Some(converted)))
 }

@@ -1,4 +1,4 @@
-//! Variants: each is composed and mended by itself, and what differs is written as a variant.
+//! Variants: each is composed and fixed separately, and the differences are written as variants.
 
 use std::sync::Arc;
 
@@ -6,9 +6,8 @@ use urdf_usd_stage::VariantChoice;
 
 use super::scene::{Scene, Variants};
 
-/// Keeps what a scene is with another variant, for every prim that has the set and composes that
-/// variant in it.
-pub fn keep(scene: &mut Scene, choice: &VariantChoice, other: Scene) {
+/// Adds the scene of another variant, for every prim whose set has this variant selected in it.
+pub fn add(scene: &mut Scene, choice: &VariantChoice, other: Scene) {
     let other = Arc::new(other);
     for (key, selection) in scene.selections.clone() {
         if key.1 == choice.set && other.selections.get(&key) == Some(&choice.variant) {

@@ -1,14 +1,13 @@
-//! What belongs to one simulator: translated where ExtendedPhysics has a word for it (REP-158
-//! §4.2.2), else for a layer of its own (§1.4).
+//! Vendor-specific opinions: translated to ExtendedPhysics where possible (REP-158 §4.2.2), else moved
+//! to vendor layers (§1.4).
 
 use urdf_usd_stage::Value;
 
 use super::notes::Notes;
 use super::scene::{NodeId, Scene};
 
-/// The layer that a property or schema belongs to, if it is a vendor's: the name is that of the
-/// layer.
-pub fn of(name: &str) -> Option<&'static str> {
+/// Returns the name of the vendor layer of a property or schema.
+pub fn layer_name(name: &str) -> Option<&'static str> {
     Some(match urdf_usd_rep158::vendor(name)? {
         "mjc" => "mujoco",
         "omni" | "omnigraph" | "replicator" => "omniverse",
@@ -16,16 +15,16 @@ pub fn of(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Says in neutral words what has some.
+/// Translates vendor-specific opinions to neutral ones.
 pub fn translate(scene: &mut Scene, notes: &mut Notes) {
     for index in scene.nodes.handles() {
-        mimic(scene, index, notes);
-        inertia(scene, index, notes);
+        translate_mimic(scene, index, notes);
+        translate_inertia(scene, index, notes);
     }
 }
 
-/// Newton's and PhysX's joints that follow others.
-fn mimic(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
+/// Translates mimic joints of Newton and PhysX.
+fn translate_mimic(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let node = &scene.nodes[index];
     if node.has("ExtendedPhysicsMimicAPI") || node.has("MimicJointAPI") || !node.is_joint() {
         return;
@@ -40,7 +39,7 @@ fn mimic(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
             return;
         }
         let number = |name: &str, default: f64| node.number(name).unwrap_or(default);
-        // q = c0 + c1 · q of the leader, in degrees where angular.
+        // NewtonMimicAPI: q = coef0 + coef1 · q_leader, in degrees for angular joints.
         (
             node.targets("newton:mimicJoint").first().cloned(),
             number("newton:mimicCoef1", 1.0),
@@ -48,7 +47,7 @@ fn mimic(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
         )
     } else if let Some(axis) = physx {
         let property = |what: &str| format!("physxMimicJoint:{axis}:{what}");
-        // q + gearing · q of the leader + offset = 0, in degrees where angular.
+        // PhysxMimicJointAPI: q + gearing · q_leader + offset = 0, in degrees for angular joints.
         let number = |what: &str| node.number(&property(what)).unwrap_or(0.0);
         (
             node.targets(&property("referenceJoint")).first().cloned(),
@@ -65,14 +64,14 @@ fn mimic(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     }) else {
         notes.left(
             &scene.nodes[index].path,
-            "the joint follows another that is not named or is not there",
+            "the joint follows another joint that is not named or does not exist",
             "name the joint that it follows",
         );
         return;
     };
     let node = &mut scene.nodes[index];
     node.apply("ExtendedPhysicsMimicAPI");
-    node.point("ext_physics:mimic:joint", leader);
+    node.set_target("ext_physics:mimic:joint", leader);
     node.set(
         "ext_physics:mimic:multiplier",
         "float",
@@ -85,12 +84,12 @@ fn mimic(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     );
     notes.changed(
         &node.path,
-        "the joint follows another by ExtendedPhysicsMimicAPI now",
+        "translated the mimic joint to ExtendedPhysicsMimicAPI",
     );
 }
 
-/// An inertia tensor of six numbers where UsdPhysics has the principal moments and axes.
-fn inertia(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
+/// Translates an inertia tensor of six numbers to the principal moments and axes of UsdPhysics.
+fn translate_inertia(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let node = &mut scene.nodes[index];
     let six = node
         .value("newton:inertia")
@@ -119,6 +118,6 @@ fn inertia(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     node.attributes.remove("newton:inertia");
     notes.changed(
         &node.path,
-        "the inertia is given by principal moments and axes now, not by six numbers",
+        "converted the inertia from six numbers to principal moments and axes",
     );
 }

@@ -1,6 +1,7 @@
-//! That nothing in a layer makes opening, checking or mending panic or run away: damaged copies of
-//! the examples of all rules and of the stages that the tests of `urdf_usd fix` are about.
-//! `URDF_USD_SOAK=N` tries N times as many.
+//! Robustness of opening, checking and fixing against damaged layers: no panics, bounded time.
+//!
+//! The inputs are damaged copies of the examples of all rules and of the stages in the tests of
+//! `urdf_usd fix`. `URDF_USD_SOAK=N` tries N times as many.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)] // a test that fails may panic
 
@@ -9,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use urdf_usd_rep158::{Options, RULES, check};
 
-/// How many damaged copies of each layer are tried.
+/// Number of damaged copies of each layer.
 const COPIES: u64 = 3;
 
-/// Longer than any of these small assets may take, in a development build on a busy machine.
+/// Maximum time for one of these small assets, in a development build on a busy machine.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// What makes trouble where it does not belong.
+/// Fragments that cause trouble in the wrong place.
 const WORDS: &[&str] = &[
     "nan",
     "-inf",
@@ -52,7 +53,7 @@ const WORDS: &[&str] = &[
     "ä",
 ];
 
-/// A plain generator of numbers (SplitMix64): the same inputs in every run.
+/// A deterministic random number generator (SplitMix64).
 struct Dice(u64);
 
 impl Dice {
@@ -69,7 +70,7 @@ impl Dice {
     }
 }
 
-/// The text with some words exchanged, doubled or taken out.
+/// Returns the text with some words exchanged, repeated or removed.
 fn damaged(text: &str, dice: &mut Dice) -> String {
     let mut words: Vec<&str> = text.split_inclusive([' ', '\n', ',']).collect();
     for _ in 0..=dice.below(4) {
@@ -88,7 +89,7 @@ fn damaged(text: &str, dice: &mut Dice) -> String {
     words.concat()
 }
 
-/// The layers to begin with: each a set of files, the first of which is opened.
+/// Returns the undamaged assets: sets of files, the first of which is opened.
 fn seeds() -> Vec<Vec<(PathBuf, String)>> {
     let header = "#usda 1.0\n(\n    defaultPrim = \"robot\"\n    metersPerUnit = 1\n    upAxis = \"Z\"\n)\n\n";
     let with_header = |text: &str| {
@@ -126,7 +127,7 @@ fn seeds() -> Vec<Vec<(PathBuf, String)>> {
 }
 
 #[test]
-fn damaged_assets_are_read_checked_and_mended_or_refused() {
+fn damaged_assets_are_read_checked_and_fixed_or_rejected() {
     let times: u64 = std::env::var("URDF_USD_SOAK")
         .ok()
         .and_then(|text| text.parse().ok())

@@ -1,5 +1,4 @@
-//! What becomes of instances, meshes that recur, copies, masses and bindings, and that mending
-//! twice changes nothing.
+//! Fixes of instances, repeated meshes, point instancers, masses and bindings; fixing is idempotent.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // a test that fails may panic
 
@@ -61,7 +60,7 @@ impl Asset {
 struct Mended {
     fixed: Fixed,
     stage: Stage,
-    /// Removed when this is dropped.
+    /// The temporary folder, removed on drop.
     _folder: tempfile::TempDir,
 }
 
@@ -96,7 +95,7 @@ fn mended(text: &str) -> Mended {
     Asset::of(&[("robot.usda", format!("{HEADER}{text}"))]).mended()
 }
 
-/// A material of one colour.
+/// Returns a material of one colour.
 fn material(name: &str, above: &str) -> String {
     format!(
         "def Material \"{name}\" {{\ntoken outputs:surface.connect = <{above}/{name}/surface.outputs:surface>\n\
@@ -105,7 +104,7 @@ fn material(name: &str, above: &str) -> String {
 }
 
 #[test]
-fn what_is_said_of_relationships_is_kept() {
+fn metadata_of_relationships_is_kept() {
     let mended = mended(&format!(
         "def Xform \"robot\" (prepend apiSchemas = [\"MaterialBindingAPI\"]) {{\n{}\
          rel material:binding = </robot/red> (bindMaterialAs = \"strongerThanDescendants\")\n\
@@ -126,7 +125,7 @@ fn what_is_said_of_relationships_is_kept() {
 }
 
 #[test]
-fn a_mesh_that_recurs_is_instanced_and_what_differs_stays_where_it_was() {
+fn repeated_meshes_are_instanced_and_keep_their_differences() {
     let square = |name: &str, said: &str| {
         format!(
             "def Mesh \"{name}\" (prepend apiSchemas = [\"MaterialBindingAPI\"]) {{\n{SQUARE}{said}}}\n"
@@ -141,7 +140,7 @@ fn a_mesh_that_recurs_is_instanced_and_what_differs_stays_where_it_was() {
             "two",
             "rel material:binding = </robot/blue>\ncolor3f[] primvars:displayColor = [(1, 0, 0)]\n"
         ),
-        // What these are is more than the same form.
+        // These are repeated shapes, but not instanceable.
         square("sides", "bool doubleSided = 1\n"),
         square("guide", "token purpose = \"guide\"\n"),
         square("collider", "")
@@ -180,7 +179,7 @@ fn a_mesh_that_recurs_is_instanced_and_what_differs_stays_where_it_was() {
 }
 
 #[test]
-fn a_part_that_something_names_is_not_moved_into_an_instance() {
+fn targeted_prims_are_not_moved_into_instances() {
     let square = |name: &str| {
         format!(
             "def Mesh \"{name}\" {{\n{SQUARE}def GeomSubset \"half\" {{\nuniform token elementType = \"face\"\n\
@@ -213,7 +212,7 @@ fn a_part_that_something_names_is_not_moved_into_an_instance() {
 
 #[test]
 fn materials_in_instances_come_with_them() {
-    // A class may name what is outside of it: in the instance the material has to be inside.
+    // A class may target prims outside of it: the material has to move into the instance.
     let wheel = format!(
         "class \"_wheel\" {{\ndef Mesh \"tyre\" (prepend apiSchemas = [\"MaterialBindingAPI\"]) {{\n{SQUARE}\
          rel material:binding = </robot/red>\n}}\n}}\n"
@@ -266,10 +265,7 @@ fn an_instance_that_collides_or_moves_is_written_out() {
         seen.prim("/robot/part").is_instance && seen.prim("/robot/part/shape").instance.is_some()
     );
     let collides = of("prepend apiSchemas = [\"PhysicsCollisionAPI\"]");
-    assert!(
-        !collides.prim("/robot/part").is_instance
-            && collides.says("more than shapes that are seen")
-    );
+    assert!(!collides.prim("/robot/part").is_instance && collides.says("more than visible shapes"));
     assert!(
         collides
             .prim("/robot/part/shape_collision")
@@ -278,7 +274,7 @@ fn an_instance_that_collides_or_moves_is_written_out() {
 }
 
 #[test]
-fn what_recurs_in_one_variant_is_an_instance_in_all() {
+fn a_mesh_repeated_in_one_variant_is_an_instance_in_all() {
     let square = |name: &str| format!("def Mesh \"{name}\" {{\n{SQUARE}}}\n");
     let mended = mended(&format!(
         "def Xform \"robot\" (\nprepend variantSets = \"parts\"\nvariants = {{\nstring parts = \"few\"\n}}\n) {{\n{}\
@@ -312,7 +308,7 @@ fn what_recurs_in_one_variant_is_an_instance_in_all() {
 }
 
 #[test]
-fn copies_stay_copies_in_metres() {
+fn point_instancers_are_converted_to_metres() {
     let mended = Asset::of(&[(
         "robot.usda",
         format!(
@@ -348,13 +344,13 @@ fn copies_stay_copies_in_metres() {
 }
 
 #[test]
-fn copies_that_no_rotation_and_scale_can_say_are_left() {
+fn point_instancers_with_shear_are_left() {
     let mended = mended(&format!(
         "def Xform \"robot\" {{\ndouble3 xformOp:scale = (1, 2, 1)\nuniform token[] xformOpOrder = [\"xformOp:scale\"]\n\
          def PointInstancer \"leds\" {{\nrel prototypes = </robot/leds/led>\nint[] protoIndices = [0]\npoint3f[] positions = [(1, 1, 0)]\n\
          quatf[] orientationsf = [(0.9238795, 0, 0, 0.3826834)]\ndef Mesh \"led\" {{\n{SQUARE}}}\n}}\n}}"
     ));
-    assert!(mended.says("can't be taken to the new frame"));
+    assert!(mended.says("cannot be converted to the new frame"));
 }
 
 #[test]
@@ -391,7 +387,7 @@ fn a_body_has_the_mass_of_its_colliders() {
     );
 }
 
-/// A robot of one link in centimetres, in metres after mending: what is read of both.
+/// Reads a robot of one link in centimetres, before and after fixing.
 fn in_centimetres(inside: &str) -> [Robot; 2] {
     let body = "def Xform \"base\" (\nprepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"]\n)\n{\nfloat physics:mass = 1\n\
                 float3 physics:diagonalInertia = (1, 1, 1)\n";
@@ -460,7 +456,7 @@ fn area_lights_have_their_size_and_what_they_give_off() {
     for (light, name, wanted) in [
         ("panel", "inputs:width", 0.4),
         ("panel", "inputs:height", 0.03),
-        // The same light through as much of the surface: 500 of 1200 cm² are 0.05 of 0.12 m².
+        // The same luminance: 500 per 1200 cm² are 0.05 per 0.12 m².
         ("panel", "inputs:intensity", 0.05),
         ("panel", "inputs:shadow:distance", 3.0),
         ("panel", "inputs:shadow:falloff", -1.0),
@@ -483,7 +479,7 @@ fn area_lights_have_their_size_and_what_they_give_off() {
 }
 
 #[test]
-fn lengths_that_nobody_authored_are_in_metres_too() {
+fn default_lengths_are_converted_to_metres() {
     let collider = |kind: &str| {
         format!(
             "def {kind} \"{kind}\" (\nprepend apiSchemas = [\"PhysicsCollisionAPI\"]\n)\n{{\n}}\n"

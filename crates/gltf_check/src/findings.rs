@@ -49,7 +49,7 @@ impl Found {
         let file: Option<Arc<Path>> = file.map(Into::into);
         let mut diagnostics = self
             .list
-            .finish_by_code("mend those that are listed and check again");
+            .finish_by_code("fix the listed ones and check again");
         let pointers: Vec<&str> = diagnostics
             .iter()
             .map(|finding| finding.place.element.as_str())

@@ -1,4 +1,4 @@
-//! The articulation of a robot: its bodies and joints in the order in which joints reach them.
+//! The articulation of a robot: its bodies and joints in breadth-first order from the base.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -6,35 +6,35 @@ use urdf_usd_stage::PrimId;
 
 use crate::View;
 
-/// The bodies and joints of a robot, breadth-first from the first.
+/// The bodies and joints of a robot, breadth-first from the base.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Articulation {
-    /// Rigid bodies, and the topmost prims of robots within it, each once. The first is the base.
+    /// Rigid bodies, and the topmost prims of nested robots. The first is the base.
     pub links: Vec<PrimId>,
-    /// Joints in the order in which they are met, what holds the base to the world first; and the
-    /// topmost prims of robots within it. Joints that are excluded from the articulation come last.
+    /// Joints in the order of the traversal, beginning with those that attach the base to the world, and
+    /// the topmost prims of nested robots. Joints that are excluded from the articulation come last.
     pub joints: Vec<PrimId>,
     /// Joints that close a loop and are not excluded from the articulation.
     pub loops: Vec<PrimId>,
 }
 
-/// What joints connect: a body, or a robot within the robot.
+/// A node of the graph that joints connect: a body, or a nested robot.
 type Node = PrimId;
 
 /// Finds the articulation of the robot whose topmost prim is `robot`.
 ///
-/// The first link is the body with `PhysicsArticulationRootAPI`, or that at the joint which has it
-/// (of several, the first that a joint holds to the world); or else the first that a joint holds to
-/// the world, the first that no joint moves, the first of all. Bodies that no joint connects to it
-/// follow in the same way. A robot within this one (`IsaacRobotAPI`) stands for all its bodies and
-/// joints.
+/// The base is the body with `PhysicsArticulationRootAPI`, or the body of the joint with it. If there
+/// are several, a body that a joint attaches to the world takes precedence. Without any, the base is
+/// the first body that a joint attaches to the world, the first that no joint moves, or the first of
+/// all. Bodies that are not connected to the base follow in the same order. A nested robot
+/// (`IsaacRobotAPI`) is a single node for all its bodies and joints.
 pub fn articulation(view: &View<'_>, robot: PrimId) -> Articulation {
     let search = Search::new(view, robot);
     let starts = search.starts();
     search.walk(starts)
 }
 
-/// What [`articulation`] knows of a robot before it walks.
+/// The graph of joints and nodes that [`articulation`] traverses.
 struct Search<'v, 's> {
     view: &'v View<'s>,
     robot: PrimId,
@@ -44,8 +44,8 @@ struct Search<'v, 's> {
     joints: Vec<PrimId>,
     /// The joints at each node, with the node at their other end; the world is `None`.
     neighbours: HashMap<Node, Vec<(PrimId, Option<Node>)>>,
-    /// Bodies that joints hold to the world.
-    held: Vec<Node>,
+    /// Bodies that joints attach to the world.
+    anchored: Vec<Node>,
     /// Bodies that joints move.
     moved: HashSet<Node>,
 }
@@ -58,7 +58,7 @@ impl<'v, 's> Search<'v, 's> {
             inside: view.subtree(robot).collect(),
             joints: Vec::new(),
             neighbours: HashMap::new(),
-            held: Vec::new(),
+            anchored: Vec::new(),
             moved: HashSet::new(),
         };
         let inside = search.inside.iter().copied();
@@ -67,7 +67,7 @@ impl<'v, 's> Search<'v, 's> {
         search
     }
 
-    /// The robot within this one that a body belongs to, or the body.
+    /// Returns the node of a body: the nested robot that contains it, or the body itself.
     fn node_of(&self, body: PrimId) -> Node {
         self.view.nested_robot_of(body, self.robot).unwrap_or(body)
     }
@@ -79,7 +79,7 @@ impl<'v, 's> Search<'v, 's> {
         })
     }
 
-    /// Whether it is a joint that counts, of this robot or between it and one within.
+    /// Whether this is an enabled joint of the robot, or between it and a nested robot.
     fn is_own(&self, joint: PrimId) -> bool {
         let view = self.view;
         let connects = || matches!(self.ends(joint), [Some(a), Some(b)] if a != b);
@@ -102,12 +102,15 @@ impl<'v, 's> Search<'v, 's> {
                     self.moved.insert(b);
                 }
                 [Some(body), None] | [None, Some(body)] => {
-                    // Before what hangs on it.
+                    // Visit the anchor before the joints to children.
                     let at_body = self.neighbours.entry(body).or_default();
                     at_body.insert(0, (joint, None));
-                    // An end that names what is not there is not in the world.
-                    if ![0, 1].iter().any(|&end| self.view.is_lost(joint, end)) {
-                        self.held.push(body);
+                    // A dangling target does not attach the body to the world.
+                    if ![0, 1]
+                        .iter()
+                        .any(|&end| self.view.has_dangling_end(joint, end))
+                    {
+                        self.anchored.push(body);
                     }
                 }
                 _ => {}
@@ -115,7 +118,8 @@ impl<'v, 's> Search<'v, 's> {
         }
     }
 
-    /// The body that is marked as the root; of several, the first that is held to the world.
+    /// Returns the body with `PhysicsArticulationRootAPI`. Of several, one that is attached to the world
+    /// takes precedence.
     fn marked_root(&self) -> Option<Node> {
         let view = self.view;
         let has_root = |id: &PrimId| {
@@ -131,11 +135,11 @@ impl<'v, 's> Search<'v, 's> {
         };
         let marked = self.inside.iter().copied().filter(has_root);
         let roots: Vec<Node> = marked.filter_map(body_at).collect();
-        let held = roots.iter().find(|root| self.held.contains(*root));
-        held.or(roots.first()).copied()
+        let anchored = roots.iter().find(|root| self.anchored.contains(*root));
+        anchored.or(roots.first()).copied()
     }
 
-    /// Where to begin, in this order, with what was not reached before.
+    /// Returns the nodes to start from, by precedence. Nodes that were reached already are skipped.
     fn starts(&self) -> Vec<Node> {
         let is_node =
             |&&id: &&PrimId| id != self.robot && self.view.is_robot(id) || self.view.is_body(id);
@@ -145,21 +149,21 @@ impl<'v, 's> Search<'v, 's> {
             .map(|&id| self.node_of(id))
             .filter(|node| seen.insert(*node))
             .collect();
-        let still = nodes.iter().filter(|node| !self.moved.contains(*node));
+        let unmoved = nodes.iter().filter(|node| !self.moved.contains(*node));
         let marked = self.marked_root();
         marked
             .iter()
-            .chain(&self.held)
-            .chain(still)
+            .chain(&self.anchored)
+            .chain(unmoved)
             .chain(&nodes)
             .copied()
             .collect()
     }
 
-    /// Goes through the robot breadth first.
+    /// Traverses the robot breadth-first.
     fn walk(&self, starts: Vec<Node>) -> Articulation {
         let mut found = Articulation::default();
-        let (mut reached, mut met) = (HashSet::new(), HashSet::new());
+        let (mut reached, mut visited) = (HashSet::new(), HashSet::new());
         for start in starts {
             if !reached.insert(start) {
                 continue;
@@ -171,7 +175,7 @@ impl<'v, 's> Search<'v, 's> {
                     found.joints.push(node);
                 }
                 for &(joint, other) in self.neighbours.get(&node).map_or(&[][..], Vec::as_slice) {
-                    let is_new = met.insert(joint);
+                    let is_new = visited.insert(joint);
                     if is_new {
                         found.joints.push(joint);
                     }

@@ -1,12 +1,13 @@
-//! The Isaac robot schema on OpenUSD assets of anybody's: which links, joints and sites a robot has
-//! ([`LinkTree`], [`all_links`]), its lists written ([`populate`], [`recalculate`]), checked
-//! ([`validate`]) and brought up to date ([`migrate()`]); and its named poses kept as data
-//! ([`poses`]).
+//! The Isaac robot schema on any OpenUSD asset.
 //!
-//! Nothing is written into the files of an asset: all that is authored goes into an overlay
-//! ([`Edit`]), a layer of its own with an entry of its own, stronger than the asset.
+//! Finds the links, joints and sites of a robot ([`LinkTree`], [`all_links`]), writes its lists
+//! ([`populate`], [`recalculate`]), validates them ([`validate`]), migrates older versions of the
+//! schema ([`migrate()`]), and manages named poses ([`poses`]).
 //!
-//! This module must not know URDF, glTF, ROS or where a robot comes from.
+//! The files of an asset are not changed: everything is authored in an overlay ([`Edit`]), a stronger
+//! layer with a separate entry.
+//!
+//! This crate must not depend on URDF, glTF, ROS or the origin of a robot.
 
 mod articulation;
 pub mod codes;

@@ -1,4 +1,4 @@
-//! What the schema had under other names, brought up to date.
+//! Migration from older versions of the schema.
 
 use std::collections::HashMap;
 
@@ -11,24 +11,25 @@ use crate::populate::write_list;
 use crate::report::Findings;
 use crate::{View, codes, overlay};
 
-/// What was migrated, by the paths of prims.
+/// The paths of the prims that were migrated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Migrated {
     /// Sites that applied `IsaacReferencePointAPI`.
     pub sites: Vec<String>,
-    /// Joints whose attributes for each axis became one list, or went since a joint with one axis
-    /// needs none.
+    /// Joints whose attributes per axis were replaced by one list, or removed from a joint with one
+    /// axis.
     pub joints: Vec<String>,
-    /// Lists of robots that were given in full and are prepended now.
+    /// Explicit lists of robots that were replaced by prepended ones.
     pub lists: Vec<String>,
-    /// What could not be authored.
+    /// The opinions that could not be authored.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Migrates all that is below the prim `robot` and that prim itself: sites from
-/// `IsaacReferencePointAPI` to `IsaacSiteAPI`, the order of the degrees of freedom
-/// ([`migrate_dof_order`]), and lists of robots to such that are prepended ([`ensure_prepended`]).
-/// `layer` is the strongest of the stage.
+/// Migrates the prim `robot` and its descendants.
+///
+/// Replaces `IsaacReferencePointAPI` by `IsaacSiteAPI`, migrates the order of the degrees of freedom
+/// ([`migrate_dof_order`]), and replaces explicit lists of robots by prepended ones
+/// ([`ensure_prepended`]). `layer` is the strongest of the stage.
 pub fn migrate(view: &View<'_>, robot: PrimId, layer: &mut Layer) -> Migrated {
     let mut migrated = Migrated::default();
     let mut findings = Findings::new(view.stage);
@@ -40,7 +41,7 @@ pub fn migrate(view: &View<'_>, robot: PrimId, layer: &mut Layer) -> Migrated {
         );
         if (is_site || has_offsets) && !overlay::can_author(view.stage, id) {
             let message = format!("{} cannot be migrated: it is below an instance", prim.path);
-            let help = "make the prim above no instance, or migrate the layer that is referenced";
+            let help = "make the prim above not instanceable, or migrate the referenced layer";
             findings.add(&codes::INSTANCE, id, None, message, help);
             continue;
         }
@@ -55,29 +56,31 @@ pub fn migrate(view: &View<'_>, robot: PrimId, layer: &mut Layer) -> Migrated {
             migrated.joints.push(prim.path.clone());
         }
         if view.is_robot(id) && overlay::can_author(view.stage, id) {
-            let of = ensure_prepended(view, id, layer);
-            migrated
-                .lists
-                .extend(of.into_iter().map(|list| format!("{}.{list}", prim.path)));
+            let lists = ensure_prepended(view, id, layer);
+            migrated.lists.extend(
+                lists
+                    .into_iter()
+                    .map(|list| format!("{}.{list}", prim.path)),
+            );
         }
     }
     migrated.diagnostics = findings.finish();
     migrated
 }
 
-/// Puts prepended lists over those lists of links and joints of a robot that a layer gives in full;
-/// says which. What they name, and in which order, stays.
+/// Authors prepended lists over the explicit lists of links and joints of a robot, with the same
+/// entries in the same order. Returns the names of the lists.
 pub fn ensure_prepended(view: &View<'_>, robot: PrimId, layer: &mut Layer) -> Vec<&'static str> {
     let lists = [names::ROBOT_LINKS, names::ROBOT_JOINTS]
         .into_iter()
-        .filter(|list| is_hidden(view, robot, list));
+        .filter(|list| is_explicit(view, robot, list));
     lists
         .inspect(|list| write_list(view, robot, list, view.stage[robot].targets(list), layer))
         .collect()
 }
 
-/// Whether the strongest layer that has a list gives it in full.
-pub(crate) fn is_hidden(view: &View<'_>, robot: PrimId, list: &str) -> bool {
+/// Whether the strongest opinion about a list is explicit, and hides weaker ones.
+pub(crate) fn is_explicit(view: &View<'_>, robot: PrimId, list: &str) -> bool {
     let site = view.stage[robot]
         .relationships
         .get(list)
@@ -96,12 +99,12 @@ pub(crate) fn is_hidden(view: &View<'_>, robot: PrimId, list: &str) -> bool {
     })
 }
 
-/// Makes `isaac:physics:DofOffsetOpOrder` of a joint's attributes for each axis
-/// (`isaac:physics:Tr_X:DoFOffset` to `Rot_Z`), which go: axes in the order of their numbers, those
-/// with the same in the order of [`DOF_TOKENS`](names::DOF_TOKENS), locked ones left out. An order
-/// that the joint has already is sorted by them, and what they do not name follows. A joint with
-/// one axis or none needs no order. Says whether there was anything to do. `layer` is the strongest
-/// of the stage.
+/// Replaces the attributes of a joint for each axis (`isaac:physics:Tr_X:DoFOffset` to `Rot_Z`) by
+/// `isaac:physics:DofOffsetOpOrder`, and returns whether there were any.
+///
+/// The order is that of the offsets, and of [`DOF_TOKENS`](names::DOF_TOKENS) for equal offsets,
+/// without locked axes. An existing order is sorted by the offsets; axes without an offset follow. A
+/// joint with at most one axis gets no order. `layer` is the strongest of the stage.
 pub fn migrate_dof_order(view: &View<'_>, joint: PrimId, layer: &mut Layer) -> bool {
     let prim = &view.stage[joint];
     let offsets = offsets(prim);
@@ -110,7 +113,7 @@ pub fn migrate_dof_order(view: &View<'_>, joint: PrimId, layer: &mut Layer) -> b
     }
     let places: HashMap<&str, i64> = offsets
         .iter()
-        .filter_map(|(attribute, token)| Some((*token, whole(prim, attribute)?)))
+        .filter_map(|(attribute, token)| Some((*token, integer(prim, attribute)?)))
         .collect();
     let rank = |token: &str| {
         names::DOF_TOKENS
@@ -137,7 +140,7 @@ pub fn migrate_dof_order(view: &View<'_>, joint: PrimId, layer: &mut Layer) -> b
             .collect();
         order.sort_by_key(|token| (places.get(token).copied(), rank(token)));
     } else {
-        // Those without a place keep their order behind the others: the sort is stable.
+        // The sort is stable: axes without an offset keep their order at the end.
         order.sort_by_key(|token| {
             places
                 .get(token)
@@ -158,7 +161,7 @@ pub fn migrate_dof_order(view: &View<'_>, joint: PrimId, layer: &mut Layer) -> b
         };
         over.remove_property(attribute);
         if is_weaker {
-            // A stronger layer can take away the value of an attribute, but not the attribute.
+            // A stronger layer can block the value of an attribute, but not remove the attribute.
             let is_custom = prim
                 .attributes
                 .get(attribute)
@@ -173,8 +176,9 @@ pub fn migrate_dof_order(view: &View<'_>, joint: PrimId, layer: &mut Layer) -> b
     true
 }
 
-/// The attributes for the places of axes that a joint has a value of, each with the axis's token.
-/// The schema's own spelling is `DoFOffset`, and Isaac Sim wrote `DofOffset`.
+/// Returns the attributes of a joint for the offsets of axes, with the tokens of the axes.
+///
+/// Accepts the spelling of the schema, `DoFOffset`, and that of Isaac Sim, `DofOffset`.
 pub(crate) fn offsets(prim: &Prim) -> Vec<(&str, &'static str)> {
     let token = |name: &str| {
         let (axis, last) = name.strip_prefix("isaac:physics:")?.split_once(':')?;
@@ -184,10 +188,10 @@ pub(crate) fn offsets(prim: &Prim) -> Vec<(&str, &'static str)> {
             "Rot" => "Rot",
             _ => return None,
         };
-        let is_it = |token: &&str| token.strip_prefix(start).is_some_and(|rest| rest == letter);
+        let is_axis = |token: &&str| token.strip_prefix(start).is_some_and(|rest| rest == letter);
         names::DOF_TOKENS
             .into_iter()
-            .find(is_it)
+            .find(is_axis)
             .filter(|_| last.eq_ignore_ascii_case("DofOffset"))
     };
     let has_value = prim
@@ -199,14 +203,14 @@ pub(crate) fn offsets(prim: &Prim) -> Vec<(&str, &'static str)> {
         .collect()
 }
 
-fn whole(prim: &Prim, attribute: &str) -> Option<i64> {
+fn integer(prim: &Prim, attribute: &str) -> Option<i64> {
     let number = prim.number(attribute).filter(|number| number.abs() < 1e9)?;
     #[expect(clippy::cast_possible_truncation, reason = "it is small")]
     Some(number.round() as i64)
 }
 
-/// Whether a joint is free along or about an axis: those of a general joint are locked whose low
-/// limit is above the high one.
+/// Whether a joint is free along or about an axis. An axis of a general joint is locked by a low limit
+/// above the high one.
 fn is_free(prim: &Prim, token: &str) -> bool {
     if prim.type_name == "PhysicsSphericalJoint" {
         return token.starts_with("Rot");

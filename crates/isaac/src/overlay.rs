@@ -1,8 +1,8 @@
-//! Overlays: where what is authored about an asset is kept. The asset's own files stay as they are.
+//! Overlays: layers with opinions over an asset, whose own files do not change.
 //!
-//! An overlay of the asset `NAME.usda` is two files: the layer `isaac.usda` with what is authored,
-//! and the entry `NAME.isaac.usda`, which includes that layer and below it the asset. Whoever opens
-//! the entry sees both. What lists of weaker layers lose is said in the entry.
+//! An overlay of the asset `NAME.usda` consists of two files: the layer `isaac.usda` with the
+//! opinions, and the entry `NAME.isaac.usda`, whose sublayers are that layer and the asset. The entry
+//! also holds the deletions from lists of weaker layers.
 
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
@@ -16,10 +16,10 @@ use urdf_usd_usd_author::{self as author, Layer, Relationship, string};
 
 /// The field of a relationship that holds its targets.
 const TARGETS: &str = "targetPaths";
-/// The largest layer that is read to be changed, or written, in bytes.
+/// Maximum size of a layer that is read or written, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What an overlay is about; it says how its files are called.
+/// The subject of an overlay, which determines the names of its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// The Isaac robot schema: `isaac.usda`.
@@ -33,7 +33,7 @@ pub enum Label {
 impl Label {
     const ALL: [Self; 3] = [Self::Isaac, Self::Poses, Self::Posed];
 
-    /// The name of the layer, without its ending.
+    /// Returns the name of the layer, without extension.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Isaac => "isaac",
@@ -51,107 +51,107 @@ impl Label {
     }
 }
 
-/// Why an overlay can't be made.
+/// Errors of reading and writing overlays.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The asset, or the overlay that is there, can't be opened.
+    /// The asset, or its existing overlay, cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// There is no prim at the path that was given for the robot.
+    /// The given path of the robot has no prim.
     #[error("{} has no prim {prim}: give the path of the robot's topmost prim", path.display())]
     NoPrim {
         /// The entry.
         path: PathBuf,
-        /// What was given.
+        /// The given path.
         prim: String,
     },
-    /// It can't be told which prim is the robot.
-    #[error("{} has no robot to start from: no prim applies IsaacRobotAPI, it names no default prim, and has {roots} root prims; give the \
+    /// The asset does not determine its robot.
+    #[error("{} has no robot: no prim applies IsaacRobotAPI, it names no default prim, and has {roots} root prims; give the \
              path of the robot's topmost prim", path.display())]
     NoRobot {
         /// The entry.
         path: PathBuf,
-        /// How many root prims it has.
+        /// Number of root prims.
         roots: usize,
     },
-    /// A file is there that is no overlay of the asset.
-    #[error("{} is there, and is no overlay of {}: nothing is written over it; choose another directory", path.display(), asset.display())]
+    /// A file with the name of the overlay exists, but is not an overlay of the asset.
+    #[error("{} exists, but is not an overlay of {}, and is not overwritten; choose another directory", path.display(), asset.display())]
     Taken {
         /// The file.
         path: PathBuf,
         /// The asset.
         asset: PathBuf,
     },
-    /// The layer that is there can't be read.
+    /// The existing layer cannot be read.
     #[error("{} cannot be read: {reason}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// A layer holds what none can.
+    /// A layer has a value that cannot be written.
     #[error("a layer cannot be written: {0}")]
     Author(#[from] author::Error),
-    /// A file can't be written.
+    /// A file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
-/// An asset with the overlay that is to be changed.
+/// An asset with an overlay that is edited.
 #[derive(Debug)]
 pub struct Edit {
-    /// The asset with the overlay as it was.
+    /// The asset with the overlay before the edit.
     pub stage: Stage,
-    /// The layer of the overlay: what is authored here is stronger than the asset.
+    /// The layer of the overlay, which is stronger than the asset.
     pub layer: Layer,
     label: Label,
-    /// The asset that the overlay is over.
+    /// The asset below the overlay.
     base: PathBuf,
-    /// Where the files go, as it was given.
+    /// The folder of the overlay, as given.
     folder: PathBuf,
     name: String,
-    /// The overlay's entry as it was, without what it takes off lists of the layer; the stage is
-    /// that of it then. What others have authored in it stays.
+    /// The existing entry of the overlay, without its deletions from lists of the layer. Other opinions
+    /// in it are preserved.
     entry: Option<sdf::Data>,
 }
 
-/// The files of an overlay that was saved.
+/// The files of a saved overlay.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Saved {
-    /// The entry, which includes the layer and the asset.
+    /// The entry, whose sublayers are the layer and the asset.
     pub entry: PathBuf,
     /// The layer.
     pub layer: PathBuf,
-    /// Whether anything differs from what was there.
+    /// Whether a file differs from its previous content.
     pub changed: bool,
 }
 
 impl Edit {
-    /// Opens an asset to change its overlay `label`, which is in the folder `NAME` in `output`
-    /// (`NAME`: as the asset's file is called), or beside the asset. If there is one, its content
-    /// is kept, but for [`Label::Posed`], which is made anew. `asset` may be the overlay's own
-    /// entry.
+    /// Opens an asset to edit its overlay `label`.
+    ///
+    /// The overlay is in the folder `NAME` of `output`, where `NAME` is the stem of the asset's file, or
+    /// beside the asset. The content of an existing overlay is kept, except for [`Label::Posed`], which
+    /// is replaced. `asset` may be the entry of the overlay itself.
     ///
     /// # Errors
-    /// If something can't be opened, or a file of the overlay's name is there that is none of this
-    /// asset.
+    /// If a file cannot be opened, or a file with the name of the overlay is not one of this asset.
     pub fn open(
         asset: &Path,
         label: Label,
         output: Option<&Path>,
         packages: Option<Arc<urdf_usd_resolve::Resolver>>,
     ) -> Result<Self, Error> {
-        let file = settled(asset);
-        let name = name_of(&file);
+        let file = canonical(asset);
+        let name = asset_name(&file);
         let beside = || asset.parent().map(Path::to_owned).unwrap_or_default();
-        let shown = output.map_or_else(beside, |output| output.join(&name));
-        let folder = settled(&shown);
+        let given_folder = output.map_or_else(beside, |output| output.join(&name));
+        let folder = canonical(&given_folder);
         let options = urdf_usd_stage::Options {
             packages,
             ..Default::default()
@@ -169,13 +169,13 @@ impl Edit {
                 return Err(taken(&layer));
             }
             let stage = Stage::open(asset, &options)?;
-            let layer = Layer::of(data(&stage, label, false));
+            let layer = Layer::of(new_data(&stage, label, false));
             return Ok(Self {
                 stage,
                 layer,
                 label,
                 base: file,
-                folder: shown,
+                folder: given_folder,
                 name,
                 entry: None,
             });
@@ -186,19 +186,19 @@ impl Edit {
             .map(urdf_usd_stage::Layer::sublayers)
             .unwrap_or_default();
         let base = match below[..] {
-            [own, base] if settled(&folder.join(own)) == layer => settled(&folder.join(base)),
+            [own, base] if canonical(&folder.join(own)) == layer => canonical(&folder.join(base)),
             _ => return Err(taken(&entry)),
         };
         if label == Label::Posed {
             let base = if file == entry { base } else { file };
             let stage = Stage::open(&base, &options)?;
-            let layer = Layer::of(data(&stage, label, false));
+            let layer = Layer::of(new_data(&stage, label, false));
             return Ok(Self {
                 stage,
                 layer,
                 label,
                 base,
-                folder: shown,
+                folder: given_folder,
                 name,
                 entry: None,
             });
@@ -207,36 +207,36 @@ impl Edit {
             return Err(taken(&entry));
         }
         let mut data = read(&layer)?;
-        let entry = unite(&mut data, read(&entry)?)?;
+        let entry = restore_deletions(&mut data, read(&entry)?)?;
         let layer = Layer::of(data);
         Ok(Self {
             stage,
             layer,
             label,
             base,
-            folder: shown,
+            folder: given_folder,
             name,
             entry: Some(entry),
         })
     }
 
-    /// The overlay's files: paths and contents.
+    /// Returns the paths and contents of the files of the overlay.
     ///
     /// # Errors
-    /// If a layer holds what none can.
+    /// If a layer has a value that cannot be written.
     pub fn files(&self) -> Result<[(PathBuf, String); 2], Error> {
         let mut entry = Layer::of(
             self.entry
                 .clone()
-                .unwrap_or_else(|| data(&self.stage, self.label, true)),
+                .unwrap_or_else(|| new_data(&self.stage, self.label, true)),
         );
         let own = format!("./{}.usda", self.label.as_str());
-        entry.sublayers([own, relative(&settled(&self.folder), &self.base)]);
+        entry.sublayers([own, relative(&canonical(&self.folder), &self.base)]);
         if let Some(root) = self.stage.default_prim {
             entry.over(&self.stage[root].path);
         }
         let mut layer = self.layer.data()?.clone();
-        part(&mut layer, &mut entry);
+        move_deletions(&mut layer, &mut entry);
         let layer = text::write(&layer)?;
         let entry = text::write(entry.data()?)?;
         let paths = (
@@ -246,10 +246,10 @@ impl Edit {
         Ok([(paths.0, layer), (paths.1, entry)])
     }
 
-    /// Writes the overlay's files, each whole or not at all: first the layer, then the entry.
+    /// Writes the files of the overlay, each atomically: first the layer, then the entry.
     ///
     /// # Errors
-    /// If a layer holds what none can, or a file can't be written.
+    /// If a layer has a value that cannot be written, or a file cannot be written.
     pub fn save(&self) -> Result<Saved, Error> {
         let files = self.files()?;
         let failed = |path: &Path| {
@@ -268,7 +268,7 @@ impl Edit {
             });
         }
         for (path, content) in &files {
-            if std::fs::read(path).is_ok_and(|there| there == content.as_bytes()) {
+            if std::fs::read(path).is_ok_and(|existing| existing == content.as_bytes()) {
                 continue;
             }
             changed = true;
@@ -278,7 +278,7 @@ impl Edit {
                 .join(format!(".{file_name}.{}.new", std::process::id()));
             let written = std::fs::write(&new, content).and_then(|()| std::fs::rename(&new, path));
             written.map_err(|error| {
-                // What is left of it is of no use to anybody.
+                // Remove the partial file.
                 let _ = std::fs::remove_file(&new);
                 failed(path)(error)
             })?;
@@ -292,7 +292,7 @@ impl Edit {
     }
 }
 
-/// Whether a layer can author anything on a prim: what is below an instance is shared.
+/// Whether a layer can author opinions on a prim: prims below an instance are shared.
 pub(crate) fn can_author(stage: &Stage, id: PrimId) -> bool {
     stage[id].instance.is_none()
 }
@@ -305,8 +305,8 @@ fn layer_path(folder: &Path, label: Label) -> PathBuf {
     folder.join(format!("{}.usda", label.as_str()))
 }
 
-/// The name of an asset by its file, without endings and what overlays add.
-fn name_of(file: &Path) -> String {
+/// Returns the name of an asset from its file, without extension and the suffixes of overlays.
+fn asset_name(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let mut name = stem.as_ref();
     while let Some(rest) = Label::ALL
@@ -322,24 +322,24 @@ fn name_of(file: &Path) -> String {
     }
 }
 
-/// An absolute path without links, dots and what leads nowhere, as far as it exists.
-fn settled(path: &Path) -> PathBuf {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    for above in whole.ancestors() {
-        if let Ok(there) = above.canonicalize() {
-            let rest = whole.strip_prefix(above).unwrap_or(Path::new(""));
-            // Joining nothing would end the path with a slash.
+/// Canonicalizes the existing part of a path, and makes the rest absolute.
+fn canonical(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for above in absolute.ancestors() {
+        if let Ok(existing) = above.canonicalize() {
+            let rest = absolute.strip_prefix(above).unwrap_or(Path::new(""));
+            // Joining an empty path would append a slash.
             return if rest.as_os_str().is_empty() {
-                there
+                existing
             } else {
-                there.join(rest)
+                existing.join(rest)
             };
         }
     }
-    whole
+    absolute
 }
 
-/// The asset path by which a layer in `folder` refers to `file`; both are settled.
+/// Returns the asset path of `file` relative to `folder`; both are canonical.
 fn relative(folder: &Path, file: &Path) -> String {
     let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (folder.components().collect(), file.components().collect());
@@ -357,17 +357,17 @@ fn relative(folder: &Path, file: &Path) -> String {
     }
 }
 
-/// The data of a new layer with the metadata of the asset: units and axes are those of the root
-/// layer alone. `is_entry`: with all of it.
-fn data(stage: &Stage, label: Label, is_entry: bool) -> sdf::Data {
-    let of_layer = [
+/// Creates the data of a new layer with the units and axes of the asset's root layer; for the entry,
+/// with all metadata of the root layer, as OpenUSD reads it from there only.
+fn new_data(stage: &Stage, label: Label, is_entry: bool) -> sdf::Data {
+    let units = [
         "defaultPrim",
         "kilogramsPerUnit",
         "metersPerUnit",
         "timeCodesPerSecond",
         "upAxis",
     ];
-    let of_asset = [
+    let excluded = [
         "subLayers",
         "subLayerOffsets",
         "documentation",
@@ -379,9 +379,9 @@ fn data(stage: &Stage, label: Label, is_entry: bool) -> sdf::Data {
     let root = data.create_spec(sdf::Path::abs_root(), SpecType::PseudoRoot);
     for (key, value) in stage.root_layer().iter().flat_map(|layer| &layer.metadata) {
         if if is_entry {
-            !of_asset.contains(&key.as_str())
+            !excluded.contains(&key.as_str())
         } else {
-            of_layer.contains(&key.as_str())
+            units.contains(&key.as_str())
         } {
             root.add(key, value.clone());
         }
@@ -390,23 +390,25 @@ fn data(stage: &Stage, label: Label, is_entry: bool) -> sdf::Data {
     data
 }
 
-/// Moves what relationships that also prepend take off weaker layers into the entry: of two
-/// statements about one relationship in a text layer, `openusd` 0.8.0 reads the last alone.
-fn part(layer: &mut sdf::Data, entry: &mut Layer) {
-    let mut both: Vec<sdf::Path> = layer
+/// Moves the deletions of relationships that also prepend into the entry.
+///
+/// A text layer has one statement per list operation, and `openusd` 0.8.0 reads only the last
+/// statement about a relationship.
+fn move_deletions(layer: &mut sdf::Data, entry: &mut Layer) {
+    let mut relationships: Vec<sdf::Path> = layer
         .iter()
         .filter(|(_, spec)| spec.ty == SpecType::Relationship)
         .map(|(path, _)| path.clone())
         .collect();
-    // The order of the specs is any.
-    both.sort_by(|a, b| a.as_str().cmp(b.as_str()));
-    for path in both {
+    // Specs are unordered.
+    relationships.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+    for path in relationships {
         let Some(Value::PathListOp(op)) =
             layer.spec_mut(&path).and_then(|spec| spec.get_mut(TARGETS))
         else {
             continue;
         };
-        // What others have authored of the relationship in the entry stays.
+        // Keep opinions about the relationship that others have authored in the entry.
         if op.prepended_items.is_empty() || entry.has(path.as_str()) {
             continue;
         }
@@ -427,20 +429,20 @@ fn part(layer: &mut sdf::Data, entry: &mut Layer) {
     }
 }
 
-/// Takes back what [`part`] has moved; returns the entry without it.
-fn unite(layer: &mut sdf::Data, entry: sdf::Data) -> Result<sdf::Data, Error> {
+/// Reverts [`move_deletions`], and returns the entry without the deletions.
+fn restore_deletions(layer: &mut sdf::Data, entry: sdf::Data) -> Result<sdf::Data, Error> {
     let mut moved = Vec::new();
     for (path, spec) in entry
         .iter()
         .filter(|(_, spec)| spec.ty == SpecType::Relationship)
     {
-        if let Some(Value::PathListOp(of_entry)) = spec.get(TARGETS)
-            && *of_entry == sdf::PathListOp::deleted(of_entry.deleted_items.clone())
+        if let Some(Value::PathListOp(entry_op)) = spec.get(TARGETS)
+            && *entry_op == sdf::PathListOp::deleted(entry_op.deleted_items.clone())
             && let Some(Value::PathListOp(op)) =
                 layer.spec_mut(path).and_then(|spec| spec.get_mut(TARGETS))
         {
             op.deleted_items
-                .extend(of_entry.deleted_items.iter().cloned());
+                .extend(entry_op.deleted_items.iter().cloned());
             moved.push(path.clone());
         }
     }
@@ -451,7 +453,7 @@ fn unite(layer: &mut sdf::Data, entry: sdf::Data) -> Result<sdf::Data, Error> {
     Ok(entry.data()?.clone())
 }
 
-/// The data of a text layer that composing has read already.
+/// Reads the data of a text layer, which composition has already accepted.
 fn read(path: &Path) -> Result<sdf::Data, Error> {
     let failed = |reason: String| Error::Read {
         path: path.to_owned(),
@@ -477,7 +479,7 @@ fn read(path: &Path) -> Result<sdf::Data, Error> {
         .map(|(path, _)| path.clone())
         .collect();
     for path in relationships {
-        // In text, a relationship that does not say so is uniform.
+        // A relationship is uniform unless the text declares it varying.
         if let Some(spec) = data.spec_mut(&path)
             && spec.get("variability").is_none()
         {
@@ -491,7 +493,7 @@ fn read(path: &Path) -> Result<sdf::Data, Error> {
 mod tests {
     use std::path::Path;
 
-    use super::{name_of, relative};
+    use super::{asset_name, relative};
 
     #[test]
     fn overlays_of_overlays_have_the_assets_name() {
@@ -504,11 +506,11 @@ mod tests {
             "isaac.usda",
         ];
         let expected = ["arm", "arm", "arm", "arm.v2", ".poses", "isaac"];
-        assert_eq!(names.map(|name| name_of(Path::new(name))), expected);
+        assert_eq!(names.map(|name| asset_name(Path::new(name))), expected);
     }
 
     #[test]
-    fn the_asset_is_named_from_the_overlays_folder() {
+    fn asset_paths_are_relative_to_the_overlay() {
         for (folder, file, expected) in [
             ("/a/b", "/a/b/c.usda", "./c.usda"),
             ("/a/b", "/a/c/d.usda", "../c/d.usda"),

@@ -1,4 +1,4 @@
-//! The lists of a robot, made from its articulation.
+//! Writes the lists of a robot from its articulation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,12 +10,12 @@ use urdf_usd_usd_author::{Layer, Relationship};
 use crate::report::Findings;
 use crate::{View, articulation, codes, overlay};
 
-/// What becomes of sites.
+/// Options for sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sites {
     /// Whether prims that look like sites ([`detect_sites`]) become sites.
     pub detect: bool,
-    /// Whether sites stand at the end of the list of links, not after their link.
+    /// Whether sites are at the end of the list of links, instead of after their link.
     pub last: bool,
 }
 
@@ -28,25 +28,25 @@ impl Default for Sites {
     }
 }
 
-/// What a robot's lists came to be.
+/// The lists of a robot after an update.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Populated {
-    /// `isaac:physics:robotLinks`: the paths of links, sites and robots within.
+    /// `isaac:physics:robotLinks`: the paths of links, sites and nested robots.
     pub links: Vec<String>,
-    /// `isaac:physics:robotJoints`: the paths of joints and robots within.
+    /// `isaac:physics:robotJoints`: the paths of joints and nested robots.
     pub joints: Vec<String>,
     /// The sites among the links.
     pub sites: Vec<String>,
-    /// What the lists had and have no more.
+    /// The removed entries.
     pub removed: Vec<String>,
-    /// What is new in the lists.
+    /// The new entries.
     pub added: Vec<String>,
-    /// What could not be authored.
+    /// The opinions that could not be authored.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The prims in a link that look like sites: Xforms with nothing in them, right in the link's prim,
-/// that apply no schema but that of a TF frame and refer to no asset.
+/// Returns the children of a link that look like sites: empty Xforms without composition arcs, and
+/// without schemas other than that of a TF frame.
 pub fn detect_sites(view: &View<'_>, link: PrimId) -> Vec<PrimId> {
     let is_site = |id: &PrimId| {
         let prim = &view.stage[*id];
@@ -62,10 +62,11 @@ pub fn detect_sites(view: &View<'_>, link: PrimId) -> Vec<PrimId> {
     below.filter(is_site).collect()
 }
 
-/// Makes the prim `robot` a robot with lists of all its links and joints, breadth-first from the
-/// base; what the lists had before does not count. Authors `IsaacRobotAPI`, `IsaacLinkAPI` on
-/// bodies, `IsaacJointAPI` on joints, `IsaacSiteAPI` on sites that are detected, and the lists as
-/// such that are prepended. `layer` is the strongest of the stage.
+/// Makes the prim `robot` a robot with lists of all its links and joints, breadth-first from the base.
+///
+/// Replaces existing lists. Authors `IsaacRobotAPI`, `IsaacLinkAPI` on bodies, `IsaacJointAPI` on
+/// joints, `IsaacSiteAPI` on detected sites, and prepended lists. `layer` is the strongest of the
+/// stage.
 pub fn populate(view: &View<'_>, robot: PrimId, sites: Sites, layer: &mut Layer) -> Populated {
     let work = Work::new(view, robot, sites, layer);
     let (links, joints) = (work.found.links.clone(), work.found.joints.clone());
@@ -73,18 +74,20 @@ pub fn populate(view: &View<'_>, robot: PrimId, sites: Sites, layer: &mut Layer)
     work.write(&links, &joints)
 }
 
-/// Brings the lists of a robot up to date: what is there and valid keeps its order, what is not
-/// goes, new links and joints are appended, new sites stand after their link (or at the end, if
-/// [`Sites::last`]). Schemas are applied as [`populate`] does.
+/// Updates the lists of a robot.
+///
+/// Valid entries keep their order, invalid ones are removed, new links and joints are appended, and
+/// new sites follow their link (or are appended, with [`Sites::last`]). Applies schemas like
+/// [`populate`].
 pub fn recalculate(view: &View<'_>, robot: PrimId, sites: Sites, layer: &mut Layer) -> Populated {
     let work = Work::new(view, robot, sites, layer);
     let kept = |relationship: &str, is_valid: &dyn Fn(PrimId) -> bool| -> Vec<PrimId> {
         let mut seen = HashSet::new();
-        let there = view.stage[robot]
+        let existing = view.stage[robot]
             .targets(relationship)
             .iter()
             .filter_map(|path| view.at(path));
-        there
+        existing
             .filter(|&id| is_valid(id) && seen.insert(id))
             .collect()
     };
@@ -95,7 +98,7 @@ pub fn recalculate(view: &View<'_>, robot: PrimId, sites: Sites, layer: &mut Lay
     });
     let joints = kept(names::ROBOT_JOINTS, &|id| view.is_joint(id) || is_robot(id));
 
-    // A robot within this one may have its links named one by one instead of itself.
+    // A list may name the links of a nested robot instead of the robot itself.
     let is_covered = |id: PrimId, kept: &[PrimId]| {
         kept.contains(&id)
             || is_robot(id)
@@ -119,17 +122,16 @@ pub fn recalculate(view: &View<'_>, robot: PrimId, sites: Sites, layer: &mut Lay
     work.write(&links, &joints)
 }
 
-/// What both have in common.
+/// The common state of [`populate`] and [`recalculate`].
 struct Work<'v, 'a, 'l> {
     view: &'v View<'a>,
     robot: PrimId,
     sites: Sites,
     layer: &'l mut Layer,
     found: articulation::Articulation,
-    /// By body: the sites in it, those that are marked and those that are detected, in the order of
-    /// the stage.
-    of_body: HashMap<PrimId, Vec<PrimId>>,
-    /// Sites in no body.
+    /// The sites of each body, marked and detected, in the order of the stage.
+    sites_of: HashMap<PrimId, Vec<PrimId>>,
+    /// Sites outside of bodies.
     free: Vec<PrimId>,
     findings: Findings<'a>,
 }
@@ -142,7 +144,7 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
             .iter()
             .filter(|id| sites.detect && view.is_body(**id));
         let detected: HashSet<PrimId> = links.flat_map(|&link| detect_sites(view, link)).collect();
-        let (mut of_body, mut free): (HashMap<PrimId, Vec<PrimId>>, Vec<PrimId>) =
+        let (mut sites_of, mut free): (HashMap<PrimId, Vec<PrimId>>, Vec<PrimId>) =
             Default::default();
         for id in view.subtree(robot) {
             let is_site = detected.contains(&id) || view.is_site(id) && !view.is_body(id);
@@ -150,7 +152,7 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
                 continue;
             }
             match view.body_of(id) {
-                Some(body) => of_body.entry(body).or_default().push(id),
+                Some(body) => sites_of.entry(body).or_default().push(id),
                 None => free.push(id),
             }
         }
@@ -160,16 +162,16 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
             sites,
             layer,
             found,
-            of_body,
+            sites_of,
             free,
             findings: Findings::new(view.stage),
         }
     }
 
-    /// Links, each with its sites after it, or all sites at the end.
+    /// Adds sites to a list, each after its link, or all at the end.
     fn with_sites(&self, links: &[PrimId]) -> Vec<PrimId> {
-        let of = |link: &PrimId| {
-            self.of_body
+        let sites = |link: &PrimId| {
+            self.sites_of
                 .get(link)
                 .map_or(&[][..], Vec::as_slice)
                 .iter()
@@ -179,29 +181,29 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
             true => links
                 .iter()
                 .copied()
-                .chain(links.iter().flat_map(of))
+                .chain(links.iter().flat_map(sites))
                 .collect(),
             false => links
                 .iter()
-                .flat_map(|link| std::iter::once(*link).chain(of(link)))
+                .flat_map(|link| std::iter::once(*link).chain(sites(link)))
                 .collect(),
         };
         out.extend(&self.free);
         out
     }
 
-    /// A list with new links at its end, and sites that it has not after their link and its sites,
-    /// or at the end.
+    /// Appends new links to a list, and inserts missing sites after their link and its sites, or at
+    /// the end.
     fn with_new_sites(&self, kept: Vec<PrimId>, new: &[PrimId]) -> Vec<PrimId> {
-        let there: HashSet<PrimId> = kept.iter().copied().collect();
+        let existing: HashSet<PrimId> = kept.iter().copied().collect();
         let mut missing: HashMap<PrimId, Vec<PrimId>> = HashMap::new();
-        for (body, sites) in &self.of_body {
+        for (body, sites) in &self.sites_of {
             missing.insert(
                 *body,
                 sites
                     .iter()
                     .copied()
-                    .filter(|site| !there.contains(site))
+                    .filter(|site| !existing.contains(site))
                     .collect(),
             );
         }
@@ -211,11 +213,11 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
             out.push(link);
             let body = self.view.body_of(link);
             let next = links.get(index + 1).copied();
-            // The last of a link and the sites of it that follow.
-            let goes_on = next
+            // Insert after the last listed site of the link.
+            let has_more_sites = next
                 .is_some_and(|next| self.view.body_of(next) == body && !self.view.is_body(next));
             if let Some(sites) = body
-                .filter(|_| !goes_on)
+                .filter(|_| !has_more_sites)
                 .and_then(|body| missing.remove(&body))
             {
                 if self.sites.last {
@@ -225,14 +227,14 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
                 }
             }
         }
-        // In the order of the stage: bodies that are in no list may have sites, too.
+        // Bodies outside of the list may have sites too; sort them into the order of the stage.
         let mut others: Vec<PrimId> = missing.into_values().flatten().collect();
         others.sort();
         let free = self
             .free
             .iter()
             .copied()
-            .filter(|site| !there.contains(site));
+            .filter(|site| !existing.contains(site));
         out.into_iter()
             .chain(last)
             .chain(others)
@@ -296,7 +298,7 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
         }
     }
 
-    /// Applies a schema, where it is not applied and can be.
+    /// Applies a schema, unless it is applied, or cannot be.
     fn apply(&mut self, id: PrimId, schema: &'static str) {
         let prim = &self.view.stage[id];
         if prim.has(schema) {
@@ -309,15 +311,14 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
                 "{schema} cannot be applied to {}: it is below an instance",
                 prim.path
             );
-            let help =
-                "make the prim above no instance, or apply it in the layer that is referenced";
+            let help = "make the prim above not instanceable, or apply it in the referenced layer";
             self.findings.add(&codes::INSTANCE, id, None, message, help);
         }
     }
 }
 
-/// Writes a list of a robot so that it comes out as `list`, whatever weaker layers have: prepended,
-/// and without what they have besides.
+/// Writes a list of a robot so that it is composed to `list`: prepended, with deletions of all other
+/// entries of weaker layers.
 pub(crate) fn write_list(
     view: &View<'_>,
     robot: PrimId,
@@ -326,11 +327,11 @@ pub(crate) fn write_list(
     layer: &mut Layer,
 ) {
     let prim = &view.stage[robot];
-    let mut gone = layer.deleted_targets(&prim.path, relationship);
-    gone.extend(prim.targets(relationship).iter().cloned());
+    let mut deleted = layer.deleted_targets(&prim.path, relationship);
+    deleted.extend(prim.targets(relationship).iter().cloned());
     let wanted: HashSet<&String> = list.iter().collect();
     let mut seen = HashSet::new();
-    gone.retain(|path| !wanted.contains(path) && seen.insert(path.clone()));
-    let list = Relationship::prepend(list.iter().cloned()).delete(gone);
+    deleted.retain(|path| !wanted.contains(path) && seen.insert(path.clone()));
+    let list = Relationship::prepend(list.iter().cloned()).delete(deleted);
     layer.over(&prim.path).relationship(relationship, list);
 }

@@ -1,9 +1,8 @@
-//! Named poses of a robot as data: listed, looked up, stored, deleted, applied, and exchanged as
+//! Named poses of a robot: lists, looks up, stores, deletes and applies them, and exchanges them as
 //! JSON.
 //!
-//! A pose is a [`NamedPose`] of the model, wherever it is from; on an asset it is a prim of the
-//! type `IsaacNamedPose` in the scope `Named_Poses` of the robot, listed by
-//! `isaac:robot:namedPoses`.
+//! A pose is a [`NamedPose`] of the model. In an asset it is a prim of the type `IsaacNamedPose` in the
+//! scope `Named_Poses` of the robot, and listed in `isaac:robot:namedPoses`.
 
 mod apply;
 mod json;
@@ -30,23 +29,23 @@ use urdf_usd_usd_read::{OfStage, ReadError, read_stage};
 use crate::populate::{Sites, populate, write_list};
 use crate::{Error, View, codes, overlay};
 
-/// Maximum number of characters of a pose's name, and of its group: they are shown on buttons.
-const MAX_NAME: usize = 100;
+/// Maximum number of characters of the name and the group of a pose, which label buttons.
+const MAX_NAME_CHARS: usize = 100;
 /// Maximum number of poses of an asset.
 const MAX_POSES: usize = 1000;
 
-/// Checks the name or group of a pose that is to be stored; `what` it is.
+/// Checks the name or group of a pose that is to be stored; `what` is "name" or "group".
 ///
 /// # Errors
-/// What is wrong with it, in a sentence.
+/// A sentence that describes the fault.
 pub fn check_name(what: &str, name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err(format!("the {what} is empty"));
     }
     let length = name.chars().count();
-    if length > MAX_NAME {
+    if length > MAX_NAME_CHARS {
         return Err(format!(
-            "the {what} has {length} characters: use {MAX_NAME} at most"
+            "the {what} has {length} characters: use at most {MAX_NAME_CHARS}"
         ));
     }
     if name.chars().any(char::is_control) {
@@ -56,10 +55,10 @@ pub fn check_name(what: &str, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A pose, and those of its joints that inverse kinematics leaves alone.
+/// A pose, and the joints of it that inverse kinematics must not move.
 pub type WithFixed = (NamedPose, Vec<JointId>);
 
-/// The named poses of an asset, with the robot that they are of.
+/// A robot of an asset, with its named poses.
 #[derive(Debug)]
 pub struct Poses<'a> {
     stage: &'a Stage,
@@ -70,30 +69,30 @@ pub struct Poses<'a> {
     links: ArenaMap<Link, Option<PrimId>>,
     joints: ArenaMap<Joint, Option<PrimId>>,
     is_body: ArenaMap<Link, bool>,
-    /// What was found while the robot was read.
+    /// The findings of reading the robot.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Why a pose can't be had.
+/// Errors of looking up and storing poses.
 #[derive(Debug, thiserror::Error)]
 pub enum PoseError {
-    /// The robot can't be read.
+    /// The robot cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It can't be told which prim is the robot.
+    /// The asset does not determine its robot.
     #[error(transparent)]
     Robot(#[from] Error),
-    /// There is no pose of that name.
+    /// No pose has this name.
     #[error("there is no pose {name:?}{}: {help}", group.as_ref().map(|group| format!(" of the group {group:?}")).unwrap_or_default())]
     Unknown {
         /// The name.
         name: String,
-        /// The group, if one was given.
+        /// The given group.
         group: Option<String>,
-        /// What there is.
+        /// Similar or existing names.
         help: String,
     },
-    /// Several groups have a pose of that name.
+    /// Several groups have a pose with this name.
     #[error("several groups have a pose {name:?}: name one of {}", groups.join(", "))]
     Ambiguous {
         /// The name.
@@ -101,32 +100,32 @@ pub enum PoseError {
         /// The groups.
         groups: Vec<String>,
     },
-    /// A pose can't be stored as it is.
+    /// The pose is invalid.
     #[error("{}", .0.to_sentence())]
     Wrong(Box<Diagnostic>),
 }
 
-/// What a prim of a pose says beyond the [`NamedPose`].
+/// The stored properties of a pose beyond the [`NamedPose`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stored {
-    /// The prim; `None`: the asset has the pose in other words.
+    /// The path of the prim; `None` for a pose in other properties of the asset.
     pub prim: Option<String>,
-    /// The link that its chain begins with, by its path.
+    /// The path of the link at the start of its chain.
     pub start: Option<String>,
-    /// The link or site that it ends with, by its path.
+    /// The path of the link or site at the end of its chain.
     pub end: Option<String>,
-    /// The joints that inverse kinematics leaves alone, by their numbers in the robot.
+    /// The joints that inverse kinematics must not move.
     pub fixed: Vec<JointId>,
-    /// Whether the positions are allowed.
+    /// Whether the positions are within the limits.
     pub is_valid: bool,
 }
 
 impl<'a> Poses<'a> {
-    /// Reads the robot of a stage with its poses. `robot`: the path of its topmost prim, as
-    /// [`View::robot`] takes it.
+    /// Reads the robot of a stage with its poses. `robot` is the path of its topmost prim, as for
+    /// [`View::robot`].
     ///
     /// # Errors
-    /// If it has no robot.
+    /// If the stage has no robot.
     pub fn of(stage: &'a Stage, robot: Option<&str>) -> Result<Self, PoseError> {
         let root = View::new(stage).robot(robot)?;
         let OfStage {
@@ -147,10 +146,10 @@ impl<'a> Poses<'a> {
         })
     }
 
-    /// The pose of this name. Without a group, the one that is of none, or the only one.
+    /// Returns the pose with a name. Without a group, returns the pose without a group, or the only one.
     ///
     /// # Errors
-    /// If there is none, or several groups have one.
+    /// If no pose, or poses of several groups, have the name.
     pub fn get(&self, name: &str, group: Option<&str>) -> Result<&NamedPose, PoseError> {
         let named: Vec<&NamedPose> = self
             .robot
@@ -158,13 +157,13 @@ impl<'a> Poses<'a> {
             .iter()
             .filter(|pose| pose.name == name)
             .collect();
-        let of = |group: Option<&str>| {
+        let in_group = |group: Option<&str>| {
             named
                 .iter()
                 .find(|pose| pose.group.as_deref() == group)
                 .copied()
         };
-        match (of(group), &named[..]) {
+        match (in_group(group), &named[..]) {
             (Some(pose), _) => Ok(pose),
             (None, [pose]) if group.is_none() => Ok(pose),
             (None, [_, _, ..]) if group.is_none() => Err(PoseError::Ambiguous {
@@ -192,7 +191,7 @@ impl<'a> Poses<'a> {
         }
     }
 
-    /// What the asset says of a pose beside its positions.
+    /// Returns the stored properties of a pose beyond its positions.
     pub fn stored(&self, pose: &NamedPose) -> Stored {
         let id = self.prim_of(pose);
         let link = |link: LinkId| Some(self.stage[self.links[link]?].path.clone());
@@ -236,19 +235,19 @@ impl<'a> Poses<'a> {
         }
     }
 
-    /// The prim of a pose.
+    /// Returns the prim of a pose.
     fn prim_of(&self, pose: &NamedPose) -> Option<PrimId> {
-        // The reader gives each pose the place of its prim.
+        // The reader sets the place of each pose to its prim.
         self.stage
             .at(&pose.place.element)
             .filter(|id| self.stage[*id].type_name == names::NAMED_POSE)
     }
 
-    /// The joint of a name: the robot's, or the path of its prim.
+    /// Returns the joint with a name, or with the path of its prim.
     ///
     /// # Errors
-    /// If there is none, or it is one that no pose can set: without exactly one position, or one
-    /// that follows another.
+    /// If no joint has the name, or poses cannot set the joint: it does not have exactly one position,
+    /// or follows another joint.
     pub fn joint(&self, name: &str) -> Result<JointId, PoseError> {
         let by_path = self
             .joints
@@ -258,28 +257,28 @@ impl<'a> Poses<'a> {
             || kinematics::names::joint(&self.robot, name),
             |(joint, _)| Ok(joint),
         );
-        let id = found.map_err(|wrong| self.here(wrong))?;
+        let id = found.map_err(|finding| self.invalid_here(finding))?;
         let joint = &self.robot.joints()[id];
         let why = if joint.mimic().is_some() {
             "it follows another joint"
         } else if position_count(joint.kind()) != 1 {
-            "it has not exactly one position"
+            "it does not have exactly one position"
         } else if self.joints[id].is_none() {
             "it has no prim"
         } else {
             return Ok(id);
         };
-        Err(self.wrong(
+        Err(self.invalid(
             &kinematics::codes::FOLLOWS,
             format!("no pose can set the joint {name:?}: {why}"),
             "leave it out".to_owned(),
         ))
     }
 
-    /// The link of a name: the robot's, or the path of its prim.
+    /// Returns the link with a name, or with the path of its prim.
     ///
     /// # Errors
-    /// If there is none.
+    /// If no link has the name.
     pub fn link(&self, name: &str) -> Result<LinkId, PoseError> {
         let by_path = self
             .links
@@ -289,28 +288,28 @@ impl<'a> Poses<'a> {
             || kinematics::names::link(&self.robot, name),
             |(link, _)| Ok(link),
         );
-        found.map_err(|wrong| self.here(wrong))
+        found.map_err(|finding| self.invalid_here(finding))
     }
 
-    fn wrong(
+    fn invalid(
         &self,
         code: &'static urdf_usd_diagnostic::Code,
         message: String,
         help: String,
     ) -> PoseError {
-        self.here(Diagnostic::new(code, Place::default(), message).help(help))
+        self.invalid_here(Diagnostic::new(code, Place::default(), message).help(help))
     }
 
-    /// What is wrong with this asset.
-    fn here(&self, wrong: Diagnostic) -> PoseError {
+    /// Returns a finding about this asset as an error.
+    fn invalid_here(&self, finding: Diagnostic) -> PoseError {
         PoseError::Wrong(Box::new(Diagnostic {
             place: Place::file(&self.stage.entry),
-            ..wrong
+            ..finding
         }))
     }
 
-    /// The joints of a chain that have a position of their own, from its start outwards; none if
-    /// its end does not hang on its start.
+    /// Returns the independent joints of a chain with a single position, from its start to its end;
+    /// empty if the end is not a descendant of the start.
     pub fn joints_between(&self, start: LinkId, end: LinkId) -> Vec<JointId> {
         let (mut at, mut joints) = (end, Vec::new());
         while at != start {
@@ -330,10 +329,10 @@ impl<'a> Poses<'a> {
         joints
     }
 
-    /// That a pose has no chain.
+    /// Returns the finding that a pose has no chain.
     fn no_chain(&self, pose: &NamedPose) -> Diagnostic {
         let message = format!(
-            "the pose {:?} sets no joint that has one position and a prim, or joints of several trees",
+            "the pose {:?} sets no joint with a single position and a prim, or joints of several trees",
             pose.name
         );
         let help = "set joints of one tree of the robot";
@@ -346,7 +345,7 @@ impl<'a> Poses<'a> {
         chain.between(&self.robot, &|link| self.links[link].is_some())
     }
 
-    /// The body that a link is rigid in.
+    /// Returns the body that a link is rigidly attached to.
     fn body_of(&self, link: LinkId) -> Option<LinkId> {
         let mut at = link;
         while !self.is_body[at] {
@@ -359,26 +358,27 @@ impl<'a> Poses<'a> {
         Some(at)
     }
 
-    /// Stores poses under their names and groups, in place of those that are there: prims
-    /// `IsaacNamedPose`, listed by the robot; each with the joints that inverse kinematics leaves
-    /// alone. A robot without `IsaacRobotAPI` becomes one ([`populate`]). `layer` is the strongest
-    /// of the stage. Gives the paths of the prims, and what is to be told: an error for each pose
-    /// that sets no joint of one position, or joints of several trees, and is not stored.
+    /// Stores poses as `IsaacNamedPose` prims, and lists them in the robot.
+    ///
+    /// Replaces poses with the same name and group. A robot without `IsaacRobotAPI` becomes one
+    /// ([`populate`]). `layer` is the strongest of the stage. Returns the paths of the prims, and
+    /// findings: an error for each pose that is not stored, as it sets no joint with a single position,
+    /// or joints of several trees.
     pub fn store(&self, poses: &[WithFixed], layer: &mut Layer) -> (Vec<String>, Vec<Diagnostic>) {
         let view = View::new(self.stage);
-        let (mut paths, mut told): (Vec<String>, Vec<Diagnostic>) = Default::default();
+        let (mut paths, mut findings): (Vec<String>, Vec<Diagnostic>) = Default::default();
         for (pose, fixed) in poses {
             let checked = self.check(pose, paths.len());
-            match checked.and_then(|()| self.store_one(pose, fixed, layer, &mut told)) {
+            match checked.and_then(|()| self.store_one(pose, fixed, layer, &mut findings)) {
                 Ok(path) => paths.push(path),
-                Err(found) => told.push(found),
+                Err(found) => findings.push(found),
             }
         }
         if paths.is_empty() {
-            return (paths, told);
+            return (paths, findings);
         }
         if !view.is_robot(self.root) {
-            told.extend(
+            findings.extend(
                 populate(
                     &view,
                     self.root,
@@ -396,10 +396,10 @@ impl<'a> Poses<'a> {
         let mut seen = HashSet::new();
         list.retain(|path| seen.insert(path.clone()));
         write_list(&view, self.root, names::ROBOT_POSES, &list, layer);
-        (paths, told)
+        (paths, findings)
     }
 
-    /// Checks what is bounded of a pose; `stored`: how many were stored just now.
+    /// Checks the limits for a pose; `stored` is the number of poses that were just stored.
     fn check(&self, pose: &NamedPose, stored: usize) -> Result<(), Diagnostic> {
         let found =
             |code, message: String| Diagnostic::new(code, Place::file(&self.stage.entry), message);
@@ -424,7 +424,7 @@ impl<'a> Poses<'a> {
                 "the pose {:?} is not stored: the asset would have more than {MAX_POSES} poses",
                 pose.name
             );
-            return Err(found(&codes::POSE_COUNT, message).help("delete poses that nobody uses"));
+            return Err(found(&codes::POSE_COUNT, message).help("delete unused poses"));
         }
         Ok(())
     }
@@ -434,7 +434,7 @@ impl<'a> Poses<'a> {
         pose: &NamedPose,
         fixed: &[JointId],
         layer: &mut Layer,
-        told: &mut Vec<Diagnostic>,
+        findings: &mut Vec<Diagnostic>,
     ) -> Result<String, Diagnostic> {
         let chain = self.chain(pose).ok_or_else(|| self.no_chain(pose))?;
         for (joint, value) in &chain.joints {
@@ -453,13 +453,13 @@ impl<'a> Poses<'a> {
                     bounds.lower(),
                     bounds.upper()
                 );
-                told.push(
+                findings.push(
                     Diagnostic::new(
                         &kinematics::codes::OUT_OF_LIMITS,
                         joint.place.clone(),
                         message,
                     )
-                    .help("choose a position within them"),
+                    .help("choose a position within the limits"),
                 );
             }
         }
@@ -470,10 +470,10 @@ impl<'a> Poses<'a> {
             .named_poses()
             .iter()
             .find(|other| (&other.name, &other.group) == (&pose.name, &pose.group));
-        let there = same
+        let existing = same
             .and_then(|same| self.prim_of(same))
             .filter(|id| overlay::can_author(self.stage, *id));
-        let path = there.map_or_else(
+        let path = existing.map_or_else(
             || format!("{scope}/{}", self.free_name(&scope, pose, layer)),
             |id| self.stage[id].path.clone(),
         );
@@ -482,20 +482,20 @@ impl<'a> Poses<'a> {
         }
         let prim =
             |id: Option<PrimId>| id.map(|id| self.stage[id].path.clone()).unwrap_or_default();
-        let metre = self.stage.meters_per_unit();
+        let meters_per_unit = self.stage.meters_per_unit();
         let values = chain.joints.iter().map(|(joint, value)| {
             let is_slide = self.robot.joints()[*joint].kind() == JointKind::Prismatic;
             if is_slide {
-                (value / metre) as f32
+                (value / meters_per_unit) as f32
             } else {
                 value.to_degrees() as f32
             }
         });
-        let is_there = self.stage.at(&path).is_some();
+        let exists = self.stage.at(&path).is_some();
         PosePrim {
             name: &pose.name,
-            // What a weaker layer says would stay otherwise.
-            group: pose.group.as_deref().or(is_there.then_some("")),
+            // An empty group overrides the group of a weaker layer.
+            group: pose.group.as_deref().or(exists.then_some("")),
             start: prim(self.links[chain.start]),
             end: prim(self.links[chain.end]),
             joints: chain
@@ -513,19 +513,19 @@ impl<'a> Poses<'a> {
             end_at: self.end_at(pose, chain.end),
         }
         .author(layer, &path);
-        if is_there {
+        if exists {
             layer.over(&path).active(true).display_name(&pose.name);
         }
         Ok(path)
     }
 
-    /// A name in the scope of poses that no other pose has.
+    /// Returns an unused prim name in the scope of poses.
     fn free_name(&self, scope: &str, pose: &NamedPose, layer: &Layer) -> String {
         let children = self
             .stage
             .at(scope)
             .map_or(&[][..], |id| self.stage[id].children.as_slice());
-        // A pose that was deleted left its name to the next of that name.
+        // An inactive prim of a deleted pose can be reused.
         let taken: Vec<&str> = children
             .iter()
             .filter(|id| self.stage[**id].is_active)
@@ -537,7 +537,7 @@ impl<'a> Poses<'a> {
             let name = urdf_usd_robot::names::identifiers(&[&pose.name], "pose", &held)
                 .pop()
                 .unwrap_or_default();
-            // One that was stored just now, into the same layer.
+            // A name in the layer but not in the stage belongs to a pose that was just stored.
             if !layer.has(&format!("{scope}/{name}"))
                 || self.stage.at(&format!("{scope}/{name}")).is_some()
             {
@@ -547,13 +547,12 @@ impl<'a> Poses<'a> {
         }
     }
 
-    /// Takes a pose off the asset. `layer` is the strongest of the stage: a prim that stands in
-    /// another is made inactive.
+    /// Deletes a pose. `layer` is the strongest of the stage; prims of weaker layers are made inactive.
     pub fn delete(&self, pose: &NamedPose, layer: &mut Layer) {
         let view = View::new(self.stage);
         let root = &self.stage[self.root];
         let [joints, positions] = DEFAULT_POSE_PROPERTIES;
-        // It may be there in both words.
+        // The default pose may be stored in both forms.
         if pose.name == DEFAULT_POSE && pose.group.is_none() && root.value(positions).is_some() {
             let blocked = Attribute::blocked("double[]").uniform().custom();
             let none: [String; 0] = [];
@@ -567,7 +566,7 @@ impl<'a> Poses<'a> {
         let is_only_here = self.stage[id]
             .sites
             .iter()
-            .all(|site| self.is_of_overlay(site.layer, layer, &path));
+            .all(|site| self.is_edited_layer(site.layer, layer, &path));
         layer.remove(&path);
         if !is_only_here {
             layer.over(&path).active(false);
@@ -581,12 +580,12 @@ impl<'a> Poses<'a> {
         write_list(&view, self.root, names::ROBOT_POSES, &list, layer);
     }
 
-    /// Whether a layer of the stage is the one that is edited: the first below the entry.
-    fn is_of_overlay(&self, id: urdf_usd_stage::LayerId, layer: &Layer, path: &str) -> bool {
+    /// Whether a layer of the stage is the edited one: the first below the entry.
+    fn is_edited_layer(&self, id: urdf_usd_stage::LayerId, layer: &Layer, path: &str) -> bool {
         id.0 == 1 && layer.has(path)
     }
 
-    /// Where a link is in the robot's prim in a pose, in the stage's units and axes.
+    /// Returns the pose of a link in the robot's prim, in the units and axes of the stage.
     fn end_at(&self, pose: &NamedPose, link: LinkId) -> Pose {
         let model = Model::of(&self.robot);
         let placed = Placed::of(self, model.poses(&self.robot.positions(&model, Some(pose))));
@@ -601,14 +600,14 @@ impl<'a> Poses<'a> {
     }
 }
 
-/// Where the links of a robot are in the stage for some positions.
+/// The poses of the links of a robot in the stage, for some joint positions.
 struct Placed {
-    /// The pose of each link in its root.
+    /// The pose of each link relative to its root link, in metres with z up.
     poses: ArenaMap<Link, Pose>,
-    /// From metres with z up to the stage's axes.
+    /// The rotation from z up to the axes of the stage.
     turn: UnitQuaternion<f64>,
-    /// Metres in a unit of length.
-    metre: f64,
+    /// Metres per unit of length.
+    meters_per_unit: f64,
 }
 
 impl Placed {
@@ -626,12 +625,13 @@ impl Placed {
                 poses.next().unwrap_or_else(Pose::identity)
             }),
             turn,
-            metre: robot.stage.meters_per_unit(),
+            meters_per_unit: robot.stage.meters_per_unit(),
         }
     }
 
-    /// A link's frame in the stage's world: it moves against the topmost link that stands still and
-    /// has a prim, and that is where the stage has it.
+    /// Returns the frame of a link in the world of the stage.
+    ///
+    /// It is computed relative to the topmost fixed link with a prim, whose pose is that of the stage.
     fn in_stage(&self, robot: &Poses<'_>, link: LinkId) -> Pose {
         let above = |link: LinkId| {
             let joint = robot.robot.tree().parent_joint(link)?;
@@ -640,29 +640,29 @@ impl Placed {
         let mut path: Vec<LinkId> =
             std::iter::successors(Some(link), |&link| above(link).map(Joint::parent)).collect();
         path.reverse();
-        let is_still =
+        let is_fixed_link =
             |link: &LinkId| above(*link).is_none_or(|joint| joint.kind() == JointKind::Fixed);
-        let still = path
+        let fixed_link = path
             .into_iter()
-            .take_while(is_still)
+            .take_while(is_fixed_link)
             .find(|link| robot.links[*link].is_some());
-        let stands = still.and_then(|still| {
-            let prim = robot.links[still]?;
-            Some((self.poses[still], rigid(&robot.stage.world(prim))?.0))
+        let reference = fixed_link.and_then(|fixed_link| {
+            let prim = robot.links[fixed_link]?;
+            Some((self.poses[fixed_link], rigid(&robot.stage.world(prim))?.0))
         });
-        match stands {
+        match reference {
             Some((root, in_stage)) => {
-                let apart = root.inverse() * self.poses[link];
+                let relative = root.inverse() * self.poses[link];
                 in_stage
                     * Isometry3::from_parts(
-                        (apart.translation.vector / self.metre).into(),
-                        apart.rotation,
+                        (relative.translation.vector / self.meters_per_unit).into(),
+                        relative.rotation,
                     )
             }
-            // It hangs on the world by a joint that moves.
+            // The chain is attached to the world by a joint that moves.
             None => {
                 let pose = self.poses[link];
-                let point = self.turn * (pose.translation.vector / self.metre);
+                let point = self.turn * (pose.translation.vector / self.meters_per_unit);
                 Isometry3::from_parts(point.into(), self.turn * pose.rotation)
             }
         }

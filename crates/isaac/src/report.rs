@@ -1,9 +1,9 @@
-//! Findings about a stage, with their places in its layers.
+//! Findings about a stage, with their positions in its layers.
 
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Place};
 use urdf_usd_stage::{LayerPlaces, PrimId, Stage};
 
-/// What is found.
+/// The findings about a stage.
 pub(crate) struct Findings<'a> {
     stage: &'a Stage,
     list: Collector,
@@ -20,7 +20,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Reports what is wrong with a prim or a property of it, at the layer with the strongest
+    /// Reports a fault of a prim or of one of its properties, located in the layer with the strongest
     /// opinion.
     pub fn add(
         &mut self,
@@ -42,7 +42,7 @@ impl<'a> Findings<'a> {
         {
             place.file = Some(file);
             let property = property.map(|name| format!("{}.{name}", site.path));
-            // A site of a property is that of the property itself, or of its prim.
+            // The site is that of the property, or of its prim.
             let found = places.at(&site.path).filter(|_| site.path.contains('.'));
             let found = found.or_else(|| places.at(property.as_deref().unwrap_or(&site.path)));
             (place.line, place.column) = found.unwrap_or_default();
@@ -52,6 +52,6 @@ impl<'a> Findings<'a> {
 
     pub fn finish(self) -> Vec<Diagnostic> {
         self.list
-            .finish_by_code("mend those that are listed and look again")
+            .finish_by_code("fix the listed ones and validate again")
     }
 }

@@ -1,4 +1,4 @@
-//! What assets that are strange come to: nothing here panics, recurses or goes on for ever.
+//! Robustness against unusual assets: no panics, recursion or endless loops.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::{
     targets, validate,
 };
 
-/// The stage of a text.
+/// Opens the stage of a text.
 fn stage(inside: &str) -> Stage {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("asset.usda");
@@ -48,8 +48,8 @@ fn names(stage: &Stage, ids: &[urdf_usd_stage::PrimId]) -> Vec<String> {
     ids.iter().map(|id| stage[*id].name().to_owned()).collect()
 }
 
-/// All that looks at a stage and all that authors.
-fn everything(stage: &Stage) -> Vec<&'static str> {
+/// Runs all functions that read a stage or author an overlay, and returns the codes of the findings.
+fn run_all(stage: &Stage) -> Vec<&'static str> {
     let view = View::new(stage);
     let root = view.robot(None).unwrap();
     let tree = LinkTree::new(&view, root);
@@ -75,7 +75,7 @@ fn everything(stage: &Stage) -> Vec<&'static str> {
 }
 
 #[test]
-fn robots_that_name_each_other_in_a_circle_are_gone_through_once() {
+fn robots_in_a_cycle_are_traversed_once() {
     let inner = |name: &str, other: &str| {
         format!(
             "def Xform \"{name}\" (\n    prepend apiSchemas = [\"IsaacRobotAPI\"]\n)\n{{\n    rel isaac:physics:robotLinks = \
@@ -87,7 +87,7 @@ fn robots_that_name_each_other_in_a_circle_are_gone_through_once() {
         + &inner("a", "b")
         + &inner("b", "a");
     let stage = stage(&robot(&inside));
-    assert!(everything(&stage).contains(&"isaac-robots-in-circle"));
+    assert!(run_all(&stage).contains(&"isaac-robots-in-circle"));
     let view = View::new(&stage);
     let links = all_links(&view, view.robot(None).unwrap(), false);
     let paths: Vec<&str> = links.iter().map(|id| stage[*id].path.as_str()).collect();
@@ -95,7 +95,7 @@ fn robots_that_name_each_other_in_a_circle_are_gone_through_once() {
 }
 
 #[test]
-fn rings_and_joints_that_lead_nowhere_do_no_harm() {
+fn loops_and_dangling_joints_are_handled() {
     let inside = body("a", "")
         + &body("b", "")
         + &body("c", "")
@@ -111,23 +111,23 @@ fn rings_and_joints_that_lead_nowhere_do_no_harm() {
             "    bool physics:jointEnabled = 0\n",
         );
     let stage = stage(&robot(&inside));
-    let found = everything(&stage);
+    let found = run_all(&stage);
     assert!(found.contains(&"isaac-loop"), "{found:?}");
     let view = View::new(&stage);
-    let of = articulation(&view, view.robot(None).unwrap());
-    // What leads nowhere holds to the world.
+    let found = articulation(&view, view.robot(None).unwrap());
+    // A joint with a dangling target counts as one to the world.
     assert_eq!(
-        (names(&stage, &of.links), names(&stage, &of.joints)),
+        (names(&stage, &found.links), names(&stage, &found.joints)),
         (
             ["a", "b", "c"].map(str::to_owned).to_vec(),
             ["gone", "ab", "ca", "bc"].map(str::to_owned).to_vec()
         )
     );
-    assert_eq!(names(&stage, &of.loops), ["bc"]);
+    assert_eq!(names(&stage, &found.loops), ["bc"]);
 }
 
 #[test]
-fn a_long_chain_is_a_tree_as_deep() {
+fn long_chains_are_deep_trees() {
     const LONG: usize = 3000;
     let mut inside = String::new();
     for index in 0..LONG {
@@ -151,13 +151,13 @@ fn a_long_chain_is_a_tree_as_deep() {
     let middle = tree.nodes.as_slice()[LONG / 2].joint.unwrap();
     let (before, after) = tree.links_from_joint(middle);
     assert_eq!((before.len(), after.len()), (LONG / 2, LONG - LONG / 2));
-    everything(&stage);
+    run_all(&stage);
 }
 
 #[test]
-fn what_is_no_robot_is_told() {
+fn assets_without_robots_are_reported() {
     let stage = stage("def Xform \"r\"\n{\n}\n");
-    assert_eq!(everything(&stage), ["isaac-no-robot"]);
+    assert_eq!(run_all(&stage), ["isaac-no-robot"]);
     assert!(View::new(&stage).robot(Some("/x")).is_err());
     let stage = self::stage("def Xform \"a\"\n{\n}\ndef Xform \"b\"\n{\n}\n");
     let error = View::new(&stage).robot(None).unwrap_err().to_string();
@@ -165,7 +165,7 @@ fn what_is_no_robot_is_told() {
 }
 
 #[test]
-fn what_is_below_an_instance_is_told_and_left() {
+fn prims_below_instances_are_reported_and_not_changed() {
     let inside = format!(
         "def Xform \"shared\"\n{{\n{}}}\ndef Xform \"copy\" (\n    instanceable = true\n    references = </r/shared>\n)\n{{\n}}\n",
         body("link", "")

@@ -1,4 +1,4 @@
-//! All links and joints of a robot with the robots within it, and the tree that they make.
+//! All links and joints of a robot and its nested robots, and the tree of links.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -10,12 +10,11 @@ use urdf_usd_usd_author::isaac_schema as names;
 
 use crate::{View, articulation};
 
-/// Links deeper than this are printed as if they stood this deep.
-const DEEPEST_SHOWN: usize = 100;
+/// Maximum depth of indentation of printed links.
+const MAX_INDENT_DEPTH: usize = 100;
 
-/// The links of a robot: those that its list names, in its order, with those of the robots within
-/// it where these stand; then those that joints reach and no list names. `sites`: with sites, as
-/// far as lists name them.
+/// Returns the links of a robot: those in its list, with the links of nested robots in their place,
+/// then those that joints reach. `sites` includes the sites in lists.
 pub fn all_links(view: &View<'_>, robot: PrimId, sites: bool) -> Vec<PrimId> {
     let is_link = |id: PrimId| {
         let is_marked = view.stage[id].has(names::LINK_API);
@@ -26,7 +25,8 @@ pub fn all_links(view: &View<'_>, robot: PrimId, sites: bool) -> Vec<PrimId> {
     })
 }
 
-/// The joints of a robot, as [`all_links`]; `nested`: with those of the robots within it.
+/// Returns the joints of a robot, in the order of [`all_links`]. `nested` includes those of nested
+/// robots.
 pub fn all_joints(view: &View<'_>, robot: PrimId, nested: bool) -> Vec<PrimId> {
     collect(
         view,
@@ -38,14 +38,14 @@ pub fn all_joints(view: &View<'_>, robot: PrimId, nested: bool) -> Vec<PrimId> {
     )
 }
 
-/// What the lists of a robot and of those within it name, then what these have besides.
+/// Returns the members in the lists of a robot and its nested robots, then those that `members` finds.
 fn collect(
     view: &View<'_>,
     robot: PrimId,
     relationship: &str,
     nested: bool,
-    is_it: impl Fn(PrimId) -> bool,
-    of: impl Fn(articulation::Articulation) -> Vec<PrimId>,
+    is_member: impl Fn(PrimId) -> bool,
+    members: impl Fn(articulation::Articulation) -> Vec<PrimId>,
 ) -> Vec<PrimId> {
     let listed = |robot: PrimId| -> VecDeque<PrimId> {
         view.stage[robot]
@@ -54,9 +54,9 @@ fn collect(
             .filter_map(|path| view.at(path))
             .collect()
     };
-    let reached = |robot: PrimId| -> VecDeque<PrimId> { of(articulation(view, robot)).into() };
+    let reached = |robot: PrimId| -> VecDeque<PrimId> { members(articulation(view, robot)).into() };
     let (mut found, mut taken) = (Vec::new(), HashSet::new());
-    // Each is gone through once: robots may name each other in a circle.
+    // Traverse each robot once: their lists may form a cycle.
     let (mut robots, mut known) = (vec![robot], HashSet::from([robot]));
     let mut walk = |list: VecDeque<PrimId>, robots: &mut Vec<PrimId>| {
         let mut stack = vec![list];
@@ -67,13 +67,13 @@ fn collect(
             };
             if nested && view.is_robot(id) && known.insert(id) {
                 robots.push(id);
-                let of_lists = listed(id);
-                stack.push(if of_lists.is_empty() {
+                let members = listed(id);
+                stack.push(if members.is_empty() {
                     reached(id)
                 } else {
-                    of_lists
+                    members
                 });
-            } else if is_it(id) && taken.insert(id) {
+            } else if is_member(id) && taken.insert(id) {
                 found.push(id);
             }
         }
@@ -92,26 +92,28 @@ fn collect(
 pub struct LinkNode {
     /// The link.
     pub prim: PrimId,
-    /// The link that it hangs on.
+    /// The parent link.
     pub parent: Option<Handle<LinkNode>>,
-    /// What hangs on it, in the order of the joints.
+    /// The child links, in the order of the joints.
     pub children: Vec<Handle<LinkNode>>,
-    /// The joint that it hangs by.
+    /// The joint to the parent link.
     pub joint: Option<PrimId>,
 }
 
-/// The links of a robot and of those within it, as joints connect them.
+/// The tree of links of a robot and its nested robots.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkTree {
-    /// Links before what hangs on them. The first is the base; others without a parent are links
-    /// that no joint connects to it.
+    /// Links, parents before their children. The first is the base; others without a parent are not
+    /// connected to it.
     pub nodes: Arena<LinkNode>,
 }
 
 impl LinkTree {
-    /// The tree of the robot whose topmost prim is `robot`: breadth-first from the first link of
-    /// its list. Joints that are excluded from the articulation connect nothing; of a loop, the
-    /// joint that is met last.
+    /// Builds the tree of the robot with the topmost prim `robot`, breadth-first from the first link of
+    /// its list.
+    ///
+    /// Joints that are excluded from the articulation do not count, nor does the last joint of a loop in
+    /// the order of the traversal.
     pub fn new(view: &View<'_>, robot: PrimId) -> Self {
         let links = all_links(view, robot, false);
         let mut by_body: HashMap<PrimId, Vec<(PrimId, PrimId)>> = HashMap::new();
@@ -156,8 +158,8 @@ impl LinkTree {
         tree
     }
 
-    /// The links on either side of a joint: towards the base, and away from it. Both are empty if
-    /// no link hangs by it.
+    /// Returns the links on either side of a joint: towards the base, and away from it. Both are empty
+    /// if the joint has no child link.
     pub fn links_from_joint(&self, joint: PrimId) -> (Vec<PrimId>, Vec<PrimId>) {
         let Some(first) = self.nodes.position(|node| node.joint == Some(joint)) else {
             return Default::default();
@@ -168,7 +170,7 @@ impl LinkTree {
         while let Some(parent) = self.nodes[root].parent {
             root = parent;
         }
-        // Of the other trees, none is on any side.
+        // Links of other trees are on neither side.
         let mut is_of_tree = ArenaMap::filled(&self.nodes, false);
         is_of_tree[root] = true;
         for (id, node) in self.nodes.iter() {
@@ -178,16 +180,16 @@ impl LinkTree {
             }
         }
         let side = |after: bool| {
-            let of = self
+            let links = self
                 .nodes
                 .iter()
                 .filter(|(id, _)| is_of_tree[*id] && is_after[*id] == after);
-            of.map(|(_, node)| node.prim).collect()
+            links.map(|(_, node)| node.prim).collect()
         };
         (side(false), side(true))
     }
 
-    /// The links depth first, with how many are above each.
+    /// Returns the links depth first, with their depth.
     pub fn depth_first(&self) -> Vec<(usize, &LinkNode)> {
         let mut out = Vec::with_capacity(self.nodes.len());
         let roots = self
@@ -205,14 +207,14 @@ impl LinkTree {
         out
     }
 
-    /// The tree as text: a line for each link with the name of its prim, two blanks deeper for each
-    /// link above it.
+    /// Formats the tree as text: a line per link with the name of its prim, indented by two spaces per
+    /// level.
     pub fn print<'a>(&'a self, stage: &'a Stage) -> impl fmt::Display + 'a {
         struct Printed<'a>(&'a LinkTree, &'a Stage);
         impl fmt::Display for Printed<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 for (depth, node) in self.0.depth_first() {
-                    let indent = 2 * depth.min(DEEPEST_SHOWN);
+                    let indent = 2 * depth.min(MAX_INDENT_DEPTH);
                     writeln!(f, "{:indent$}{}", "", self.1[node.prim].name())?;
                 }
                 Ok(())
@@ -222,8 +224,10 @@ impl LinkTree {
     }
 }
 
-/// The frame of a joint in the robot's prim, in the stage's units and axes, for column vectors: at
-/// the body that the joint names first, or else at the other. `None` if it names none, or is
+/// Returns the frame of a joint in the robot's prim, in the units and axes of the stage, for column
+/// vectors.
+///
+/// The frame is that at `body0`, or else at `body1`. Returns `None` if the joint has neither, or is
 /// excluded from the articulation.
 pub fn joint_pose(view: &View<'_>, robot: PrimId, joint: PrimId) -> Option<Matrix4<f64>> {
     let prim = &view.stage[joint];

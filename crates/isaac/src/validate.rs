@@ -1,4 +1,4 @@
-//! A stage held against the schema.
+//! Validation of a stage against the schema.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,24 +6,24 @@ use urdf_usd_diagnostic::{Code, Diagnostic};
 use urdf_usd_stage::{PrimId, array_len, texts};
 use urdf_usd_usd_author::isaac_schema as names;
 
-use crate::migrate::{is_hidden, offsets};
+use crate::migrate::{is_explicit, offsets};
 use crate::report::Findings;
 use crate::{View, all_links, articulation, codes};
 
-/// The targets of a robot's lists, in their order.
+/// The targets of a robot's lists, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Targets {
-    /// Links, sites and robots that are there.
+    /// Existing links, sites and robots.
     pub valid_links: Vec<String>,
-    /// What the list of links names and is not there, or is none of these.
+    /// Other targets of the list of links, which do not exist or have another type.
     pub invalid_links: Vec<String>,
-    /// Joints and robots that are there.
+    /// Existing joints and robots.
     pub valid_joints: Vec<String>,
-    /// What the list of joints names and is not there, or is none of these.
+    /// Other targets of the list of joints, which do not exist or have another type.
     pub invalid_joints: Vec<String>,
 }
 
-/// Tells what the lists of the robot whose topmost prim is `robot` name, and what of it is valid.
+/// Returns the targets of the lists of a robot with the topmost prim `robot`.
 pub fn targets(view: &View<'_>, robot: PrimId) -> Targets {
     let is_link = |id: PrimId| {
         view.is_body(id)
@@ -32,12 +32,12 @@ pub fn targets(view: &View<'_>, robot: PrimId) -> Targets {
             || view.is_robot(id) && id != robot
     };
     let is_joint = |id: PrimId| view.is_joint(id) || view.is_robot(id) && id != robot;
-    let split = |list: &str, is_it: &dyn Fn(PrimId) -> bool| -> (Vec<String>, Vec<String>) {
+    let split = |list: &str, is_member: &dyn Fn(PrimId) -> bool| -> (Vec<String>, Vec<String>) {
         view.stage[robot]
             .targets(list)
             .iter()
             .cloned()
-            .partition(|path| view.at(path).is_some_and(is_it))
+            .partition(|path| view.at(path).is_some_and(is_member))
     };
     let (valid_links, invalid_links) = split(names::ROBOT_LINKS, &is_link);
     let (valid_joints, invalid_joints) = split(names::ROBOT_JOINTS, &is_joint);
@@ -49,8 +49,8 @@ pub fn targets(view: &View<'_>, robot: PrimId) -> Targets {
     }
 }
 
-/// Holds every robot of a stage against the schema: its lists, the schemas of its links and joints,
-/// tokens, named poses, and what is deprecated.
+/// Validates every robot of a stage: its lists, the schemas of its links and joints, tokens, named
+/// poses, and deprecated properties.
 pub fn validate(view: &View<'_>) -> Vec<Diagnostic> {
     let mut check = Check {
         view,
@@ -81,13 +81,13 @@ pub fn validate(view: &View<'_>) -> Vec<Diagnostic> {
         }
     }
     for &robot in &robots {
-        check.lists(robot);
-        check.members(robot);
-        check.words(robot);
-        check.poses(robot);
+        check.check_lists(robot);
+        check.check_members(robot);
+        check.check_tokens(robot);
+        check.check_poses(robot);
     }
-    check.circles(&robots);
-    check.prims();
+    check.check_cycles(&robots);
+    check.check_prims();
     check.findings.finish()
 }
 
@@ -112,8 +112,8 @@ impl Check<'_, '_> {
         &self.view.stage[id].path
     }
 
-    /// What the lists name.
-    fn lists(&mut self, robot: PrimId) {
+    /// Checks the targets of the lists.
+    fn check_lists(&mut self, robot: PrimId) {
         let Targets {
             invalid_links,
             invalid_joints,
@@ -124,11 +124,11 @@ impl Check<'_, '_> {
             (names::ROBOT_JOINTS, invalid_joints, "a joint or robot"),
         ] {
             for path in invalid {
-                self.wrong_target(robot, list, &path, wanted);
+                self.report_target(robot, list, &path, wanted);
             }
-            if is_hidden(self.view, robot, list) {
+            if is_explicit(self.view, robot, list) {
                 let message = format!(
-                    "{list} of {} is given in full and hides what weaker layers have",
+                    "{list} of {} is explicit and hides the entries of weaker layers",
                     self.path(robot)
                 );
                 let help = "author it as `prepend rel`, or run `urdf_usd isaac migrate`";
@@ -137,10 +137,10 @@ impl Check<'_, '_> {
         }
     }
 
-    fn wrong_target(&mut self, robot: PrimId, list: &str, path: &str, wanted: &str) {
+    fn report_target(&mut self, robot: PrimId, list: &str, path: &str, wanted: &str) {
         let (code, what) = match self.view.at(path) {
             Some(_) => (&codes::TARGET_KIND, format!("is not {wanted}")),
-            None => (&codes::TARGET, "is not there".to_owned()),
+            None => (&codes::TARGET, "does not exist".to_owned()),
         };
         let message = format!("{list} names <{path}>, which {what}");
         self.add(
@@ -152,8 +152,8 @@ impl Check<'_, '_> {
         );
     }
 
-    /// Which links and joints the robot has, and whether they are marked and listed.
-    fn members(&mut self, robot: PrimId) {
+    /// Checks that the links and joints of the robot have their schemas and are listed.
+    fn check_members(&mut self, robot: PrimId) {
         let view = self.view;
         let found = articulation(view, robot);
         let help = "run `urdf_usd isaac recalculate`";
@@ -167,7 +167,7 @@ impl Check<'_, '_> {
                 false => ("joint", names::JOINT_API, &codes::JOINT_API),
             };
             let targets = view.stage[robot].targets(list);
-            let there: HashSet<PrimId> = targets.iter().filter_map(|path| view.at(path)).collect();
+            let listed: HashSet<PrimId> = targets.iter().filter_map(|path| view.at(path)).collect();
             if targets.is_empty() && !members.is_empty() {
                 let message = format!(
                     "{} has {} and an empty {list}",
@@ -189,10 +189,10 @@ impl Check<'_, '_> {
                     self.add(code, id, None, message, help);
                 }
                 let is_covered = is_nested
-                    && there
+                    && listed
                         .iter()
                         .any(|&other| view.nested_robot_of(other, robot) == Some(id));
-                if !targets.is_empty() && !there.contains(&id) && !is_covered {
+                if !targets.is_empty() && !listed.contains(&id) && !is_covered {
                     let what = if is_nested { "robot" } else { what };
                     let message = format!(
                         "the {what} {} is not in {list} of {}",
@@ -205,8 +205,7 @@ impl Check<'_, '_> {
         }
         for &joint in &found.loops {
             let message = format!("the joint {} closes a loop", self.path(joint));
-            let help =
-                "set physics:excludeFromArticulation on the joint of the loop that is to close it";
+            let help = "set physics:excludeFromArticulation on the joint that closes the loop";
             self.add(
                 &codes::LOOP,
                 joint,
@@ -215,11 +214,11 @@ impl Check<'_, '_> {
                 help,
             );
         }
-        self.first(robot, &found);
+        self.check_first_link(robot, &found);
     }
 
-    /// Whether the list of links begins with the base.
-    fn first(&mut self, robot: PrimId, found: &articulation::Articulation) {
+    /// Checks that the list of links begins with the base.
+    fn check_first_link(&mut self, robot: PrimId, found: &articulation::Articulation) {
         let view = self.view;
         let listed = view.stage[robot]
             .targets(names::ROBOT_LINKS)
@@ -230,8 +229,8 @@ impl Check<'_, '_> {
         let is_site = !view.is_body(first)
             && !view.is_robot(first)
             && !view.stage[first].has(names::LINK_API);
-        // The base of an articulation is the first of its links; each other is moved by a joint, or
-        // is the base of another.
+        // The first link of an articulation is its base. Any other link is moved by a joint, or is the
+        // base of a separate tree.
         let own: HashMap<PrimId, usize> = found
             .links
             .iter()
@@ -255,11 +254,11 @@ impl Check<'_, '_> {
             let what = if is_site {
                 "a site"
             } else {
-                "a link that hangs on another"
+                "a child of another link"
             };
             let message = format!("the list of links begins with {}, {what}", self.path(first));
             let help =
-                "put the base first, or run `urdf_usd isaac populate`, which orders the list anew";
+                "put the base first, or run `urdf_usd isaac populate`, which rebuilds the list";
             self.add(
                 &codes::FIRST_LINK,
                 robot,
@@ -270,14 +269,14 @@ impl Check<'_, '_> {
         }
     }
 
-    /// The robot's tokens.
-    fn words(&mut self, robot: PrimId) {
+    /// Checks the tokens of the robot.
+    fn check_tokens(&mut self, robot: PrimId) {
         let types = names::RobotType::ALL.map(names::RobotType::as_str);
-        self.token(robot, names::ROBOT_TYPE, &types);
-        self.token(robot, names::LICENSE, &names::LICENSES);
+        self.check_token(robot, names::ROBOT_TYPE, &types);
+        self.check_token(robot, names::LICENSE, &names::LICENSES);
     }
 
-    fn token(&mut self, id: PrimId, attribute: &str, allowed: &[&str]) {
+    fn check_token(&mut self, id: PrimId, attribute: &str, allowed: &[&str]) {
         let Some(token) = self.view.stage[id].text(attribute) else {
             return;
         };
@@ -288,13 +287,13 @@ impl Check<'_, '_> {
                 id,
                 Some(attribute),
                 message,
-                &format!("say one of {}", allowed.join(", ")),
+                &format!("use one of {}", allowed.join(", ")),
             );
         }
     }
 
-    /// Named poses: those that the robot lists and those that stand in it.
-    fn poses(&mut self, robot: PrimId) {
+    /// Checks the named poses that the robot lists or contains.
+    fn check_poses(&mut self, robot: PrimId) {
         let view = self.view;
         let mut listed = HashSet::new();
         for path in view.stage[robot].targets(names::ROBOT_POSES) {
@@ -312,7 +311,7 @@ impl Check<'_, '_> {
                         &codes::TARGET
                     };
                     let message = format!(
-                        "{} names <{path}>, which is no IsaacNamedPose that is there",
+                        "{} names <{path}>, which is not an existing IsaacNamedPose",
                         names::ROBOT_POSES
                     );
                     self.add(
@@ -344,11 +343,11 @@ impl Check<'_, '_> {
                     "add it to the list",
                 );
             }
-            self.pose(id);
+            self.check_pose(id);
         }
     }
 
-    /// The robot that a prim stands in.
+    /// Returns the nearest robot above a prim.
     fn owner(&self, id: PrimId) -> Option<PrimId> {
         self.view
             .stage
@@ -356,14 +355,14 @@ impl Check<'_, '_> {
             .find(|&above| self.view.is_robot(above))
     }
 
-    fn pose(&mut self, id: PrimId) {
+    fn check_pose(&mut self, id: PrimId) {
         let view = self.view;
         let prim = &view.stage[id];
         let joints = prim.targets(names::POSE_JOINTS);
         for attribute in [names::POSE_VALUES, names::POSE_FIXED] {
-            // Joints that nothing says are fixed are not.
-            let none = (attribute == names::POSE_VALUES).then_some(0);
-            let Some(values) = prim.value(attribute).and_then(array_len).or(none) else {
+            // Fixed flags are optional: joints are free by default.
+            let default = (attribute == names::POSE_VALUES).then_some(0);
+            let Some(values) = prim.value(attribute).and_then(array_len).or(default) else {
                 continue;
             };
             if values != joints.len() {
@@ -384,7 +383,7 @@ impl Check<'_, '_> {
         for path in joints {
             if !view.at(path).is_some_and(|joint| view.is_joint(joint)) {
                 let message = format!(
-                    "{} sets <{path}>, which is no joint that is there",
+                    "{} sets <{path}>, which is not an existing joint",
                     prim.path
                 );
                 self.add(
@@ -397,9 +396,12 @@ impl Check<'_, '_> {
             }
         }
         for name in [names::POSE_START, names::POSE_END] {
-            let is_there = |path: &String| view.at(path).is_some();
-            if prim.targets(name).len() != 1 || !prim.targets(name).iter().all(is_there) {
-                let message = format!("{name} of {} names no one link that is there", prim.path);
+            let exists = |path: &String| view.at(path).is_some();
+            if prim.targets(name).len() != 1 || !prim.targets(name).iter().all(exists) {
+                let message = format!(
+                    "{name} of {} does not name exactly one existing link",
+                    prim.path
+                );
                 self.add(
                     &codes::POSE,
                     id,
@@ -411,8 +413,8 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Robots that name each other in a circle, each circle once.
-    fn circles(&mut self, robots: &[PrimId]) {
+    /// Reports robots whose lists form a cycle, by a depth-first search with an explicit stack.
+    fn check_cycles(&mut self, robots: &[PrimId]) {
         let view = self.view;
         let below: HashMap<PrimId, Vec<PrimId>> = robots
             .iter()
@@ -428,7 +430,7 @@ impl Check<'_, '_> {
                 )
             })
             .collect();
-        // Whether a robot is done; what is met and not done is on the way.
+        // Whether a visited robot is completed; otherwise it is on the current path.
         let mut is_done: HashMap<PrimId, bool> = HashMap::new();
         for &start in robots {
             if is_done.contains_key(&start) {
@@ -454,11 +456,11 @@ impl Check<'_, '_> {
                     }
                     Some((child, Some(false))) => {
                         let message = format!(
-                            "{} names {}, in whose lists it is itself",
+                            "{} names {}, whose lists contain it in turn",
                             self.path(robot),
                             self.path(child)
                         );
-                        let help = "let only one of the two name the other";
+                        let help = "remove one of them from the lists of the other";
                         self.add(
                             &codes::CIRCLE,
                             robot,
@@ -473,8 +475,8 @@ impl Check<'_, '_> {
         }
     }
 
-    /// What is deprecated, and what prims of any robot say.
-    fn prims(&mut self) {
+    /// Checks deprecated schemas and the properties of single prims.
+    fn check_prims(&mut self) {
         let view = self.view;
         for (id, prim) in view.prims() {
             if prim.has(names::REFERENCE_POINT_API) {
@@ -488,13 +490,16 @@ impl Check<'_, '_> {
                 );
             }
             if view.is_site(id) {
-                self.token(id, names::FORWARD_AXIS, &["X", "Y", "Z"]);
+                self.check_token(id, names::FORWARD_AXIS, &["X", "Y", "Z"]);
             }
             if !view.is_joint(id) {
                 continue;
             }
             if let Some((attribute, _)) = offsets(prim).first() {
-                let message = format!("{} has attributes for the place of each axis", prim.path);
+                let message = format!(
+                    "{} has deprecated attributes for the order of its axes",
+                    prim.path
+                );
                 self.add(
                     &codes::DEPRECATED_DOF,
                     id,
@@ -513,7 +518,7 @@ impl Check<'_, '_> {
                 .find(|token| !names::DOF_TOKENS.contains(token) || !seen.insert(**token))
             {
                 let message = format!(
-                    "{} of {} has {wrong:?}, which is no degree of freedom or there twice",
+                    "{} of {} has {wrong:?}, which is a duplicate or not a degree of freedom",
                     names::DOF_ORDER,
                     prim.path
                 );

@@ -1,4 +1,4 @@
-//! A stage as the robot schema sees it: which prims are bodies, joints, sites and robots.
+//! A view of a stage for the robot schema: its bodies, joints, sites and robots.
 
 use nalgebra::Matrix4;
 use urdf_usd_stage::{Prim, PrimId, PrimMap, Stage};
@@ -6,37 +6,37 @@ use urdf_usd_usd_author::isaac_schema as names;
 
 use crate::Error;
 
-/// A stage, and which of its prims are part of the scene.
+/// A stage, restricted to the prims that are part of the scene.
 pub struct View<'a> {
     /// The stage.
     pub stage: &'a Stage,
-    /// Whether each prim and all above it are defined, active and no class.
+    /// Whether each prim and all its ancestors are defined, active and not abstract.
     is_part: PrimMap<bool>,
 }
 
 impl<'a> View<'a> {
-    /// Looks at a stage.
+    /// Creates a view of a stage.
     pub fn new(stage: &'a Stage) -> Self {
         let is_part = stage.inherit(|_, prim, above| prim.is_present() && *above.unwrap_or(&true));
         Self { stage, is_part }
     }
 
-    /// The prim at a path, if it is part of the scene.
+    /// Returns the prim at a path, if it is part of the scene.
     pub fn at(&self, path: &str) -> Option<PrimId> {
         self.stage.at(path).filter(|id| self.is_part[*id])
     }
 
-    /// A prim and all below it, as far as they are part of the scene, in the order of the stage.
+    /// Iterates over a prim and its descendants in the scene, in the order of the stage.
     pub fn subtree(&self, id: PrimId) -> impl Iterator<Item = PrimId> {
         self.stage.subtree(id).filter(|id| self.is_part[*id])
     }
 
-    /// All prims that are part of the scene.
+    /// Iterates over all prims of the scene.
     pub fn prims(&self) -> impl Iterator<Item = (PrimId, &'a Prim)> {
         self.stage.iter().filter(|(id, _)| self.is_part[*id])
     }
 
-    /// The prims with `IsaacRobotAPI`, in the order of the stage: robots before those within them.
+    /// Returns the prims with `IsaacRobotAPI`, in the order of the stage: robots before nested ones.
     pub fn robots(&self) -> Vec<PrimId> {
         self.prims()
             .filter(|(_, prim)| prim.has(names::ROBOT_API))
@@ -44,11 +44,11 @@ impl<'a> View<'a> {
             .collect()
     }
 
-    /// The robot that is meant: the prim at `path`; or else the first with `IsaacRobotAPI`, the
-    /// default prim, the only root prim.
+    /// Returns the robot: the prim at `path`, or else the first with `IsaacRobotAPI`, the default prim, or
+    /// the only root prim.
     ///
     /// # Errors
-    /// If there is no such prim, or none can be told.
+    /// If `path` has no prim, or the stage has none of the others.
     pub fn robot(&self, path: Option<&str>) -> Result<PrimId, Error> {
         let entry = || self.stage.entry.clone();
         if let Some(path) = path {
@@ -92,7 +92,7 @@ impl<'a> View<'a> {
         name.starts_with("Physics") && name.ends_with("Joint")
     }
 
-    /// Whether a prim is a site, by the schema's name or its former one.
+    /// Whether a prim is a site, by the current or the former schema.
     pub fn is_site(&self, id: PrimId) -> bool {
         let prim = &self.stage[id];
         prim.has(names::SITE_API) || prim.has(names::REFERENCE_POINT_API)
@@ -103,20 +103,20 @@ impl<'a> View<'a> {
         self.stage[id].has(names::ROBOT_API)
     }
 
-    /// The nearest rigid body that a prim is or lies in.
+    /// Returns the nearest rigid body at or above a prim.
     pub fn body_of(&self, id: PrimId) -> Option<PrimId> {
         std::iter::once(id)
             .chain(self.stage.ancestors(id))
             .find(|&id| self.is_body(id))
     }
 
-    /// The body at an end of a joint (0 or 1). `None`: the world, or what is not there.
+    /// Returns the body at an end of a joint (0 or 1); `None` for the world or a dangling target.
     pub fn joint_body(&self, joint: PrimId, end: usize) -> Option<PrimId> {
         self.body_of(self.at(self.joint_target(joint, end)?)?)
     }
 
-    /// Whether an end of a joint (0 or 1) names a prim that is not there.
-    pub fn is_lost(&self, joint: PrimId, end: usize) -> bool {
+    /// Whether an end of a joint (0 or 1) targets a prim that does not exist.
+    pub fn has_dangling_end(&self, joint: PrimId, end: usize) -> bool {
         self.joint_target(joint, end)
             .is_some_and(|target| self.at(target).is_none())
     }
@@ -131,22 +131,21 @@ impl<'a> View<'a> {
             .first()
     }
 
-    /// Whether a joint is enabled and part of the articulation, and not one that closes a loop.
+    /// Whether a joint is enabled and not excluded from the articulation.
     pub fn is_articulated(&self, joint: PrimId) -> bool {
-        // A rope holds nothing in place.
-        let holds = self.stage[joint].type_name != "PhysicsDistanceJoint";
-        holds
+        // A distance joint only limits the distance of its bodies.
+        let is_rigid = self.stage[joint].type_name != "PhysicsDistanceJoint";
+        is_rigid
             && self.is_enabled(joint)
             && self.stage[joint].flag("physics:excludeFromArticulation") != Some(true)
     }
 
-    /// Whether a joint does anything.
+    /// Whether a joint is enabled.
     pub fn is_enabled(&self, joint: PrimId) -> bool {
         self.stage[joint].flag("physics:jointEnabled") != Some(false)
     }
 
-    /// The robot within `robot` that a prim is part of, the outermost if several are nested; or a
-    /// robot elsewhere in the stage.
+    /// Returns the outermost robot that contains a prim, below `robot` or elsewhere in the stage.
     pub fn nested_robot_of(&self, prim: PrimId, robot: PrimId) -> Option<PrimId> {
         let above: Vec<PrimId> = std::iter::once(robot)
             .chain(self.stage.ancestors(robot))
@@ -157,7 +156,8 @@ impl<'a> View<'a> {
             .last()
     }
 
-    /// Where a prim is in another, in the stage's units and axes, for column vectors.
+    /// Returns the transform from a prim to another, in the units and axes of the stage, for column
+    /// vectors.
     pub fn within(&self, prim: PrimId, frame: PrimId) -> Option<Matrix4<f64>> {
         Some(self.stage.world(frame).try_inverse()? * self.stage.world(prim))
     }

@@ -1,3 +1,3 @@
-//! What the rules report, [`RULES`](super::RULES) in detail.
+//! The diagnostic codes of the rules in [`RULES`](super::RULES).
 
 pub use super::rules::CODES as ALL;

@@ -1,4 +1,4 @@
-//! Whether a mesh is convex.
+//! Convexity test for meshes.
 
 #![expect(
     clippy::indexing_slicing,
@@ -8,14 +8,17 @@
 use nalgebra::Vector3;
 use urdf_usd_stage::{Prim, int_array, vectors};
 
-/// How far a point may stand out over a face, in parts of the mesh's size: points are single
-/// precision, and hulls are simplified.
+/// Maximum distance of a point in front of a face, relative to the diagonal of the mesh: points have
+/// single precision, and hulls are simplified.
 const SLACK: f64 = 1e-3;
-/// How many points are compared with faces: of a larger mesh every so many faces are looked at.
-const MOST_COMPARED: usize = 5_000_000;
+/// Maximum number of comparisons of a point with a face. In larger meshes, only every n-th face is
+/// tested.
+const MAX_COMPARISONS: usize = 5_000_000;
 
-/// Whether a mesh prim is convex: no point lies outside of the plane of a face. One without
-/// readable faces counts as convex.
+/// Whether a mesh prim is convex: no point is in front of the plane of a face.
+///
+/// A mesh without readable faces counts as convex. Takes points × faces steps, at most
+/// [`MAX_COMPARISONS`].
 pub fn is_convex(mesh: &Prim) -> bool {
     let array = |name: &str| mesh.value(name).and_then(int_array);
     let (Some(points), Some(counts), Some(indices)) = (
@@ -37,7 +40,7 @@ pub fn is_convex(mesh: &Prim) -> bool {
     let size = (high - low).norm();
     #[expect(clippy::cast_precision_loss, reason = "no mesh is that large")]
     let middle = points.iter().sum::<Vector3<f64>>() / points.len() as f64;
-    let step = (counts.len().saturating_mul(points.len()) / MOST_COMPARED).max(1);
+    let step = (counts.len().saturating_mul(points.len()) / MAX_COMPARISONS).max(1);
     let mut start = 0_usize;
     for (index, &count) in counts.iter().enumerate() {
         let count = usize::try_from(count).unwrap_or(0);
@@ -56,7 +59,8 @@ pub fn is_convex(mesh: &Prim) -> bool {
         let Some(normal) = normal(&corners, size) else {
             continue;
         };
-        // Whatever the winding, the middle is inside of what is convex.
+        // The centroid of a convex mesh is inside, so that the normal does not depend on the
+        // winding of the faces, which is often wrong.
         let normal = if normal.dot(&(middle - corners[0])) > 0.0 {
             -normal
         } else {
@@ -72,7 +76,7 @@ pub fn is_convex(mesh: &Prim) -> bool {
     true
 }
 
-/// The normal of a face (Newell's), unless it is too narrow to have one that means anything.
+/// Returns the normal of a face by Newell's method, or `None` for a sliver without a reliable one.
 fn normal(corners: &[&Vector3<f64>], size: f64) -> Option<Vector3<f64>> {
     let next = corners.iter().cycle().skip(1);
     let (mut twice_area, mut longest) = (Vector3::zeros(), 0.0_f64);

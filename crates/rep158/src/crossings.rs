@@ -1,8 +1,12 @@
-//! Whether the triangles of a mesh cross each other.
+//! Self-intersections of meshes.
 //!
-//! Two triangles cross if no shift by less than a tolerance takes them apart: what touches, lies on
-//! another or ends at it within the precision of the points does not cross. The shortest such shift
-//! is across one of the two planes, or across an edge of each.
+//! Two triangles cross if a translation shorter than a tolerance cannot separate them: triangles that
+//! touch, overlap in a plane or end at each other within the precision of the points do not cross.
+//! By the separating axis theorem, the shortest separating translation is along the normal of one of
+//! the triangles, or along the cross product of an edge of each: eleven axes.
+//!
+//! A bounding volume hierarchy, split at the median of the longest axis, limits the pairs of
+//! triangles that are tested.
 
 #![expect(
     clippy::indexing_slicing,
@@ -14,31 +18,32 @@ use urdf_usd_geometry::vector::norm;
 use urdf_usd_geometry::{Bounds, BoxTree, Content};
 use urdf_usd_stage::{Prim, vectors};
 
-use super::meshes::{faces, welded};
+use super::meshes::{faces, weld};
 
-/// How deep triangles may be in each other, in parts of the diagonal of the mesh's box: 0.1 mm in a
-/// metre. Mesh files often have no more than five digits, and parts that were modelled as touching
-/// overlap by the last of them.
+/// Maximum penetration of triangles that do not count as crossing, relative to the diagonal of the
+/// mesh: 0.1 mm in a metre. Mesh files often have no more than five digits, and parts that were
+/// modelled as touching overlap by the last of them.
 const TOLERANCE: f64 = 1e-4;
-/// How many pairs of boxes are compared in a mesh. A mesh of a million triangles needs about half
-/// of them.
-const MOST_COMPARED: usize = 40_000_000;
+/// Maximum number of pairs of boxes that are compared in a mesh. A mesh of a million triangles needs
+/// about half of them.
+const MAX_COMPARISONS: usize = 40_000_000;
 
-/// What is known of the triangles of a mesh.
+/// The result of a search for crossing triangles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crossing {
-    /// None of them cross, or the mesh has no readable faces.
+    /// No triangles cross, or the mesh has no readable faces.
     None,
-    /// These two faces cross, and maybe others.
+    /// These two faces cross, and possibly others.
     Faces(usize, usize),
-    /// There are too many to compare; none of those that were compared cross.
+    /// The mesh exceeds [`MAX_COMPARISONS`]; no triangles cross among those that were compared.
     TooMany,
 }
 
-/// Whether triangles of a mesh prim cross. Two with a common corner don't count, nor do faces with
-/// another number of corners than three and those without an area. It takes n log n steps for n
-/// triangles of similar size, and a bounded number for any.
-pub fn crossing(mesh: &Prim) -> Crossing {
+/// Searches for two triangles of a mesh prim that cross.
+///
+/// Triangles with a common corner, faces that are not triangles and degenerate faces are ignored.
+/// Takes n log n steps for n triangles of similar size, and a bounded number for any mesh.
+pub fn find_crossing(mesh: &Prim) -> Crossing {
     let (Ok(faces), Some(points)) = (faces(mesh), mesh.value("points").and_then(vectors)) else {
         return Crossing::None;
     };
@@ -46,7 +51,7 @@ pub fn crossing(mesh: &Prim) -> Crossing {
     if !tolerance.is_finite() {
         return Crossing::None;
     }
-    let welded = welded(&points);
+    let welded = weld(&points);
     let corner = |index: i32| {
         usize::try_from(index)
             .ok()
@@ -63,23 +68,23 @@ pub fn crossing(mesh: &Prim) -> Crossing {
             tolerance,
         )
     });
-    among(triangles.collect(), tolerance, MOST_COMPARED)
+    find_among(triangles.collect(), tolerance, MAX_COMPARISONS)
 }
 
-/// A triangle with an area.
+/// A triangle that is not degenerate.
 struct Triangle {
-    /// Its number among the faces.
+    /// The index of the face.
     face: usize,
-    /// Its corners, as numbers of points, and where they are.
+    /// The corners, as indices of welded points.
     corners: [usize; 3],
     points: [Vector3<f64>; 3],
-    /// Of length 1.
+    /// Unit normal.
     normal: Vector3<f64>,
     bounds: Bounds<f64>,
 }
 
 impl Triangle {
-    /// None if it is narrower than the tolerance.
+    /// Returns `None` for a triangle that is narrower than the tolerance.
     fn new(
         face: usize,
         corners: [usize; 3],
@@ -104,8 +109,8 @@ impl Triangle {
         [b - a, c - b, a - c]
     }
 
-    /// From where to where it reaches along a direction.
-    fn reach(&self, along: &Vector3<f64>) -> (f64, f64) {
+    /// Projects the triangle onto an axis.
+    fn project(&self, along: &Vector3<f64>) -> (f64, f64) {
         let [a, b, c] = self.points.map(|point| along.dot(&point));
         (a.min(b).min(c), a.max(b).max(c))
     }
@@ -118,9 +123,9 @@ impl Triangle {
         {
             return false;
         }
-        // How long a shift along a direction has to be to take one from the other.
+        // Length of the shortest translation along an axis that separates the triangles.
         let depth = |along: &Vector3<f64>| {
-            let ((from, to), (other_from, other_to)) = (self.reach(along), other.reach(along));
+            let ((from, to), (other_from, other_to)) = (self.project(along), other.project(along));
             (to - other_from).min(other_to - from)
         };
         if depth(&self.normal) <= tolerance || depth(&other.normal) <= tolerance {
@@ -133,14 +138,15 @@ impl Triangle {
             .all(|(edge, other)| {
                 let across = edge.cross(other);
                 let length = across.norm();
-                // Edges in the same direction have no direction across both.
+                // Parallel edges have no common perpendicular. The triangles are then separated
+                // along another axis, if at all.
                 length <= 1e-9 * edge.norm() * other.norm() || depth(&(across / length)) > tolerance
             })
     }
 }
 
-/// Whether some of these triangles cross, comparing at most so many pairs of boxes.
-fn among(triangles: Vec<Triangle>, tolerance: f64, most_compared: usize) -> Crossing {
+/// Searches for a crossing with at most `max_comparisons` comparisons of boxes.
+fn find_among(triangles: Vec<Triangle>, tolerance: f64, max_comparisons: usize) -> Crossing {
     let tree = BoxTree::by_medians(
         triangles,
         |triangle| triangle.bounds,
@@ -151,7 +157,7 @@ fn among(triangles: Vec<Triangle>, tolerance: f64, most_compared: usize) -> Cros
     let mut pairs = vec![(0, 0)];
     while let Some((a, b)) = pairs.pop() {
         compared += 1;
-        if compared > most_compared {
+        if compared > max_comparisons {
             return Crossing::TooMany;
         }
         if !tree.bounds(a).overlaps(tree.bounds(b), tolerance) {
@@ -161,7 +167,7 @@ fn among(triangles: Vec<Triangle>, tolerance: f64, most_compared: usize) -> Cros
             (Content::Halves([left, right]), _) if a == b => {
                 pairs.extend([(left, left), (right, right), (left, right)]);
             }
-            // The larger one is opened.
+            // Descend into the larger of the two.
             (Content::Halves(_), Content::Halves([left, right]))
                 if tree.summary(a) < tree.summary(b) =>
             {
@@ -193,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// The twelve triangles of a box from one corner to another, its points after `points`.
+    /// Returns the twelve triangles of a box between two corners, and appends its points to `points`.
     fn cuboid(points: &mut Vec<Vector3<f64>>, low: [f64; 3], high: [f64; 3]) -> Vec<[usize; 3]> {
         let first = points.len();
         let (corners, sides) = shapes::cuboid(low, high);
@@ -208,14 +214,17 @@ mod tests {
     fn triangles(points: &[Vector3<f64>], faces: &[[usize; 3]]) -> (Vec<Triangle>, f64) {
         let around = Bounds::of(points.iter().map(|point| (*point).into()));
         let tolerance = TOLERANCE * norm(around.size());
-        let of = |(face, corners): (usize, &[usize; 3])| {
+        let triangle = |(face, corners): (usize, &[usize; 3])| {
             Triangle::new(face, *corners, corners.map(|c| points[c]), tolerance)
         };
-        (faces.iter().enumerate().filter_map(of).collect(), tolerance)
+        (
+            faces.iter().enumerate().filter_map(triangle).collect(),
+            tolerance,
+        )
     }
 
-    /// Two boxes in one mesh, the second with one corner at `low` and the other at `high`; all is
-    /// turned by an odd angle.
+    /// Searches a mesh of two boxes for a crossing: a unit cube, and a box between `low` and `high`.
+    /// The mesh is rotated, so that no face is parallel to an axis.
     fn two_boxes(low: [f64; 3], high: [f64; 3]) -> Crossing {
         let mut points = Vec::new();
         let mut faces = cuboid(&mut points, [0.0; 3], [1.0; 3]);
@@ -226,13 +235,13 @@ mod tests {
             .map(|point| (turn * point).map(|c| f64::from(c as f32)))
             .collect();
         let (triangles, tolerance) = triangles(&points, &faces);
-        among(triangles, tolerance, MOST_COMPARED)
+        find_among(triangles, tolerance, MAX_COMPARISONS)
     }
 
     #[test]
-    fn boxes_that_touch_do_not_cross_and_boxes_in_each_other_do() {
-        // On the other's side, at its edge, at its corner, with a side in the plane of another from
-        // inside, around it, and at a distance.
+    fn touching_boxes_do_not_cross_and_overlapping_boxes_do() {
+        // Touching a side, an edge, a corner, a side from inside, a whole side, contained, and
+        // disjoint.
         for (low, high) in [
             ([0.2, 0.2, 1.0], [0.8, 0.7, 2.0]),
             ([0.2, 1.0, 1.0], [0.7, 2.0, 2.0]),
@@ -241,7 +250,7 @@ mod tests {
             ([0.0, 0.0, 1.0], [1.0, 1.0, 3.0]),
             ([0.25; 3], [0.75; 3]),
             ([0.3, 1.5, 0.3], [0.7, 2.0, 0.7]),
-            // By rounding.
+            // Overlapping by a rounding error.
             ([0.2, 0.2, 0.9999], [0.8, 0.7, 2.0]),
         ] {
             assert_eq!(two_boxes(low, high), Crossing::None, "{low:?} to {high:?}");
@@ -250,7 +259,7 @@ mod tests {
             ([0.2, 0.2, 0.9], [0.8, 0.7, 2.0]),
             ([0.5; 3], [1.5; 3]),
             ([0.2, 0.2, 0.99], [0.8, 0.7, 2.0]),
-            // A bar through it.
+            // A bar through the cube.
             ([-1.0, 0.4, 0.4], [2.0, 0.6, 0.6]),
         ] {
             assert!(
@@ -261,8 +270,8 @@ mod tests {
     }
 
     #[test]
-    fn the_hierarchy_finds_what_all_pairs_have() {
-        // Triangles here and there, few of which cross.
+    fn the_hierarchy_agrees_with_all_pairs() {
+        // Random triangles, few of which cross.
         let mut random = Random::new(1);
         let mut random = || random.unit();
         let mut crossing = 0;
@@ -285,7 +294,7 @@ mod tests {
                 .filter(|(a, b)| a.crosses(b, tolerance))
                 .map(|(a, b)| (a.face, b.face))
                 .collect();
-            match among(triangles(&points, &faces).0, tolerance, MOST_COMPARED) {
+            match find_among(triangles(&points, &faces).0, tolerance, MAX_COMPARISONS) {
                 Crossing::Faces(one, two) => {
                     assert!(expected.contains(&(one, two)), "{one} {two} {expected:?}");
                     crossing += 1;
@@ -300,8 +309,8 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_long_is_said() {
-        // Long triangles side by side, whose boxes are all in each other.
+    fn the_number_of_comparisons_is_limited() {
+        // Long parallel triangles, whose boxes all overlap.
         let mut points = Vec::new();
         let mut faces = Vec::new();
         for index in 0..300 {
@@ -317,8 +326,8 @@ mod tests {
             faces.push([3 * faces.len(), 3 * faces.len() + 1, 3 * faces.len() + 2]);
         }
         let (all, tolerance) = triangles(&points, &faces);
-        assert_eq!(among(all, tolerance, 1000), Crossing::TooMany);
+        assert_eq!(find_among(all, tolerance, 1000), Crossing::TooMany);
         let (all, tolerance) = triangles(&points, &faces);
-        assert_eq!(among(all, tolerance, MOST_COMPARED), Crossing::None);
+        assert_eq!(find_among(all, tolerance, MAX_COMPARISONS), Crossing::None);
     }
 }

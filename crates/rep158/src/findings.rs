@@ -45,13 +45,12 @@ impl Found {
     /// Returns all findings.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.list
-            .finish_by_code("mend those that are listed and check again")
+            .finish_by_code("fix the listed ones and check again")
     }
 }
 
 impl Findings<'_> {
-    /// Reports a composed prim, or a property of it. The place is in the layer with the strongest
-    /// opinion.
+    /// Reports a composed prim or property, located in the layer with the strongest opinion.
     pub fn prim(
         &mut self,
         prim: PrimId,
@@ -68,7 +67,8 @@ impl Findings<'_> {
         );
     }
 
-    /// Reports what the rule could not check: as [`Self::prim`], with severity info.
+    /// Reports a prim or property that the rule could not check, like [`Self::prim`], with severity
+    /// info.
     pub fn remark(
         &mut self,
         prim: PrimId,
@@ -94,8 +94,7 @@ impl Findings<'_> {
         self.push(severity, site, element, message, help);
     }
 
-    /// Reports what a layer says of the prim or property at `path`, or the layer itself where
-    /// `path` is empty.
+    /// Reports the opinion of a layer at `path`, or the layer itself if `path` is empty.
     pub fn layer(
         &mut self,
         layer: LayerId,
@@ -117,7 +116,7 @@ impl Findings<'_> {
         );
     }
 
-    /// Reports the stage as a whole; the place is the root layer.
+    /// Reports the stage as a whole, located in the root layer.
     pub fn stage(&mut self, message: impl Into<String>, help: impl Into<String>) {
         self.layer(LayerId(0), "", message, help);
     }

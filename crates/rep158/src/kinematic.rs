@@ -1,22 +1,22 @@
-//! The prims that make up the tree of links: bodies, joints and frames.
+//! The prims of the kinematic tree: bodies, joints and frames.
 
 use urdf_usd_stage::{OpKind, Prim, PrimId, Stage};
 
 use super::physics::{is_body, is_joint};
 
-/// What a prim is in the tree of links.
+/// The role of a prim in the kinematic tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It has PhysicsRigidBodyAPI.
+    /// A prim with PhysicsRigidBodyAPI.
     Body,
-    /// It is of a joint type.
+    /// A prim of a joint type.
     Joint,
-    /// It has RosFrameAPI, and is no body.
+    /// A prim with RosFrameAPI that is not a body.
     Frame,
 }
 
 impl Kind {
-    /// What people call it.
+    /// Returns the name for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Body => "body",
@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-/// All bodies, joints and frames that take part in the scene.
+/// Iterates over all present bodies, joints and frames.
 pub fn kinematic(stage: &Stage) -> impl Iterator<Item = (PrimId, Kind)> + '_ {
     stage.present().filter_map(|(id, prim)| {
         let kind = match prim {
@@ -39,8 +39,8 @@ pub fn kinematic(stage: &Stage) -> impl Iterator<Item = (PrimId, Kind)> + '_ {
     })
 }
 
-/// The operation that scales a prim, if one does.
-pub fn is_scaled(prim: &Prim) -> Option<String> {
+/// Returns the attribute of the operation that scales a prim.
+pub fn scale_op(prim: &Prim) -> Option<String> {
     let ops = prim.xform().ops;
     let scale = ops.into_iter().find(|op| {
         op.kind == OpKind::Scale && (op.matrix - nalgebra::Matrix4::identity()).amax() > 1e-9

@@ -1,12 +1,14 @@
-//! What a layer holds, by what stands in it and not by its name: REP-158 divides an asset into
-//! layers by that (§1.2.1, §1.4).
+//! Classification of layers by their contents (REP-158 §1.2.1, §1.4).
+//!
+//! REP-158 divides an asset into layers by function. The names of layers are not trusted: what counts
+//! is the schemas, types and properties in them.
 
 use urdf_usd_stage::{Layer, LayerPrim, Specifier, Stage};
 
-/// A kind of content that has layers of its own.
+/// A kind of content that belongs in separate layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Holds {
-    /// Where prims are: operations of transforms.
+pub enum Content {
+    /// Transform operations.
     Transforms,
     /// Shapes.
     Geometry,
@@ -20,12 +22,12 @@ pub enum Holds {
     ExtendedPhysics,
     /// `Ros…API` and `ros:`.
     Ros,
-    /// What is one simulator's or engine's.
+    /// Schemas and properties of a single simulator or engine.
     Vendor,
 }
 
-impl Holds {
-    /// What people call it.
+impl Content {
+    /// Returns the name for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Transforms => "transforms",
@@ -40,22 +42,22 @@ impl Holds {
     }
 }
 
-/// Something in a layer: its path, and the schema, type or property that tells its kind.
+/// A schema, type or property in a layer, with the kind of its content.
 #[derive(Clone, Debug)]
-pub struct Found {
-    /// The kind.
-    pub holds: Holds,
-    /// The prim or property in the layer.
+pub struct Item {
+    /// The kind of content.
+    pub content: Content,
+    /// The path of the prim or property in the layer.
     pub path: String,
-    /// `PhysicsRigidBodyAPI`, `ros:topic:name`.
-    pub what: String,
+    /// The schema, type or property: `PhysicsRigidBodyAPI`, `ros:topic:name`.
+    pub name: String,
 }
 
-/// What a layer holds: of each kind the first, in the order of [`Holds`].
-pub fn contents(layer: &Layer) -> Vec<Found> {
-    let mut contents: Vec<Found> = Vec::new();
-    // What contact materials look like is no matter of looks.
-    let contact: Vec<String> = layer
+/// Returns the first item of each kind of content in a layer, in the order of [`Content`].
+pub fn contents(layer: &Layer) -> Vec<Item> {
+    let mut contents: Vec<Item> = Vec::new();
+    // The preview surface of a contact material does not make its layer one of looks.
+    let contact_materials: Vec<String> = layer
         .prims
         .iter()
         .filter(|prim| {
@@ -65,109 +67,109 @@ pub fn contents(layer: &Layer) -> Vec<Found> {
         })
         .map(|prim| format!("{}/", prim.path))
         .collect();
-    for found in layer.prims.iter().flat_map(of_prim) {
-        let is_contact = found.holds == Holds::Looks
-            && contact
+    for item in layer.prims.iter().flat_map(prim_items) {
+        let is_contact = item.content == Content::Looks
+            && contact_materials
                 .iter()
-                .any(|material| found.path.starts_with(material.as_str()));
-        if !is_contact && !contents.iter().any(|known| known.holds == found.holds) {
-            contents.push(found);
+                .any(|material| item.path.starts_with(material.as_str()));
+        if !is_contact && !contents.iter().any(|known| known.content == item.content) {
+            contents.push(item);
         }
     }
-    contents.sort_by_key(|found| found.holds);
+    contents.sort_by_key(|item| item.content);
     contents
 }
 
-/// The first of a kind.
-pub fn first(contents: &[Found], holds: Holds) -> Option<&Found> {
-    contents.iter().find(|found| found.holds == holds)
+/// Returns the item of a kind.
+pub fn find(contents: &[Item], content: Content) -> Option<&Item> {
+    contents.iter().find(|item| item.content == content)
 }
 
-/// All that a layer says of a prim and that has a kind.
-pub fn of_prim(prim: &LayerPrim) -> impl Iterator<Item = Found> + '_ {
+/// Iterates over the items of a prim: its type, its schemas and its properties.
+pub fn prim_items(prim: &LayerPrim) -> impl Iterator<Item = Item> + '_ {
     let has_ros = prim.schemas.iter().any(|schema| is_ros(schema));
-    let of_type = (!prim.type_name.is_empty())
+    let type_item = (!prim.type_name.is_empty())
         .then_some(&prim.type_name)
         .into_iter()
         .filter_map(move |name| {
-            let holds = match name.as_str() {
-                name if is_vendor_schema(name) => Holds::Vendor,
-                name if name.starts_with("Physics") => Holds::Physics,
-                "Shader" | "NodeGraph" => Holds::Looks,
-                name if prim.specifier == Specifier::Def && is_geometry(name) => Holds::Geometry,
+            let content = match name.as_str() {
+                name if is_vendor_schema(name) => Content::Vendor,
+                name if name.starts_with("Physics") => Content::Physics,
+                "Shader" | "NodeGraph" => Content::Looks,
+                name if prim.specifier == Specifier::Def && is_geometry(name) => Content::Geometry,
                 _ => return None,
             };
-            Some(Found {
-                holds,
+            Some(Item {
+                content,
                 path: prim.path.clone(),
-                what: name.clone(),
+                name: name.clone(),
             })
         });
-    let of_schemas = prim.schemas.iter().filter_map(move |schema| {
-        let holds = schema_holds(schema)?;
-        Some(Found {
-            holds,
+    let schema_items = prim.schemas.iter().filter_map(move |schema| {
+        let content = classify_schema(schema)?;
+        Some(Item {
+            content,
             path: prim.path.clone(),
-            what: schema.clone(),
+            name: schema.clone(),
         })
     });
-    let of_properties = prim.properties.iter().filter_map(move |property| {
-        let holds = match property.name.as_str() {
-            "points" if property.type_name.ends_with("[]") => Holds::MeshData,
-            // A frame of ROS alone may be placed by the layer that makes it.
-            name if name.starts_with("xformOp:") => (!has_ros).then_some(Holds::Transforms)?,
-            name => property_holds(name)?,
+    let property_items = prim.properties.iter().filter_map(move |property| {
+        let content = match property.name.as_str() {
+            "points" if property.type_name.ends_with("[]") => Content::MeshData,
+            // The ROS layer may define frames, and so has to place them.
+            name if name.starts_with("xformOp:") => (!has_ros).then_some(Content::Transforms)?,
+            name => classify_property(name)?,
         };
-        Some(Found {
-            holds,
+        Some(Item {
+            content,
             path: format!("{}.{}", prim.path, property.name),
-            what: property.name.clone(),
+            name: property.name.clone(),
         })
     });
-    of_type.chain(of_schemas).chain(of_properties)
+    type_item.chain(schema_items).chain(property_items)
 }
 
-/// The kind of layer that an applied schema, a type (`PhysxRigidBodyAPI`) or a property
-/// (`physics:mass`) belongs into, as its name says; `None` for what belongs where its prim is
-/// defined.
-pub fn holds(name: &str) -> Option<Holds> {
+/// Classifies an applied schema, a type (`PhysxRigidBodyAPI`) or a property (`physics:mass`) by name.
+///
+/// Returns `None` for content that belongs in the layer that defines its prim.
+pub fn classify(name: &str) -> Option<Content> {
     if name.starts_with(|c: char| c.is_ascii_uppercase()) {
-        schema_holds(name)
+        classify_schema(name)
     } else {
-        property_holds(name)
+        classify_property(name)
     }
 }
 
-fn schema_holds(schema: &str) -> Option<Holds> {
+fn classify_schema(schema: &str) -> Option<Content> {
     let name = schema.split(':').next().unwrap_or(schema);
     Some(match name {
-        _ if is_vendor_schema(name) => Holds::Vendor,
-        _ if name.starts_with("ExtendedPhysics") => Holds::ExtendedPhysics,
-        _ if name.starts_with("Physics") => Holds::Physics,
-        _ if is_ros(name) => Holds::Ros,
+        _ if is_vendor_schema(name) => Content::Vendor,
+        _ if name.starts_with("ExtendedPhysics") => Content::ExtendedPhysics,
+        _ if name.starts_with("Physics") => Content::Physics,
+        _ if is_ros(name) => Content::Ros,
         _ => return None,
     })
 }
 
-fn property_holds(name: &str) -> Option<Holds> {
+fn classify_property(name: &str) -> Option<Content> {
     let (first, rest) = name.split_once(':')?;
     Some(match first {
-        _ if is_vendor_prefix(first) => Holds::Vendor,
-        "ext_physics" => Holds::ExtendedPhysics,
-        "physics" => Holds::Physics,
-        "drive" | "limit" | "state" if rest.contains(":physics:") => Holds::Physics,
-        "ros" => Holds::Ros,
+        _ if is_vendor_prefix(first) => Content::Vendor,
+        "ext_physics" => Content::ExtendedPhysics,
+        "physics" => Content::Physics,
+        "drive" | "limit" | "state" if rest.contains(":physics:") => Content::Physics,
+        "ros" => Content::Ros,
         _ => return None,
     })
 }
 
-/// Whether a schema is one of ROS (`RosTopicAPI`).
+/// Whether a schema is a ROS schema (`RosTopicAPI`).
 pub fn is_ros(schema: &str) -> bool {
     let name = schema.split(':').next().unwrap_or(schema);
     name.starts_with("Ros") && name.ends_with("API")
 }
 
-/// Simulators and engines, as the names of their schemas and properties begin.
+/// Prefixes of the schemas and properties of simulators and engines.
 const VENDORS: &[&str] = &[
     "physx",
     "isaac",
@@ -186,8 +188,8 @@ const VENDORS: &[&str] = &[
     "unreal",
 ];
 
-/// The vendor whose schema, type (`PhysxRigidBodyAPI`) or property (`physxRigidBody:linearDamping`)
-/// that is, as its names begin.
+/// Returns the vendor prefix of a schema, type (`PhysxRigidBodyAPI`) or property
+/// (`physxRigidBody:linearDamping`).
 pub fn vendor(name: &str) -> Option<&'static str> {
     match name.split_once(':') {
         _ if name.starts_with(|c: char| c.is_ascii_uppercase()) => {
@@ -200,7 +202,7 @@ pub fn vendor(name: &str) -> Option<&'static str> {
 
 fn vendor_of_schema(name: &str) -> Option<&'static str> {
     VENDORS.iter().copied().find(|vendor| {
-        // The next letter begins a word: `Drake…` is a vendor's, `Drakensberg` would not be.
+        // The next letter has to begin a word: `DrakeJointAPI` matches, `Drakensberg` does not.
         let rest = name
             .get(vendor.len()..)
             .filter(|_| name[..vendor.len()].eq_ignore_ascii_case(vendor));
@@ -217,29 +219,29 @@ fn vendor_of_prefix(prefix: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a schema or type is one vendor's: `PhysxRigidBodyAPI`, `NewtonMimicAPI`,
+/// Whether a schema or type is vendor-specific: `PhysxRigidBodyAPI`, `NewtonMimicAPI`,
 /// `OmniGraphNode`.
 pub fn is_vendor_schema(name: &str) -> bool {
     vendor_of_schema(name).is_some()
 }
 
-/// Whether the first part of a property's name is one vendor's: `physxRigidBody`, `newton`, `mjc`.
+/// Whether the namespace of a property is vendor-specific: `physxRigidBody`, `newton`, `mjc`.
 pub fn is_vendor_prefix(prefix: &str) -> bool {
     vendor_of_prefix(prefix).is_some()
 }
 
-/// Whether a layer is there for one simulator alone, by its name (`isaac.usda`, `robot_physx.usda`)
-/// and because it holds what is one's.
-pub fn is_proprietary(layer: &Layer, contents: &[Found]) -> bool {
+/// Whether a layer is for a single simulator: it has vendor-specific contents and a matching name
+/// (`isaac.usda`, `robot_physx.usda`).
+pub fn is_proprietary(layer: &Layer, contents: &[Item]) -> bool {
     let name = layer.file_name().to_ascii_lowercase();
-    first(contents, Holds::Vendor).is_some()
+    find(contents, Content::Vendor).is_some()
         && VENDORS
             .iter()
             .chain(&["graph"])
             .any(|vendor| name.contains(vendor))
 }
 
-/// Whether a type is a shape.
+/// Whether a type is a geometric shape.
 pub fn is_geometry(type_name: &str) -> bool {
     matches!(
         type_name,
@@ -264,11 +266,11 @@ pub fn is_geometry(type_name: &str) -> bool {
     )
 }
 
-/// Where `written` leads to from a layer, as far as the text of the paths says.
-pub fn joined(layer: &Layer, written: &str) -> std::path::PathBuf {
+/// Resolves a path relative to the folder of a layer, lexically: without symbolic links.
+pub fn join(layer: &Layer, authored: &str) -> std::path::PathBuf {
     let folder = layer.path.parent().unwrap_or(std::path::Path::new(""));
     let mut path = std::path::PathBuf::new();
-    for part in folder.join(written).components() {
+    for part in folder.join(authored).components() {
         match part {
             std::path::Component::CurDir => {}
             std::path::Component::ParentDir if path.file_name().is_some() => {
@@ -280,14 +282,14 @@ pub fn joined(layer: &Layer, written: &str) -> std::path::PathBuf {
     path
 }
 
-/// Whether two layers are of one layer stack: one is a sublayer of the other, or both are of the
-/// root layer.
-pub fn are_together(stage: &Stage, one: &Layer, other: &Layer) -> bool {
+/// Whether two layers are in the same layer stack: one is a sublayer of the other, or both are
+/// sublayers of the same layer.
+pub fn share_layer_stack(stage: &Stage, one: &Layer, other: &Layer) -> bool {
     let includes = |above: &Layer, below: &Layer| {
         above
             .sublayers()
             .iter()
-            .any(|path| joined(above, path) == joined(below, below.file_name()))
+            .any(|path| join(above, path) == join(below, below.file_name()))
     };
     one.identifier == other.identifier
         || (one.is_local && other.is_local)
@@ -304,28 +306,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_the_layer() {
-        for (name, kind) in [
-            ("PhysicsLimitAPI:rotX", Some(Holds::Physics)),
-            ("physics:mass", Some(Holds::Physics)),
-            ("drive:angular:physics:stiffness", Some(Holds::Physics)),
-            ("state:angular:physics:position", Some(Holds::Physics)),
+    fn names_determine_the_content() {
+        for (name, content) in [
+            ("PhysicsLimitAPI:rotX", Some(Content::Physics)),
+            ("physics:mass", Some(Content::Physics)),
+            ("drive:angular:physics:stiffness", Some(Content::Physics)),
+            ("state:angular:physics:position", Some(Content::Physics)),
             ("limit:mine", None),
-            ("ExtendedPhysicsMimicAPI", Some(Holds::ExtendedPhysics)),
-            ("ext_physics:mimic:offset", Some(Holds::ExtendedPhysics)),
-            ("RosTopicAPI", Some(Holds::Ros)),
-            ("ros:topic:name", Some(Holds::Ros)),
-            ("physxRigidBody:linearDamping", Some(Holds::Vendor)),
-            ("NewtonMimicAPI", Some(Holds::Vendor)),
+            ("ExtendedPhysicsMimicAPI", Some(Content::ExtendedPhysics)),
+            ("ext_physics:mimic:offset", Some(Content::ExtendedPhysics)),
+            ("RosTopicAPI", Some(Content::Ros)),
+            ("ros:topic:name", Some(Content::Ros)),
+            ("physxRigidBody:linearDamping", Some(Content::Vendor)),
+            ("NewtonMimicAPI", Some(Content::Vendor)),
             ("MaterialBindingAPI", None),
             ("points", None),
         ] {
-            assert_eq!(holds(name), kind, "{name}");
+            assert_eq!(classify(name), content, "{name}");
         }
     }
 
     #[test]
-    fn vendors_are_told_by_whole_words() {
+    fn vendor_prefixes_are_whole_words() {
         for name in [
             "PhysxRigidBodyAPI",
             "PhysxSchemaJointAPI",

@@ -1,10 +1,9 @@
 //! Checks OpenUSD assets against REP-158: [`check`] is the entry point.
 //!
-//! Each rule is a folder of `rules`, with its code, its sentence of the specification and its
-//! examples. The asset may be from any program: nothing here relies on the layout of this
-//! project's own assets.
+//! Each rule is a folder of `rules`, with its code, the sentence of the specification and examples.
+//! The asset may come from any program: no rule relies on the layout of this project's own assets.
 //!
-//! This module must not know URDF, ROS or the network, and no asset makes it panic.
+//! This crate must not depend on URDF, ROS or the network, and must not panic on any asset.
 
 pub mod codes;
 mod control;
@@ -31,42 +30,40 @@ use urdf_usd_diagnostic::{self as diagnostic, Diagnostic, run_rules};
 pub use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
 use findings::{Findings, Found};
-pub use layers::{Holds, holds, vendor};
+pub use layers::{Content, classify, vendor};
 use subject::Subject;
 
-/// A rule of REP-158, whose function reports where an asset breaks it.
+/// A rule of REP-158, with a function that reports violations in an asset.
 ///
-/// Its examples are the files of a small asset, the first of which is opened. A text that does not
-/// begin with `#usda` gets a header with the metadata that REP-158 demands; a file whose name ends
-/// in `.usdc` is the same in binary. The text of an image describes it: `8-bit RGB PNG`,
+/// An example consists of the files of a small asset; the first is the root layer. A text that does
+/// not begin with `#usda` gets a header with the metadata that REP-158 requires; a file with the
+/// extension `.usdc` is converted to binary. The text of an image describes it: `8-bit RGB PNG`,
 /// `16-bit L PNG`, `8-bit L PNG 20000x2`, `HDR`.
 pub type Rule = diagnostic::Rule<fn(&Subject<'_>, &mut Findings<'_>)>;
 
 /// All rules, in the order of the specification.
 pub const RULES: &[&Rule] = rules::ALL;
 
-/// What to check.
+/// Options of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Variants that are selected instead of those that the asset selects.
+    /// Variant selections that override those of the asset.
     pub variants: Vec<VariantChoice>,
-    /// Whether each variant of each set is looked at, one after the other, and not the selected
-    /// ones only.
+    /// Whether to check every variant of every set in turn, not only the selected ones.
     pub all_variants: bool,
-    /// Codes that alone are looked at, if there are any; a code with `*` at its end means all that
-    /// begin so.
+    /// Codes to check; empty for all. A code that ends with `*` matches by prefix.
     pub select: Vec<String>,
-    /// Codes that are not looked at.
+    /// Codes to skip, in the same form.
     pub ignore: Vec<String>,
-    /// Where `package://` looks, if anywhere.
+    /// Resolver of `package://` URIs; without one, they are not checked.
     pub packages: Option<std::sync::Arc<urdf_usd_resolve::Resolver>>,
-    /// ROS interface types that exist, `std_msgs/msg/String`, if they are known.
+    /// Known ROS interface types, such as `std_msgs/msg/String`; without them, types are not checked.
     pub interfaces: Option<std::collections::BTreeSet<String>>,
 }
 
 impl Options {
-    /// Whether findings with this code are asked for.
-    pub fn wants(&self, code: &str) -> bool {
+    /// Whether a code is selected and not ignored.
+    pub fn includes(&self, code: &str) -> bool {
         let is_in = |list: &[String]| {
             list.iter().any(|pattern| {
                 pattern
@@ -78,20 +75,20 @@ impl Options {
     }
 }
 
-/// What the asset `entry` breaks of the rules; nothing if it follows them all. A finding that there
-/// is in some variants only says in which.
+/// Checks the asset with the root layer `entry`, and returns its violations.
+///
+/// The message of a finding that only occurs in other than the selected variants names the variant.
 ///
 /// # Errors
-/// If the root layer can't be read, or a variant is asked for that the asset doesn't have.
+/// If the root layer cannot be read, or the asset has no such variant as the options select.
 pub fn check(entry: &Path, options: &Options) -> Result<Vec<Diagnostic>, OpenError> {
     check_stage(entry, options).map(|(_, found)| found)
 }
 
-/// [`check`] for those who also want the stage, with the variants that [`Options::variants`]
-/// selects.
+/// As [`check`], and also returns the stage, with the variants that [`Options::variants`] selects.
 ///
 /// # Errors
-/// Those of [`check`].
+/// As [`check`].
 pub fn check_stage(entry: &Path, options: &Options) -> Result<(Stage, Vec<Diagnostic>), OpenError> {
     let with = |variants: Vec<VariantChoice>| urdf_usd_stage::Options {
         variants,
@@ -99,7 +96,7 @@ pub fn check_stage(entry: &Path, options: &Options) -> Result<(Stage, Vec<Diagno
         ..urdf_usd_stage::Options::default()
     };
     let stage = Stage::open(entry, &with(options.variants.clone()))?;
-    let mut found = of_stage(&stage, options);
+    let mut found = check_composed(&stage, options);
     if options.all_variants {
         for choice in stage.other_variants(&options.variants) {
             let variants: Vec<VariantChoice> = options
@@ -108,7 +105,7 @@ pub fn check_stage(entry: &Path, options: &Options) -> Result<(Stage, Vec<Diagno
                 .cloned()
                 .chain([choice.clone()])
                 .collect();
-            for mut finding in of_stage(&stage.reopen(&with(variants))?, options) {
+            for mut finding in check_composed(&stage.reopen(&with(variants))?, options) {
                 let is_known = |known: &&Diagnostic| {
                     known.code == finding.code && known.place == finding.place
                 };
@@ -122,11 +119,11 @@ pub fn check_stage(entry: &Path, options: &Options) -> Result<(Stage, Vec<Diagno
     Ok((stage, found))
 }
 
-fn of_stage(stage: &Stage, options: &Options) -> Vec<Diagnostic> {
-    let subject = Subject::of(stage, options);
+fn check_composed(stage: &Stage, options: &Options) -> Vec<Diagnostic> {
+    let subject = Subject::new(stage, options);
     let mut found = Found::default();
     run_rules(RULES, |rule| {
-        if !options.wants(rule.code.id) {
+        if !options.includes(rule.code.id) {
             return false;
         }
         (rule.check)(&subject, &mut found.of_rule(&rule.code, stage));

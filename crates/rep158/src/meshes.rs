@@ -1,8 +1,8 @@
-//! The surfaces of meshes (UsdGeomMesh): whether they are closed, and which side is out.
+//! Topology of meshes (UsdGeomMesh): closedness, manifoldness and winding.
 
 #![expect(
     clippy::indexing_slicing,
-    reason = "computes on corners of faces, which `welded` maps to points"
+    reason = "computes on corners of faces, which `weld` maps to points"
 )]
 
 use std::cell::RefCell;
@@ -14,68 +14,66 @@ use super::shading::Shading;
 use nalgebra::Vector3;
 use urdf_usd_stage::{LayerId, Prim, PrimId, Site, Stage, array_len, int_array, vectors};
 
-/// What a mesh is as a surface. Points at the same place count as one.
+/// The topology of a mesh as a surface, after welding points at the same position.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
-    /// What is wrong with its arrays, so that it is none.
+    /// The defect of the arrays, if they do not describe a surface.
     pub fault: Option<String>,
-    /// How many faces have another number of corners than three.
+    /// Number of faces that are not triangles.
     pub not_triangles: usize,
-    /// How many edges have a face on one side only.
+    /// Number of edges with a single face.
     pub open_edges: usize,
-    /// How many edges have more than two faces.
-    pub crowded_edges: usize,
-    /// How many edges have two faces that run along them in the same direction: one of them is
-    /// turned.
-    pub turned_edges: usize,
-    /// What it encloses if it is closed, in cubic units of its own; negative if its front is
-    /// inside.
+    /// Number of edges with more than two faces.
+    pub nonmanifold_edges: usize,
+    /// Number of edges whose two faces traverse them in the same direction, so that the winding is
+    /// inconsistent.
+    pub flipped_edges: usize,
+    /// The signed volume, in cubic units of the mesh: negative for a closed surface whose faces point
+    /// inwards.
     pub volume: f64,
 }
 
 impl Surface {
     /// Whether every edge has two faces.
     pub fn is_closed(&self) -> bool {
-        self.open_edges == 0 && self.crowded_edges == 0
+        self.open_edges == 0 && self.nonmanifold_edges == 0
     }
 
-    /// Whether it is closed, its faces are turned the same way, and their front is inside.
+    /// Whether the surface is closed and consistently wound, and its faces point inwards.
     pub fn is_inside_out(&self) -> bool {
-        self.is_closed() && self.turned_edges == 0 && self.volume < 0.0
+        self.is_closed() && self.flipped_edges == 0 && self.volume < 0.0
     }
 }
 
-/// What is known of meshes so far; those that share their attributes are one.
+/// A cache of surfaces. Prims that share their attributes share the surface.
 #[derive(Debug, Default)]
 pub struct Meshes(RefCell<HashMap<usize, Rc<Surface>>>);
 
 impl Meshes {
-    /// The surface of a mesh; each is looked at once.
-    pub fn of(&self, prim: &Prim) -> Rc<Surface> {
-        // The stage keeps what it shares, so an address stands for the same attributes as long as
-        // there is this.
+    /// Returns the surface of a mesh, which is analysed at the first call.
+    pub fn surface(&self, prim: &Prim) -> Rc<Surface> {
+        // The address identifies the attributes: the stage keeps them alive as long as this cache.
         let key = Arc::as_ptr(&prim.attributes) as usize;
         let known = self.0.borrow().get(&key).map(Rc::clone);
         known.unwrap_or_else(|| {
-            let surface = Rc::new(surface(prim));
+            let surface = Rc::new(analyse(prim));
             self.0.borrow_mut().insert(key, Rc::clone(&surface));
             surface
         })
     }
 }
 
-/// The meshes of a stage, of those that have their points from the same place the first one.
+/// Returns the meshes of a stage, one for each opinion about points.
 pub fn meshes(stage: &Stage) -> Vec<PrimId> {
     distinct(stage, |_| true, |_| None)
 }
 
-/// The meshes among them that bodies collide with.
+/// Returns the meshes that are colliders, one for each opinion about points.
 pub fn colliders(stage: &Stage) -> Vec<PrimId> {
     distinct(stage, |id| collides(stage, id), |_| None)
 }
 
-/// The meshes that bodies don't collide with, of those with the same points and the same material
-/// the first one.
+/// Returns the meshes that are not colliders, one for each opinion about points and each material.
 pub fn visuals(stage: &Stage, shading: &Shading) -> Vec<PrimId> {
     distinct(
         stage,
@@ -90,12 +88,11 @@ fn collides(stage: &Stage, id: PrimId) -> bool {
         .any(|id| stage[id].has("PhysicsCollisionAPI"))
 }
 
-/// The meshes that are wanted, the first of those that have their points from the same place and
-/// are alike in `what`.
+/// Returns the wanted meshes, the first of those with the same site of points and the same `key`.
 fn distinct(
     stage: &Stage,
     is_wanted: impl Fn(PrimId) -> bool,
-    what: impl Fn(PrimId) -> Option<PrimId>,
+    key: impl Fn(PrimId) -> Option<PrimId>,
 ) -> Vec<PrimId> {
     let mut seen: HashSet<(LayerId, &str, Option<PrimId>)> = HashSet::new();
     let mut found = Vec::new();
@@ -105,7 +102,7 @@ fn distinct(
             .get("points")
             .and_then(|points| points.sites.first());
         if is_wanted(id)
-            && source.is_none_or(|Site { layer, path }| seen.insert((*layer, path, what(id))))
+            && source.is_none_or(|Site { layer, path }| seen.insert((*layer, path, key(id))))
         {
             found.push(id);
         }
@@ -113,10 +110,10 @@ fn distinct(
     found
 }
 
-/// The corners of a mesh's faces, face by face, as indices of its points.
+/// Returns the corners of each face, as indices of points.
 ///
 /// # Errors
-/// What is wrong with the arrays.
+/// A description of the defect, if the arrays do not fit together.
 pub fn faces(prim: &Prim) -> Result<Vec<&[i32]>, String> {
     let array = |name| prim.value(name).and_then(int_array).unwrap_or_default();
     let points = prim.value("points").and_then(array_len).unwrap_or(0);
@@ -135,13 +132,13 @@ pub fn faces(prim: &Prim) -> Result<Vec<&[i32]>, String> {
         let corners = corners.ok_or_else(|| format!("a face has {count} corners"))?;
         let (face, after) = rest
             .split_at_checked(corners)
-            .ok_or("faceVertexCounts asks for more corners than faceVertexIndices has")?;
+            .ok_or("faceVertexIndices has fewer corners than faceVertexCounts requires")?;
         if let Some(index) = face
             .iter()
             .find(|&&index| usize::try_from(index).map_or(true, |index| index >= points))
         {
             return Err(format!(
-                "a face names point {index}, and there are {points}"
+                "a face has the point index {index}, but there are only {points} points"
             ));
         }
         faces.push(face);
@@ -149,17 +146,17 @@ pub fn faces(prim: &Prim) -> Result<Vec<&[i32]>, String> {
     }
     if !rest.is_empty() {
         return Err(format!(
-            "faceVertexIndices has {} corners more than faceVertexCounts asks for",
+            "faceVertexIndices has {} corners more than faceVertexCounts requires",
             rest.len()
         ));
     }
     Ok(faces)
 }
 
-/// Each point, as the first one at the same place.
-pub fn welded(points: &[[f64; 3]]) -> Vec<usize> {
+/// Maps each point to the first point at exactly the same position.
+pub fn weld(points: &[[f64; 3]]) -> Vec<usize> {
     let mut first: HashMap<[u64; 3], usize> = HashMap::with_capacity(points.len());
-    // Adding 0 makes -0 the same as 0.
+    // Adding 0 turns -0 into 0, whose bits differ.
     points
         .iter()
         .enumerate()
@@ -167,7 +164,9 @@ pub fn welded(points: &[[f64; 3]]) -> Vec<usize> {
         .collect()
 }
 
-fn surface(prim: &Prim) -> Surface {
+/// Analyses a mesh: edges are counted by their welded end points, and the volume is the sum of the
+/// signed tetrahedra between a reference point and the triangle fan of each face.
+fn analyse(prim: &Prim) -> Surface {
     let faces = match faces(prim) {
         Ok(faces) => faces,
         Err(fault) => {
@@ -191,7 +190,7 @@ fn surface(prim: &Prim) -> Surface {
         not_triangles: faces.iter().filter(|face| face.len() != 3).count(),
         ..Surface::default()
     };
-    let welded = welded(&points);
+    let welded = weld(&points);
     let welded = |index: i32| {
         usize::try_from(index)
             .ok()
@@ -199,16 +198,16 @@ fn surface(prim: &Prim) -> Surface {
             .copied()
             .unwrap_or(0)
     };
-    // Edges, the smaller end first, and whether the face runs that way.
+    // Edges as (smaller end, larger end, whether the face traverses it in this direction).
     let mut edges: Vec<(usize, usize, bool)> = Vec::new();
-    let centre = points.first().copied().unwrap_or_default();
+    let origin = points.first().copied().unwrap_or_default();
     for face in faces {
         let mut corners: Vec<usize> = face.iter().map(|&index| welded(index)).collect();
         corners.dedup();
         if corners.len() > 1 && corners.first() == corners.last() {
             corners.pop();
         }
-        // A face without area is no part of the surface.
+        // A degenerate face is not part of the surface.
         if corners.len() < 3 {
             continue;
         }
@@ -216,7 +215,7 @@ fn surface(prim: &Prim) -> Surface {
             let to = corners[(index + 1) % corners.len()];
             edges.push((from.min(to), from.max(to), from < to));
         }
-        let at = |corner: usize| Vector3::from(points[corner]) - Vector3::from(centre);
+        let at = |corner: usize| Vector3::from(points[corner]) - Vector3::from(origin);
         for pair in corners[1..].windows(2) {
             surface.volume += at(corners[0]).dot(&at(pair[0]).cross(&at(pair[1]))) / 6.0;
         }
@@ -228,9 +227,9 @@ fn surface(prim: &Prim) -> Surface {
     for edge in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         match edge {
             [_] => surface.open_edges += 1,
-            [a, b] if a.2 == b.2 => surface.turned_edges += 1,
+            [a, b] if a.2 == b.2 => surface.flipped_edges += 1,
             [_, _] => {}
-            _ => surface.crowded_edges += 1,
+            _ => surface.nonmanifold_edges += 1,
         }
     }
     surface

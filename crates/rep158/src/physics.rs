@@ -1,5 +1,4 @@
-//! The bodies and joints of a stage (UsdPhysics), found by what they are and not by where they
-//! stand.
+//! The bodies and joints of a stage (UsdPhysics), found by type and schema, not by place.
 
 use std::collections::HashMap;
 
@@ -14,7 +13,7 @@ pub struct Physics {
     pub bodies: Vec<PrimId>,
     /// Prims of a joint type.
     pub joints: Vec<Joint>,
-    /// The indices of the joints whose second body is this, by body.
+    /// The indices of joints by their second body.
     joints_to: HashMap<PrimId, Vec<usize>>,
 }
 
@@ -23,26 +22,26 @@ pub struct Physics {
 pub struct Joint {
     /// The prim.
     pub prim: PrimId,
-    /// What the relationships name; the first of each.
+    /// The first targets of `physics:body0` and `physics:body1`.
     pub ends: [End; 2],
     /// `physics:excludeFromArticulation`.
     pub is_excluded: bool,
 }
 
-/// One end of a joint.
+/// The target of one end of a joint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// No target: the world.
     World,
-    /// A body, or what stands in one: the target's nearest body at or above it.
+    /// The nearest body at or above the target.
     Body(PrimId),
-    /// A prim that is no body and stands in none: it does not move.
+    /// A prim that is neither a body nor inside of one, so that it does not move.
     Static(PrimId),
-    /// A path that leads to no prim.
+    /// A path without a prim.
     Missing(String),
 }
 
-/// Whether a type is a joint's, as its name says.
+/// Whether a prim is a joint, by the name of its type.
 pub fn is_joint(prim: &Prim) -> bool {
     prim.type_name.starts_with("Physics") && prim.type_name.ends_with("Joint")
 }
@@ -57,13 +56,12 @@ pub fn is_collider(prim: &Prim) -> bool {
     prim.has("PhysicsCollisionAPI")
 }
 
-/// Whether a prim is a shape with a surface: one that can be seen or touched.
+/// Whether a prim is a shape with a surface.
 pub fn is_shape(prim: &Prim) -> bool {
     is_geometry(&prim.type_name) && prim.type_name != "Volume"
 }
 
-/// The purpose of a prim: its own, or that of the nearest prim above that has one; `default` if
-/// none has.
+/// Returns the purpose of a prim: its own, or that of the nearest ancestor with one, or `default`.
 pub fn purpose(stage: &Stage, id: PrimId) -> &str {
     stage
         .self_and_ancestors(id)
@@ -71,18 +69,18 @@ pub fn purpose(stage: &Stage, id: PrimId) -> &str {
         .unwrap_or("default")
 }
 
-/// What is to be seen: a shape that is no collider and has another purpose than to guide.
+/// Whether a prim is a visible shape: not a collider, and not of the purpose `guide`.
 pub fn is_visual(stage: &Stage, id: PrimId) -> bool {
     let prim = &stage[id];
     is_shape(prim) && prim.is_present() && !is_collider(prim) && purpose(stage, id) != "guide"
 }
 
-/// A body and what stands in it, without the bodies that it contains and what stands in these.
-pub fn own(stage: &Stage, body: PrimId) -> Vec<PrimId> {
-    let mut own = Vec::new();
+/// Returns the prims of a body: itself and its descendants, without those of nested bodies.
+pub fn own_prims(stage: &Stage, body: PrimId) -> Vec<PrimId> {
+    let mut prims = Vec::new();
     let mut stack = vec![body];
     while let Some(id) = stack.pop() {
-        own.push(id);
+        prims.push(id);
         stack.extend(
             stage[id]
                 .children
@@ -91,10 +89,10 @@ pub fn own(stage: &Stage, body: PrimId) -> Vec<PrimId> {
                 .filter(|&&child| !is_body(&stage[child])),
         );
     }
-    own
+    prims
 }
 
-/// The variant set `collision_fidelity` that a prim stands in, if it does.
+/// Returns the nearest variant set `collision_fidelity` at or above a prim.
 pub fn collision_fidelity(stage: &Stage, id: PrimId) -> Option<&VariantSet> {
     let mut here = stage.self_and_ancestors(id);
     here.find_map(|id| {
@@ -105,12 +103,14 @@ pub fn collision_fidelity(stage: &Stage, id: PrimId) -> Option<&VariantSet> {
     })
 }
 
-/// The material that is bound to a prim for physics: the prim that binds it, itself or one above,
-/// and the material's path. A binding for all purposes is none (§1.3.4).
+/// Returns the prim at or above `id` that binds a physics material, and the path of the material.
+///
+/// A binding for all purposes does not count (§1.3.4). A collection-based binding is stronger than a
+/// direct one on the same prim.
 pub fn bound_material(stage: &Stage, id: PrimId) -> Option<(PrimId, String)> {
     stage.self_and_ancestors(id).find_map(|holder| {
         let prim = &stage[holder];
-        let of_collection = prim.relationships.iter().find_map(|(name, relationship)| {
+        let by_collection = prim.relationships.iter().find_map(|(name, relationship)| {
             let [collection, material] = relationship.targets.as_slice() else {
                 return None;
             };
@@ -118,7 +118,7 @@ pub fn bound_material(stage: &Stage, id: PrimId) -> Option<(PrimId, String)> {
             (is_binding && is_member(stage, collection, &stage[id].path))
                 .then(|| (holder, material.clone()))
         });
-        of_collection.or_else(|| {
+        by_collection.or_else(|| {
             Some((
                 holder,
                 prim.targets("material:binding:physics").first()?.clone(),
@@ -127,8 +127,8 @@ pub fn bound_material(stage: &Stage, id: PrimId) -> Option<(PrimId, String)> {
     })
 }
 
-/// Whether a collection (`/robot.collection:name`) includes a prim with all that stands below its
-/// targets.
+/// Whether a collection (`/robot.collection:name`) includes a prim: its longest matching target is
+/// included, not excluded.
 fn is_member(stage: &Stage, collection: &str, path: &str) -> bool {
     let Some((holder, name)) = collection.split_once('.') else {
         return false;
@@ -136,7 +136,7 @@ fn is_member(stage: &Stage, collection: &str, path: &str) -> bool {
     let Some(prim) = stage.prim_at(holder) else {
         return false;
     };
-    let longest = |kind: &str| {
+    let longest_match = |kind: &str| {
         let targets = prim.targets(&format!("{name}:{kind}")).iter();
         let above = targets.filter(|above| {
             path.strip_prefix(above.as_str())
@@ -144,7 +144,7 @@ fn is_member(stage: &Stage, collection: &str, path: &str) -> bool {
         });
         above.map(String::len).max()
     };
-    longest("includes") > longest("excludes")
+    longest_match("includes") > longest_match("excludes")
 }
 
 impl Physics {
@@ -154,7 +154,7 @@ impl Physics {
         indices.filter_map(|&index| self.joints.get(index))
     }
 
-    pub(super) fn of(stage: &Stage) -> Self {
+    pub(super) fn new(stage: &Stage) -> Self {
         let mut physics = Self::default();
         for (id, prim) in stage.present() {
             if is_body(prim) {
@@ -162,7 +162,7 @@ impl Physics {
             }
             if is_joint(prim) {
                 let ends = ["physics:body0", "physics:body1"]
-                    .map(|name| end(stage, prim.targets(name).first()));
+                    .map(|name| resolve_end(stage, prim.targets(name).first()));
                 if let End::Body(body) = ends[1] {
                     physics
                         .joints_to
@@ -182,7 +182,7 @@ impl Physics {
     }
 }
 
-fn end(stage: &Stage, target: Option<&String>) -> End {
+fn resolve_end(stage: &Stage, target: Option<&String>) -> End {
     let Some(path) = target else {
         return End::World;
     };

@@ -1,4 +1,4 @@
-//! The images that an asset names, by what is in them and not by their names.
+//! Formats of the images that an asset names, by content and not by extension.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,18 +8,18 @@ use std::rc::Rc;
 use image::{ImageDecoder, ImageFormat, ImageReader};
 use urdf_usd_stage::asset_bytes;
 
-/// What a file is as an image.
+/// The format of an image file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Picture {
-    /// It can't be read, for this reason.
+    /// A file that cannot be read, with the reason.
     Unreadable(String),
-    /// An image of a kind that is not looked into, or of no known one: its name.
+    /// A format whose header is not parsed, or an unknown one: its name.
     Other(&'static str),
-    /// A PNG, JPEG, BMP, … with this many bits for a channel.
+    /// An image with a parsed header.
     Known {
         /// PNG, JPEG, BMP, …
         format: ImageFormat,
-        /// Bits for a channel; 8 for what has fewer.
+        /// Bits per channel; 8 for images with fewer.
         bits: u16,
         /// In pixels.
         width: u32,
@@ -28,19 +28,19 @@ pub enum Picture {
     },
 }
 
-/// What is known of files so far, by their resolved paths.
+/// A cache of image headers by resolved path.
 #[derive(Debug, Default)]
 pub struct Pictures(RefCell<HashMap<String, Rc<Picture>>>);
 
 impl Pictures {
-    /// The image at a resolved path; each is read once.
+    /// Returns the image at a resolved path, which is read at the first call.
     pub fn at(&self, path: &str) -> Rc<Picture> {
         if let Some(known) = self.0.borrow().get(path) {
             return Rc::clone(known);
         }
         let picture = Rc::new(asset_bytes(path).map_or_else(
             |e| Picture::Unreadable(e.to_string()),
-            |bytes| of_bytes(&bytes),
+            |bytes| parse(&bytes),
         ));
         self.0
             .borrow_mut()
@@ -50,16 +50,16 @@ impl Pictures {
 }
 
 impl Picture {
-    /// What it is, for people.
+    /// Returns the name for messages, after "is".
     pub fn name(&self) -> String {
         match self {
-            Self::Unreadable(_) => "no image".to_owned(),
+            Self::Unreadable(_) => "not an image".to_owned(),
             Self::Other(name) => (*name).to_owned(),
-            Self::Known { format, bits, .. } => format!("{bits}-bit {}", shown(*format)),
+            Self::Known { format, bits, .. } => format!("{bits}-bit {}", format_name(*format)),
         }
     }
 
-    /// Its format, if that is known.
+    /// Returns the format, if the header was parsed.
     pub fn format(&self) -> Option<ImageFormat> {
         if let Self::Known { format, .. } = self {
             Some(*format)
@@ -69,7 +69,7 @@ impl Picture {
     }
 }
 
-fn shown(format: ImageFormat) -> &'static str {
+fn format_name(format: ImageFormat) -> &'static str {
     match format {
         ImageFormat::Png => "PNG",
         ImageFormat::Jpeg => "JPEG",
@@ -85,22 +85,22 @@ fn shown(format: ImageFormat) -> &'static str {
     }
 }
 
-/// Reads the header.
-fn of_bytes(bytes: &[u8]) -> Picture {
+/// Parses the header of an image.
+fn parse(bytes: &[u8]) -> Picture {
     if bytes.is_empty() {
-        return Picture::Unreadable("it is empty".to_owned());
+        return Picture::Unreadable("the file is empty".to_owned());
     }
     if bytes.starts_with(b"\xabKTX 20\xbb") {
         return Picture::Other("KTX2");
     }
-    // What Git LFS has not fetched is text.
+    // Git LFS leaves a text file in place of a file that it has not fetched.
     if bytes.starts_with(b"version https://git-lfs") {
         return Picture::Unreadable(
-            "it is a pointer of Git LFS: fetch it with `git lfs pull`".to_owned(),
+            "it is a Git LFS pointer: fetch the file with `git lfs pull`".to_owned(),
         );
     }
     let Ok(format) = image::guess_format(bytes) else {
-        return Picture::Other("of no known format");
+        return Picture::Other("of an unknown format");
     };
     if !matches!(
         format,
@@ -111,7 +111,7 @@ fn of_bytes(bytes: &[u8]) -> Picture {
             | ImageFormat::Tiff
             | ImageFormat::WebP
     ) {
-        return Picture::Other(shown(format));
+        return Picture::Other(format_name(format));
     }
     match ImageReader::with_format(Cursor::new(bytes), format).into_decoder() {
         Ok(decoder) => {

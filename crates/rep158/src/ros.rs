@@ -1,4 +1,4 @@
-//! What the prims of a stage declare for ROS: contexts, interfaces and TF frames (REP-158 §2).
+//! ROS declarations of a stage: contexts, interfaces and TF frames (REP-158 §2).
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::findings::Findings;
 use super::layers::is_ros;
 use super::physics::{End, Physics, is_body};
 
-/// A kind of interface.
+/// A kind of ROS interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `RosTopicAPI`.
@@ -23,11 +23,11 @@ pub enum Kind {
 /// An interface that a prim declares.
 #[derive(Clone, Copy, Debug)]
 pub struct Interface<'a> {
-    /// The prim.
+    /// The id of the prim.
     pub id: PrimId,
-    /// The same.
+    /// The prim.
     pub prim: &'a Prim,
-    /// What it declares.
+    /// The kind of interface.
     pub kind: Kind,
 }
 
@@ -35,7 +35,7 @@ impl Kind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Topic, Self::Service, Self::Action];
 
-    /// The schema that declares it.
+    /// Returns the schema that declares the interface.
     pub const fn schema(self) -> &'static str {
         match self {
             Self::Topic => "RosTopicAPI",
@@ -44,8 +44,8 @@ impl Kind {
         }
     }
 
-    /// What people call it.
-    pub const fn word(self) -> &'static str {
+    /// Returns the name for messages, which is also the namespace of the attributes.
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Topic => "topic",
             Self::Service => "service",
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// The middle of its type's name: `msg` in `std_msgs/msg/String`.
+    /// Returns the middle part of a type name: `msg` in `std_msgs/msg/String`.
     pub const fn folder(self) -> &'static str {
         match self {
             Self::Topic => "msg",
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// The roles that it may have.
+    /// Returns the valid roles.
     pub const fn roles(self) -> [&'static str; 2] {
         match self {
             Self::Topic => ["publisher", "subscription"],
@@ -72,24 +72,24 @@ impl Kind {
 }
 
 impl<'a> Interface<'a> {
-    /// The name of an attribute of its schema: `ros:topic:name`.
+    /// Returns the name of an attribute of the schema: `ros:topic:name`.
     pub fn attribute(&self, last: &str) -> String {
-        format!("ros:{}:{last}", self.kind.word())
+        format!("ros:{}:{last}", self.kind.label())
     }
 
-    /// The text of an attribute of its schema, if it is not empty.
+    /// Returns the text of an attribute of the schema, if it is not empty.
     pub fn text(&self, last: &str) -> Option<&'a str> {
         self.prim
             .text(&self.attribute(last))
             .filter(|text| !text.is_empty())
     }
 
-    /// Whether it is a topic that the asset publishes.
+    /// Whether the interface is a topic that the asset publishes.
     pub fn is_publisher(&self) -> bool {
         self.kind == Kind::Topic && self.text("role") == Some("publisher")
     }
 
-    /// Whether it publishes what a sensor measures at its place on the robot.
+    /// Whether the interface publishes measurements of a sensor with a place on the robot.
     pub fn is_sensor(&self) -> bool {
         let is_local = |name: &str| {
             matches!(
@@ -118,7 +118,7 @@ impl<'a> Interface<'a> {
                 .is_some_and(is_local)
     }
 
-    /// Whether it is about all joints or the whole robot.
+    /// Whether the interface concerns all joints or the whole robot.
     pub fn is_robot_wide(&self) -> bool {
         let name = self.text("type").unwrap_or_default();
         matches!(
@@ -132,11 +132,11 @@ impl<'a> Interface<'a> {
         ) || self.kind == Kind::Topic
             && self
                 .text("name")
-                .is_some_and(|topic| last(topic) == "robot_description")
+                .is_some_and(|topic| last_segment(topic) == "robot_description")
     }
 }
 
-/// All interfaces of a stage.
+/// Iterates over all interfaces of a stage.
 pub fn interfaces(stage: &Stage) -> impl Iterator<Item = Interface<'_>> {
     stage.present().flat_map(|(id, prim)| {
         Kind::ALL
@@ -146,17 +146,17 @@ pub fn interfaces(stage: &Stage) -> impl Iterator<Item = Interface<'_>> {
     })
 }
 
-/// All interfaces of a kind.
-pub fn of_kind(stage: &Stage, kind: Kind) -> impl Iterator<Item = Interface<'_>> {
+/// Iterates over all interfaces of a kind.
+pub fn interfaces_of_kind(stage: &Stage, kind: Kind) -> impl Iterator<Item = Interface<'_>> {
     interfaces(stage).filter(move |interface| interface.kind == kind)
 }
 
-/// Reports an attribute of the prim `id`, a `what`, whose value is not a Boolean.
+/// Reports an attribute of the prim `id` whose value is not a Boolean; `what` names the prim.
 pub fn check_bool(findings: &mut Findings<'_>, stage: &Stage, id: PrimId, what: &str, name: &str) {
     let prim = &stage[id];
     if prim.value(name).is_some() && prim.flag(name).is_none() {
         let message = format!(
-            "the {what} {} has a value for {name} that is no bool",
+            "the {what} {} has a {name} that is not a Boolean",
             prim.path
         );
         findings.prim(
@@ -170,32 +170,32 @@ pub fn check_bool(findings: &mut Findings<'_>, stage: &Stage, id: PrimId, what: 
 
 /// Reports interfaces of a kind whose `starts_enabled` is not a Boolean.
 pub fn check_starts_enabled(stage: &Stage, kind: Kind, findings: &mut Findings<'_>) {
-    for interface in of_kind(stage, kind) {
+    for interface in interfaces_of_kind(stage, kind) {
         let name = interface.attribute("starts_enabled");
-        check_bool(findings, stage, interface.id, kind.word(), &name);
+        check_bool(findings, stage, interface.id, kind.label(), &name);
     }
 }
 
-/// Reports services or actions without role, name or type, of which `example` is one.
+/// Reports services or actions without role, name or type; `example` is a type for the remedy.
 pub fn check_required(stage: &Stage, kind: Kind, example: &str, findings: &mut Findings<'_>) {
-    let word = kind.word();
-    for interface in of_kind(stage, kind) {
+    let label = kind.label();
+    for interface in interfaces_of_kind(stage, kind) {
         let path = &interface.prim.path;
         for last in ["role", "name", "type"] {
             let message = match interface.text(last) {
-                None => format!("the {word} {path} has no {last}"),
+                None => format!("the {label} {path} has no {last}"),
                 Some(role) if last == "role" && !kind.roles().contains(&role) => {
-                    format!("the {word} {path} has the role \"{role}\"")
+                    format!("the {label} {path} has the role \"{role}\"")
                 }
                 Some(_) => continue,
             };
             let help = match last {
                 "role" => {
                     let [one, other] = kind.roles();
-                    format!("author `token ros:{word}:role`, \"{one}\" or \"{other}\"")
+                    format!("author `token ros:{label}:role`, \"{one}\" or \"{other}\"")
                 }
-                "name" => format!("author `string ros:{word}:name`, relative to the namespace"),
-                _ => format!("author `string ros:{word}:type`, such as \"{example}\""),
+                "name" => format!("author `string ros:{label}:name`, relative to the namespace"),
+                _ => format!("author `string ros:{label}:type`, such as \"{example}\""),
             };
             findings.prim(
                 interface.id,
@@ -207,7 +207,7 @@ pub fn check_required(stage: &Stage, kind: Kind, example: &str, findings: &mut F
     }
 }
 
-/// The schemas for ROS that a prim bears.
+/// Iterates over the ROS schemas of a prim.
 pub fn schemas(prim: &Prim) -> impl Iterator<Item = &str> {
     const ALL: [&str; 5] = [
         "RosContextAPI",
@@ -222,10 +222,11 @@ pub fn schemas(prim: &Prim) -> impl Iterator<Item = &str> {
         .filter(|schema| ALL.contains(schema))
 }
 
-/// The schemas for ROS that a prim has only when a payload above it is loaded. A prim that bears
-/// the payload itself has none here: REP158-1.2.10 tells of it.
+/// Iterates over the ROS schemas that a prim has only when a payload above it is loaded.
+///
+/// There are none for the prim with the payload itself, which REP158-1.2.10 reports.
 pub fn in_payload(prim: &Prim) -> impl Iterator<Item = &str> {
-    let schemas = if prim.bears_payload() {
+    let schemas = if prim.has_payload() {
         &[]
     } else {
         prim.payload_schemas.as_slice()
@@ -236,30 +237,29 @@ pub fn in_payload(prim: &Prim) -> impl Iterator<Item = &str> {
         .filter(|schema| is_ros(schema))
 }
 
-/// Whether a prim is a context.
+/// Whether a prim is a ROS context.
 pub fn is_context(prim: &Prim) -> bool {
     prim.has("RosContextAPI")
 }
 
-/// All contexts of a stage.
+/// Iterates over all contexts of a stage.
 pub fn contexts(stage: &Stage) -> impl Iterator<Item = (PrimId, &Prim)> {
     stage.present().filter(|(_, prim)| is_context(prim))
 }
 
-/// The contexts at and above a prim, the nearest first.
+/// Iterates over the contexts at and above a prim, the nearest first.
 pub fn contexts_of(stage: &Stage, id: PrimId) -> impl Iterator<Item = PrimId> {
     stage
         .self_and_ancestors(id)
         .filter(|&id| is_context(&stage[id]))
 }
 
-/// The topmost context at or above a prim: the robot that it belongs to.
+/// Returns the topmost context at or above a prim: the robot that it belongs to.
 pub fn robot_of(stage: &Stage, id: PrimId) -> Option<PrimId> {
     contexts_of(stage, id).last()
 }
 
-/// The namespace at a prim, from the root: `/robot_1/camera`; empty if no context says one
-/// (§2.1.1).
+/// Returns the absolute namespace at a prim, such as `/robot_1/camera`; empty without one (§2.1.1).
 pub fn namespace(stage: &Stage, id: PrimId) -> String {
     let mut segments: Vec<&str> = Vec::new();
     for context in contexts_of(stage, id) {
@@ -281,8 +281,8 @@ pub fn namespace(stage: &Stage, id: PrimId) -> String {
         .fold(String::new(), |all, segment| format!("{all}/{segment}"))
 }
 
-/// What a name means at a prim: `/robot_1/camera/image_raw`.
-pub fn resolved(stage: &Stage, id: PrimId, name: &str) -> String {
+/// Resolves a name at a prim to an absolute one: `/robot_1/camera/image_raw`.
+pub fn resolve_name(stage: &Stage, id: PrimId, name: &str) -> String {
     if name.starts_with('/') {
         name.to_owned()
     } else {
@@ -290,66 +290,65 @@ pub fn resolved(stage: &Stage, id: PrimId, name: &str) -> String {
     }
 }
 
-/// The last segment of a name.
-pub fn last(name: &str) -> &str {
+/// Returns the last segment of a name.
+pub fn last_segment(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or_default()
 }
 
-/// What is wrong with the name of a topic, service or action, if anything is: "has an empty part".
-pub fn fault_of_name(name: &str) -> Option<String> {
-    /// The longest name that all of ROS's middleware takes.
-    const LONGEST: usize = 247;
+/// Returns the fault of the name of a topic, service or action: "has an empty part".
+pub fn name_fault(name: &str) -> Option<String> {
+    /// Maximum length of a topic name in bytes, `RMW_TOPIC_MAX_NAME_LENGTH` of rmw: 255 for DDS, less
+    /// eight for prefixes.
+    const MAX_NAME_BYTES: usize = 247;
     if name.starts_with('~') {
-        return Some("begins with ~, the name of a node, which an asset does not have".to_owned());
+        return Some("begins with ~, which stands for the name of a node".to_owned());
     }
-    if name.len() > LONGEST {
-        return Some(format!("is longer than {LONGEST} characters"));
+    if name.len() > MAX_NAME_BYTES {
+        return Some(format!("is longer than {MAX_NAME_BYTES} bytes"));
     }
     name.strip_prefix('/')
         .unwrap_or(name)
         .split('/')
-        .find_map(fault_of_segment)
+        .find_map(segment_fault)
 }
 
-/// What is wrong with a part of a name between slashes, if anything is.
-pub fn fault_of_segment(segment: &str) -> Option<String> {
+/// Returns the fault of a part of a name between slashes.
+pub fn segment_fault(segment: &str) -> Option<String> {
     let Some(first) = segment.chars().next() else {
-        return Some("has an empty part: a / is too many, or nothing stands beside it".to_owned());
+        return Some("has an empty part: a / at its end, or two in a row".to_owned());
     };
     if first.is_ascii_digit() {
         return Some(format!("has a part that begins with the digit {first}"));
     }
-    let strange = segment
+    let invalid = segment
         .chars()
         .find(|c| !c.is_ascii_alphanumeric() && *c != '_')?;
     Some(format!(
         "contains {}",
-        if strange == ' ' {
+        if invalid == ' ' {
             "a space".to_owned()
         } else {
-            format!("`{}`", strange.escape_debug())
+            format!("`{}`", invalid.escape_debug())
         }
     ))
 }
 
-/// What is wrong with the name of a TF frame, if anything is; tf2 takes none that begins with a
-/// slash.
-pub fn fault_of_frame(name: &str) -> Option<String> {
+/// Returns the fault of the name of a TF frame; tf2 rejects names that begin with a slash.
+pub fn frame_fault(name: &str) -> Option<String> {
     if name.starts_with('/') {
-        Some("begins with a /, which tf2 refuses".to_owned())
+        Some("begins with a /, which tf2 rejects".to_owned())
     } else {
-        fault_of_name(name)
+        name_fault(name)
     }
 }
 
-/// What is wrong with the value of an attribute for a frame name, if anything is: `"a b", which
-/// contains a space`. An empty one says nothing.
-pub fn fault_of_frame_value(value: &Value) -> Option<String> {
+/// Returns the fault of an attribute for a frame name: `"a b", which contains a space`.
+///
+/// An empty name is valid: it counts as not authored.
+pub fn frame_value_fault(value: &Value) -> Option<String> {
     match value {
         Value::String(name) if name.is_empty() => None,
-        Value::String(name) => {
-            fault_of_frame(name).map(|fault| format!("\"{name}\", which {fault}"))
-        }
+        Value::String(name) => frame_fault(name).map(|fault| format!("\"{name}\", which {fault}")),
         _ => Some("not a string".to_owned()),
     }
 }
@@ -359,13 +358,13 @@ pub fn fault_of_frame_value(value: &Value) -> Option<String> {
 pub struct Frame<'a> {
     /// The prim.
     pub id: PrimId,
-    /// Its name in TF.
+    /// The name in TF.
     pub name: &'a str,
-    /// Whether `ros:frame:id` says the name.
+    /// Whether the name is from `ros:frame:id`.
     pub is_named: bool,
 }
 
-/// All frames that a simulator announces (§2.7): contexts, bodies on joints, and prims with
+/// Returns all frames that a simulator publishes (§2.7): contexts, bodies on joints, and prims with
 /// RosFrameAPI.
 pub fn frames<'a>(stage: &'a Stage, physics: &Physics) -> Vec<Frame<'a>> {
     let on_joints: HashSet<PrimId> = physics
@@ -397,13 +396,13 @@ pub fn frames<'a>(stage: &'a Stage, physics: &Physics) -> Vec<Frame<'a>> {
     frames
 }
 
-/// Whether a transform leads from a camera to its optical frame: a turn by 180° about x, and
+/// Whether a transform is that of an optical frame in its camera: a rotation by 180° about x, and
 /// nothing else (§2.8).
 pub fn is_optical(matrix: &Matrix4<f64>) -> bool {
-    /// What rounding to single precision leaves.
+    /// Tolerance for rounding to single precision.
     const SLACK: f64 = 1e-5;
-    let turn = Matrix4::from_diagonal(&[1.0, -1.0, -1.0, 1.0].into());
-    (matrix - turn).abs().max() < SLACK
+    let half_turn = Matrix4::from_diagonal(&[1.0, -1.0, -1.0, 1.0].into());
+    (matrix - half_turn).abs().max() < SLACK
 }
 
 #[cfg(test)]
@@ -411,15 +410,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart() {
+    fn valid_and_invalid_names() {
         for good in ["joint_states", "/robot_1/cmd_vel", "_hidden", "a/b2"] {
-            assert_eq!(fault_of_name(good), None, "{good}");
+            assert_eq!(name_fault(good), None, "{good}");
         }
         for bad in [
             "", "/", "a/", "a//b", "2d", "a/2d", "a b", "a-b", "~/x", "{node}/x", "größe",
         ] {
-            assert!(fault_of_name(bad).is_some(), "{bad}");
+            assert!(name_fault(bad).is_some(), "{bad}");
         }
-        assert!(fault_of_name(&"a".repeat(248)).is_some());
+        assert!(name_fault(&"a".repeat(248)).is_some());
     }
 }

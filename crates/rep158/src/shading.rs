@@ -1,14 +1,13 @@
-//! The materials of a stage (UsdShade): what their universal surface is made of, and which images
-//! they name.
+//! The materials of a stage (UsdShade): their universal surfaces, textures and images.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use urdf_usd_stage::{Attribute, Prim, PrimId, Stage, asset_paths};
 
-/// The longest chain of connections that is followed.
-const LONGEST: usize = 64;
+/// Maximum length of a chain of connections.
+const MAX_CONNECTIONS: usize = 64;
 
-/// The inputs of UsdPreviewSurface; others are not read.
+/// The inputs of UsdPreviewSurface; renderers ignore others.
 const INPUTS: [&str; 15] = [
     "clearcoat",
     "clearcoatRoughness",
@@ -30,14 +29,13 @@ const INPUTS: [&str; 15] = [
 /// The materials of a stage.
 #[derive(Clone, Debug, Default)]
 pub struct Shading {
-    /// Every material that something may be seen by; those that only hold physical properties are
-    /// none.
+    /// Every visual material: not those with physical properties only.
     pub materials: Vec<Material>,
-    /// Every image that shaders or materials name, in whatever terminal's network.
+    /// Every image that shaders or materials name, in the networks of all terminals.
     pub images: Vec<Image>,
-    /// Which of `materials` is at a prim.
+    /// Indices of `materials` by prim.
     by_prim: HashMap<PrimId, usize>,
-    /// Which of `images` a prim's attribute names.
+    /// Indices of `images` by prim and attribute.
     by_attribute: HashMap<(PrimId, String), usize>,
 }
 
@@ -46,15 +44,13 @@ pub struct Shading {
 pub struct Material {
     /// The prim.
     pub prim: PrimId,
-    /// What is wired to `outputs:surface`, if something is.
+    /// The shader that is connected to `outputs:surface`.
     pub surface: Option<PrimId>,
-    /// The shaders that the universal surface is made of, if it is a UsdPreviewSurface; itself
-    /// first.
+    /// The shaders of the universal surface, which is the first, if it is a UsdPreviewSurface.
     pub shaders: Vec<PrimId>,
     /// The textures (UsdUVTexture) among them.
     pub textures: Vec<Texture>,
-    /// The primvars that it reads for something else than texture coordinates, with the shaders
-    /// that read them.
+    /// The primvars that it reads for other purposes than texture coordinates.
     pub colors: BTreeSet<String>,
 }
 
@@ -63,17 +59,16 @@ pub struct Material {
 pub struct Texture {
     /// The shader.
     pub shader: PrimId,
-    /// The image it shows, as an index into [`Shading::images`].
+    /// The index of its image in [`Shading::images`].
     pub image: Option<usize>,
-    /// The inputs of the surface that it feeds, each with the output that does: `diffuseColor`,
-    /// `rgb`.
+    /// The inputs of the surface that it feeds, with the output that it feeds them from:
+    /// `diffuseColor`, `rgb`.
     pub feeds: BTreeSet<(String, String)>,
-    /// The primvar that its coordinates are; none if it reads none.
+    /// The primvar with its texture coordinates.
     pub primvar: Option<String>,
-    /// Whether something stands between the primvar and the texture, so that coordinates are not
-    /// what the primvar says.
+    /// Whether a shader between primvar and texture changes the coordinates.
     pub is_transformed: bool,
-    /// Whether it repeats, along s and along t.
+    /// Whether it repeats, along s and t.
     pub repeats: [bool; 2],
 }
 
@@ -84,14 +79,14 @@ pub struct Image {
     pub prim: PrimId,
     /// The attribute.
     pub attribute: String,
-    /// The path as written.
+    /// The authored path.
     pub authored: String,
-    /// Where that leads; none if there is no such file.
+    /// The resolved path; `None` if the file does not exist.
     pub resolved: Option<String>,
 }
 
 impl Image {
-    /// Whether the path stands for many tiles.
+    /// Whether the path is a pattern of many tiles.
     pub fn is_udim(&self) -> bool {
         ["<UDIM>", "<UVTILE", "%(UDIM)", "<udim>"]
             .iter()
@@ -105,7 +100,7 @@ impl Shading {
         self.images.get(texture.image?)
     }
 
-    pub(super) fn of(stage: &Stage) -> Self {
+    pub(super) fn new(stage: &Stage) -> Self {
         let mut shading = Self::default();
         for (id, prim) in stage.present() {
             let is_part = matches!(prim.type_name.as_str(), "Shader" | "NodeGraph" | "Material")
@@ -139,7 +134,7 @@ impl Shading {
         shading
     }
 
-    /// The material that a prim shows: its own, or that of the nearest prim above which has one.
+    /// Returns the material of a prim: its own, or that of the nearest ancestor with one.
     pub fn material_of(&self, stage: &Stage, id: PrimId) -> Option<&Material> {
         let bound = stage.self_and_ancestors(id).find_map(|id| {
             let targets = [
@@ -225,7 +220,7 @@ impl Shading {
         material
     }
 
-    /// A texture, and the shaders that make its coordinates.
+    /// Returns a texture, and the shaders that provide its coordinates.
     fn texture(
         &self,
         stage: &Stage,
@@ -243,7 +238,7 @@ impl Shading {
             .attributes
             .get("inputs:st")
             .and_then(|input| source(stage, input));
-        for _ in 0..LONGEST {
+        for _ in 0..MAX_CONNECTIONS {
             let Some((reader, _)) = next.take() else {
                 break;
             };
@@ -278,7 +273,7 @@ impl Shading {
     }
 }
 
-/// The images that the inputs of a prim name.
+/// Iterates over the images that the inputs of a prim name.
 fn images(id: PrimId, prim: &Prim) -> impl Iterator<Item = Image> {
     let inputs = prim
         .attributes
@@ -295,26 +290,26 @@ fn images(id: PrimId, prim: &Prim) -> impl Iterator<Item = Image> {
     })
 }
 
-/// The shader that an input or output gets its value from, and the name of its output.
+/// Follows the connections of an input or output to a shader, and the name of its output.
 fn source(stage: &Stage, attribute: &Attribute) -> Option<(PrimId, String)> {
     let mut connection = attribute.connections.first()?;
-    for _ in 0..LONGEST {
+    for _ in 0..MAX_CONNECTIONS {
         let (path, name) = connection.split_once('.')?;
         let id = stage.at(path)?;
         if stage[id].type_name == "Shader" {
             return Some((id, name.strip_prefix("outputs:").unwrap_or(name).to_owned()));
         }
-        // A node graph or material hands through.
+        // Node graphs and materials forward the value.
         connection = stage[id].attributes.get(name)?.connections.first()?;
     }
     None
 }
 
-/// The prim and attribute that hold the value of an input, which may be connected to an input of
-/// the material.
+/// Follows the connections of an input to the prim and attribute that hold its value, such as an
+/// input of the material.
 fn value_holder(stage: &Stage, id: PrimId, input: &str) -> (PrimId, String) {
     let mut holder = (id, input.to_owned());
-    for _ in 0..LONGEST {
+    for _ in 0..MAX_CONNECTIONS {
         let attribute = stage[holder.0].attributes.get(&holder.1);
         let Some((path, name)) = attribute
             .and_then(|a| a.connections.first())

@@ -1,4 +1,4 @@
-//! What the rules look at.
+//! The input of the rules.
 
 use urdf_usd_stage::Stage;
 
@@ -9,32 +9,32 @@ use super::pictures::Pictures;
 use super::shading::Shading;
 use super::tree::Trees;
 
-/// The composed asset, and what of it several rules ask.
+/// The composed asset, with the analyses that several rules share.
 pub struct Subject<'a> {
     /// The stage.
     pub stage: &'a Stage,
     /// Its bodies and joints.
     pub physics: Physics,
-    /// Which of the bodies hang together.
+    /// Its kinematic trees.
     pub trees: Trees,
-    /// Its materials and what they show.
+    /// Its materials, textures and images.
     pub shading: Shading,
-    /// The images that it names.
+    /// A cache of the images that it names.
     pub pictures: Pictures,
-    /// The surfaces of its meshes.
+    /// A cache of the surfaces of its meshes.
     pub meshes: Meshes,
-    /// What the caller knows beside the asset.
+    /// The options of the check.
     pub options: &'a Options,
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn of(stage: &'a Stage, options: &'a Options) -> Self {
-        let physics = Physics::of(stage);
+    pub(super) fn new(stage: &'a Stage, options: &'a Options) -> Self {
+        let physics = Physics::new(stage);
         Self {
             stage,
-            trees: Trees::of(stage, &physics),
+            trees: Trees::new(stage, &physics),
             physics,
-            shading: Shading::of(stage),
+            shading: Shading::new(stage),
             pictures: Pictures::default(),
             meshes: Meshes::default(),
             options,

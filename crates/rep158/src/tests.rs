@@ -1,5 +1,4 @@
-//! That rules find what breaks them and not what keeps them, and that nothing in an asset makes the
-//! checker panic.
+//! Examples and edge cases of the rules, and robustness against malformed assets.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,12 +8,12 @@ use image::{DynamicImage, ImageFormat};
 use super::{Options, RULES, check};
 use urdf_usd_diagnostic::Example;
 
-/// The header that an example without one gets.
+/// The header of examples without one.
 const HEADER: &str = "#usda 1.0\n(\n    defaultPrim = \"robot\"\n    kilogramsPerUnit = 1\n    metersPerUnit = 1\n    timeCodesPerSecond = 1\n    \
     upAxis = \"Z\"\n)\n\n";
 
-/// The file that a text like `8-bit RGB PNG` or `16-bit L PNG 20x10` describes; none if it
-/// describes no image.
+/// Encodes the image that a text like `8-bit RGB PNG` or `16-bit L PNG 20x10` describes; `None` for
+/// other texts.
 fn image(text: &str) -> Option<Vec<u8>> {
     let words: Vec<&str> = text.split(' ').collect();
     let (bits, channels, format, size) = match words[..] {
@@ -45,8 +44,8 @@ fn image(text: &str) -> Option<Vec<u8>> {
     Some(bytes.into_inner())
 }
 
-/// Writes the files of an example; returns the first.
-fn written(example: &Example, folder: &Path) -> PathBuf {
+/// Writes the files of an example, and returns the path of the first.
+fn write_example(example: &Example, folder: &Path) -> PathBuf {
     for (name, text) in example {
         let (file, text) = (folder.join(name), text.unwrap());
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -85,7 +84,7 @@ fn examples_break_and_keep_their_rules() {
         };
         let found = |example: fn() -> Example| {
             let folder = tempfile::tempdir().unwrap();
-            check(&written(&example(), folder.path()), &options).unwrap()
+            check(&write_example(&example(), folder.path()), &options).unwrap()
         };
         assert!(
             found(rule.breaks)
@@ -112,21 +111,21 @@ fn codes_are_in_order_and_unique() {
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
 }
 
-/// A robot of these prims, in text.
+/// Returns the text of a robot with these prims.
 fn robot(prims: &str) -> String {
     format!(
         "def Xform \"robot\" (\n    prepend apiSchemas = [\"RosContextAPI\"]\n)\n{{\n{prims}\n}}"
     )
 }
 
-/// A body, in text.
+/// Returns the text of a body.
 fn body(name: &str, more: &str, schemas: &str) -> String {
     format!(
         "def Xform \"{name}\" (\n    prepend apiSchemas = [\"PhysicsRigidBodyAPI\"{schemas}]\n)\n{{\n{more}\n}}\n"
     )
 }
 
-/// A joint between prims of the robot, in text; an empty name is the world.
+/// Returns the text of a joint between prims of the robot; an empty name is the world.
 fn joint(kind: &str, name: &str, ends: [&str; 2], more: &str) -> String {
     let end = |(index, to): (usize, &&str)| {
         if to.is_empty() {
@@ -139,7 +138,7 @@ fn joint(kind: &str, name: &str, ends: [&str; 2], more: &str) -> String {
     format!("def Physics{kind}Joint \"{name}\"\n{{\n{ends}{more}\n}}\n")
 }
 
-/// The elements that a rule reports in an asset with `text` as its root layer.
+/// Returns the elements that a rule reports in an asset with `text` as its root layer.
 fn found(text: &str, code: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("robot.usda");
@@ -177,7 +176,7 @@ fn one_articulation_root_for_each_tree() {
         "bool physics:excludeFromArticulation = true",
     );
     assert_eq!(found(&robot(&(two.clone() + &excluded)), "1.3.2"), NONE);
-    // The outer one belongs to no body alone, and so to those below it.
+    // The outer root is the nearest for no body, so that it belongs to all bodies below.
     let nested =
         robot(&(two + &fixed)).replace("\"RosContextAPI\"", "\"PhysicsArticulationRootAPI\"");
     assert_eq!(found(&nested, "1.3.2").len(), 2);
@@ -296,7 +295,7 @@ fn limits_of_every_kind_are_numbers_in_order() {
         ));
         [found(&text, "1.3.10").len(), found(&text, "1.3.1").len()]
     };
-    // Locked: that is how UsdPhysics says it.
+    // A lower limit above the upper one locks the axis in UsdPhysics.
     assert_eq!(
         axis(
             "float limit:rotX:physics:low = 1",
@@ -315,7 +314,7 @@ fn limits_of_every_kind_are_numbers_in_order() {
 }
 
 #[test]
-fn what_is_said_above_a_collider_counts() {
+fn colliders_inherit_purpose_and_material() {
     let material = "def Material \"m\" (\n    apiSchemas = [\"PhysicsMaterialAPI\"]\n)\n{\nfloat physics:staticFriction = 1\nfloat \
                     physics:dynamicFriction = 1\nfloat physics:restitution = 0\n}\n";
     let collider = |above: &str| {
@@ -335,7 +334,7 @@ fn what_is_said_above_a_collider_counts() {
         ),
         NONE
     );
-    // For all purposes is not for physics.
+    // A binding for all purposes is not one for physics.
     assert_eq!(
         found(&collider("rel material:binding = </robot/m>"), "1.3.5"),
         ["/robot/c/s.material:binding:physics"]
@@ -355,9 +354,9 @@ fn what_is_said_above_a_collider_counts() {
         .len(),
         4
     );
-    let collection = |of| {
+    let collection = |included| {
         format!(
-            "rel collection:hard:includes = </robot/{of}>\nrel material:binding:collection:physics:hard = [</robot/c.collection:hard>, \
+            "rel collection:hard:includes = </robot/{included}>\nrel material:binding:collection:physics:hard = [</robot/c.collection:hard>, \
              </robot/m>]"
         )
     };
@@ -366,7 +365,7 @@ fn what_is_said_above_a_collider_counts() {
 }
 
 #[test]
-fn a_body_that_an_animation_moves_needs_no_mass() {
+fn kinematic_bodies_need_no_mass() {
     let with = |attributes| {
         found(
             &robot(&body("a", attributes, ", \"PhysicsMassAPI\"")),
@@ -379,7 +378,7 @@ fn a_body_that_an_animation_moves_needs_no_mass() {
 }
 
 #[test]
-fn instances_hide_what_stands_in_them() {
+fn instances_must_not_contain_ros_prims() {
     let part = |schema: &str| {
         format!(
             "def Xform \"robot\"\n{{\ndef Xform \"bolt\" (\n    instanceable = true\n    references = </part>\n)\n{{\n}}\n}}\ndef Xform \
@@ -391,7 +390,7 @@ fn instances_hide_what_stands_in_them() {
 }
 
 #[test]
-fn namespaces_add_up() {
+fn nested_namespaces_are_concatenated() {
     let topics = |outer: &str, inner: &str, name: &str| {
         let topic = format!(
             "def Xform \"t\" (\n    apiSchemas = [\"RosTopicAPI\"]\n)\n{{\nstring ros:topic:name = \"{name}\"\n}}\n"
@@ -413,7 +412,7 @@ fn namespaces_add_up() {
 }
 
 #[test]
-fn an_optical_frame_is_turned_exactly() {
+fn an_optical_frame_is_rotated_exactly() {
     let camera = |orient: &str| {
         found(
             &robot(&format!(
@@ -436,7 +435,7 @@ fn an_optical_frame_is_turned_exactly() {
     assert_eq!(camera("").len(), 1);
 }
 
-/// The messages of a rule about an asset of these files.
+/// Returns the messages of a rule about an asset of these files.
 fn messages(code: &str, files: &[(&str, String)]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -451,8 +450,8 @@ fn messages(code: &str, files: &[(&str, String)]) -> Vec<String> {
     found.into_iter().map(|finding| finding.message).collect()
 }
 
-/// A material with a texture that feeds one input, its file and wrap modes handed in from the
-/// material, through a node graph.
+/// Returns an asset with a material whose texture feeds one input; its file and primvar are inputs of
+/// the material, connected through a node graph.
 fn painted(file: &str, input: &str, wrap: &str, shape: &str) -> String {
     format!(
         r#"{HEADER}def Xform "robot"
@@ -495,8 +494,8 @@ fn painted(file: &str, input: &str, wrap: &str, shape: &str) -> String {
 }
 
 #[test]
-fn images_are_known_by_what_is_in_them() {
-    let of = |code: &str, name: &str, input: &str, content: &str| {
+fn images_are_recognised_by_content() {
+    let check_texture = |code: &str, name: &str, input: &str, content: &str| {
         messages(
             code,
             &[
@@ -505,7 +504,7 @@ fn images_are_known_by_what_is_in_them() {
             ],
         )
     };
-    let format = |name, content| of("REP158-3.2.1", name, "diffuseColor", content);
+    let format = |name, content| check_texture("REP158-3.2.1", name, "diffuseColor", content);
     for (content, kind) in [
         ("16-bit L PNG", "16-bit PNG"),
         ("8-bit RGB BMP", "8-bit BMP"),
@@ -513,7 +512,7 @@ fn images_are_known_by_what_is_in_them() {
         ("EXR", "OpenEXR"),
         ("HDR", "Radiance HDR"),
         ("KTX2", "KTX2"),
-        ("what is no image", "of no known format"),
+        ("what is no image", "of an unknown format"),
     ] {
         assert_eq!(
             format("paint.png", content),
@@ -524,13 +523,13 @@ fn images_are_known_by_what_is_in_them() {
     for content in ["8-bit L PNG", "8-bit RGBA PNG", "8-bit RGB JPEG"] {
         assert_eq!(format("paint.tiff", content), [""; 0], "{content}");
     }
-    // Whatever it is called: what counts is the input that it feeds, and what it is.
+    // The name does not count, only the input that the texture feeds and the content of the file.
     assert_eq!(
-        of("REP158-3.2.2", "color.png", "roughness", "8-bit L JPEG").len(),
+        check_texture("REP158-3.2.2", "color.png", "roughness", "8-bit L JPEG").len(),
         1
     );
     assert_eq!(
-        of(
+        check_texture(
             "REP158-3.2.2",
             "normal_platform.jpg",
             "diffuseColor",
@@ -540,19 +539,21 @@ fn images_are_known_by_what_is_in_them() {
         0
     );
     assert_eq!(
-        of("REP158-3.2.2", "paint.jpg", "metallic", "8-bit L PNG").len(),
+        check_texture("REP158-3.2.2", "paint.jpg", "metallic", "8-bit L PNG").len(),
         0
     );
 
-    let there = |content: &str| of("REP158-3.2.5", "paint.png", "diffuseColor", content).join("");
-    assert_eq!(there("8-bit RGB PNG"), "");
-    assert!(there("").contains("it is empty"));
-    assert!(there("version https://git-lfs.github.com/spec/v1").contains("Git LFS"));
+    let unreadable = |content: &str| {
+        check_texture("REP158-3.2.5", "paint.png", "diffuseColor", content).join("")
+    };
+    assert_eq!(unreadable("8-bit RGB PNG"), "");
+    assert!(unreadable("").contains("the file is empty"));
+    assert!(unreadable("version https://git-lfs.github.com/spec/v1").contains("Git LFS"));
     let gone = messages(
         "REP158-3.2.5",
         &[("r.usda", painted("gone.png", "diffuseColor", "", ""))],
     );
-    assert_eq!(gone, ["the texture gone.png leads to no file"]);
+    assert_eq!(gone, ["the texture gone.png does not exist"]);
     assert!(
         messages(
             "REP158-3.1.1",
@@ -563,7 +564,7 @@ fn images_are_known_by_what_is_in_them() {
 }
 
 #[test]
-fn a_broken_image_is_told() {
+fn truncated_images_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(
         folder.path().join("r.usda"),
@@ -588,7 +589,7 @@ fn a_broken_image_is_told() {
     }
 }
 
-/// A mesh with texture coordinates, of which those of the second face are beyond the image.
+/// A mesh with texture coordinates, which are outside of the image at the second face.
 const SHEET: &str = r#"def Mesh "sheet"
     {
         rel material:binding = </robot/paint>
@@ -603,13 +604,13 @@ const SHEET: &str = r#"def Mesh "sheet"
     }"#;
 
 #[test]
-fn coordinates_are_those_that_the_texture_reads() {
+fn texture_coordinates_are_those_of_the_texture() {
     let subset = |face: usize| {
         format!(
             "def GeomSubset \"s\" {{\nuniform token familyName = \"materialBind\"\nint[] indices = [{face}]\nrel material:binding = </robot/other>\n}}\ndef Scope \"x\" {{\n}}"
         )
     };
-    let of = |code: &str, wrap: &str, shape: &str| {
+    let check_sheet = |code: &str, wrap: &str, shape: &str| {
         messages(
             code,
             &[
@@ -618,16 +619,17 @@ fn coordinates_are_those_that_the_texture_reads() {
             ],
         )
     };
-    let range =
-        |wrap: &str, subset: &str| of("REP158-3.1.3", wrap, &SHEET.replace("SUBSET", subset));
+    let range = |wrap: &str, subset: &str| {
+        check_sheet("REP158-3.1.3", wrap, &SHEET.replace("SUBSET", subset))
+    };
     let clamp = "token inputs:wrapS = \"clamp\"\n token inputs:wrapT = \"repeat\"";
     assert_eq!(range(clamp, "").len(), 1);
     assert!(
-        range(clamp, "")[0].contains("primvars:map1 of /robot/sheet are 0.000 … 2.000"),
+        range(clamp, "")[0].contains("primvars:map1 of /robot/sheet range from 0.000 to 2.000"),
         "{:?}",
         range(clamp, "")
     );
-    // Where nothing is said, PNG and JPEG do not repeat.
+    // By default, textures do not repeat.
     assert_eq!(range("", "").len(), 1);
     assert_eq!(
         range(
@@ -639,7 +641,7 @@ fn coordinates_are_those_that_the_texture_reads() {
     );
     // t stays in the image.
     assert_eq!(range("token inputs:wrapS = \"repeat\"", "").len(), 0);
-    // The face that is beyond shows another material.
+    // The face outside of the image has another material.
     assert_eq!(
         (
             range(clamp, &subset(1)).len(),
@@ -648,7 +650,7 @@ fn coordinates_are_those_that_the_texture_reads() {
         (0, 1)
     );
 
-    let missing = |shape: &str| of("REP158-3.3.3", "", shape).len();
+    let missing = |shape: &str| check_sheet("REP158-3.3.3", "", shape).len();
     assert_eq!(
         (
             missing(&SHEET.replace("SUBSET", "")),
@@ -659,8 +661,8 @@ fn coordinates_are_those_that_the_texture_reads() {
 }
 
 #[test]
-fn surfaces_are_those_of_the_places_of_points() {
-    // A cube of 24 points, four for each side, as exporters write it.
+fn surfaces_are_analysed_after_welding() {
+    // A cube of 24 points, four per side, as exporters write it.
     let (mut points, mut indices) = (Vec::new(), Vec::new());
     for axis in 0..3 {
         for side in [0, 1] {
@@ -702,12 +704,12 @@ fn surfaces_are_those_of_the_places_of_points() {
         .collect();
     let against = found(&turned, "");
     assert!(
-        matches!(&against[..], [one] if one.contains("turned against each other, along 3 of its edges")),
+        matches!(&against[..], [one] if one.contains("wound inconsistently, along 3 of its edges")),
         "{against:?}"
     );
     let inside: Vec<String> = indices.iter().rev().cloned().collect();
     assert!(matches!(&found(&inside, "")[..], [one] if one.contains("is inside out")));
-    // What `leftHanded` turns around again.
+    // `leftHanded` reverses the winding again.
     let left = found(&inside, "uniform token orientation = \"leftHanded\"");
     assert!(
         matches!(&left[..], [one] if one.contains("has the orientation \"leftHanded\"")),
@@ -718,7 +720,7 @@ fn surfaces_are_those_of_the_places_of_points() {
         matches!(&found(&twice, "")[..], [one] if one.contains("is not manifold: 3 of its edges"))
     );
     assert!(
-        matches!(&found(&["0", "1", "2", "3", "4", "999"].map(str::to_owned), "")[..], [one] if one.contains("a face names point 999, and there are 24"))
+        matches!(&found(&["0", "1", "2", "3", "4", "999"].map(str::to_owned), "")[..], [one] if one.contains("a face has the point index 999, but there are only 24 points"))
     );
     let doubled = found(&indices, "uniform bool doubleSided = 1");
     assert_eq!(doubled, [""; 0]);

@@ -1,4 +1,4 @@
-//! Which bodies hang together by joints, and which joints close loops.
+//! Kinematic trees: the connected components of bodies, and the joints that close loops.
 
 #![expect(
     clippy::indexing_slicing,
@@ -14,26 +14,28 @@ use super::physics::{End, Physics};
 /// The kinematic trees of a stage.
 #[derive(Clone, Debug, Default)]
 pub struct Trees {
-    /// Which tree a body is in: bodies with the same number hang together by joints that belong to
-    /// articulations.
+    /// The number of the tree of each body: joints that belong to articulations connect its bodies.
     tree_of: HashMap<PrimId, usize>,
-    /// The joints, by their index in [`Physics::joints`], whose ends others connect already.
+    /// The indices in [`Physics::joints`] of joints whose ends are already connected by others.
     pub closing: Vec<usize>,
 }
 
 impl Trees {
-    /// The trees that the joints make which are enabled and not excluded from articulations.
-    pub fn of(stage: &Stage, physics: &Physics) -> Self {
+    /// Builds the trees from the joints that are enabled and not excluded from articulations.
+    ///
+    /// A joint closes a loop if a union-find already has its ends in one set. The order of the joints
+    /// in the stage decides which joint of a loop that is.
+    pub fn new(stage: &Stage, physics: &Physics) -> Self {
         let number: HashMap<PrimId, usize> = physics
             .bodies
             .iter()
             .enumerate()
             .map(|(index, &id)| (id, index))
             .collect();
-        let mut apart = Sets::new(physics.bodies.len());
-        // One more for the world, which holds bodies but does not make one robot of all that it
-        // holds.
-        let mut held = Sets::new(physics.bodies.len() + 1);
+        let mut trees = DisjointSets::new(physics.bodies.len());
+        // With one more item for the world: two joints to it close a loop, but do not connect their
+        // bodies into one robot.
+        let mut anchored = DisjointSets::new(physics.bodies.len() + 1);
         let mut closing = Vec::new();
         for (index, joint) in physics.joints.iter().enumerate() {
             if joint.is_excluded || stage[joint.prim].flag("physics:jointEnabled") == Some(false) {
@@ -50,25 +52,26 @@ impl Trees {
             if a == b {
                 continue;
             }
-            if !held.join(a, b) {
+            if !anchored.union(a, b) {
                 closing.push(index);
             }
             if a.max(b) < physics.bodies.len() {
-                apart.join(a, b);
+                trees.union(a, b);
             }
         }
         Self {
             tree_of: number
                 .iter()
-                .map(|(&id, &index)| (id, apart.root(index)))
+                .map(|(&id, &index)| (id, trees.root(index)))
                 .collect(),
             closing,
         }
     }
 
-    /// Each tree with its articulation roots, in the order of the stage. A body belongs to the
-    /// nearest root at or above it; a root that is the nearest for no body belongs to all that
-    /// stands below it; one on a joint, to what the joint holds.
+    /// Returns each tree with its articulation roots, in the order of the stage.
+    ///
+    /// A body belongs to the nearest root at or above it. A root that is the nearest for no body
+    /// belongs to all bodies below it; a root on a joint, to the body of the joint.
     pub fn robots(&self, stage: &Stage, physics: &Physics) -> Vec<Robot> {
         let is_root =
             |id: PrimId| stage[id].is_present() && stage[id].has("PhysicsArticulationRootAPI");
@@ -79,30 +82,30 @@ impl Trees {
             .filter_map(|&body| above(body).next())
             .collect();
         let mut robots: Vec<Robot> = Vec::new();
-        let mut place: HashMap<usize, usize> = HashMap::new();
+        let mut index_of: HashMap<usize, usize> = HashMap::new();
         for &body in &physics.bodies {
             let Some(&tree) = self.tree_of.get(&body) else {
                 continue;
             };
-            let at = *place.entry(tree).or_insert_with(|| {
+            let at = *index_of.entry(tree).or_insert_with(|| {
                 robots.push(Robot::default());
                 robots.len() - 1
             });
             robots[at].bodies.push(body);
-            let of_body = above(body)
+            let body_roots = above(body)
                 .enumerate()
                 .filter(|(index, id)| *index == 0 || !nearest.contains(id));
-            robots[at].roots.extend(of_body.map(|(_, id)| id));
+            robots[at].roots.extend(body_roots.map(|(_, id)| id));
         }
         for joint in physics.joints.iter().filter(|joint| is_root(joint.prim)) {
-            let held = joint.ends.iter().rev().find_map(|end| {
+            let body = joint.ends.iter().rev().find_map(|end| {
                 if let End::Body(id) = end {
                     Some(id)
                 } else {
                     None
                 }
             });
-            if let Some(&at) = held.and_then(|id| place.get(self.tree_of.get(id)?)) {
+            if let Some(&at) = body.and_then(|id| index_of.get(self.tree_of.get(id)?)) {
                 robots[at].roots.push(joint.prim);
             }
         }
@@ -114,7 +117,7 @@ impl Trees {
     }
 }
 
-/// Bodies that hang together by joints.
+/// A kinematic tree: bodies that joints connect.
 #[derive(Clone, Debug, Default)]
 pub struct Robot {
     /// The bodies, in the order of the stage.
@@ -123,10 +126,10 @@ pub struct Robot {
     pub roots: Vec<PrimId>,
 }
 
-/// Sets that are joined (union-find).
-struct Sets(Vec<usize>);
+/// Disjoint sets of indices (union-find with path halving).
+struct DisjointSets(Vec<usize>);
 
-impl Sets {
+impl DisjointSets {
     fn new(count: usize) -> Self {
         Self((0..count).collect())
     }
@@ -139,8 +142,8 @@ impl Sets {
         item
     }
 
-    /// Joins the sets of two items; false if they are one already.
-    fn join(&mut self, a: usize, b: usize) -> bool {
+    /// Unites the sets of two items, and returns whether they were different.
+    fn union(&mut self, a: usize, b: usize) -> bool {
         let (a, b) = (self.root(a), self.root(b));
         self.0[a.max(b)] = a.min(b);
         a != b

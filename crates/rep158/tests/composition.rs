@@ -1,4 +1,4 @@
-//! Assets that rules about composition are easily wrong about.
+//! Corner cases of composition that rules have to handle.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)] // a test that fails may panic
 
@@ -6,8 +6,8 @@ use urdf_usd_rep158::{Options, check};
 
 const NONE: &[&str] = &[];
 
-/// What rules whose codes begin with `select` find in an asset: code, and prim or property. A file
-/// is its name, what it includes, and its text.
+/// Returns the findings of the rules that `select` matches, as code and prim or property. A file is
+/// given by its name, its sublayers and its text.
 fn found(select: &str, files: &[(&str, &[&str], &str)]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, sublayers, text) in files {
@@ -36,18 +36,18 @@ fn found(select: &str, files: &[(&str, &[&str], &str)]) -> Vec<String> {
         .collect()
 }
 
-/// A prim, as `kind "name" (metadata) { inside }`.
+/// Returns a prim, as `kind "name" (metadata) { inside }`.
 fn prim(head: &str, metadata: &str, inside: &str) -> String {
     format!("{head} (\n{metadata}\n)\n{{\n{inside}\n}}\n")
 }
 
-/// The prim `/robot` with something in it.
+/// Returns the prim `/robot` with these contents.
 fn robot(inside: &str) -> String {
     prim("def Xform \"robot\"", "", inside)
 }
 
-/// A variant set with two variants, the first of which is selected, in a prim.
-fn either(head: &str, set: &str, variants: [(&str, &str); 2]) -> String {
+/// Returns a prim with a variant set of two variants, the first of which is selected.
+fn with_variants(head: &str, set: &str, variants: [(&str, &str); 2]) -> String {
     let [(one, in_one), (two, in_two)] = variants;
     let metadata = format!("variants = {{\nstring {set} = \"{one}\"\n}}\nvariantSets = \"{set}\"");
     prim(
@@ -63,9 +63,9 @@ const PLACED: &str =
     "double3 xformOp:translate = (0, 0, 1)\nuniform token[] xformOpOrder = [\"xformOp:translate\"]";
 
 #[test]
-fn layers_are_told_by_what_they_hold() {
-    // A contact material's surface is no look; a schema that is taken away is not held; a frame of
-    // ROS has its place.
+fn layers_are_classified_by_content() {
+    // The preview surface of a contact material does not count as looks, a deleted schema does not
+    // count at all, and ROS frames may have transforms.
     let material = prim(
         "def Material \"rubber\"",
         "apiSchemas = [\"PhysicsMaterialAPI\"]",
@@ -90,9 +90,9 @@ fn layers_are_told_by_what_they_hold() {
         "prepend apiSchemas = [\"NewtonArticulationRootAPI\"]",
         "float physics:mass = 2",
     );
-    // What stands in a variant that nobody selects stands in the layer.
+    // Variants that are not selected are also contents of the layer.
     let two = "float physxRigidBody:damping = 1\nstring ros:context:namespace = \"a\"";
-    let hidden = either(
+    let hidden = with_variants(
         "over \"robot\"",
         "a",
         [("one", "float physics:mass = 1"), ("two", two)],
@@ -163,7 +163,7 @@ fn paths_are_relative_or_of_packages() {
     ] {
         assert_eq!(named(path), 1, "{path}");
     }
-    let hidden = either(
+    let hidden = with_variants(
         "def Xform \"robot\"",
         "a",
         [
@@ -179,7 +179,7 @@ fn paths_are_relative_or_of_packages() {
 
 #[test]
 fn classes_of_the_asset_are_inside() {
-    // In another layer of the stack, and in a referenced asset with its own.
+    // Classes in another layer of the stack, and in the layer stack of a referenced asset.
     let (wheel, bolt) = (
         prim("class \"_wheel\"", "", ""),
         prim("class \"_bolt\"", "", ""),
@@ -225,7 +225,7 @@ fn payloads_hold_no_topology() {
         NONE
     );
     let frame = prim("def Xform \"frame\"", "apiSchemas = [\"RosFrameAPI\"]", "");
-    // What is ROS has a rule of its own; that on the prim with the payload is told once.
+    // ROS prims have a separate rule; the prim with the payload is reported once.
     assert_eq!(
         (
             with(&robot(&frame)),
@@ -272,14 +272,14 @@ fn payloads_hold_no_topology() {
 #[test]
 fn selections_name_variants_in_every_variant() {
     let set = |lens: &str| {
-        let camera = either("def Xform \"camera\"", "lens", [("wide", ""), ("tele", "")])
+        let camera = with_variants("def Xform \"camera\"", "lens", [("wide", ""), ("tele", "")])
             .replace("= \"wide\"", &format!("= \"{lens}\""));
         found(
             "REP158-1.2.7",
             &[(
                 "robot.usda",
                 NONE,
-                &either(
+                &with_variants(
                     "def Xform \"robot\"",
                     "head",
                     [("none", ""), ("camera", &camera)],
@@ -300,7 +300,7 @@ fn a_variant_without_shapes_may_be_chosen() {
             &[(
                 "robot.usda",
                 NONE,
-                &either("def Xform \"robot\"", "look", variants),
+                &with_variants("def Xform \"robot\"", "look", variants),
             )],
         )
     };

@@ -1,10 +1,10 @@
-//! Counts the ways that composition would go, before it goes them.
+//! Limits on the number of paths that composition follows, checked before composition.
 //!
-//! Each arc of a prim brings in everything that its target has. Two arcs on each rung of a ladder
-//! of thirty prims lead to a billion places, and `openusd` visits each: OpenUSD does so for
-//! references, payloads and sublayers, and gives up at a fixed number of nodes. Here the ways are
-//! counted rung by rung, each prim once, when a layer is opened; a layer with more than
-//! [`MAX_WAYS`] is refused.
+//! Each arc of a prim composes everything below its target. A ladder of thirty prims with two arcs
+//! on each rung has a billion paths, and `openusd` visits each; OpenUSD does so for references,
+//! payloads and sublayers, and stops at a fixed number of nodes. This module counts the paths by
+//! dynamic programming when a layer is opened, visiting each prim once, and rejects a layer with more
+//! than [`MAX_WAYS`].
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,57 +16,58 @@ use super::prim::{Arc, ArcKind};
 use super::value::array_len;
 use super::{DEEPEST, LayerId};
 
-/// Maximum number of ways from one prim by arcs within layers. The composition of a prim takes time
-/// with the square of it: at the limit about a second.
+/// Maximum number of paths from one prim by arcs within layers. Composing a prim takes quadratic time
+/// in this number: about a second at the limit.
 pub const MAX_WAYS: usize = 2048;
 
 /// Maximum length of a chain of arcs within layers.
 const MAX_CHAIN: usize = 1000;
 
-/// Maximum number of layers in a layer stack; one that is included several times counts each time.
+/// Maximum number of layers in a layer stack, counted with repetitions.
 pub const MAX_SUBLAYERS: usize = 1024;
 
-/// Maximum number of variant sets of a prim. Selecting variants takes time with the square of it:
-/// at the limit some seconds.
+/// Maximum number of variant sets of a prim. Selecting variants takes quadratic time in this number:
+/// some seconds at the limit.
 const MAX_VARIANT_SETS: usize = 1000;
 
 /// Maximum number of paths that are followed.
 const MAX_PATHS: usize = 1_000_000;
 
-/// What the layers that were opened so far include and refer to.
+/// The sublayers and arcs of the layers that were opened so far.
 #[derive(Default)]
 pub(super) struct Census {
-    /// Targets of arcs within a layer stack, by the path of the prim without variants. Those of all
-    /// layers that include others, or are included: of which stacks they are parts follows only
-    /// from the composition.
+    /// Targets of arcs within a layer stack, by the path of the prim without variants.
+    ///
+    /// Pools all layers that have or are sublayers: which of them share a layer stack is only known
+    /// after composition, so that this is an upper bound.
     pooled: Targets,
-    /// Layers that include each other, by the locations that they were resolved to.
+    /// The sublayers of each layer, by resolved location.
     sublayers: HashMap<String, Vec<String>>,
-    /// The layers that others include.
+    /// The layers that are sublayers of others.
     included: BTreeSet<String>,
 }
 
 type Targets = HashMap<String, BTreeSet<(bool, String)>>;
 
 impl Census {
-    /// Adds a layer. `sublayers` are resolved.
+    /// Adds a layer with its resolved sublayers.
     ///
     /// # Errors
-    /// Why it must not be composed.
+    /// The limit that the layer exceeds.
     pub fn add(
         &mut self,
         location: &str,
         contents: &Contents,
         sublayers: Vec<String>,
     ) -> Result<(), String> {
-        if let Some(prim) = &contents.crowded {
+        if let Some(prim) = &contents.excessive {
             return Err(format!(
-                "{prim} has more than {MAX_VARIANT_SETS} variant sets: let prims below it have them"
+                "{prim} has more than {MAX_VARIANT_SETS} variant sets: move some to prims below it"
             ));
         }
-        count(&contents.targets)?;
-        let is_of_stack = !sublayers.is_empty() || self.included.contains(location);
-        if !is_of_stack {
+        check_paths(&contents.targets)?;
+        let has_stack = !sublayers.is_empty() || self.included.contains(location);
+        if !has_stack {
             return Ok(());
         }
         self.included.extend(sublayers.iter().cloned());
@@ -81,7 +82,7 @@ impl Census {
         {
             self.sublayers.remove(location);
             return Err(format!(
-                "its layer stack has more than {MAX_SUBLAYERS} layers, each counted as often as it is included: include it once"
+                "its layer stack has more than {MAX_SUBLAYERS} layers, counted with repetitions: include each layer once"
             ));
         }
         if !contents.targets.is_empty() {
@@ -91,25 +92,25 @@ impl Census {
                     .or_default()
                     .extend(targets.iter().cloned());
             }
-            count(&self.pooled)?;
+            check_paths(&self.pooled)?;
         }
         Ok(())
     }
 }
 
-/// What counts of a layer.
+/// The parts of a layer that the census counts.
 #[derive(Default)]
 pub(super) struct Contents {
-    /// The layers that it includes, as written.
+    /// The authored sublayers.
     pub sublayers: Vec<String>,
     targets: Targets,
     /// A prim with too many variant sets.
-    crowded: Option<String>,
+    excessive: Option<String>,
 }
 
 impl Contents {
-    /// Reads a text layer. One without a word of any arc is not parsed.
-    pub fn of_text(text: &[u8]) -> Self {
+    /// Reads a text layer, and parses it only if it contains a keyword of an arc.
+    pub fn from_text(text: &[u8]) -> Self {
         let words = [
             "inherits",
             "specializes",
@@ -122,14 +123,14 @@ impl Contents {
         let Some(text) = str::from_utf8(text).ok().filter(has_arcs) else {
             return Self::default();
         };
-        // What can't be parsed here can't be composed either, and is reported there.
+        // Composition reports parse errors.
         usda::parse(text)
-            .map(|data| Self::of_data(&data))
+            .map(|data| Self::from_data(&data))
             .unwrap_or_default()
     }
 
-    /// Reads a binary layer, by what it has tokens for.
-    pub fn of_binary(file: &usdc::CrateFile, bytes: &ar::SharedBuffer) -> Self {
+    /// Reads a binary layer, and decodes it only if it has a token of an arc.
+    pub fn from_binary(file: &usdc::CrateFile, bytes: &ar::SharedBuffer) -> Self {
         let names = [
             "inheritPaths",
             "specializes",
@@ -146,12 +147,12 @@ impl Contents {
             return Self::default();
         }
         let data = usdc::CrateData::open(ar::AssetBuffer::Shared(bytes.clone()), true);
-        data.map(|data| Self::of_data(&data)).unwrap_or_default()
+        data.map(|data| Self::from_data(&data)).unwrap_or_default()
     }
 
-    fn of_data(data: &dyn AbstractData) -> Self {
+    fn from_data(data: &dyn AbstractData) -> Self {
         let mut targets = Targets::new();
-        let mut crowded = None;
+        let mut excessive = None;
         for path in data.spec_paths() {
             if !matches!(
                 data.spec_type(&path),
@@ -165,19 +166,19 @@ impl Contents {
                 .and_then(array_len)
                 .is_some_and(|count| count > MAX_VARIANT_SETS)
             {
-                crowded = Some(path.as_str().to_owned());
+                excessive = Some(path.as_str().to_owned());
             }
             let inside = arcs(LayerId(0), data, &path)
                 .into_iter()
                 .filter(|arc| arc.asset.is_empty() && !arc.prim.is_empty());
-            let of_prim: Vec<(bool, String)> =
+            let prim_targets: Vec<(bool, String)> =
                 inside.map(|arc| (is_class(&arc), arc.prim)).collect();
-            if !of_prim.is_empty() {
+            if !prim_targets.is_empty() {
                 let prim = path.strip_all_variant_selections();
                 targets
                     .entry(prim.as_str().to_owned())
                     .or_default()
-                    .extend(of_prim);
+                    .extend(prim_targets);
             }
         }
         let sublayers = data
@@ -191,7 +192,7 @@ impl Contents {
         Self {
             sublayers: sublayers.into_iter().map(str::to_owned).collect(),
             targets,
-            crowded,
+            excessive,
         }
     }
 }
@@ -208,15 +209,15 @@ struct Members<'a> {
 impl Members<'_> {
     fn count(&self, root: &str) -> usize {
         let below = |layer: &String| self.sublayers.get(layer).cloned().unwrap_or_default();
-        ways(root, &mut HashMap::new(), MAX_SUBLAYERS, below).unwrap_or(usize::MAX)
+        count_paths(root, &mut HashMap::new(), MAX_SUBLAYERS, below).unwrap_or(usize::MAX)
     }
 }
 
-/// Counts the ways from every prim that has arcs.
+/// Checks the number of paths from every prim with arcs.
 ///
 /// # Errors
-/// If there are too many from one of them.
-fn count(targets: &Targets) -> Result<(), String> {
+/// If a prim has more than [`MAX_WAYS`] paths, or a chain is longer than [`MAX_CHAIN`].
+fn check_paths(targets: &Targets) -> Result<(), String> {
     let below = |path: &String| -> Vec<String> {
         let ends = path
             .match_indices('/')
@@ -225,7 +226,7 @@ fn count(targets: &Targets) -> Result<(), String> {
             .chain([path.len()]);
         let arcs = ends.map(|at| path.split_at(at)).flat_map(|(above, rest)| {
             let arcs = targets.get(above).into_iter().flatten();
-            // A class at the root is composed once for all ways that lead to it.
+            // `openusd` composes a class at the root once, whatever the number of paths to it.
             let arcs = arcs.filter(|(is_class, target)| !is_class || target.rfind('/') != Some(0));
             arcs.map(move |(_, target)| format!("{target}{rest}"))
         });
@@ -234,43 +235,45 @@ fn count(targets: &Targets) -> Result<(), String> {
     };
     let mut known = HashMap::new();
     for path in targets.keys() {
-        if ways(path, &mut known, MAX_WAYS, below).is_none() {
+        if count_paths(path, &mut known, MAX_WAYS, below).is_none() {
             return Err(format!(
-                "the references, payloads, inherits and specializes of {path} lead on by more than {MAX_WAYS} ways, or more than \
-                 {MAX_CHAIN} steps: let prims that need the same thing refer to it once"
+                "the references, payloads, inherits and specializes of {path} lead to more than {MAX_WAYS} paths, or to a chain of more than \
+                 {MAX_CHAIN} arcs: let prims that need the same target refer to it once"
             ));
         }
     }
     Ok(())
 }
 
-/// Counts the ways that begin at `start`, itself included; each place once, without recursion. None
-/// if there are more than `max`, or the chain is too long. Ways that lead back end there: cycles
-/// are errors of the composition.
-fn ways(
+/// Counts the paths that begin at `start`, including the empty one.
+///
+/// A depth-first search with an explicit stack that visits each node once; the count of a node is one
+/// plus the counts of its targets. Returns `None` if a count exceeds `max`, or the chain is too long.
+/// Cycles end the path: composition reports them.
+fn count_paths(
     start: &str,
     known: &mut HashMap<String, Option<usize>>,
     max: usize,
     below: impl Fn(&String) -> Vec<String>,
 ) -> Option<usize> {
-    // Places whose ways are being counted are known as None.
+    // Nodes on the stack have the count `None`.
     let mut stack: Vec<(String, std::vec::IntoIter<String>, usize)> = Vec::new();
     let mut enter = Some(start.to_owned());
     let mut last = 0;
     loop {
-        if let Some(place) = enter.take() {
-            match known.get(&place) {
+        if let Some(node) = enter.take() {
+            match known.get(&node) {
                 Some(counted) => last = counted.unwrap_or(0),
                 None if stack.len() > MAX_CHAIN || known.len() > MAX_PATHS => return None,
                 None => {
-                    known.insert(place.clone(), None);
-                    let next = below(&place).into_iter();
-                    stack.push((place, next, 1));
+                    known.insert(node.clone(), None);
+                    let next = below(&node).into_iter();
+                    stack.push((node, next, 1));
                     last = 0;
                 }
             }
         }
-        let Some((place, next, sum)) = stack.last_mut() else {
+        let Some((node, next, sum)) = stack.last_mut() else {
             return Some(last);
         };
         *sum = sum.saturating_add(std::mem::take(&mut last));
@@ -281,7 +284,7 @@ fn ways(
             Some(target) => enter = Some(target),
             None => {
                 last = *sum;
-                known.insert(std::mem::take(place), Some(last));
+                known.insert(std::mem::take(node), Some(last));
                 stack.pop();
             }
         }
@@ -309,11 +312,11 @@ mod tests {
         } else {
             format!("class \"{}\" {{\n{prims}}}\n", &folder[1..])
         };
-        Contents::of_text(text.as_bytes())
+        Contents::from_text(text.as_bytes())
     }
 
     #[test]
-    fn ladders_are_counted_without_going_down_every_way() {
+    fn paths_of_ladders_are_counted_in_linear_time() {
         for (rungs, arc, folder, is_fine) in [
             (8, "references", "", true),
             (12, "references", "", false),
@@ -329,27 +332,27 @@ mod tests {
     }
 
     #[test]
-    fn layers_that_are_included_again_and_again_count_each_time() {
+    fn repeated_sublayers_count_each_time() {
         let mut census = Census::default();
-        let mut refused = 0;
+        let mut rejected = 0;
         for rung in 0..90 {
             for side in ["a", "b"] {
                 let below = vec![format!("a{}", rung + 1), format!("b{}", rung + 1)];
-                refused += usize::from(
+                rejected += usize::from(
                     census
                         .add(&format!("{side}{rung}"), &Contents::default(), below)
                         .is_err(),
                 );
             }
         }
-        assert!(refused > 0);
+        assert!(rejected > 0);
         let mut census = Census::default();
         let parts: Vec<String> = (0..1000).map(|part| format!("part{part}")).collect();
         assert_eq!(census.add("root", &Contents::default(), parts), Ok(()));
     }
 
     #[test]
-    fn layers_are_read_however_they_begin() {
+    fn layers_are_read_like_by_the_parser() {
         for start in [
             "#usda 1.0\n",
             "\n#usda 1.0\n",
@@ -359,7 +362,7 @@ mod tests {
             let text = format!("{start}def \"a\" (references = </b>) {{}}\n");
             let is_parsed = usda::parse(&text).is_ok();
             assert_eq!(
-                Contents::of_text(text.as_bytes()).targets.is_empty(),
+                Contents::from_text(text.as_bytes()).targets.is_empty(),
                 !is_parsed,
                 "{start:?}"
             );
@@ -370,18 +373,18 @@ mod tests {
     fn cycles_and_long_chains_end() {
         let cycle = "#usda 1.0\ndef \"a\" (references = </b>) {}\ndef \"b\" (references = [</a>, </b>]) {}\n";
         assert_eq!(
-            Census::default().add("a", &Contents::of_text(cycle.as_bytes()), Vec::new()),
+            Census::default().add("a", &Contents::from_text(cycle.as_bytes()), Vec::new()),
             Ok(())
         );
         let chain: String = (0..5000)
             .map(|at| format!("def \"p{at}\" (references = </p{}>) {{}}\n", at + 1))
             .collect();
-        let chain = Contents::of_text(format!("#usda 1.0\n{chain}").as_bytes());
+        let chain = Contents::from_text(format!("#usda 1.0\n{chain}").as_bytes());
         assert!(Census::default().add("a", &chain, Vec::new()).is_err());
         let many: String = (0..5000)
             .map(|at| format!("def \"p{at}\" (references = </part>) {{}}\n"))
             .collect();
-        let many = Contents::of_text(format!("#usda 1.0\n{many}").as_bytes());
+        let many = Contents::from_text(format!("#usda 1.0\n{many}").as_bytes());
         assert_eq!(Census::default().add("a", &many, Vec::new()), Ok(()));
     }
 }

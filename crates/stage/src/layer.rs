@@ -1,4 +1,4 @@
-//! Layers as they are, before composition: what stands in them, in every variant.
+//! Layers before composition: their prims and properties, in all variants.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,61 +16,61 @@ pub struct LayerId(pub usize);
 /// A layer.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// What the composition calls it.
+    /// The identifier in the composition.
     pub identifier: String,
-    /// The file; of a layer in a package, `package.usdz[layer.usda]`.
+    /// The path of the file; `package.usdz[layer.usda]` for a layer in a package.
     pub path: PathBuf,
-    /// Whether it is in the binary encoding, whatever its name says.
+    /// Whether it has the binary encoding, by its content and not by its name.
     pub is_binary: bool,
-    /// Whether it is of the root layer stack: the root layer, its sublayers and theirs.
+    /// Whether it is in the root layer stack.
     pub is_local: bool,
-    /// Its own metadata: `metersPerUnit`, `defaultPrim`, `subLayers`.
+    /// The layer metadata: `metersPerUnit`, `defaultPrim`, `subLayers`.
     pub metadata: BTreeMap<String, Value>,
-    /// Every prim that it speaks of, in variants too, sorted by path.
+    /// Every prim with an opinion, also in variants, sorted by path.
     pub prims: Vec<LayerPrim>,
 }
 
-/// What a layer says of a prim.
+/// The opinions of a layer about a prim.
 #[derive(Clone, Debug)]
 pub struct LayerPrim {
-    /// The path in the layer, with the variants it stands in: `/robot{set=name}base`.
+    /// The path in the layer, with variant selections: `/robot{set=name}base`.
     pub path: String,
-    /// What the layer means by it.
+    /// The specifier.
     pub specifier: Specifier,
-    /// `Xform`; empty if it doesn't say.
+    /// The type, such as `Xform`; empty without one.
     pub type_name: String,
-    /// Schemas that it applies.
+    /// Applied schemas.
     pub schemas: Vec<String>,
-    /// Arcs that it authors.
+    /// Authored composition arcs.
     pub arcs: Vec<Arc>,
-    /// Variants that it selects.
+    /// Selected variants by set.
     pub selections: BTreeMap<String, String>,
-    /// The names of its other metadata.
+    /// The names of all its metadata.
     pub metadata: Vec<String>,
-    /// Properties that it authors, sorted by name.
+    /// Authored properties, sorted by name.
     pub properties: Vec<LayerProperty>,
 }
 
-/// What a layer says of a property.
+/// The opinions of a layer about a property.
 #[derive(Clone, Debug)]
 pub struct LayerProperty {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Whether it is a relationship.
     pub is_relationship: bool,
-    /// Whether it is a relationship whose targets take the place of those of weaker layers, and are
-    /// not added to them.
+    /// Whether it is a relationship whose targets replace those of weaker layers, rather than being
+    /// added to them.
     pub is_explicit: bool,
-    /// `float3[]`; empty for a relationship.
+    /// The type, such as `float3[]`; empty for a relationship.
     pub type_name: String,
-    /// How many elements its array has, in a text layer; 0 for what is no array.
+    /// Number of array elements, in a text layer; 0 for other values and in binary layers.
     pub elements: usize,
-    /// The assets that it names, as written.
+    /// The authored asset paths.
     pub assets: Vec<String>,
 }
 
 impl Layer {
-    /// The name of its file; that in the package if it is in one.
+    /// Returns the name of the file, or of the file in the package.
     pub fn file_name(&self) -> &str {
         let name = self
             .path
@@ -82,7 +82,7 @@ impl Layer {
             .map_or(name, |(_, inside)| inside)
     }
 
-    /// What it says of the prim at `path`, variants included.
+    /// Returns the opinions about the prim at `path`, which may contain variant selections.
     pub fn prim(&self, path: &str) -> Option<&LayerPrim> {
         self.prims
             .binary_search_by(|prim| prim.path.as_str().cmp(path))
@@ -90,7 +90,7 @@ impl Layer {
             .and_then(|index| self.prims.get(index))
     }
 
-    /// The layers that it includes, as written.
+    /// Returns the authored sublayers.
     pub fn sublayers(&self) -> Vec<&str> {
         self.metadata
             .get("subLayers")
@@ -141,7 +141,7 @@ impl Layer {
     }
 }
 
-/// The fields of a spec that can be read.
+/// Iterates over the fields of a spec, without those that cannot be read.
 pub(super) fn fields<'a>(
     data: &'a dyn AbstractData,
     path: &'a sdf::Path,
@@ -159,7 +159,7 @@ fn field(data: &dyn AbstractData, path: &sdf::Path, key: &str) -> Option<Value> 
         .map(std::borrow::Cow::into_owned)
 }
 
-/// Whether a field only lists the specs below.
+/// Whether a field only lists child specs.
 pub(super) fn is_list_of_specs(key: &str) -> bool {
     matches!(
         key,
@@ -223,9 +223,9 @@ fn property(
         Some(value) if !is_relationship => super::text(&value).unwrap_or_default().to_owned(),
         _ => String::new(),
     };
-    // In a binary layer arrays may be large, and nobody asks.
-    let is_asked = !is_relationship && (!is_binary || type_name.starts_with("asset"));
-    let value = if is_asked {
+    // Arrays in a binary layer may be large, and are not needed.
+    let is_needed = !is_relationship && (!is_binary || type_name.starts_with("asset"));
+    let value = if is_needed {
         field(data, path, FieldKey::Default.as_str())
     } else {
         None
@@ -255,7 +255,7 @@ fn property(
     }
 }
 
-/// The arcs that a prim of a layer has.
+/// Returns the arcs of a prim of a layer.
 pub(super) fn arcs(layer: LayerId, data: &dyn AbstractData, path: &sdf::Path) -> Vec<Arc> {
     let site = || Site {
         layer,

@@ -1,6 +1,6 @@
-//! The parts that the text of a layer is made of, by the rules of `openusd`'s lexer.
+//! Splits the text of a layer into parts, by the rules of `openusd`'s lexer.
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// A string, in one or three quotation marks.
@@ -11,9 +11,10 @@ pub enum Part {
     Byte(u8),
 }
 
-/// The part that `text` begins with and its length in bytes. None at the end, and where a string,
-/// reference or comment is not closed: that is an error for the lexer, beyond which nothing is
-/// read.
+/// Returns the first part of `text` and its length in bytes.
+///
+/// Returns `None` at the end, and at a string, reference or comment that is not closed: it is an error
+/// for the lexer, which stops there.
 pub fn part(text: &[u8]) -> Option<(Part, usize)> {
     let byte = *text.first()?;
     match byte {
@@ -33,7 +34,7 @@ pub fn part(text: &[u8]) -> Option<(Part, usize)> {
     }
 }
 
-/// The length of the string that `text` begins with, in one or three of `quote`.
+/// Returns the length of the string at the start of `text`, in one or three of `quote`.
 fn string(text: &[u8], quote: u8) -> Option<usize> {
     let three = [quote; 3];
     if let Some(end) = text
@@ -52,7 +53,7 @@ fn string(text: &[u8], quote: u8) -> Option<usize> {
     }
 }
 
-/// The length of the reference that `text` begins with, in one or three `@`.
+/// Returns the length of the reference at the start of `text`, in one or three `@`.
 fn reference(text: &[u8]) -> Option<usize> {
     if let Some(end) = text
         .strip_prefix(b"@@@")

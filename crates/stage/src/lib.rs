@@ -1,12 +1,12 @@
-//! A composed OpenUSD stage as plain values: its prims with their properties, its layers, and what
-//! went wrong while composing.
+//! A composed OpenUSD stage as plain values: prims with their properties, layers, and composition
+//! errors.
 //!
-//! [`Stage::open`] reads any asset once (`.usd`, `.usda`, `.usdc`, `.usdz`) and lets go of the
-//! library that read it. So a [`Stage`] can be kept, sent to another thread and compared with
-//! another one, and whoever looks at it need not know `openusd` but for [`Value`].
+//! [`Stage::open`] reads any asset (`.usd`, `.usda`, `.usdc`, `.usdz`) completely and then drops the
+//! `openusd` stage. A [`Stage`] can therefore be stored, sent to another thread and compared with
+//! another one, and its users depend on `openusd` only for [`Value`].
 //!
-//! This module must not know robots, REP-158 or any schema but those of transforms; nothing in a
-//! file makes it panic.
+//! This crate must not depend on robots, REP-158 or any schema but those of transforms, and must not
+//! panic on any file.
 
 mod census;
 mod layer;
@@ -38,58 +38,57 @@ pub use value::{
     quaternions, text, texts, vectors,
 };
 
-/// A stage, composed and read.
+/// A composed stage.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// The file that was opened.
     pub entry: PathBuf,
-    /// All layers that the composition used, the root layer first, without the one that holds
-    /// [`Options::variants`].
+    /// All layers that the composition used, the root layer first, without the session layer that
+    /// selects [`Options::variants`].
     pub layers: Vec<Layer>,
-    /// Every composed prim, parents before their children, in the order of the stage; prims below
-    /// an instance too.
+    /// Every composed prim, also below instances, parents before their children, in the order of the
+    /// stage.
     pub prims: Vec<Prim>,
-    /// The prim that the root layer names as its default prim, if it names one that exists.
+    /// The default prim of the root layer, if it exists.
     pub default_prim: Option<PrimId>,
-    /// What could not be composed: layers, arcs and targets that are missing or broken.
+    /// Layers, arcs and targets that could not be composed.
     pub errors: Vec<CompositionError>,
     by_path: HashMap<String, PrimId>,
-    /// Of [`Options::files`].
+    /// The files of [`Options::files`].
     files: Option<std::sync::Arc<urdf_usd_resolve::Files>>,
 }
 
-/// Something that could not be composed. The rest of the stage stands.
+/// A composition error. The rest of the stage is not affected.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CompositionError {
-    /// What is wrong, without the layer that says it.
+    /// The description, without the layer.
     pub message: String,
-    /// The layer that asks for what is not there, if one does.
+    /// The layer with the opinion that could not be composed.
     pub layer: Option<String>,
-    /// The prim or property, as far as one is concerned.
+    /// The path of the prim or property.
     pub path: Option<String>,
 }
 
 impl Stage {
-    /// The prim at a path.
+    /// Returns the id of the prim at a path.
     pub fn at(&self, path: &str) -> Option<PrimId> {
         self.by_path.get(path).copied()
     }
 
-    /// The prim at a path.
+    /// Returns the prim at a path.
     pub fn prim_at(&self, path: &str) -> Option<&Prim> {
         self.at(path).map(|id| &self[id])
     }
 
-    /// The bytes of a file that a property names, at a path as [`asset_paths`] has it resolved;
-    /// only of files that [`Options::files`] lets through.
+    /// Reads a file that a property names, at a path that [`asset_paths`] has resolved.
     ///
     /// # Errors
-    /// Those of [`asset_bytes`], and if the file may not be read.
+    /// As [`asset_bytes`], and if [`Options::files`] does not permit the file.
     pub fn bytes(&self, resolved_path: &str) -> std::io::Result<Vec<u8>> {
         shallow::bytes_within(self.files.as_ref(), resolved_path)
     }
 
-    /// All prims with their ids.
+    /// Iterates over all prims with their ids.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (PrimId, &Prim)> {
         self.prims
             .iter()
@@ -107,7 +106,7 @@ impl Stage {
         self.present().filter(move |(_, prim)| prim.has(schema))
     }
 
-    /// The prims above one, the nearest first.
+    /// Iterates over the ancestors of a prim, the nearest first.
     pub fn ancestors(&self, id: PrimId) -> impl Iterator<Item = PrimId> {
         std::iter::successors(self[id].parent, |&above| self[above].parent)
     }
@@ -117,7 +116,7 @@ impl Stage {
         std::iter::successors(Some(id), |&id| self[id].parent)
     }
 
-    /// A prim and all below it, parents before their children.
+    /// Iterates over a prim and its descendants, parents before their children.
     pub fn subtree(&self, id: PrimId) -> impl Iterator<Item = PrimId> {
         let mut stack = vec![id];
         std::iter::from_fn(move || {
@@ -127,17 +126,18 @@ impl Stage {
         })
     }
 
-    /// The root layer.
+    /// Returns the root layer.
     pub fn root_layer(&self) -> Option<&Layer> {
         self.layers.first()
     }
 
-    /// A value of the root layer's metadata, such as `metersPerUnit`.
+    /// Returns a value of the root layer's metadata, such as `metersPerUnit`.
     pub fn metadata(&self, key: &str) -> Option<&Value> {
         self.root_layer()?.metadata.get(key)
     }
 
-    /// Metres in a unit of length, 0.01 where the root layer says nothing (UsdGeomLinearUnits).
+    /// Returns the metres per unit of length, 0.01 if the root layer does not set them
+    /// (UsdGeomLinearUnits).
     pub fn meters_per_unit(&self) -> f64 {
         self.metadata("metersPerUnit")
             .and_then(double)
@@ -145,7 +145,8 @@ impl Stage {
             .unwrap_or(0.01)
     }
 
-    /// Kilograms in a unit of mass, 1 where the root layer says nothing (UsdPhysicsMassUnits).
+    /// Returns the kilograms per unit of mass, 1 if the root layer does not set them
+    /// (UsdPhysicsMassUnits).
     pub fn kilograms_per_unit(&self) -> f64 {
         self.metadata("kilogramsPerUnit")
             .and_then(double)
@@ -153,12 +154,12 @@ impl Stage {
             .unwrap_or(1.0)
     }
 
-    /// Whether z points up; y does where the root layer says nothing.
+    /// Whether the up axis is z; the default is y.
     pub fn is_z_up(&self) -> bool {
         self.metadata("upAxis").and_then(text) == Some("Z")
     }
 
-    /// The names of all variant sets and variants of the composed prims: path, set, variants.
+    /// Returns all variant sets of the composed prims, as path, set and variants.
     pub fn variants(&self) -> BTreeSet<(String, String, Vec<String>)> {
         let sets = self.prims.iter().filter(|prim| prim.instance.is_none());
         sets.flat_map(|prim| {
@@ -169,9 +170,9 @@ impl Stage {
         .collect()
     }
 
-    /// The variants that are neither composed nor of a set that `chosen` settles, to be composed
-    /// one after the other. Those of sets of one name, as an asset has on every link, are taken
-    /// together.
+    /// Returns the variants that are neither composed nor of a set in `chosen`, to be composed in turn.
+    ///
+    /// A choice applies to all prims with a set of the same name: an asset may have one on every link.
     pub fn other_variants(&self, chosen: &[VariantChoice]) -> Vec<VariantChoice> {
         let mut others: Vec<VariantChoice> = Vec::new();
         for prim in self.prims.iter().filter(|prim| prim.instance.is_none()) {
@@ -222,7 +223,7 @@ impl std::ops::Index<LayerId> for Stage {
 
     #[allow(
         clippy::indexing_slicing,
-        reason = "whoever makes an id of a layer has it from the list of layers"
+        reason = "ids of layers are indices into the list of layers"
     )]
     fn index(&self, id: LayerId) -> &Layer {
         &self.layers[id.0]

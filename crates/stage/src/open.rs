@@ -1,4 +1,4 @@
-//! Opening: everything that is asked of `openusd` is asked here.
+//! Opens a stage with `openusd` and reads it completely.
 
 mod errors;
 mod prims;
@@ -14,7 +14,7 @@ use openusd::tf::Token;
 use openusd::usd::{self, InitialLoadSet};
 use urdf_usd_resolve::{Files, Resolver};
 
-use self::errors::{described, file_name, told};
+use self::errors::{describe, file_name, shorten};
 use super::prim::{ArcKind, Attribute, Prim, PrimId, Specifier};
 use super::shallow::{self, MAX_ARCS, SESSION, Watch, on_large_stack};
 use super::shared::{CodedArray, SharedValue, weight};
@@ -23,39 +23,36 @@ use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
 /// Maximum number of composed prims; each takes up to ten KiB.
 const MAX_PRIMS: usize = 125_000;
 
-/// Maximum number of places in layers that all prims are composed of, counted for each prim.
+/// Maximum number of sites in layers, summed over all prims.
 const MAX_SITES: usize = 4_000_000;
 
-/// Maximum size of the decoded arrays of binary layers, in bytes; what several attributes share
-/// counts once.
+/// Maximum size of the decoded arrays of binary layers, in bytes; shared arrays count once.
 const MAX_ARRAY_BYTES: usize = 1 << 30;
 
 /// Maximum size of all other values of attributes and metadata, in bytes.
 const MAX_VALUE_BYTES: usize = 512 << 20;
 
-/// How many prims, and paths of how many bytes, are followed from one that inherits.
-const LONGEST_CHAIN: usize = 1000;
+/// Maximum number of prims, and of bytes of a path, that a search for cycles of inherits follows.
+const MAX_CHAIN: usize = 1000;
 
-/// How to open an asset.
+/// Options of opening an asset.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether payloads are loaded; yes by default.
+    /// Whether payloads are loaded, as by default.
     pub payloads: bool,
-    /// Variants that are selected instead of those that the asset selects.
+    /// Variant selections that override those of the asset.
     pub variants: Vec<VariantChoice>,
-    /// Variants that are selected where a prim has them, unless `variants` has something to say of
-    /// their set.
+    /// Variants that are selected if a prim has them, unless `variants` selects one of the same set.
     pub preferred: Vec<VariantChoice>,
-    /// Layers that are stronger than the asset's own, the strongest first: overlays that its entry
-    /// does not include.
+    /// Overlays over the layers of the asset, the strongest first.
     pub overlays: Vec<PathBuf>,
-    /// Where `package://` looks, if anywhere.
+    /// The resolver of `package://` URIs, if they are resolved.
     pub packages: Option<Arc<Resolver>>,
-    /// What may be opened: every layer and image but the entry is asked for here, and remembered.
-    /// `None`: any file may be.
+    /// Permits and records the layers and images, except the entry, that are opened. `None` permits
+    /// all files.
     pub files: Option<Arc<Files>>,
-    /// What is in the entry, where that is no file: a layer from standard input. What it refers to
-    /// starts from the entry's folder.
+    /// The content of the entry if it is not a file, such as a layer from standard input. Relative paths
+    /// in it are relative to the folder of the entry.
     pub content: Option<Arc<[u8]>>,
 }
 
@@ -76,7 +73,7 @@ impl Default for Options {
 /// A variant to select.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize)]
 pub struct VariantChoice {
-    /// The prim; all prims that have the set if none is given.
+    /// The path of the prim; `None` for all prims with the set.
     pub prim: Option<String>,
     /// The variant set.
     pub set: String,
@@ -96,7 +93,7 @@ impl std::fmt::Display for VariantChoice {
 impl std::str::FromStr for VariantChoice {
     type Err = String;
 
-    /// `SET=NAME`, or `/PRIM{SET=NAME}`.
+    /// Parses `SET=NAME` or `/PRIM{SET=NAME}`.
     fn from_str(text: &str) -> Result<Self, String> {
         let fault = || format!("\"{text}\" is neither SET=NAME nor /PRIM{{SET=NAME}}");
         let (prim, choice) = match text.split_once('{') {
@@ -124,31 +121,31 @@ impl std::str::FromStr for VariantChoice {
     }
 }
 
-/// Why an asset could not be opened at all.
+/// An error of opening an asset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} cannot be opened as OpenUSD: {reason}", path.display())]
 pub struct OpenError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The reason.
     pub reason: String,
 }
 
 impl Stage {
-    /// Opens and reads an asset. What is missing or broken in it, but for the root layer, is in
-    /// [`Stage::errors`].
+    /// Opens and reads an asset. Errors outside of the root layer are in [`Stage::errors`].
     ///
     /// # Errors
-    /// If the root layer can't be read, or a variant is asked for that no prim has.
+    /// If the root layer cannot be read, the asset exceeds a limit, or no prim has a variant that the
+    /// options select.
     pub fn open(entry: &Path, options: &Options) -> Result<Self, OpenError> {
         open(entry, options, None)
     }
 
-    /// The same asset with other variants, in less time than [`Stage::open`] takes: what has which
-    /// variants is known.
+    /// Opens the same asset with other variants. Faster than [`Stage::open`], as the variant sets are
+    /// known.
     ///
     /// # Errors
-    /// Those of [`Stage::open`].
+    /// As [`Stage::open`].
     pub fn reopen(&self, options: &Options) -> Result<Self, OpenError> {
         open(&self.entry, options, Some(self))
     }
@@ -160,7 +157,7 @@ fn open(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stage,
         reason,
     };
     on_large_stack(|| opened(entry, options, known))
-        .map_err(|error| failed(format!("no thread for it: {error}")))?
+        .map_err(|error| failed(format!("cannot start a thread to read it: {error}")))?
         .map_err(failed)
 }
 
@@ -183,7 +180,7 @@ fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stag
     if wanted.is_empty() {
         return plain();
     }
-    // Only what is composed is known: a variant may bring in prims with sets of their own.
+    // A selected variant may compose prims with further sets: repeat until nothing changes.
     let mut stage = if known.is_some() {
         None
     } else {
@@ -244,7 +241,7 @@ fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stag
     Ok(stage)
 }
 
-/// The text of a layer that includes others and selects variants.
+/// Returns the text of a session layer with these sublayers and variant selections.
 fn session(overlays: &[PathBuf], chosen: &BTreeMap<String, BTreeMap<String, String>>) -> String {
     let mut text = "#usda 1.0\n".to_owned();
     if !overlays.is_empty() {
@@ -299,7 +296,7 @@ fn composed(
     }
     builder
         .open(&entry.to_string_lossy())
-        .map_err(|error| told(&error.to_string()))
+        .map_err(|error| shorten(&error.to_string()))
 }
 
 fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stage, String> {
@@ -322,7 +319,7 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     let mut errors: Vec<CompositionError> = source
         .composition_errors()
         .into_iter()
-        .map(described)
+        .map(describe)
         .collect();
     errors.append(&mut reader.unread);
     errors.sort();
@@ -341,7 +338,7 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     })
 }
 
-/// The default prim, if it is there.
+/// Returns the default prim, if it exists.
 fn default_prim(source: &usd::Stage, by_path: &HashMap<String, PrimId>) -> Option<PrimId> {
     let name = source.default_prim()?;
     let path = if name.as_str().starts_with('/') {
@@ -352,11 +349,11 @@ fn default_prim(source: &usd::Stage, by_path: &HashMap<String, PrimId>) -> Optio
     by_path.get(&path).copied()
 }
 
-/// The names of the prims at the root.
+/// Returns the names of the root prims.
 ///
-/// `openusd` 0.8 follows the inherits of a prim at the root again for every way that leads to them
-/// once it has composed the pseudo-root, which it does for the names below it only. So these are
-/// put together here, as it does: from the weakest layer to the strongest.
+/// `openusd` 0.8 composes the pseudo-root only for these names, but then follows the inherits of root
+/// prims again for every path to them. This function avoids that by merging the names like `openusd`,
+/// from the weakest layer to the strongest.
 fn root_prims(source: &usd::Stage) -> Result<Vec<Token>, String> {
     let root = sdf::Path::abs_root();
     let mut names: Vec<Token> = Vec::new();
@@ -392,11 +389,11 @@ fn root_prims(source: &usd::Stage) -> Result<Vec<Token>, String> {
     Ok(names)
 }
 
-/// Tells which prims, and which of their types and schemas, are there because of payloads: unloads
-/// these and looks again.
+/// Marks the prims, and their types and schemas, that only payloads provide, by comparing with the
+/// stage without payloads.
 fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> {
-    // What no payload can reach is the same without them. A target below the root of a layer has
-    // with it the payloads of the prims above it.
+    // Only prims with a payload, or with an arc to a nested prim, and their descendants can differ: a
+    // nested target includes the payloads of its ancestors.
     let is_nested = |path: &str| path.trim_start_matches('/').contains('/');
     let brings = |prim: &Prim| {
         prim.arcs
@@ -407,14 +404,14 @@ fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> 
         return Ok(());
     }
     source.set_load_rules(LoadRules::none());
-    /// What is known of a prim without payloads.
+    /// The state of a prim without payloads.
     #[derive(Clone, Copy, PartialEq)]
     enum Reach {
-        /// No payload reaches it.
+        /// No payload affects the prim.
         None,
-        /// It may differ.
+        /// The prim may differ.
         Some,
-        /// It is not there, and nothing below it.
+        /// Neither the prim nor any descendant exists.
         Gone,
     }
     let mut reached: Vec<Reach> = Vec::with_capacity(prims.len());
@@ -476,7 +473,7 @@ fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> 
     Ok(())
 }
 
-/// A layer that was read.
+/// Returns a layer that was read.
 #[allow(
     clippy::indexing_slicing,
     reason = "only `Reader::layer` makes these ids, of layers that it has read"
@@ -490,20 +487,19 @@ struct Reader<'a> {
     watch: &'a Watch,
     layers: Vec<Layer>,
     by_identifier: HashMap<String, Option<LayerId>>,
-    /// How many layers the composition had used when it was last asked.
+    /// Number of layers of the composition at the last check.
     seen: usize,
-    /// The attributes of prims of prototypes, by their paths there.
+    /// The attributes of prims of prototypes, by path in the prototype.
     shared: HashMap<String, Arc<BTreeMap<String, Attribute>>>,
-    /// The large arrays of binary layers that attributes have so far, by their addresses, and
-    /// whether they may be read.
+    /// Whether a large array of a binary layer may be read, by its address.
     arrays: HashMap<*const CodedArray, bool>,
-    /// The decoded size of those.
+    /// The decoded size of all permitted arrays.
     array_bytes: usize,
-    /// The size of all other values.
+    /// The estimated size of all other values.
     value_bytes: usize,
-    /// How many places in layers prims are composed of.
+    /// Number of sites of all prims.
     sites: usize,
-    /// Arrays beyond the bound.
+    /// Errors for arrays beyond the limit.
     unread: Vec<CompositionError>,
 }
 
@@ -526,7 +522,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads all prims, each before those below it.
+    /// Reads all prims, each before its descendants.
     fn prims(&mut self) -> Result<Vec<Prim>, String> {
         let mut prims: Vec<Prim> = Vec::new();
         let mut stack: Vec<(usd::Prim, Option<PrimId>, usize)> = Vec::new();
@@ -534,7 +530,7 @@ impl<'a> Reader<'a> {
             let prim = self.source.prim(format!("/{name}").as_str());
             stack.push((prim.map_err(|error| error.to_string())?, None, 1));
         }
-        // Layers in the order of the root layer stack, before any that an arc brings in.
+        // Layers of the root layer stack come first, in order.
         for identifier in self.source.layer_stack() {
             self.layer(&identifier);
         }
@@ -564,21 +560,21 @@ impl<'a> Reader<'a> {
         Ok(prims)
     }
 
-    /// The prims below a prim.
+    /// Returns the names of the children of a prim.
     ///
     /// # Errors
-    /// If too many arcs lead to them.
+    /// If their arcs resolve too many layers.
     fn children(&self, prim: &usd::Prim) -> Result<Vec<usd::Prim>, String> {
-        let Some(children) = self.watch.counted(|| prim.children()) else {
+        let Some(children) = self.watch.count_arcs(|| prim.children()) else {
             let path = prim.path().as_str();
             return Err(format!(
-                "the arcs of {path} lead on by more than {MAX_ARCS} ways: let layers refer to the same one once"
+                "the arcs of {path} resolve more than {MAX_ARCS} layers: let layers refer to the same layer once"
             ));
         };
         children.map_err(|error| error.to_string())
     }
 
-    /// A layer that the composition used; none for the one that only selects variants.
+    /// Returns a layer of the composition, which is read at the first call; `None` for the session layer.
     fn layer(&mut self, identifier: &str) -> Option<LayerId> {
         if let Some(known) = self.by_identifier.get(identifier) {
             return *known;
@@ -605,10 +601,10 @@ impl<'a> Reader<'a> {
         known
     }
 
-    /// Counts what a prim takes.
+    /// Adds the size of a prim to the totals.
     ///
     /// # Errors
-    /// If the prims so far take more than is allowed.
+    /// The limit that the prims so far exceed.
     fn is_bounded(&mut self, prim: &Prim) -> Result<(), String> {
         self.sites += prim.sites.len();
         if self.sites > MAX_SITES {
@@ -651,8 +647,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The value of an attribute in a binary layer, if that is a large array: shared, and decoded
-    /// when it is needed. A value of no type if it must not be.
+    /// Returns the value of an attribute in a binary layer, if it is a large array, as a shared handle;
+    /// a value without type, and an error, if it exceeds the limit.
     fn large_array(&mut self, layer: &str, path: &sdf::Path) -> Option<SharedValue> {
         let array = Arc::clone(self.watch.arrays(layer)?.get(path)?);
         let is_allowed = *self.arrays.entry(Arc::as_ptr(&array)).or_insert_with(|| {
@@ -678,14 +674,14 @@ impl<'a> Reader<'a> {
         Some(SharedValue::from(Value::None))
     }
 
-    /// Reads the layers that came with the last prim, and refuses what must not be composed.
+    /// Reads the layers that the last prim added, and rejects those that cannot be composed safely.
     fn new_layers(&mut self) -> Result<(), String> {
         let before = self.seen;
         self.seen = self.source.layer_count();
         if self.seen == before {
             return Ok(());
         }
-        // Some may be known by the prims that they speak of, but nothing below these is composed.
+        // Composition has not descended below the prims of these layers yet.
         for identifier in self.source.layer_identifiers().into_iter().skip(before) {
             if let Some(id) = self.layer(&identifier) {
                 self.may_be_composed(id)?;
@@ -695,8 +691,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Whether no prim of a layer stack inherits or specializes itself, by whatever arcs between:
-    /// `openusd` 0.8 runs out of stack over the prims below it.
+    /// Rejects a layer stack in which a prim inherits or specializes itself, directly or through other
+    /// arcs: `openusd` 0.8 overflows the stack on the prims below.
     fn ends(&mut self, stack: &[String]) -> Result<(), String> {
         let ids: Vec<LayerId> = stack
             .iter()
@@ -704,8 +700,7 @@ impl<'a> Reader<'a> {
             .collect();
         let prims = || ids.iter().flat_map(|id| &layer_at(&self.layers, *id).prims);
         let mut arcs: HashMap<&str, Vec<&super::prim::Arc>> = HashMap::new();
-        // What stands in a variant leads back only where that is selected, which is an error and no
-        // more.
+        // A cycle through a variant exists only if it is selected, and is then a composition error.
         for prim in prims().filter(|prim| !prim.path.contains('{')) {
             let inside = prim
                 .arcs
@@ -728,10 +723,7 @@ impl<'a> Reader<'a> {
                         "{start} inherits or specializes itself, directly or by other prims: remove one of these arcs"
                     ));
                 }
-                if path.len() > LONGEST_CHAIN
-                    || seen.len() > LONGEST_CHAIN
-                    || !seen.insert(path.clone())
-                {
+                if path.len() > MAX_CHAIN || seen.len() > MAX_CHAIN || !seen.insert(path.clone()) {
                     continue;
                 }
                 let ends = path
@@ -748,8 +740,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Whether a layer has no prim that inherits what it already inherits by a prim above:
-    /// composing it never ends in `openusd` 0.8.
+    /// Rejects a layer with a prim that inherits a class that it already inherits through an ancestor:
+    /// `openusd` 0.8 does not terminate on it.
     fn may_be_composed(&self, id: LayerId) -> Result<(), String> {
         let layer = layer_at(&self.layers, id);
         let mut inheriting: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -781,7 +773,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether the file is a binary layer, by what it begins with. One in a package counts by its name.
+/// Whether a file is a binary layer, by its magic bytes, or by its name in a package.
 fn is_binary(path: &str) -> bool {
     if path.ends_with(']') {
         return path.ends_with(".usdc]");

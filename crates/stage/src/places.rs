@@ -1,4 +1,4 @@
-//! Where in the text of a layer its prims and properties stand.
+//! Source positions of the prims and properties of a text layer.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::lex::{Part, part};
 use super::{LayerId, Stage, asset_bytes};
 
-/// Line and column of every prim, variant and property of a text layer, by its path in the layer:
+/// Line and column of every prim, variant and property of a text layer, by path in the layer:
 /// `/robot{set=v}base.physics:mass`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places(HashMap<String, (u32, u32)>);
 
 impl Places {
-    /// The places in the text of a layer. Of what is no layer, some or none; the text is read once.
+    /// Scans the text of a layer in a single pass. Any other text yields some positions or none.
     pub fn of(text: &[u8]) -> Self {
         let mut scanner = Scanner {
             text,
@@ -26,21 +26,21 @@ impl Places {
         Self(scanner.places)
     }
 
-    /// Line and column of the name of the prim or property at `path`, both from 1, columns in
-    /// characters; of a property that is not there, those of its prim.
+    /// Returns the line and column of the name of a prim or property, both from 1, columns in
+    /// characters. Falls back to the prim for an unknown property.
     pub fn at(&self, path: &str) -> Option<(u32, u32)> {
         let prim = || self.0.get(path.rsplit_once('.')?.0);
         self.0.get(path).or_else(prim).copied()
     }
 }
 
-/// The places in the layers of a stage, each layer read on first use.
+/// The source positions in the layers of a stage. Each layer is read on first use.
 #[derive(Debug, Default)]
 pub struct LayerPlaces(HashMap<LayerId, (Arc<Path>, Places)>);
 
 impl LayerPlaces {
-    /// Returns the file of a layer and the places in it, none if it is binary; `None` for a layer
-    /// that is not of the stage.
+    /// Returns the file of a layer and the positions in it, none if it is binary; `None` for a layer
+    /// that is not part of the stage.
     pub fn of(&mut self, stage: &Stage, id: LayerId) -> Option<(Arc<Path>, &Places)> {
         let layer = stage.layers.get(id.0)?;
         let (file, places) = self.0.entry(id).or_insert_with(|| {
@@ -52,11 +52,11 @@ impl LayerPlaces {
     }
 }
 
-/// What a pair of braces holds.
+/// The contents of a pair of braces.
 enum Block {
-    /// Prims, properties and variant sets of what is at this path.
+    /// Prims, properties and variant sets of the prim or variant at this path.
     Body(String),
-    /// The variants of a set: the path of its prim, and its name.
+    /// The variants of a set, with the path of its prim and its name.
     Variants(String, String),
     /// A dictionary, or time samples.
     Value,
@@ -64,7 +64,7 @@ enum Block {
 
 struct Scanner<'a> {
     text: &'a [u8],
-    /// How far lines and columns are counted.
+    /// The offset up to which lines and columns are counted.
     counted: usize,
     line: u32,
     column: u32,
@@ -75,8 +75,8 @@ impl Scanner<'_> {
     fn scan(&mut self) {
         let text = self.text;
         let mut blocks = vec![Block::Body(String::new())];
-        // Of the statement that is read: its first and last word so far, whether its name is known,
-        // and what its braces will hold.
+        // The state of the current statement: its first and last word so far, whether its name is
+        // known, and the contents of its braces.
         let (mut first, mut last, mut is_named, mut next) = (None, None, false, None);
         let (mut at, mut brackets) = (0, 0_usize);
         while let Some((part, length)) = text.get(at..).and_then(part) {
@@ -84,7 +84,7 @@ impl Scanner<'_> {
             at += length;
             match part {
                 Part::Byte(bracket @ (b'(' | b'[')) => {
-                    // `float mass (`: what follows is about it. `float[]` is part of a type.
+                    // The metadata in `float mass (` ends the name; `float[]` is part of a type.
                     if bracket == b'(' && brackets == 0 {
                         self.property(&blocks, first, last, &mut is_named);
                     }
@@ -136,7 +136,7 @@ impl Scanner<'_> {
                         _ => None,
                     };
                     if let Some(path) = path {
-                        self.note(path.clone(), start);
+                        self.record(path.clone(), start);
                         next = Some(Block::Body(path));
                         is_named = true;
                     }
@@ -149,9 +149,9 @@ impl Scanner<'_> {
                         (first, last, is_named) = (None, None, false);
                     }
                 }
-                Part::Byte(byte) if is_of_word(byte) => {
+                Part::Byte(byte) if is_word_byte(byte) => {
                     let rest = text.get(at..).unwrap_or_default();
-                    let end = at + rest.iter().take_while(|&&b| is_of_word(b)).count();
+                    let end = at + rest.iter().take_while(|&&b| is_word_byte(b)).count();
                     let word = Some((start, end));
                     (first, last, at) = (first.or(word), word, end);
                 }
@@ -160,7 +160,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Notes the property that a statement is about, if it is about one: its last word names it.
+    /// Records the property that a statement declares: its last word is the name.
     fn property(
         &mut self,
         blocks: &[Block],
@@ -175,14 +175,13 @@ impl Scanner<'_> {
         };
         *is_named = true;
         let word = String::from_utf8_lossy(self.text.get(from..to).unwrap_or_default());
-        // `inputs:file.connect` says something of `inputs:file`.
+        // `inputs:file.connect` is an opinion about `inputs:file`.
         let name = word.split('.').next().unwrap_or_default();
-        self.note(format!("{owner}.{name}"), from);
+        self.record(format!("{owner}.{name}"), from);
     }
 
-    /// Notes the place of what is at `path`, unless it was named before. `offset` grows from call
-    /// to call.
-    fn note(&mut self, path: String, offset: usize) {
+    /// Records the position of `path`, unless it is known. `offset` must not decrease between calls.
+    fn record(&mut self, path: String, offset: usize) {
         for &byte in self.text.get(self.counted..offset).unwrap_or_default() {
             if byte == b'\n' {
                 self.line = self.line.saturating_add(1);
@@ -196,7 +195,7 @@ impl Scanner<'_> {
     }
 }
 
-fn is_of_word(byte: u8) -> bool {
+fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'.') || byte >= 0x80
 }
 
@@ -295,7 +294,7 @@ def Xform "robot" (
             all.push((path, name));
         }
         assert_eq!(places.0.len(), all.len(), "{places:?}");
-        // A property that is not there stands where its prim does.
+        // An unknown property has the position of its prim.
         assert_eq!(places.at("/robot/last.none"), places.at("/robot/last"));
         assert_eq!(
             (places.at("/robot"), places.at("/none"), places.at("")),
@@ -304,7 +303,7 @@ def Xform "robot" (
     }
 
     #[test]
-    fn what_openusd_finds_is_found() {
+    fn all_specs_of_openusd_have_positions() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.usda");
         std::fs::write(&file, LAYER.replace("größe", "size")).unwrap();
@@ -325,7 +324,7 @@ def Xform "robot" (
     }
 
     #[test]
-    fn any_text_is_read_once() {
+    fn any_text_is_scanned_in_linear_time() {
         let long = format!("def \"a\" {{ {} }}", "float ü = 1; ".repeat(300_000));
         assert_eq!(Places::of(long.as_bytes()).at("/a.ü"), Some((1, 17)));
         for text in [

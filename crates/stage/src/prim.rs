@@ -1,4 +1,4 @@
-//! Prims and their properties, as composed.
+//! Composed prims and their properties.
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
@@ -6,7 +6,7 @@ use std::sync;
 
 use super::{LayerId, SharedValue, Stage, Value};
 
-/// A prim of a [`Stage`], in the order of [`Stage::prims`].
+/// The id of a prim of a [`Stage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrimId(pub(crate) usize);
 
@@ -29,7 +29,7 @@ impl<V> PrimMap<V> {
         self.values.iter()
     }
 
-    /// Returns all values, in the order of [`Stage::prims`], for changes.
+    /// Returns mutable references to all values, in the order of [`Stage::prims`].
     pub fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
         self.values.iter_mut()
     }
@@ -58,7 +58,7 @@ impl<V> IndexMut<PrimId> for PrimMap<V> {
 }
 
 impl Stage {
-    /// Gives each prim the same value.
+    /// Returns a map with the same value for each prim.
     pub fn filled<V: Clone>(&self, value: V) -> PrimMap<V> {
         PrimMap {
             values: vec![value; self.prims.len()],
@@ -81,134 +81,130 @@ impl Stage {
 /// A composed prim.
 #[derive(Clone, Debug)]
 pub struct Prim {
-    /// `/robot/base`.
+    /// The path, such as `/robot/base`.
     pub path: String,
-    /// The prim above; none for a root prim.
+    /// The parent; `None` for a root prim.
     pub parent: Option<PrimId>,
-    /// The prims below, in their order.
+    /// The children, in order.
     pub children: Vec<PrimId>,
-    /// `Xform`; empty if no layer says.
+    /// The type, such as `Xform`; empty without one.
     pub type_name: String,
-    /// The strongest of its layers' that defines it, or `Over` if none does.
+    /// The specifier of the strongest layer that defines the prim, or `Over`.
     pub specifier: Specifier,
-    /// Whether it or a prim above is a class: it is there to be inherited from, and is no part of
-    /// the scene.
+    /// Whether the prim or an ancestor is a class, which is inherited from but not part of the scene.
     pub is_abstract: bool,
-    /// Applied schemas, instance names included (`CollectionAPI:colliders`).
+    /// Applied schemas, with instance names (`CollectionAPI:colliders`).
     pub schemas: Vec<String>,
-    /// `component`, if a layer says.
+    /// The kind, such as `component`.
     pub kind: Option<String>,
-    /// Whether it takes part in the scene; below a prim that doesn't, nothing is composed.
+    /// Whether the prim is active; nothing is composed below an inactive prim.
     pub is_active: bool,
-    /// Whether it asks to be instanced.
+    /// Whether the prim is marked as instanceable.
     pub is_instanceable: bool,
-    /// Whether it is instanced: it asks for it, and has an arc to share.
+    /// Whether the prim is an instance: instanceable, with a composition arc.
     pub is_instance: bool,
-    /// The nearest instance above, if it stands below one: then it is the same as in every other
-    /// instance.
+    /// The nearest instance above, if the prim is part of a prototype.
     pub instance: Option<PrimId>,
-    /// Whether it is there because of a payload of its own or of a prim above: without that, no
-    /// layer defines it.
+    /// Whether only a payload, on the prim or an ancestor, defines the prim.
     pub in_payload: bool,
-    /// Those of its schemas, and its type, that it has because of a payload only.
+    /// The schemas, and the type, that only a payload gives to the prim.
     pub payload_schemas: Vec<String>,
-    /// Metadata other than what has fields of its own here: `assetInfo`, `customData`,
-    /// `displayName`.
+    /// Other metadata, such as `assetInfo`, `customData` and `displayName`.
     pub metadata: BTreeMap<String, Value>,
-    /// Attributes by name; those of prims below instances are shared.
+    /// Attributes by name, shared between the instances of a prototype.
     pub attributes: sync::Arc<BTreeMap<String, Attribute>>,
     /// Relationships by name.
     pub relationships: BTreeMap<String, Relationship>,
-    /// Variant sets in their order.
+    /// Variant sets, sorted by name.
     pub variant_sets: Vec<VariantSet>,
-    /// Arcs that layers author on it.
+    /// Authored composition arcs.
     pub arcs: Vec<Arc>,
-    /// Where layers speak of it, the strongest first.
+    /// The sites of opinions about the prim, the strongest first.
     pub sites: Vec<Site>,
 }
 
-/// What a layer means by a prim that it names.
+/// The specifier of a prim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Specifier {
-    /// It is here.
+    /// `def`: defines a prim.
     Def,
-    /// If it is there, this is so.
+    /// `over`: adds opinions to a prim, if others define it.
     Over,
-    /// It is there to be inherited from.
+    /// `class`: defines an abstract prim, to be inherited from.
     Class,
 }
 
-/// A place in a layer.
+/// The site of an opinion: a layer and a path in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     /// The layer.
     pub layer: LayerId,
-    /// The path there, which differs from the composed one across references and variants.
+    /// The path in the layer, which differs from the composed path across references and variants.
     pub path: String,
 }
 
 /// A composed attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
-    /// `float3[]`.
+    /// The type, such as `float3[]`.
     pub type_name: String,
-    /// Whether it belongs to no schema.
+    /// Whether it is declared `custom`: not part of a schema.
     pub is_custom: bool,
-    /// Whether it may not vary in time.
+    /// Whether it is uniform: must not vary over time.
     pub is_uniform: bool,
-    /// Its value: the default, or else that of the first time sample. None if it has neither, or
-    /// blocks it.
+    /// The default value, or else that of the first time sample; `None` without either, or if the
+    /// value is blocked.
     pub value: Option<SharedValue>,
-    /// The times of its samples.
+    /// The times of the samples, in time codes.
     pub times: Vec<f64>,
-    /// What it is connected to.
+    /// The paths of the sources that it is connected to.
     pub connections: Vec<String>,
-    /// `interpolation`, `colorSpace`, `elementSize`, …
+    /// Metadata, such as `interpolation`, `colorSpace` and `elementSize`.
     pub metadata: BTreeMap<String, Value>,
-    /// Where layers author it, the strongest first.
+    /// The sites of opinions, the strongest first.
     pub sites: Vec<Site>,
 }
 
 /// A composed relationship.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Relationship {
-    /// The paths of what it points to.
+    /// The target paths.
     pub targets: Vec<String>,
-    /// Whether it belongs to no schema.
+    /// Whether it is declared `custom`: not part of a schema.
     pub is_custom: bool,
-    /// `bindMaterialAs`, `displayName`, …
+    /// Metadata, such as `bindMaterialAs` and `displayName`.
     pub metadata: BTreeMap<String, Value>,
-    /// Where layers author it, the strongest first.
+    /// The sites of opinions, the strongest first.
     pub sites: Vec<Site>,
 }
 
 /// A variant set of a prim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariantSet {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The names of its variants, sorted.
+    /// The names of the variants, sorted.
     pub variants: Vec<String>,
     /// The variant that is composed.
     pub selection: Option<String>,
-    /// The selection that the asset's layers author.
+    /// The selection in the layers of the asset.
     pub authored: Option<String>,
 }
 
-/// An arc that a layer authors.
+/// An authored composition arc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arc {
-    /// Which kind.
+    /// The kind.
     pub kind: ArcKind,
-    /// The asset as written; empty for one in the same layer stack.
+    /// The authored asset path; empty for an arc within the layer stack.
     pub asset: String,
-    /// The prim that it leads to; empty for the default prim.
+    /// The path of the target prim; empty for the default prim.
     pub prim: String,
-    /// Where it stands.
+    /// The site of the arc.
     pub site: Site,
 }
 
-/// The kind of an arc.
+/// The kind of a composition arc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArcKind {
     /// `references`.
@@ -222,18 +218,17 @@ pub enum ArcKind {
 }
 
 impl Prim {
-    /// Its own name.
+    /// Returns the name of the prim.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Whether a schema is applied to it, or an instance of one that can be applied many times.
+    /// Whether a schema is applied, with or without an instance name.
     pub fn has(&self, schema: &str) -> bool {
         self.instances_of(schema).next().is_some()
     }
 
-    /// The instance names of a schema that can be applied many times; an empty name for one that is
-    /// applied without.
+    /// Iterates over the instance names of an applied schema; an empty name for a single-apply schema.
     pub fn instances_of<'a>(&'a self, schema: &'a str) -> impl Iterator<Item = &'a str> {
         self.schemas
             .iter()
@@ -243,32 +238,32 @@ impl Prim {
             })
     }
 
-    /// Whether it is here: defined and active, and no class.
+    /// Whether the prim is part of the scene: defined, active, and not abstract.
     pub fn is_present(&self) -> bool {
         self.specifier == Specifier::Def && self.is_active && !self.is_abstract
     }
 
-    /// Whether a layer authors a payload on it.
-    pub fn bears_payload(&self) -> bool {
+    /// Whether a payload is authored on the prim itself.
+    pub fn has_payload(&self) -> bool {
         self.arcs.iter().any(|arc| arc.kind == ArcKind::Payload)
     }
 
-    /// An attribute's value.
+    /// Returns the value of an attribute.
     pub fn value(&self, attribute: &str) -> Option<&Value> {
         self.attributes.get(attribute)?.value.as_deref()
     }
 
-    /// A number, whatever its precision.
+    /// Returns the number that an attribute holds, of any precision.
     pub fn number(&self, attribute: &str) -> Option<f64> {
         self.value(attribute).and_then(super::double)
     }
 
-    /// A string or token.
+    /// Returns the string, token or asset path that an attribute holds.
     pub fn text(&self, attribute: &str) -> Option<&str> {
         self.value(attribute).and_then(super::text)
     }
 
-    /// A truth value.
+    /// Returns the Boolean that an attribute holds.
     pub fn flag(&self, attribute: &str) -> Option<bool> {
         match self.value(attribute)? {
             Value::Bool(flag) => Some(*flag),
@@ -276,16 +271,16 @@ impl Prim {
         }
     }
 
-    /// What a relationship points to; nothing if it is not there.
+    /// Returns the targets of a relationship; empty if it does not exist.
     pub fn targets(&self, relationship: &str) -> &[String] {
         self.relationships
             .get(relationship)
             .map_or(&[], |relationship| &relationship.targets)
     }
 
-    /// Where the strongest opinion about a property stands, or else about the prim.
+    /// Returns the site of the strongest opinion about a property, or else about the prim.
     pub fn site(&self, property: Option<&str>) -> Option<&Site> {
-        let of_property = property.and_then(|name| {
+        let property_site = property.and_then(|name| {
             let attribute = self.attributes.get(name).map(|attribute| &attribute.sites);
             attribute
                 .or_else(|| {
@@ -295,6 +290,6 @@ impl Prim {
                 })?
                 .first()
         });
-        of_property.or_else(|| self.sites.first())
+        property_site.or_else(|| self.sites.first())
     }
 }

@@ -1,9 +1,8 @@
-//! Opening layers of strangers without running out of stack.
+//! Resolves and opens layers of untrusted assets, within limits.
 //!
-//! `openusd` goes down a layer's text, and the paths in it, by recursion, and composing a prim
-//! takes time with the cube of its depth. So nothing deep reaches it: [`Shallow`] refuses text that
-//! is nested beyond [`DEEPEST`], and [`on_large_stack`] gives what is allowed the stack that it can
-//! need, wherever it is called from.
+//! `openusd` parses the text of a layer, and the paths in it, recursively, and composing a prim takes
+//! cubic time in its depth. [`Shallow`] therefore rejects text that is nested deeper than
+//! [`DEEPEST`], and [`on_large_stack`] provides the stack that the permitted depth can need.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,43 +25,44 @@ use super::lex::{Part, part};
 use super::shared::{CodedArrays, coded_arrays};
 use super::tables;
 
-/// The deepest nesting of prims, and of brackets in the text of a layer. What this program writes
-/// has less than 80.
+/// Maximum nesting of prims, and of brackets in the text of a layer. Assets that this program writes
+/// stay below 80.
 pub const DEEPEST: usize = 256;
 
-/// The stack for reading an asset: hundreds of KiB for each level. Only what is used is ever taken.
+/// Size of the stack for reading an asset: hundreds of KiB per level. Unused pages take no memory.
 const STACK: usize = 256 << 20;
 
-/// What a binary layer begins with.
+/// The magic bytes of a binary layer.
 const BINARY: &[u8] = b"PXR-USDC";
-/// What a package begins with: it is a ZIP file.
+/// The magic bytes of a package, which is a ZIP file.
 const PACKAGE: &[u8] = b"PK";
 
-/// The largest layer that is read, in bytes.
+/// Maximum size of a layer, in bytes.
 const MAX_BYTES: u64 = 4 << 30;
 
-/// Maximum number of blocks in braces of a text layer: of prims, variants and dictionaries.
+/// Maximum number of blocks in braces of a text layer: prims, variants and dictionaries.
 pub const MAX_LAYER_BLOCKS: usize = 1_000_000;
 
-/// Maximum number of arcs to other layers that the composition of one prim resolves. A prim that
-/// many ways lead to resolves them for each.
+/// Maximum number of arcs to other layers that the composition of one prim resolves. A prim with
+/// several paths to it resolves its arcs for each.
 pub const MAX_ARCS: usize = 8192;
 
-/// What the resolver of an asset learns of its layers while it opens them, for the reader of the
-/// stage.
+/// State that the resolver of an asset shares with the reader of the stage: the layers that it has
+/// opened, and the arcs that it has resolved.
 #[derive(Default)]
 pub(super) struct Watch {
     census: Mutex<Census>,
     arrays: Mutex<HashMap<String, Arc<CodedArrays>>>,
-    /// Whether arcs are counted: values are resolved by the same calls.
+    /// Whether calls to the resolver count as arcs: asset paths in values make the same calls.
     is_counting: AtomicBool,
     arcs: AtomicUsize,
 }
 
 impl Watch {
-    /// Counts the arcs that `work` resolves, which composes one prim; those beyond [`MAX_ARCS`]
-    /// lead nowhere. None if there were such.
-    pub fn counted<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+    /// Runs `work`, which composes one prim, and counts the arcs that it resolves.
+    ///
+    /// Returns `None` if there were more than [`MAX_ARCS`]; the resolver does not resolve further ones.
+    pub fn count_arcs<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         self.arcs.store(0, Ordering::Relaxed);
         self.is_counting.store(true, Ordering::Relaxed);
         let done = work();
@@ -70,7 +70,7 @@ impl Watch {
         (self.arcs.load(Ordering::Relaxed) <= MAX_ARCS).then_some(done)
     }
 
-    /// The large arrays of the layer at `location`.
+    /// Returns the large arrays of the layer at `location`.
     pub fn arrays(&self, location: &str) -> Option<Arc<CodedArrays>> {
         self.arrays
             .lock()
@@ -80,11 +80,11 @@ impl Watch {
     }
 }
 
-/// Does `work` on a thread with a stack for layers as deep as [`DEEPEST`] allows. A panic goes on
+/// Runs `work` on a thread whose stack suffices for layers of the depth [`DEEPEST`]. A panic resumes
 /// in the caller.
 ///
 /// # Errors
-/// If there is no thread to be had.
+/// If the thread cannot be started.
 pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let thread = thread::Builder::new()
@@ -97,29 +97,30 @@ pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T>
     })
 }
 
-/// The identifier of arcs beyond [`MAX_ARCS`]; no file has it.
+/// The identifier of arcs beyond [`MAX_ARCS`]; it never resolves.
 const BEYOND: &str = "urdf_usd-beyond-the-bound";
 
-/// The asset path of a layer that exists in memory only: it selects variants.
+/// The asset path of the in-memory session layer that selects variants.
 pub(super) const SESSION: &str = "/urdf_usd-selected-variants.usda";
 
-/// Resolves as OpenUSD does by default, and `package://` as ROS does (REP-158 §1.2.5); opens
-/// regular files only, text only if it is not nested too deeply.
+/// A resolver with limits.
+///
+/// Resolves paths as OpenUSD's default resolver, and `package://` as ROS (REP-158 §1.2.5). Opens only
+/// regular files that may be read, and text only if it is not nested too deeply.
 #[derive(Default)]
 pub struct Shallow {
     paths: DefaultResolver,
-    /// Where packages are, if they are looked for.
+    /// The resolver of `package://` URIs, if they are resolved.
     packages: Option<Arc<Packages>>,
-    /// Layers that exist in memory only, by their paths.
+    /// In-memory layers by path.
     memory: Vec<(String, Arc<[u8]>)>,
-    /// What may be opened, if not everything.
+    /// The files that may be opened; `None` for all.
     files: Option<Arc<Files>>,
     watch: Arc<Watch>,
 }
 
 impl Shallow {
-    /// One that knows where packages are, layers in memory by their absolute paths, and what may be
-    /// opened.
+    /// Creates a resolver with in-memory layers by absolute path.
     pub(super) fn new(
         packages: Option<Arc<Packages>>,
         memory: Vec<(String, Arc<[u8]>)>,
@@ -135,17 +136,17 @@ impl Shallow {
         }
     }
 
-    /// Looks into a layer before it is composed.
+    /// Checks the limits of a layer before it is composed.
     fn survey(&self, location: &ResolvedPath, bytes: &SharedBuffer) -> io::Result<()> {
         let path = location.to_string_lossy();
         let contents = if bytes.starts_with(b"PXR-USDC") {
             tables::check(bytes)
-                .map_err(|reason| refusal(format!("{path} is not read: {reason}")))?;
-            // What is damaged is reported where it is read again.
+                .map_err(|reason| rejected(format!("{path} is not read: {reason}")))?;
+            // The reader of the layer reports damage.
             let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else {
                 return Ok(());
             };
-            let contents = Contents::of_binary(&file, bytes);
+            let contents = Contents::from_binary(&file, bytes);
             let arrays = coded_arrays(file);
             if !arrays.is_empty() {
                 let mut known = self
@@ -157,13 +158,13 @@ impl Shallow {
             }
             contents
         } else {
-            Contents::of_text(bytes)
+            Contents::from_text(bytes)
         };
-        let place = |sublayer: &String| self.resolve(&self.identifier(sublayer, Some(location)));
+        let locate = |sublayer: &String| self.resolve(&self.identifier(sublayer, Some(location)));
         let sublayers = contents
             .sublayers
             .iter()
-            .filter_map(place)
+            .filter_map(locate)
             .map(|path| path.to_string_lossy().into_owned())
             .collect();
         let mut census = self
@@ -173,7 +174,7 @@ impl Shallow {
             .unwrap_or_else(PoisonError::into_inner);
         census
             .add(&path, &contents, sublayers)
-            .map_err(|reason| refusal(format!("{path} is not composed: {reason}")))
+            .map_err(|reason| rejected(format!("{path} is not composed: {reason}")))
     }
 
     fn identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
@@ -183,7 +184,7 @@ impl Shallow {
         }
     }
 
-    /// What is in a layer that exists in memory only.
+    /// Returns the content of an in-memory layer.
     fn in_memory(&self, path: &str) -> Option<Arc<[u8]>> {
         self.memory
             .iter()
@@ -191,7 +192,7 @@ impl Shallow {
             .map(|(_, content)| content.clone())
     }
 
-    /// The file that `package://NAME/…` means.
+    /// Returns the path of a `package://NAME/…` URI.
     fn in_package(&self, asset_path: &str) -> Option<String> {
         let (name, inside) = asset_path.strip_prefix("package://")?.split_once('/')?;
         let package = self.packages.as_ref()?.package(name, None).ok()?;
@@ -201,8 +202,8 @@ impl Shallow {
 
 impl Resolver for Shallow {
     fn create_identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
-        // The composition asks here for each arc that it follows, and can't be told to stop. Arcs
-        // that lead nowhere end it; the reader of the stage refuses the asset then.
+        // Composition calls this for each arc that it follows, and cannot be cancelled. Arcs that do
+        // not resolve end it; the reader of the stage then rejects the asset.
         let is_counting = self.watch.is_counting.load(Ordering::Relaxed);
         if is_counting && self.watch.arcs.fetch_add(1, Ordering::Relaxed) >= MAX_ARCS {
             return BEYOND.to_owned();
@@ -220,16 +221,15 @@ impl Resolver for Shallow {
         let in_package = self.in_package(asset_path);
         let path = in_package.as_deref().unwrap_or(asset_path);
         let found = match ar::split_package_relative_path_outer(path) {
-            // Looking into a package opens it, which is done here as for all other files.
+            // Opens the package through this resolver, with the same limits as other files.
             Some((package, inner)) => self.paths.resolve(&package).and_then(|package| {
                 let package = package.to_string_lossy();
-                let is_there = openusd::usdz::package_contains(self, &package, &inner);
-                is_there
-                    .then(|| ResolvedPath::new(ar::join_package_relative_path(&package, &inner)))
+                let exists = openusd::usdz::package_contains(self, &package, &inner);
+                exists.then(|| ResolvedPath::new(ar::join_package_relative_path(&package, &inner)))
             }),
             None => self.paths.resolve(path),
         };
-        // What is missing now may come.
+        // Record missing files too: the asset depends on them, as they may appear later.
         if let Some(files) = self
             .files
             .as_ref()
@@ -260,8 +260,8 @@ impl Resolver for Shallow {
                         .iter()
                         .for_each(|files| files.note_failure(error))
                 };
-                let mut file = opened(self.files.as_deref(), &path).inspect_err(note)?;
-                // What is in a package is read from the very file.
+                let mut file = open_file(self.files.as_deref(), &path).inspect_err(note)?;
+                // `openusd` reads the entries of a package from the open file.
                 if begins_with(&mut file, PACKAGE)? {
                     return Ok(Box::new(file));
                 }
@@ -273,12 +273,12 @@ impl Resolver for Shallow {
         if !is_binary {
             let (deepest, blocks) = nesting(&bytes);
             if deepest > DEEPEST {
-                return Err(refusal(format!(
+                return Err(rejected(format!(
                     "{path} is nested more than {DEEPEST} deep"
                 )));
             }
             if blocks > MAX_LAYER_BLOCKS {
-                return Err(refusal(format!(
+                return Err(rejected(format!(
                     "{path} has more than {MAX_LAYER_BLOCKS} prims, variants and dictionaries"
                 )));
             }
@@ -324,12 +324,12 @@ impl Resolver for Shallow {
     }
 }
 
-/// Opens a regular file, if it may be read, where `files` says which may. Nothing looks at its path
-/// again.
+/// Opens a regular file, if `files` permits it. The path is resolved only once, so that it cannot be
+/// exchanged after the check.
 ///
 /// # Errors
-/// If it may not be read, can't be, or is larger than 4 GiB.
-fn opened(files: Option<&Files>, path: &str) -> io::Result<fs::File> {
+/// If the file is not permitted, cannot be read, or is larger than 4 GiB.
+fn open_file(files: Option<&Files>, path: &str) -> io::Result<fs::File> {
     let denied =
         |error: urdf_usd_resolve::Error| io::Error::new(io::ErrorKind::PermissionDenied, error);
     let opened = match files {
@@ -337,7 +337,7 @@ fn opened(files: Option<&Files>, path: &str) -> io::Result<fs::File> {
         None => Opened::at(Path::new(path))?,
     };
     if opened.meta.len() > MAX_BYTES {
-        return Err(refusal(format!(
+        return Err(rejected(format!(
             "{path} is larger than {} GiB",
             MAX_BYTES >> 30
         )));
@@ -351,19 +351,19 @@ fn content(mut file: fs::File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The bytes of a file, or of one in a package (`package.usdz[textures/paint.png]`), at a path as
-/// [`asset_paths`](super::asset_paths) has it resolved.
+/// Reads a file, or one in a package (`package.usdz[textures/paint.png]`), at a path that
+/// [`asset_paths`](super::asset_paths) has resolved.
 ///
 /// # Errors
-/// If it is no regular file, can't be read, or is larger than 4 GiB.
+/// If it is not a regular file, cannot be read, or is larger than 4 GiB.
 pub fn asset_bytes(resolved_path: &str) -> io::Result<Vec<u8>> {
     bytes_within(None, resolved_path)
 }
 
-/// The same for files that may be read.
+/// As [`asset_bytes`], for the files that `files` permits.
 ///
 /// # Errors
-/// Those of [`asset_bytes`], and if it may not be read.
+/// As [`asset_bytes`], and if the file is not permitted.
 pub(super) fn bytes_within(files: Option<&Arc<Files>>, resolved_path: &str) -> io::Result<Vec<u8>> {
     match ar::split_package_relative_path_outer(resolved_path) {
         Some((package, inner)) => {
@@ -373,18 +373,18 @@ pub(super) fn bytes_within(files: Option<&Arc<Files>>, resolved_path: &str) -> i
             };
             Ok(openusd::usdz::package_entry(&resolver, &package, &inner)?.to_vec())
         }
-        None => content(opened(files.map(Arc::as_ref), resolved_path)?),
+        None => content(open_file(files.map(Arc::as_ref), resolved_path)?),
     }
 }
 
-/// Whether a file that is not in a package is a binary layer, by what it begins with.
+/// Whether a file outside of packages is a binary layer, by its magic bytes.
 pub(super) fn is_binary(path: &str) -> bool {
-    opened(None, path)
+    open_file(None, path)
         .and_then(|mut file| begins_with(&mut file, BINARY))
         .unwrap_or(false)
 }
 
-/// Whether a file begins with `start`. It is at its beginning before and after.
+/// Whether a file begins with `start`. The file has to be at its beginning, and is rewound.
 fn begins_with(file: &mut fs::File, start: &[u8]) -> io::Result<bool> {
     let mut read = Vec::new();
     file.by_ref()
@@ -394,13 +394,15 @@ fn begins_with(file: &mut fs::File, start: &[u8]) -> io::Result<bool> {
     Ok(read == start)
 }
 
-fn refusal(reason: String) -> io::Error {
+fn rejected(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// How deeply brackets are nested in the text of a layer, up to where it stops being one, and the
-/// number of opening braces. What is in strings, references and comments is none, by the rules of
-/// `openusd`'s lexer: a part that it takes for text must not hide brackets here.
+/// Returns the maximum nesting of brackets in the text of a layer, and the number of opening braces.
+///
+/// Brackets in strings, references and comments do not count. The rules have to be those of
+/// `openusd`'s lexer: otherwise a part that only this function takes for a string could hide
+/// brackets.
 fn nesting(text: &[u8]) -> (usize, usize) {
     let (mut at, mut depth, mut deepest, mut blocks) = (0, 0_usize, 0, 0);
     while let Some((part, length)) = text.get(at..).and_then(part) {
@@ -423,7 +425,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_count_where_they_are_brackets() {
+    fn brackets_in_strings_and_comments_do_not_count() {
         for (text, depth) in [
             ("def \"a\" ( x = [(1, 2)] ) { def \"b\" {} }", 3),
             (
@@ -441,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn work_has_a_large_stack_and_its_panics_go_on() {
+    fn work_has_a_large_stack_and_panics_resume() {
         fn down(levels: usize) -> usize {
             let frame = std::hint::black_box([levels; 1024]);
             if levels == 0 {
@@ -450,15 +452,14 @@ mod tests {
                 down(levels - 1) + usize::from(frame[levels % 1024] == levels)
             }
         }
-        // 80 MiB at least: no thread has that by default.
+        // Needs at least 80 MiB, more than any default stack.
         assert_eq!(on_large_stack(|| down(10_000)).unwrap(), 10_000);
         let panic = std::panic::catch_unwind(|| on_large_stack(|| panic!("so"))).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"so"));
     }
 
-    /// Reads `text` as the entry of an asset, on a thread with the stack that tokio gives to its
-    /// own.
-    fn inspected(text: String) -> Result<crate::Stage, String> {
+    /// Reads `text` as the entry of an asset, on a thread with the stack size of tokio's workers.
+    fn open_text(text: String) -> Result<crate::Stage, String> {
         let thread = thread::Builder::new().stack_size(2 << 20).spawn(move || {
             let folder = tempfile::tempdir().unwrap();
             let entry = folder.path().join("a.usda");
@@ -470,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_layers_are_read_or_refused_whatever_the_stack() {
+    fn deep_layers_are_read_or_rejected_on_a_small_stack() {
         let layer = |inside: &str| format!("#usda 1.0\n(\n    defaultPrim = \"a\"\n)\n{inside}\n");
         let prims = |depth: usize| {
             let open: String = (0..depth).map(|_| "def Xform \"a\"\n{\n").collect();
@@ -482,9 +483,9 @@ mod tests {
                 "def Xform \"a\" (\n customData = {{\n{open}{close}}}\n)\n{{\n}}\n"
             ))
         };
-        assert_eq!(inspected(prims(40)).unwrap().prims[0].name(), "a");
+        assert_eq!(open_text(prims(40)).unwrap().prims[0].name(), "a");
         assert_eq!(
-            inspected(dictionaries(DEEPEST - 2)).unwrap().prims[0].name(),
+            open_text(dictionaries(DEEPEST - 2)).unwrap().prims[0].name(),
             "a"
         );
         for text in [
@@ -494,13 +495,13 @@ mod tests {
             dictionaries(DEEPEST - 1),
             dictionaries(50_000),
         ] {
-            let error = inspected(text).unwrap_err();
+            let error = open_text(text).unwrap_err();
             assert!(error.contains("nested more than 256 deep"), "{error}");
         }
     }
 
     #[test]
-    fn what_is_no_file_is_not_waited_for() {
+    fn special_files_do_not_block() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe.usdz");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
@@ -514,7 +515,7 @@ mod tests {
             );
             fs::remove_file(&entry).unwrap();
         }
-        // A package is looked into when a reference to what is in it is resolved.
+        // Resolving a reference into a package opens the package.
         let entry = folder.path().join("b.usda");
         fs::write(
             &entry,

@@ -1,9 +1,9 @@
 //! Values of attributes, shared and decoded on demand.
 //!
 //! A binary layer stores equal arrays once, compressed: 27 KB hold three thousand attributes of a
-//! million integers each. `openusd` decodes an array anew for every attribute that has it. So the
-//! large arrays of a binary layer are found in its tables before it is composed, and an attribute
-//! holds a handle: the array is decoded when it is first looked at, once for all attributes that
+//! million integers each. `openusd` decodes an array again for every attribute that has it. This
+//! module therefore finds the large arrays in the tables of a binary layer before composition, and
+//! attributes hold a handle: the array is decoded at the first access, once for all attributes that
 //! share it.
 
 use std::collections::HashMap;
@@ -16,11 +16,11 @@ use openusd::usdc::CrateFile;
 
 use super::value::array_len;
 
-/// Arrays of fewer decoded bytes are read at once.
+/// Minimum decoded size in bytes of an array that is decoded lazily.
 const MIN_LAZY_BYTES: usize = 4 << 10;
 
-/// The value of an attribute. Clones share it; large arrays of binary layers are decoded when they
-/// are first looked at.
+/// The value of an attribute. Clones share it; large arrays of binary layers are decoded at the first
+/// access.
 #[derive(Clone)]
 pub struct SharedValue(Inner);
 
@@ -35,9 +35,9 @@ pub(super) struct CodedArray {
     file: Arc<CrateFile>,
     /// An index into the fields of `file`.
     field: usize,
-    /// Number of elements, as the header of the array says.
+    /// Number of elements, from the header of the array.
     len: usize,
-    /// Size of the decoded array.
+    /// Size of the decoded array in bytes.
     bytes: usize,
     decoded: OnceLock<Value>,
 }
@@ -58,7 +58,7 @@ impl CodedArray {
                 .get(self.field)
                 .and_then(|field| self.file.value(field.value_rep).ok())
         };
-        // A damaged array is a value of no type, which no one takes for an array.
+        // A damaged array becomes a value without type, which readers ignore.
         self.decoded.get_or_init(|| decode().unwrap_or(Value::None))
     }
 }
@@ -68,7 +68,7 @@ impl SharedValue {
         Self(Inner::Coded(array))
     }
 
-    /// Number of elements of an array, without decoding it; none for a value that is no array.
+    /// Returns the length of an array, without decoding it; `None` for other values.
     pub fn array_len(&self) -> Option<usize> {
         match &self.0 {
             Inner::Known(value) => array_len(value),
@@ -76,8 +76,9 @@ impl SharedValue {
         }
     }
 
-    /// The value, unless it is a large array of numbers: those are not decoded to find out that
-    /// they are no asset paths.
+    /// Returns the value, unless it is a large array of numbers, which would have to be decoded.
+    ///
+    /// For readers of other types, such as asset paths.
     pub fn unless_large_array(&self) -> Option<&Value> {
         match &self.0 {
             Inner::Known(value) => Some(value),
@@ -85,7 +86,7 @@ impl SharedValue {
         }
     }
 
-    /// The value, to be changed; it is no longer shared then.
+    /// Returns a mutable reference to the value, which is cloned if it is shared.
     pub fn make_mut(&mut self) -> &mut Value {
         if let Inner::Coded(array) = &self.0 {
             self.0 = Inner::Known(Arc::new(array.value().clone()));
@@ -133,10 +134,10 @@ impl fmt::Debug for SharedValue {
     }
 }
 
-/// The large arrays that are defaults of attributes in a binary layer, by the paths of these.
+/// The large arrays that are default values of attributes in a binary layer, by path.
 pub(super) type CodedArrays = HashMap<sdf::Path, Arc<CodedArray>>;
 
-/// Finds the large arrays of a binary layer. `file` keeps nothing but what decoding them takes.
+/// Finds the large arrays of a binary layer. Frees the tables of `file` that decoding does not need.
 pub(super) fn coded_arrays(mut file: CrateFile) -> CodedArrays {
     let lengths: Vec<Option<(usize, usize)>> = file
         .fields
@@ -193,8 +194,8 @@ pub(super) fn coded_arrays(mut file: CrateFile) -> CodedArrays {
         .collect()
 }
 
-/// Length and decoded size of the array of numbers that a value representation describes, if that
-/// is large.
+/// Returns the length and decoded size of the array of numbers that a value representation describes,
+/// if it is large.
 ///
 /// The layout is that of `ValueRep` in OpenUSD's `crateFile.h`: the array bit, the inlined bit and
 /// the compressed bit, then 8 bits of type and 48 of offset. At the offset is the number of
@@ -224,8 +225,8 @@ fn large_array(file: &CrateFile, code: u64) -> Option<(usize, usize)> {
     (bytes >= MIN_LAZY_BYTES).then_some((len, bytes))
 }
 
-/// Size of an element of an array, by the number of its type in OpenUSD's `crateDataTypes.h`; none
-/// for what is not made of numbers.
+/// Returns the size of an array element, by the type number of OpenUSD's `crateDataTypes.h`; `None`
+/// for types other than numbers.
 fn element_bytes(kind: u64) -> Option<usize> {
     Some(match kind {
         1 | 2 => 1,
@@ -243,7 +244,7 @@ fn element_bytes(kind: u64) -> Option<usize> {
     })
 }
 
-/// Size in bytes of what a value keeps on the heap, roughly.
+/// Estimates the heap size of a value, in bytes.
 pub(super) fn weight(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),

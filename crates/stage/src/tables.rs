@@ -1,7 +1,7 @@
-//! Bounds on the tables of a binary layer, before they are decoded.
+//! Limits on the tables of a binary layer, checked before they are decoded.
 //!
 //! The tables of a crate file are compressed, integers up to 4000 to 1 and names up to 255 to 1, so
-//! some hundred KB may stand for gigabytes. Each begins with its count. The layout is that of
+//! that some hundred KB may decode to gigabytes. Each begins with its count. The layout is that of
 //! OpenUSD's `crateFile.h`: a header of 8 bytes of magic, 8 of version and 8 with the offset of the
 //! table of contents; there a count, and for each section 16 bytes of name, 8 of offset and 8 of
 //! size.
@@ -16,13 +16,13 @@ pub const MAX_SPECS: u64 = 8_000_000;
 /// Maximum number of fields in all distinct sets of fields.
 const MAX_FIELDSETS: u64 = 16_000_000;
 
-/// Maximum number of sections that are looked at; a file has six.
+/// Maximum number of sections; a regular file has six.
 const MAX_SECTIONS: u64 = 64;
 
-/// Whether the tables of a binary layer are within bounds. What is damaged is left to the reader.
+/// Checks the sizes of the tables of a binary layer. Damaged files pass: the reader reports them.
 ///
 /// # Errors
-/// The table that is too large.
+/// The limit that a table exceeds.
 pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
     let Some(contents) = number(bytes, 16) else {
         return Ok(());
@@ -65,7 +65,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The bytes from an offset on.
+/// Returns the bytes from an offset on.
 fn at(bytes: &[u8], offset: u64) -> Option<&[u8]> {
     bytes.get(usize::try_from(offset).ok()?..)
 }
@@ -81,7 +81,7 @@ fn number(bytes: &[u8], offset: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A crate file with one section that begins with two numbers.
+    /// Returns a crate file with one section that begins with two numbers.
     fn file(section: &str, numbers: [u64; 2]) -> Vec<u8> {
         let mut bytes = b"PXR-USDC\0\x08\0\0\0\0\0\0".to_vec();
         bytes.extend(40_u64.to_le_bytes());
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_refused_by_their_counts() {
+    fn tables_are_rejected_by_their_counts() {
         for (section, numbers, is_fine) in [
             ("TOKENS", [10, 100], true),
             ("TOKENS", [10, 1 << 32], false),

@@ -1,4 +1,4 @@
-//! Transforms of prims: stacks of operations (UsdGeomXformable), of any kind and precision.
+//! Transforms of prims: stacks of operations (UsdGeomXformable) of any kind and precision.
 
 use nalgebra::{
     Isometry3, Matrix3, Matrix4, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3,
@@ -6,58 +6,58 @@ use nalgebra::{
 
 use super::{Prim, PrimId, PrimMap, Stage, Value, doubles, texts};
 
-/// An operation of a stack.
+/// An operation of a transform stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Op {
-    /// The attribute that holds its value: `xformOp:translate:pivot`.
+    /// The attribute with the value, such as `xformOp:translate:pivot`.
     pub attribute: String,
-    /// What it does.
+    /// The kind.
     pub kind: OpKind,
-    /// Whether its inverse is meant.
+    /// Whether the operation is inverted (`!invert!`).
     pub is_inverse: bool,
-    /// Its matrix, as meant, for column vectors.
+    /// The matrix for column vectors, already inverted if [`Self::is_inverse`].
     pub matrix: Matrix4<f64>,
-    /// Whether its value varies in time.
+    /// Whether the value varies over time.
     pub is_animated: bool,
 }
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
-    /// Moves.
+    /// A translation.
     Translate,
-    /// Scales along the axes.
+    /// A scale along the axes.
     Scale,
-    /// Turns about one axis, or about three one after the other.
+    /// A rotation about one axis, or about three axes in turn.
     Rotate,
-    /// Turns by a quaternion.
+    /// A rotation by a quaternion.
     Orient,
-    /// Any matrix.
+    /// An arbitrary matrix.
     Transform,
 }
 
 /// The operations of a prim, the outermost first, as `xformOpOrder` lists them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct XformStack {
-    /// Whether the transforms of the prims above don't count.
+    /// Whether the transforms of the ancestors are ignored (`!resetXformStack!`).
     pub resets: bool,
     /// The operations.
     pub ops: Vec<Op>,
-    /// What `xformOpOrder` names that is no operation, or that has no value.
+    /// Entries of `xformOpOrder` that are not operations, or have no valid value.
     pub broken: Vec<String>,
 }
 
-/// Where a prim is in its parent.
+/// The transform of a prim relative to its parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Local {
-    /// Whether the parent is the world.
+    /// Whether the transform is relative to the world instead.
     pub resets: bool,
-    /// For column vectors.
+    /// The matrix for column vectors.
     pub matrix: Matrix4<f64>,
 }
 
 impl Prim {
-    /// The operations that `xformOpOrder` lists.
+    /// Returns the operations that `xformOpOrder` lists.
     pub fn xform(&self) -> XformStack {
         let mut stack = XformStack::default();
         let Some(order) = self.value("xformOpOrder").and_then(texts) else {
@@ -65,7 +65,7 @@ impl Prim {
         };
         for name in order {
             if name == "!resetXformStack!" {
-                // Whatever stands before does not count.
+                // A reset discards the operations before it.
                 stack = XformStack {
                     resets: true,
                     ..XformStack::default()
@@ -102,7 +102,7 @@ impl Prim {
         })
     }
 
-    /// Where it is in its parent, in the stage's units.
+    /// Returns the transform relative to the parent, in the units of the stage.
     pub fn local(&self) -> Local {
         let stack = self.xform();
         Local {
@@ -116,7 +116,7 @@ impl Prim {
 }
 
 impl Stage {
-    /// Where a prim is in the stage, in its units and axes, for column vectors.
+    /// Returns the transform from a prim to the stage, in its units and axes, for column vectors.
     pub fn world(&self, id: PrimId) -> Matrix4<f64> {
         let mut matrix = Matrix4::identity();
         for id in std::iter::once(id).chain(self.ancestors(id)) {
@@ -129,7 +129,7 @@ impl Stage {
         matrix
     }
 
-    /// Where every prim is in the stage: [`Stage::world`] of all at once.
+    /// Returns [`Stage::world`] for every prim, in linear time.
     pub fn worlds(&self) -> PrimMap<Matrix4<f64>> {
         self.inherit(|_, prim, above| {
             let local = prim.local();
@@ -139,8 +139,10 @@ impl Stage {
     }
 }
 
-/// The rigid part of a transform and the scale that stands before it, if it is made of these: no
-/// shear.
+/// Decomposes a transform into a rigid part and a scale that is applied first.
+///
+/// Returns `None` for a transform with shear or without volume. The scale of a reflection is negative
+/// along x.
 pub fn rigid(matrix: &Matrix4<f64>) -> Option<(Isometry3<f64>, Vector3<f64>)> {
     let linear: Matrix3<f64> = matrix.fixed_view::<3, 3>(0, 0).into_owned();
     let mut scale = Vector3::new(
@@ -154,19 +156,20 @@ pub fn rigid(matrix: &Matrix4<f64>) -> Option<(Isometry3<f64>, Vector3<f64>)> {
     if linear.determinant() < 0.0 {
         scale.x = -scale.x;
     }
-    let turned = Matrix3::from_columns(&[
+    let rotation = Matrix3::from_columns(&[
         linear.column(0) / scale.x,
         linear.column(1) / scale.y,
         linear.column(2) / scale.z,
     ]);
-    if (turned.transpose() * turned - Matrix3::identity())
+    if (rotation.transpose() * rotation - Matrix3::identity())
         .abs()
         .max()
         > 1e-6
     {
         return None;
     }
-    let rotation = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(turned));
+    let rotation =
+        UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(rotation));
     let translation = Translation3::new(matrix[(0, 3)], matrix[(1, 3)], matrix[(2, 3)]);
     Some((Isometry3::from_parts(translation, rotation), scale))
 }
@@ -174,7 +177,7 @@ pub fn rigid(matrix: &Matrix4<f64>) -> Option<(Isometry3<f64>, Vector3<f64>)> {
 fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
     let components = doubles(value)?;
     let vector = || <[f64; 3]>::try_from(components.clone()).ok();
-    // A vector with the only component along an axis, and another number along the others.
+    // Returns a vector with the single component along an axis, and `other` along the others.
     let along = |axis: Axis, other: f64| {
         let component = *components.first()?;
         Some(match axis {
@@ -195,10 +198,10 @@ fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
             Translation3::from(Vector3::from(vector()?)).to_homogeneous(),
         ),
         "translateX" | "translateY" | "translateZ" => {
-            let moved = along(axis_of(kind)?, 0.0)?;
+            let translation = along(axis_of(kind)?, 0.0)?;
             (
                 OpKind::Translate,
-                Translation3::from(moved).to_homogeneous(),
+                Translation3::from(translation).to_homogeneous(),
             )
         }
         "scale" => (
@@ -214,27 +217,26 @@ fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
             let [w, x, y, z] = components.try_into().ok()?;
             let quaternion = Quaternion::new(w, x, y, z);
             let is_unit = quaternion.norm() > 1e-9 && quaternion.norm().is_finite();
-            let turned = if is_unit {
+            let rotation = if is_unit {
                 UnitQuaternion::from_quaternion(quaternion)
             } else {
                 UnitQuaternion::identity()
             };
-            (OpKind::Orient, turned.to_homogeneous())
+            (OpKind::Orient, rotation.to_homogeneous())
         }
-        // Rows are where the axes lead, and the last one is the translation: vectors stand on the
-        // left.
+        // USD matrices are for row vectors: the last row is the translation.
         "transform" => (
             OpKind::Transform,
             Matrix4::from_row_slice(<[f64; 16]>::try_from(components).ok()?.as_slice()).transpose(),
         ),
         _ => {
-            // rotateXYZ turns about x first.
+            // rotateXYZ rotates about x first.
             let order = kind.strip_prefix("rotate")?;
             let [x, y, z] = vector()?;
             if !matches!(order, "XYZ" | "XZY" | "YXZ" | "YZX" | "ZXY" | "ZYX") {
                 return None;
             }
-            let mut turned = Rotation3::identity();
+            let mut rotation = Rotation3::identity();
             for letter in order.chars() {
                 let axis = Axis::named(letter)?;
                 let angle = match axis {
@@ -242,9 +244,9 @@ fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
                     Axis::Y => y,
                     Axis::Z => z,
                 };
-                turned = axis.rotation(angle) * turned;
+                rotation = axis.rotation(angle) * rotation;
             }
-            (OpKind::Rotate, turned.to_homogeneous())
+            (OpKind::Rotate, rotation.to_homogeneous())
         }
     })
 }
@@ -267,7 +269,7 @@ impl Axis {
         }
     }
 
-    /// The rotation about the axis by an angle in degrees.
+    /// Returns the rotation about the axis by an angle in degrees.
     fn rotation(self, degrees: f64) -> Rotation3<f64> {
         let about = match self {
             Self::X => Vector3::x_axis(),
@@ -278,7 +280,7 @@ impl Axis {
     }
 }
 
-/// The axis that an operation is along or about: `translateX`.
+/// Returns the axis of an operation such as `translateX`.
 fn axis_of(kind: &str) -> Option<Axis> {
     Axis::named(kind.chars().last()?)
 }

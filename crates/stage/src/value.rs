@@ -1,9 +1,9 @@
-//! Reading values whatever their precision.
+//! Conversion of values of any precision.
 
 use openusd::sdf::Value;
 
-/// A number, whatever its precision. A single-precision number is read as the shortest decimal that
-/// means it: 4.2, and not 4.199999809265137.
+/// Returns a number of any precision. A single-precision number is converted by its shortest decimal
+/// form: to 4.2, not to 4.199999809265137.
 pub fn double(value: &Value) -> Option<f64> {
     match value {
         Value::Double(number) => Some(*number),
@@ -21,7 +21,7 @@ pub fn double(value: &Value) -> Option<f64> {
     }
 }
 
-/// The double whose shortest decimal is that of a single-precision number.
+/// Returns the double with the same shortest decimal form as a single-precision number.
 fn shortest(number: f32) -> f64 {
     if number.is_finite() {
         number
@@ -33,7 +33,7 @@ fn shortest(number: f32) -> f64 {
     }
 }
 
-/// A string or token.
+/// Returns a string, token or asset path.
 pub fn text(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) => Some(text),
@@ -43,7 +43,7 @@ pub fn text(value: &Value) -> Option<&str> {
     }
 }
 
-/// The strings or tokens of an array.
+/// Returns the elements of an array of strings or tokens.
 pub fn texts(value: &Value) -> Option<Vec<&str>> {
     match value {
         Value::StringVec(texts) => Some(texts.iter().map(String::as_str).collect()),
@@ -52,7 +52,7 @@ pub fn texts(value: &Value) -> Option<Vec<&str>> {
     }
 }
 
-/// The components of a vector, quaternion (real part first) or matrix (row after row), or one
+/// Returns the components of a vector, quaternion (real part first) or matrix (by rows), or a single
 /// number.
 pub fn doubles(value: &Value) -> Option<Vec<f64>> {
     let single = |components: &[f32]| Some(components.iter().map(|&c| shortest(c)).collect());
@@ -80,12 +80,12 @@ pub fn doubles(value: &Value) -> Option<Vec<f64>> {
     }
 }
 
-/// The components of a value as an array of known length.
+/// Returns the components of a value, if there are `N`.
 pub fn numbers<const N: usize>(value: &Value) -> Option<[f64; N]> {
     doubles(value)?.try_into().ok()
 }
 
-/// The numbers of an array of numbers.
+/// Returns the elements of an array of numbers.
 pub fn double_array(value: &Value) -> Option<Vec<f64>> {
     match value {
         Value::DoubleVec(numbers) => Some(numbers.clone()),
@@ -96,7 +96,7 @@ pub fn double_array(value: &Value) -> Option<Vec<f64>> {
     }
 }
 
-/// The whole numbers of an array.
+/// Returns the elements of an array of 32-bit integers.
 pub fn int_array(value: &Value) -> Option<&[i32]> {
     match value {
         Value::IntVec(numbers) => Some(numbers),
@@ -104,7 +104,7 @@ pub fn int_array(value: &Value) -> Option<&[i32]> {
     }
 }
 
-/// The vectors of an array of vectors of three.
+/// Returns the elements of an array of three-component vectors.
 pub fn vectors(value: &Value) -> Option<Vec<[f64; 3]>> {
     match value {
         Value::Vec3fVec(vectors) => Some(
@@ -124,7 +124,7 @@ pub fn vectors(value: &Value) -> Option<Vec<[f64; 3]>> {
     }
 }
 
-/// How many elements an array has; none for what is no array.
+/// Returns the length of an array; `None` for other values.
 pub fn array_len(value: &Value) -> Option<usize> {
     macro_rules! lengths {
         ($($kind:ident)*) => {
@@ -139,8 +139,7 @@ pub fn array_len(value: &Value) -> Option<usize> {
         Matrix3dVec Matrix4dVec)
 }
 
-/// The asset paths in a value, in dictionaries and lists too: as written, and where they were
-/// found.
+/// Returns the asset paths in a value, also in dictionaries and lists, as authored and as resolved.
 pub fn asset_paths(value: &Value) -> Vec<(String, Option<String>)> {
     let path = |path: &openusd::sdf::AssetPath| {
         (
@@ -162,7 +161,7 @@ pub fn asset_paths(value: &Value) -> Vec<(String, Option<String>)> {
     }
 }
 
-/// The quaternions of an array, real part first.
+/// Returns the elements of an array of quaternions, real part first.
 pub fn quaternions(value: &Value) -> Option<Vec<[f64; 4]>> {
     match value {
         Value::QuathVec(all) => Some(
@@ -180,7 +179,7 @@ pub fn quaternions(value: &Value) -> Option<Vec<[f64; 4]>> {
     }
 }
 
-/// The pairs of numbers of an array, such as texture coordinates.
+/// Returns the elements of an array of two-component vectors, such as texture coordinates.
 pub fn pairs(value: &Value) -> Option<Vec<[f64; 2]>> {
     match value {
         Value::Vec2fVec(all) => Some(all.iter().map(|v| [v.x, v.y].map(f64::from)).collect()),
@@ -194,7 +193,7 @@ pub fn pairs(value: &Value) -> Option<Vec<[f64; 2]>> {
     }
 }
 
-/// The whole numbers of an array, whatever their size.
+/// Returns the elements of an array of integers of any size.
 pub fn long_array(value: &Value) -> Option<Vec<i64>> {
     match value {
         Value::IntVec(numbers) => Some(numbers.iter().map(|&n| i64::from(n)).collect()),

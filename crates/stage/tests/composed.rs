@@ -1,5 +1,5 @@
-//! That a stage is composed as OpenUSD composes it: what `usd-core` says of the same assets stands
-//! beside them, and `test/usd/test_stage.py` holds it against `usd-core`.
+//! Composition of stages, compared with expected dumps next to the assets. `test/usd/test_stage.py`
+//! checks the dumps against `usd-core`.
 
 #![allow(clippy::unwrap_used)] // a test that fails may panic
 
@@ -11,10 +11,10 @@ use urdf_usd_stage::{
     doubles, texts, vectors,
 };
 
-/// How many elements of an array are shown.
+/// Maximum number of elements of an array in the dump.
 const SHOWN: usize = 12;
 
-/// All that a stage says of its prims, as text.
+/// Returns a text dump of all prims of a stage.
 fn dump(stage: &Stage) -> String {
     let mut text = format!(
         "default prim {}\n",
@@ -210,7 +210,7 @@ fn shown(value: &Value) -> String {
     format!("{count}{inside}").trim_end().to_owned()
 }
 
-/// Numbers to six digits.
+/// Formats numbers with six digits.
 fn list(numbers: &[f64]) -> String {
     numbers
         .iter()
@@ -226,7 +226,7 @@ fn list(numbers: &[f64]) -> String {
 }
 
 #[test]
-fn stages_are_composed_as_openusd_composes_them() {
+fn composition_agrees_with_openusd() {
     for name in ["robot", "broken"] {
         let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/assets");
         let stage = Stage::open(&assets.join(format!("{name}.usda")), &Options::default()).unwrap();

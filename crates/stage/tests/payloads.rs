@@ -1,11 +1,11 @@
-//! What payloads bring, and what is not composed at all.
+//! Contributions of payloads, and assets that are rejected before composition.
 
 #![allow(clippy::unwrap_used)] // a test that fails may panic
 
 use urdf_usd_stage::{Options, Stage};
 
 #[test]
-fn schemas_of_payloads_are_told_from_others() {
+fn schemas_of_payloads_are_distinguished_from_others() {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("robot.usda");
     let header = "#usda 1.0\n(\n    defaultPrim = \"robot\"\n)\n";
@@ -19,7 +19,7 @@ fn schemas_of_payloads_are_told_from_others() {
         let prim = stage.prim_at(path).unwrap();
         (prim.in_payload, prim.payload_schemas.join(" "))
     };
-    // Explicit schemas stand in the way of those that a payload prepends.
+    // An explicit list of schemas hides those that a payload prepends.
     assert_eq!(of("/robot"), (false, String::new()));
     assert_eq!(
         of("/robot/a"),
@@ -29,7 +29,7 @@ fn schemas_of_payloads_are_told_from_others() {
 }
 
 #[test]
-fn what_is_inherited_twice_is_refused() {
+fn classes_that_are_inherited_twice_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("robots.usda");
     let robot = |name: &str, (all, arm): (&str, &str)| {
@@ -55,7 +55,7 @@ fn what_is_inherited_twice_is_refused() {
 }
 
 #[test]
-fn payloads_above_a_target_are_told_where_it_is_referenced() {
+fn payloads_above_a_referenced_target_are_recognised() {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("robot.usda");
     let whole = "def Xform \"whole\" (\n    payload = @parts.usda@\n)\n{\n}\n";
@@ -86,12 +86,12 @@ fn payloads_above_a_target_are_told_where_it_is_referenced() {
     );
     assert_eq!(of("/part"), (false, "Cube PhysicsCollisionAPI".to_owned()));
     assert_eq!(of("/part/hand"), (true, String::new()));
-    // No payload reaches it.
+    // No payload affects it.
     assert_eq!(of("/_wheel"), (false, String::new()));
 }
 
 #[test]
-fn what_is_opened_again_is_what_is_opened() {
+fn reopening_gives_the_same_stage_as_opening() {
     let assets = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/usd/assets");
     for name in ["variants.usda", "isaac_layout.usda"] {
         let stage = Stage::open(&assets.join(name), &Options::default()).unwrap();
@@ -127,7 +127,7 @@ fn what_is_opened_again_is_what_is_opened() {
 }
 
 #[test]
-fn what_inherits_itself_is_refused() {
+fn prims_that_inherit_themselves_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("robot.usda");
     let prim = |name: &str, arc: &str, inside: &str| {
@@ -160,7 +160,7 @@ fn what_inherits_itself_is_refused() {
             "{text}"
         );
     }
-    // In a layer that another brings in, with its sublayer.
+    // In a referenced layer with a sublayer.
     std::fs::write(
         folder.path().join("one.usda"),
         "#usda 1.0\n(\nsubLayers = [@two.usda@]\n)\nover \"a\" (\ninherits = </b>\n)\n{\n}\n",
@@ -168,13 +168,13 @@ fn what_inherits_itself_is_refused() {
     .unwrap();
     let two = a("", &child) + &b("inherits = </a>", &child);
     std::fs::write(folder.path().join("two.usda"), format!("#usda 1.0\n{two}")).unwrap();
-    let brought = prim("r", "", &prim("part", "references = @one.usda@</a>", ""));
+    let referenced = prim("r", "", &prim("part", "references = @one.usda@</a>", ""));
     assert!(
-        opened(&brought)
+        opened(&referenced)
             .unwrap_err()
             .contains("inherits or specializes itself")
     );
-    // A class for many, and what only leads back above or below, which composing tells.
+    // A class of several prims, and cycles through ancestors or descendants, which composition reports.
     assert_eq!(
         opened(&(prim("_c", "", &child) + &a("inherits = </_c>", "") + &b("inherits = </_c>", ""))),
         Ok(0)
@@ -189,7 +189,7 @@ fn what_inherits_itself_is_refused() {
 }
 
 #[test]
-fn what_is_no_openusd_file_is_told_in_one_line() {
+fn errors_about_other_files_have_a_single_line() {
     let folder = tempfile::tempdir().unwrap();
     let (entry, layer) = (
         folder.path().join("robot.usda"),
@@ -202,19 +202,24 @@ fn what_is_no_openusd_file_is_told_in_one_line() {
     };
     for bytes in [&b"hello"[..], b""] {
         assert!(
-            reason(bytes, "robot.usda").starts_with("it is no OpenUSD file"),
+            reason(bytes, "robot.usda").starts_with("it is not an OpenUSD file"),
             "{}",
             reason(bytes, "robot.usda")
         );
     }
-    assert_eq!(reason(b"x", "robot.usdc"), "the file is cut off or damaged");
-    let broken = b"#usda 1.0\ndef \"a\" {\n  float x = \n}\n";
-    let told = reason(broken, "robot.usda");
-    assert!(
-        told.ends_with(", robot.usda:4:1") && !told.contains('\n') && !told.contains("pseudo"),
-        "{told}"
+    assert_eq!(
+        reason(b"x", "robot.usdc"),
+        "the file is truncated or damaged"
     );
-    // A sublayer says the same.
+    let broken = b"#usda 1.0\ndef \"a\" {\n  float x = \n}\n";
+    let message = reason(broken, "robot.usda");
+    assert!(
+        message.ends_with(", robot.usda:4:1")
+            && !message.contains('\n')
+            && !message.contains("pseudo"),
+        "{message}"
+    );
+    // A sublayer has the same message.
     std::fs::write(&layer, "hello").unwrap();
     std::fs::write(
         &entry,
@@ -225,7 +230,7 @@ fn what_is_no_openusd_file_is_told_in_one_line() {
     assert!(
         errors[0]
             .message
-            .starts_with("the sublayer @./layer.usda@ can't be read: it is no OpenUSD file"),
+            .starts_with("the sublayer @./layer.usda@ cannot be read: it is not an OpenUSD file"),
         "{errors:?}"
     );
 }

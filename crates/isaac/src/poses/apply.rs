@@ -1,4 +1,4 @@
-//! A pose put on: the bodies where they are then, and drives that hold them there.
+//! Applies a pose: places the bodies, and sets drives that hold them there.
 
 use std::collections::HashMap;
 
@@ -13,30 +13,31 @@ use super::{Placed, Poses};
 use crate::report::Findings;
 use crate::{codes, overlay};
 
-/// What was authored.
+/// The opinions that were authored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Applied {
     /// The paths of bodies that were moved.
     pub moved: Vec<String>,
     /// The paths of joints whose drive or state was set.
     pub joints: Vec<String>,
-    /// What could not be authored.
+    /// The opinions that could not be authored.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A body that is as near as this to where it is to be stays, units of the stage and radians:
-/// places in single precision are no nearer.
-const SAME: f64 = 1e-6;
+/// Maximum deviation of a body that is not moved, in units of the stage and radians: the resolution of
+/// single precision.
+const TOLERANCE: f64 = 1e-6;
 
-/// Without the digits that multiplying matrices leaves of a zero.
+/// Replaces rounding errors of matrix products by zero.
 fn clean(number: f64) -> f64 {
     if number.abs() < 1e-12 { 0.0 } else { number }
 }
 
-/// Puts a pose on an asset: every body stands where it is in that pose, joints that it does not set
-/// at zero or at the limit next to it; drives get it as their target
-/// (`drive:…:physics:targetPosition`), and joints with `PhysicsJointStateAPI` as their state. The
-/// joints' frames, and so the robot, stay what they are. `layer` is the strongest of the stage.
+/// Applies a pose to an asset.
+///
+/// Places every body as in the pose; joints that the pose does not set are at zero or the nearest
+/// limit. Sets the targets of drives (`drive:…:physics:targetPosition`), and the states of joints with
+/// `PhysicsJointStateAPI`. The frames of joints do not change. `layer` is the strongest of the stage.
 pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied {
     let (stage, robot) = (poses.stage, &poses.robot);
     let mut applied = Applied::default();
@@ -50,7 +51,7 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
         .filter(|&link| poses.is_body[link])
         .filter_map(|link| Some((poses.links[link]?, placed.in_stage(poses, link))))
         .collect();
-    // A prim's place depends on those above it, which may be moved, too.
+    // The transform of a prim depends on its ancestors, which may be moved too.
     let before = stage.worlds();
     let mut after = stage.filled(Matrix4::identity());
     for (id, prim) in stage.iter() {
@@ -59,32 +60,38 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
             .parent
             .filter(|_| !local.resets)
             .map_or_else(Matrix4::identity, |parent| after[parent]);
-        let stays = above * local.matrix;
+        let unmoved = above * local.matrix;
         let goal = wanted.get(&id).and_then(|pose| {
             let (_, scale) = rigid(&before[id])?;
             Some(pose.to_homogeneous() * Matrix4::new_nonuniform_scaling(&scale))
         });
-        after[id] = stays;
-        let Some(goal) = goal.filter(|goal| (goal - stays).amax() > SAME) else {
+        after[id] = unmoved;
+        let Some(goal) = goal.filter(|goal| (goal - unmoved).amax() > TOLERANCE) else {
             continue;
         };
         let within = above.try_inverse().and_then(|above| rigid(&(above * goal)));
         match within.filter(|_| overlay::can_author(stage, id)) {
             Some((pose, scale)) => {
-                place(prim, &pose, &scale, local.resets, layer);
+                author_transform(prim, &pose, &scale, local.resets, layer);
                 applied.moved.push(prim.path.clone());
                 after[id] = goal;
             }
             None => {
                 let message = format!(
-                    "{} stays where it is: it is below an instance, or what it stands in is sheared",
+                    "{} is not moved: it is below an instance, or its parent is sheared",
                     prim.path
                 );
-                findings.add(&codes::INSTANCE, id, None, message, "move it by hand");
+                findings.add(
+                    &codes::INSTANCE,
+                    id,
+                    None,
+                    message,
+                    "author its transform in the asset",
+                );
             }
         }
     }
-    let metre = stage.meters_per_unit();
+    let meters_per_unit = stage.meters_per_unit();
     for (joint_id, joint) in robot.joints().iter() {
         let (Some(id), 1) = (poses.joints[joint_id], position_count(joint.kind())) else {
             continue;
@@ -95,7 +102,7 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
             .copied()
             .unwrap_or_default();
         let at = if joint.kind() == JointKind::Prismatic {
-            (at / metre) as f32
+            (at / meters_per_unit) as f32
         } else {
             at.to_degrees() as f32
         };
@@ -123,15 +130,21 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
     applied
 }
 
-/// Authors a place of a prim as a translation, a rotation and, where there is one, a scale.
-fn place(prim: &Prim, pose: &Pose, scale: &Vector3<f64>, resets: bool, layer: &mut Layer) {
-    let there = |kind: &str| {
+/// Authors the transform of a prim as a translation, a rotation and, if it is not 1, a scale.
+fn author_transform(
+    prim: &Prim,
+    pose: &Pose,
+    scale: &Vector3<f64>,
+    resets: bool,
+    layer: &mut Layer,
+) {
+    let existing = |kind: &str| {
         prim.attributes
             .get(&format!("xformOp:{kind}"))
-            .map(|there| there.type_name.as_str())
+            .map(|attribute| attribute.type_name.as_str())
     };
-    // An operation in half precision would move the body: it is left, and not listed.
-    let name = |kind: &str, known: &[&str]| match there(kind) {
+    // Half precision is too coarse: such an operation is replaced in the order by another one.
+    let name = |kind: &str, known: &[&str]| match existing(kind) {
         Some(type_name) if !known.contains(&type_name) => format!("xformOp:{kind}:pose"),
         _ => format!("xformOp:{kind}"),
     };
@@ -140,13 +153,13 @@ fn place(prim: &Prim, pose: &Pose, scale: &Vector3<f64>, resets: bool, layer: &m
         name("orient", &["quatd", "quatf"]),
     );
     let scaled = name("scale", &["double3", "float3"]);
-    let vector = |kind: &str, [x, y, z]: [f64; 3]| match there(kind) {
+    let vector = |kind: &str, [x, y, z]: [f64; 3]| match existing(kind) {
         Some("float3") => Attribute::float3([x as f32, y as f32, z as f32]),
         _ => Attribute::new("double3", Value::Vec3d([x, y, z].into())),
     };
     let q = pose.rotation.quaternion();
     let q = [q.w, q.i, q.j, q.k].map(clean);
-    let turn = match there("orient") {
+    let turn = match existing("orient") {
         Some("quatf") => Attribute::quatf(q.map(|c| c as f32)),
         _ => Attribute::quatd(q),
     };

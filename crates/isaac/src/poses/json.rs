@@ -1,6 +1,5 @@
-//! Poses as JSON, in the form that Isaac Sim's Robot Poser exports and imports: `{"_meta":
-//! {"units": …}, "poses": {NAME: {…}}}`, joints by the paths of their prims, positions in radians
-//! (or degrees) and metres.
+//! Poses as JSON, in the format of Isaac Sim's Robot Poser: `{"_meta": {"units": …}, "poses": {NAME:
+//! {…}}}`, joints by the paths of their prims, positions in radians (or degrees) and metres.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,7 +12,7 @@ use urdf_usd_robot::{JointId, JointKind, NamedPose};
 use super::{PoseError, Poses, WithFixed};
 use crate::codes;
 
-/// What angles are in.
+/// The unit of angles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Units {
@@ -24,11 +23,12 @@ pub enum Units {
     Degrees,
 }
 
-/// All poses of an asset, as JSON. Each has `joints` (position of each joint by the path of its
-/// prim), `joint_fixed`, `start_link`, `end_link`, `target_position` and `target_orientation` (of
-/// the end in the robot's prim, the stage's units; w, x, y, z), `valid`, and the `group` that it is
-/// about, if it is one. Where a name recurs in several groups, a later one is called `GROUP/NAME`.
-/// A pose without a chain is left out and told.
+/// Exports all poses of an asset as JSON.
+///
+/// Each has `joints` (position of each joint by the path of its prim), `joint_fixed`, `start_link`,
+/// `end_link`, `target_position` and `target_orientation` (of the end in the robot's prim, in the units
+/// of the stage; w, x, y, z), `valid`, and its `group`, if any. If several groups have a name, later
+/// poses are called `GROUP/NAME`. Poses without a chain are left out, with a finding each.
 pub fn export(poses: &Poses<'_>, units: Units) -> (Json, Vec<Diagnostic>) {
     let (mut all, mut left_out) = (Map::new(), Vec::new());
     for pose in poses.robot.named_poses() {
@@ -47,7 +47,7 @@ pub fn export(poses: &Poses<'_>, units: Units) -> (Json, Vec<Diagnostic>) {
             } else {
                 *value
             };
-            // A number that JSON can't hold is none of a pose.
+            // Positions are finite, except in damaged assets.
             joints.insert(
                 path.clone(),
                 Number::from_f64(value).map_or(Json::Null, Json::Number),
@@ -85,7 +85,7 @@ pub fn export(poses: &Poses<'_>, units: Units) -> (Json, Vec<Diagnostic>) {
     )
 }
 
-/// A file of poses. An older form has the poses right at the top, in radians.
+/// A file of poses. An older format has the poses at the top level, in radians.
 #[derive(Deserialize)]
 struct File {
     #[serde(rename = "_meta", default)]
@@ -99,7 +99,7 @@ struct Meta {
     units: Units,
 }
 
-/// A pose of a file; what else it says follows from the robot.
+/// A pose of a file; its other properties follow from the robot.
 #[derive(Deserialize)]
 struct Entry {
     joints: Map<String, Json>,
@@ -115,12 +115,13 @@ struct Entry {
     name: Option<String>,
 }
 
-/// Reads poses of a robot from JSON: each with the joints that inverse kinematics leaves alone.
-/// Joints and links are named by the paths of their prims or by their own names. A pose that names
-/// what the robot does not have is left out and told. `file`: where the text is from.
+/// Imports poses of a robot from JSON, each with the joints that inverse kinematics must not move.
+///
+/// Joints and links are given by the paths of their prims or by name. Poses with unknown joints or
+/// links are left out, with a finding each. `file` is the origin of the text, for findings.
 ///
 /// # Errors
-/// If the text is not of the form that [`export`] writes.
+/// If the text does not have the format that [`export`] writes.
 pub fn import(
     poses: &Poses<'_>,
     text: &str,
@@ -130,7 +131,7 @@ pub fn import(
         element: element.to_owned(),
         ..Place::file(file)
     };
-    let help = "give a file in the form that `urdf_usd pose export` writes";
+    let help = "give a file in the format that `urdf_usd pose export` writes";
     let bad = |error: &serde_json::Error, place: Place| {
         #[expect(clippy::cast_possible_truncation, reason = "no file has so many lines")]
         let place = Place {
@@ -141,30 +142,30 @@ pub fn import(
         Diagnostic::new(
             &codes::BAD_JSON,
             place,
-            format!("it is no file of poses: {error}"),
+            format!("it is not a file of poses: {error}"),
         )
         .help(help)
     };
-    let whole: File = serde_json::from_str(text).map_err(|error| bad(&error, place("")))?;
-    let units = whole.meta.unwrap_or_default().units;
-    let all = match whole.poses {
+    let file_content: File = serde_json::from_str(text).map_err(|error| bad(&error, place("")))?;
+    let units = file_content.meta.unwrap_or_default().units;
+    let all = match file_content.poses {
         Some(poses) => poses,
         None => serde_json::from_str(text).map_err(|error| bad(&error, place("")))?,
     };
-    let (mut read, mut told) = (Vec::new(), Vec::new());
+    let (mut read, mut findings) = (Vec::new(), Vec::new());
     for (key, entry) in all {
         let entry: Entry = match serde_json::from_value(entry) {
             Ok(entry) => entry,
             Err(error) => {
-                let message = format!("the pose {key:?} is none: {error}");
-                told.push(
+                let message = format!("{key:?} is not a pose: {error}");
+                findings.push(
                     Diagnostic::new(&codes::BAD_JSON, place(&format!("pose {key:?}")), message)
                         .help(help),
                 );
                 continue;
             }
         };
-        match one(poses, &key, &entry, units) {
+        match import_one(poses, &key, &entry, units) {
             Ok((pose, fixed)) => read.push((
                 NamedPose {
                     place: place(&format!("pose {key:?}")),
@@ -174,7 +175,7 @@ pub fn import(
             )),
             Err(PoseError::Wrong(found)) => {
                 let message = format!("the pose {key:?} is left out: {}", found.message);
-                told.push(Diagnostic {
+                findings.push(Diagnostic {
                     place: place(&format!("pose {key:?}")),
                     message,
                     ..*found
@@ -186,18 +187,23 @@ pub fn import(
                     place(&format!("pose {key:?}")),
                     error.to_string(),
                 );
-                told.push(found.help(help));
+                findings.push(found.help(help));
             }
         }
     }
-    Ok((read, told))
+    Ok((read, findings))
 }
 
-fn one(poses: &Poses<'_>, key: &str, entry: &Entry, units: Units) -> Result<WithFixed, PoseError> {
-    let is_no = |what: String| {
-        poses.wrong(
+fn import_one(
+    poses: &Poses<'_>,
+    key: &str,
+    entry: &Entry,
+    units: Units,
+) -> Result<WithFixed, PoseError> {
+    let invalid = |message: String| {
+        poses.invalid(
             &codes::BAD_JSON,
-            what,
+            message,
             "give each joint a finite number".to_owned(),
         )
     };
@@ -206,7 +212,8 @@ fn one(poses: &Poses<'_>, key: &str, entry: &Entry, units: Units) -> Result<With
     for (name, value) in &entry.joints {
         let joint = poses.joint(name)?;
         let value = value.as_f64().filter(|value| value.is_finite());
-        let value = value.ok_or_else(|| is_no(format!("the position of {name:?} is no number")))?;
+        let value =
+            value.ok_or_else(|| invalid(format!("the position of {name:?} is not a number")))?;
         let is_angle = poses.robot.joints()[joint].kind() != JointKind::Prismatic;
         let value = if units == Units::Degrees && is_angle {
             value.to_radians()
@@ -214,7 +221,7 @@ fn one(poses: &Poses<'_>, key: &str, entry: &Entry, units: Units) -> Result<With
             value
         };
         if positions.iter().any(|(other, _)| *other == joint) {
-            return Err(is_no(format!("the joint {name:?} is there twice")));
+            return Err(invalid(format!("the joint {name:?} is set twice")));
         }
         if entry.joint_fixed.as_ref().and_then(|fixed| fixed.get(name)) == Some(&Json::Bool(true)) {
             fixed.insert(joint);

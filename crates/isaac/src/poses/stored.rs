@@ -1,8 +1,7 @@
-//! Named poses of an asset on disk: read, stored and deleted, by the node's services and by the
-//! viewer's buttons alike.
+//! Reads, stores and deletes named poses of an asset on disk, for the node's services and the viewer.
 //!
-//! What is changed goes into the asset's layer of poses, never into the asset itself. It must not
-//! know ROS, nor HTTP.
+//! Changes go into the overlay of poses, never into the asset itself. This module must not depend on
+//! ROS or HTTP.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,23 +14,23 @@ use crate::{Edit, Label, Saved};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{JointId, NamedPose};
 
-/// The ending of an asset's entry.
+/// The extension of an asset's entry.
 const ENTRY: &str = "usda";
 
-/// Of two who change the same layer, the second has to read what the first has written.
-static CHANGING: Mutex<()> = Mutex::new(());
+/// Serializes edits: an edit must read the result of the previous one.
+static EDITING: Mutex<()> = Mutex::new(());
 
-/// A pose as it is told.
+/// A pose for display.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoseView {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The group of joints that it is of, if it is of one.
+    /// The group of joints, if any.
     pub group: Option<String>,
-    /// Where it puts joints, by name: radians or metres.
+    /// Positions of joints by name, in radians or metres.
     #[serde(serialize_with = "as_map")]
     pub joints: Vec<(String, f64)>,
-    /// Whether all are within their limits.
+    /// Whether all positions are within their limits.
     pub valid: bool,
 }
 
@@ -60,17 +59,17 @@ impl PoseView {
     }
 }
 
-/// Why nothing was stored.
+/// Errors of [`store`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// No pose can have this name: why.
+    /// The name is not valid.
     Name(String),
-    /// Something else.
+    /// Any other reason.
     Other(String),
 }
 
 impl Refused {
-    /// The sentence to show.
+    /// Returns the message.
     pub fn message(self) -> String {
         match self {
             Self::Name(message) | Self::Other(message) => message,
@@ -78,8 +77,8 @@ impl Refused {
     }
 }
 
-/// The entry with all poses of the asset with this entry layer: of those stored before, or else of
-/// the overlay isaac, or else the asset's own.
+/// Returns the entry with all poses of an asset: that of the overlay of poses, of the overlay `isaac`,
+/// or the asset's own.
 pub fn entry_with_poses(entry: &Path) -> PathBuf {
     let overlay = |label: Label| entry.with_extension(format!("{}.{ENTRY}", label.as_str()));
     let mut entries = [overlay(Label::Poses), overlay(Label::Isaac)].into_iter();
@@ -88,23 +87,23 @@ pub fn entry_with_poses(entry: &Path) -> PathBuf {
         .unwrap_or_else(|| entry.to_owned())
 }
 
-/// The files that poses of the asset with this entry layer are stored in: the layer, and the entry
-/// that adds it to the asset.
+/// Returns the files in which the poses of an asset are stored: the layer and the entry of the
+/// overlay.
 pub fn files(entry: &Path) -> [PathBuf; 2] {
     let layer = format!("{}.{ENTRY}", Label::Poses.as_str());
     [entry.with_file_name(&layer), entry.with_extension(layer)]
 }
 
-/// The asset with its poses, to be changed.
+/// Opens the overlay of poses of an asset.
 fn edit(entry: &Path) -> Result<Edit, String> {
     Edit::open(&entry_with_poses(entry), Label::Poses, None, None)
         .map_err(|error| error.to_string())
 }
 
-/// All poses of the asset with this entry layer.
+/// Lists all poses of the asset with this entry.
 ///
 /// # Errors
-/// Why they can't be read, in a sentence.
+/// A sentence with the reason, if the poses cannot be read.
 pub fn list(entry: &Path) -> Result<Vec<PoseView>, String> {
     let edit = edit(entry)?;
     let poses = Poses::of(&edit.stage, None).map_err(|error| error.to_string())?;
@@ -116,11 +115,11 @@ pub fn list(entry: &Path) -> Result<Vec<PoseView>, String> {
         .collect())
 }
 
-/// Stores a pose in place of one of the same name and group. `positions` says where joints are,
-/// once the robot is read.
+/// Stores a pose, and replaces one with the same name and group. `positions` returns the joint
+/// positions for the robot that was read.
 ///
 /// # Errors
-/// Why it can't be stored; then nothing has changed.
+/// If the pose cannot be stored; nothing has changed then.
 pub fn store(
     entry: &Path,
     name: &str,
@@ -133,7 +132,7 @@ pub fn store(
     group
         .map_or(Ok(()), |group| check_name("group", group))
         .map_err(Refused::Other)?;
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _editing = EDITING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut edit = edit(entry).map_err(Refused::Other)?;
     let poses = Poses::of(&edit.stage, None).map_err(|error| Refused::Other(error.to_string()))?;
     let pose = NamedPose {
@@ -159,12 +158,12 @@ pub fn store(
     Ok((stored, saved))
 }
 
-/// Deletes a pose; gives its name.
+/// Deletes a pose, and returns its name.
 ///
 /// # Errors
-/// Why it can't be deleted, in a sentence; then nothing has changed.
+/// A sentence with the reason, if the pose cannot be deleted; nothing has changed then.
 pub fn delete(entry: &Path, name: &str, group: Option<&str>) -> Result<String, String> {
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _editing = EDITING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut edit = edit(entry)?;
     let poses = Poses::of(&edit.stage, None).map_err(|error| error.to_string())?;
     let group = group.map(str::trim).filter(|group| !group.is_empty());
@@ -233,12 +232,12 @@ mod tests {
         assert_eq!(
             std::fs::read(&entry).unwrap(),
             before,
-            "the asset itself stays"
+            "the asset itself must not change"
         );
     }
 
     #[test]
-    fn names_that_no_pose_can_have() {
+    fn invalid_names_are_rejected() {
         let (_folder, entry) = asset();
         for name in ["", "  ", "a\nb", "\u{7}", &"x".repeat(101)] {
             assert!(
@@ -254,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn several_at_once_lose_none() {
+    fn concurrent_edits_lose_no_pose() {
         let (_folder, entry) = asset();
         std::thread::scope(|scope| {
             for n in 0..4 {

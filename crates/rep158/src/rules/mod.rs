@@ -2,8 +2,8 @@
 //!
 //! The folder of a rule has the number of its code and a name: `r3_5_1_repeated_meshes` reports
 //! `REP158-3.5.1`. Its `mod.rs` declares the rule and checks it; the files of its examples are in
-//! `breaks` and `keeps`. Numbers that the public checker (`ros-openusd-compliance-checker`) has
-//! mean the same there; later ones in a section are this program's.
+//! `breaks` and `keeps`. Rules of the public checker (`ros-openusd-compliance-checker`) have the same
+//! numbers there; the rules that only this program has follow them in each section.
 
 use urdf_usd_diagnostic::{IdForm, ModuleId, rule, rules};
 
@@ -15,8 +15,8 @@ const fn id(module: &str) -> ModuleId {
     ModuleId::new("REP158-", module, IdForm::Number)
 }
 
-/// Makes an example of the files in a rule's folder `breaks` or `keeps`: those that are listed, or
-/// `robot.usda` alone. The content of a file can be `from` one of another name, or a text (`=`).
+/// Builds an example from the listed files in a rule's folder `breaks` or `keeps`, by default
+/// `robot.usda`. The content of a file can be `from` a file of another name, or a text (`=`).
 macro_rules! example {
     ($folder:literal) => {
         example!($folder ["robot.usda"])

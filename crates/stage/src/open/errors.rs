@@ -1,17 +1,17 @@
-//! What the library says of broken assets, in words for people.
+//! Messages for errors of `openusd`.
 
 use openusd::pcp::{ArcType, CompositionDiagnostic};
 
 use super::super::CompositionError;
 
-/// The name of a layer's file.
+/// Returns the file name of a layer.
 pub(super) fn file_name(identifier: &str) -> &str {
     identifier.rsplit('/').next().unwrap_or(identifier)
 }
 
-/// What is wrong with a layer, and in which line, without the text that stands there and without
-/// the parts of the reader.
-pub(super) fn told(reason: &str) -> String {
+/// Shortens an error of `openusd` to the fault and the line, without source text and internals of the
+/// parser.
+pub(super) fn shorten(reason: &str) -> String {
     let mut lines = reason.lines();
     let first = lines
         .next()
@@ -19,16 +19,19 @@ pub(super) fn told(reason: &str) -> String {
         .trim_start_matches("error: ")
         .trim_start_matches("Unable to parse pseudo root: ");
     if let Some(file) = first.strip_prefix("no file format registered for ") {
-        return format!("{} is no OpenUSD file by its name", file_name(file));
+        return format!(
+            "{} does not have the extension of an OpenUSD file",
+            file_name(file)
+        );
     }
     if first.starts_with("Text file must start with magic token")
         || first == "Unexpected end of tokens"
     {
-        return "it is no OpenUSD file: its text does not begin with `#usda 1.0`, and it is neither binary nor a package"
+        return "it is not an OpenUSD file: its text does not begin with `#usda 1.0`, and it is neither binary nor a package"
             .to_owned();
     }
     if first.starts_with("failed to read pod ") {
-        return "the file is cut off or damaged".to_owned();
+        return "the file is truncated or damaged".to_owned();
     }
     let place = lines
         .next()
@@ -37,8 +40,8 @@ pub(super) fn told(reason: &str) -> String {
     place.map_or_else(|| first.to_owned(), |place| format!("{first}, {place}"))
 }
 
-/// Takes an error of the composition apart.
-pub(super) fn described(error: CompositionDiagnostic) -> CompositionError {
+/// Converts an error of the composition.
+pub(super) fn describe(error: CompositionDiagnostic) -> CompositionError {
     match error {
         CompositionDiagnostic::InvalidExternalTargetPath {
             target,
@@ -49,20 +52,20 @@ pub(super) fn described(error: CompositionDiagnostic) -> CompositionError {
             ..
         } => CompositionError {
             message: format!(
-                "{target} is outside of {arc_root}, which is all that the {} brings in",
-                name_of(arc)
+                "{target} is outside of {arc_root}, the only prims that the {} composes",
+                arc_name(arc)
             ),
             layer: Some(layer),
             path: Some(property.as_str().to_owned()),
         },
         CompositionDiagnostic::ArcCycle(chain) => CompositionError {
             message: format!(
-                "{} leads back to itself{}",
+                "{} is composed of itself{}",
                 chain.composing.as_str(),
                 chain
                     .hops
                     .iter()
-                    .map(|hop| format!(", by a {} to {}", name_of(hop.arc), hop.path.as_str()))
+                    .map(|hop| format!(", by a {} to {}", arc_name(hop.arc), hop.path.as_str()))
                     .collect::<String>()
             ),
             layer: Some(chain.root_layer),
@@ -70,24 +73,24 @@ pub(super) fn described(error: CompositionDiagnostic) -> CompositionError {
         },
         CompositionDiagnostic::UnresolvedSublayer { .. }
         | CompositionDiagnostic::MalformedSublayer { .. }
-        | CompositionDiagnostic::SublayerCycle { .. } => of_sublayer(error),
-        other => of_arc(other),
+        | CompositionDiagnostic::SublayerCycle { .. } => sublayer_error(error),
+        other => arc_error(other),
     }
 }
 
-/// The name of a kind of arc.
-fn name_of(arc: ArcType) -> String {
+/// Returns the name of a kind of arc.
+fn arc_name(arc: ArcType) -> String {
     format!("{arc:?}").to_lowercase()
 }
 
-/// An error of a layer that another includes.
-fn of_sublayer(error: CompositionDiagnostic) -> CompositionError {
+/// Converts an error of a sublayer.
+fn sublayer_error(error: CompositionDiagnostic) -> CompositionError {
     let (message, layer) = match error {
         CompositionDiagnostic::UnresolvedSublayer {
             asset_path,
             introduced_by,
         } => (
-            format!("the sublayer @{asset_path}@ leads to no file"),
+            format!("the sublayer @{asset_path}@ does not exist"),
             Some(introduced_by),
         ),
         CompositionDiagnostic::MalformedSublayer {
@@ -96,8 +99,8 @@ fn of_sublayer(error: CompositionDiagnostic) -> CompositionError {
             reason,
         } => (
             format!(
-                "the sublayer @{asset_path}@ can't be read: {}",
-                told(&reason)
+                "the sublayer @{asset_path}@ cannot be read: {}",
+                shorten(&reason)
             ),
             Some(introduced_by),
         ),
@@ -120,8 +123,8 @@ fn of_sublayer(error: CompositionDiagnostic) -> CompositionError {
     }
 }
 
-/// An error of an arc that leads nowhere, or to what can't be read.
-fn of_arc(error: CompositionDiagnostic) -> CompositionError {
+/// Converts an error of an arc whose target does not exist or cannot be read.
+fn arc_error(error: CompositionDiagnostic) -> CompositionError {
     let (message, layer, path) = match error {
         CompositionDiagnostic::UnresolvedLayer {
             asset_path,
@@ -129,7 +132,7 @@ fn of_arc(error: CompositionDiagnostic) -> CompositionError {
             introduced_by,
             site_path,
         } => (
-            format!("the {} @{asset_path}@ leads to no file", name_of(arc)),
+            format!("the {} @{asset_path}@ does not exist", arc_name(arc)),
             Some(introduced_by),
             site_path,
         ),
@@ -141,9 +144,9 @@ fn of_arc(error: CompositionDiagnostic) -> CompositionError {
             reason,
         } => (
             format!(
-                "the {} @{asset_path}@ can't be read: {}",
-                name_of(arc),
-                told(&reason)
+                "the {} @{asset_path}@ cannot be read: {}",
+                arc_name(arc),
+                shorten(&reason)
             ),
             Some(introduced_by),
             site_path,
@@ -156,8 +159,8 @@ fn of_arc(error: CompositionDiagnostic) -> CompositionError {
             site_path,
         } => (
             format!(
-                "the {} leads to {prim_path}, which is not in {}",
-                name_of(arc),
+                "the {} targets {prim_path}, which is not in {}",
+                arc_name(arc),
                 file_name(&target_layer)
             ),
             Some(introduced_by),
@@ -170,7 +173,7 @@ fn of_arc(error: CompositionDiagnostic) -> CompositionError {
         } => (
             format!(
                 "the {} names no prim, and {} has no default prim",
-                name_of(arc),
+                arc_name(arc),
                 file_name(&layer_id)
             ),
             None,

@@ -1,4 +1,4 @@
-//! Reading one prim: what the library composes of it, and what the layers say of it.
+//! Reads a prim: the parts that `openusd` composes, and the opinions of the layers.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,19 +17,19 @@ use super::super::shared::{SharedValue, weight};
 use super::super::{Value, text, texts};
 use super::{MAX_VALUE_BYTES, Read, Reader, layer_at};
 
-/// What layers say of a prim; of what several say the strongest counts.
+/// The strongest opinions about a prim.
 #[derive(Default)]
 struct PrimOpinions {
     arcs: Vec<CompositionArc>,
     metadata: BTreeMap<String, Value>,
-    /// The variants of each set.
+    /// The names of the variants of each set.
     variants: BTreeMap<String, Vec<String>>,
-    /// The variants that are selected, by their sets.
+    /// The selected variants, by set.
     selections: BTreeMap<String, String>,
 }
 
 impl PrimOpinions {
-    /// Adds the fields of a prim in a weaker layer.
+    /// Adds the fields of a prim in the next weaker layer.
     fn add_fields(&mut self, data: &dyn AbstractData, path: &sdf::Path) {
         for (key, value) in fields(data, path) {
             match (key.as_str(), value) {
@@ -57,8 +57,8 @@ impl PrimOpinions {
         }
     }
 
-    /// Adds the variants of a prim in a layer. A site lists the few sets that it has itself; each
-    /// selected variant is a site too.
+    /// Adds the variants of a prim in a layer. A site lists only its own sets; each selected variant is
+    /// a site too.
     fn add_variants(&mut self, data: &dyn AbstractData, path: &sdf::Path) {
         let sets = data.try_field(path, "variantSetChildren").ok().flatten();
         for set in sets.as_deref().and_then(texts).unwrap_or_default() {
@@ -80,7 +80,7 @@ impl PrimOpinions {
     }
 }
 
-/// What layers say of an attribute; of what several say the strongest counts.
+/// The strongest opinions about an attribute.
 #[derive(Default)]
 struct AttributeOpinions {
     type_name: String,
@@ -103,7 +103,7 @@ impl Reader<'_> {
         stack.into_iter().filter_map(site).collect()
     }
 
-    /// Reads a prim. `above`: the prims read so far.
+    /// Reads a prim. `above` are the prims read so far.
     pub(super) fn prim(
         &mut self,
         prim: &usd::Prim,
@@ -169,7 +169,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Collects what layers say of a prim at these places, the strongest first.
+    /// Collects the opinions about a prim at these sites, from the strongest to the weakest.
     fn prim_opinions(&self, sites: &[Site]) -> PrimOpinions {
         let mut opinions = PrimOpinions::default();
         for site in sites {
@@ -242,15 +242,14 @@ impl Reader<'_> {
             .values()
             .any(|attribute| !attribute.connections.is_empty());
         let attributes = Arc::new(attributes);
-        // Connections lead to prims of this instance, so they can't be shared.
+        // Connections target prims of this instance, so that they cannot be shared.
         if let Some(prototype) = prototype.filter(|_| !is_connected) {
             self.shared.insert(prototype, Arc::clone(&attributes));
         }
         Ok((attributes, relationships))
     }
 
-    /// Where layers speak of a property, of those that speak of its prim, and what the strongest
-    /// takes it for.
+    /// Returns the sites of a property, and its kind in the strongest layer.
     fn property_sites(&self, name: &Token, prim_sites: &[Site]) -> (Vec<Site>, Option<SpecType>) {
         let mut kind = None;
         let site = |site: &Site| {
@@ -272,7 +271,7 @@ impl Reader<'_> {
         (sites, kind)
     }
 
-    /// Whether a relationship is custom, and its metadata; the strongest counts.
+    /// Returns whether a relationship is custom, and its metadata, from the strongest opinions.
     fn of_relationship(&self, sites: &[Site]) -> (bool, BTreeMap<String, Value>) {
         let (mut is_custom, mut metadata) = (false, BTreeMap::new());
         for site in sites {
@@ -335,7 +334,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Collects what layers say of an attribute at these places, the strongest first.
+    /// Collects the opinions about an attribute at these sites, from the strongest to the weakest.
     fn attribute_opinions(&mut self, sites: &[Site]) -> AttributeOpinions {
         let mut opinions = AttributeOpinions::default();
         for site in sites {
@@ -351,7 +350,7 @@ impl Reader<'_> {
             let data = layer.data();
             for key in data.list_fields(&path).unwrap_or_default() {
                 match key.as_str() {
-                    // The strongest counts, whatever is weaker.
+                    // Only the strongest default counts.
                     "default" if opinions.default.is_none() => {
                         let file = layer.resolved_path().unwrap_or_default();
                         opinions.default = self
@@ -373,8 +372,8 @@ impl Reader<'_> {
         opinions
     }
 
-    /// Reads the default of an attribute that is no large array of a binary layer, and counts its
-    /// size.
+    /// Reads the default of an attribute that is not a large array of a binary layer, and adds its size to
+    /// the totals.
     fn small_default(&mut self, data: &dyn AbstractData, path: &sdf::Path) -> Option<SharedValue> {
         let value = data
             .try_field(path, "default")
@@ -387,7 +386,7 @@ impl Reader<'_> {
             .map(SharedValue::from)
     }
 
-    /// Adds a field of an attribute in a weaker layer.
+    /// Adds a field of an attribute in the next weaker layer.
     fn add_field(&mut self, opinions: &mut AttributeOpinions, key: String, value: &Value) {
         match (key.as_str(), value) {
             ("typeName", value) if opinions.type_name.is_empty() => {
@@ -401,8 +400,8 @@ impl Reader<'_> {
             }
             ("typeName" | "custom" | "variability", _) => {}
             (_, value) => {
-                // Counted at once: attributes of one prim may share a large dictionary. The asset
-                // is refused then.
+                // Count before cloning: attributes of one prim may share a large dictionary. Beyond
+                // the limit, the asset is rejected.
                 self.value_bytes += weight(value);
                 if self.value_bytes <= MAX_VALUE_BYTES {
                     opinions
@@ -415,7 +414,7 @@ impl Reader<'_> {
     }
 }
 
-/// The variant sets of a prim. Takes the variants out of `opinions`.
+/// Takes the variant sets of a prim out of `opinions`.
 fn variant_sets(prim: &usd::Prim, opinions: &mut PrimOpinions) -> Read<Vec<VariantSet>> {
     let selections = prim.variant_sets().get_all_variant_selections()?;
     let variants = std::mem::take(&mut opinions.variants);
@@ -437,14 +436,13 @@ fn variant_sets(prim: &usd::Prim, opinions: &mut PrimOpinions) -> Read<Vec<Varia
     Ok(sets.collect())
 }
 
-/// The value of an attribute: its default in the strongest layer, or else that at the first of its
-/// time samples.
+/// Returns the default of an attribute in the strongest layer, or else its first time sample.
 fn value(
     attribute: &usd::Attribute,
     default: Option<SharedValue>,
     first_time: Option<f64>,
 ) -> Read<Option<SharedValue>> {
-    // What is composed of several opinions, or found relative to a layer, the library knows.
+    // `openusd` composes values of several opinions, and resolves paths relative to a layer.
     let is_plain = default
         .as_ref()
         .and_then(SharedValue::unless_large_array)
@@ -468,7 +466,7 @@ fn value(
     }
 }
 
-/// Whether a value is composed of several opinions, or is relative to its layer.
+/// Whether a value may be composed of several opinions, or is relative to its layer.
 fn is_composed(value: &Value) -> bool {
     matches!(
         value,
@@ -482,7 +480,7 @@ fn is_composed(value: &Value) -> bool {
     )
 }
 
-/// Puts a dictionary under a stronger one.
+/// Merges a dictionary into a stronger one.
 fn merge(metadata: &mut BTreeMap<String, Value>, key: String, weaker: Value) {
     match (metadata.get_mut(&key), weaker) {
         (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => {

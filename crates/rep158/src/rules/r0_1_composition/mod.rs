@@ -6,10 +6,10 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A layer, an arc or a target is missing or can't be read.",
-    outcome: "Programs open the asset without a part of it, most of them silently.",
-    demand: "Assets must be self-contained: every layer, payload and reference they name must be \
-             there (OpenUSD composition).",
+    meaning: "A layer or the target of a composition arc is missing or cannot be read.",
+    outcome: "Programs open the asset without that part, most of them without an error.",
+    demand: "Assets must be self-contained: every layer, payload and reference they name must \
+             exist (OpenUSD composition).",
     section: ("Asset Management", "§1.2.5"),
     keeps: ["robot.usda", "geometry.usda"],
 }
@@ -24,7 +24,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 .position(|layer| layer.identifier == *name)
         });
         let path = error.path.clone().unwrap_or_default();
-        let help = "put the file where the path leads, or correct the path";
+        let help = "put the file at this path, or correct the path";
         findings.layer(LayerId(layer.unwrap_or(0)), path, &error.message, help);
     }
 }

@@ -4,10 +4,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A relationship or connection leads to a prim or property that is not there.",
-    outcome: "Programs leave out what it stands for: a binding, a filter, a texture.",
-    demand: "Assets should be self-contained: what they point to must be there (OpenUSD \
-             composition).",
+    meaning: "A relationship or connection targets a prim or property that does not exist.",
+    outcome: "Programs ignore it, so that a material, a collision filter or a texture is missing.",
+    demand: "Assets should be self-contained: what they point to must exist (OpenUSD composition).",
     section: ("Asset Management", "§1.2.5"),
 }
 
@@ -23,7 +22,7 @@ const OTHERS: &[&str] = &[
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    let is_there = |path: &str| {
+    let exists = |path: &str| {
         let (prim, property) = path
             .split_once('.')
             .map_or((path, None), |(prim, property)| (prim, Some(property)));
@@ -43,10 +42,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             for target in relationship
                 .targets
                 .iter()
-                .filter(|target| !is_there(target))
+                .filter(|target| !exists(target))
             {
                 let message = format!(
-                    "{name} of {} leads to {target}, which is not there",
+                    "{name} of {} targets {target}, which does not exist",
                     prim.path
                 );
                 findings.prim(
@@ -61,10 +60,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             for source in attribute
                 .connections
                 .iter()
-                .filter(|source| !is_there(source))
+                .filter(|source| !exists(source))
             {
                 let message = format!(
-                    "{name} of {} is connected to {source}, which is not there",
+                    "{name} of {} is connected to {source}, which does not exist",
                     prim.path
                 );
                 findings.prim(

@@ -6,8 +6,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "An attribute names a file that is not there.",
-    outcome: "Programs lack what the file holds, most of them silently.",
+    meaning: "An attribute names a file that does not exist.",
+    outcome: "Programs open the asset without the contents of the file, most of them without an \
+              error.",
     demand: "For distributed, highly interoperable assets, all file dependencies should be \
              self-contained.",
     section: ("Asset Management", "§1.2.5"),
@@ -40,12 +41,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 if found.is_some() || path.is_empty() || is_unknown || path.contains("<UDIM>") {
                     continue;
                 }
-                let message = format!("{name} of {} names {path}, which is not there", prim.path);
+                let message = format!("{name} of {} names {path}, which does not exist", prim.path);
                 findings.prim(
                     id,
                     Some(name),
                     message,
-                    "put the file where the path leads, or correct the path",
+                    "put the file at this path, or correct the path",
                 );
             }
         }

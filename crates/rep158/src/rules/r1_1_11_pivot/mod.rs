@@ -1,4 +1,4 @@
-//! The origin of an asset that stands on the ground is at its bottom center.
+//! The origin of an asset that is placed on the ground is at its bottom center.
 
 #![expect(
     clippy::indexing_slicing,
@@ -12,9 +12,9 @@ use crate::layers::{is_geometry, is_ros};
 
 rule! {
     severity: Warning,
-    meaning: "The origin of a thing that stands on the ground is not at the middle of its \
-              underside.",
-    outcome: "Dropped into a scene, it hangs in the air or stands in the ground.",
+    meaning: "The origin of an object that is placed on the ground is not at the bottom centre of \
+              its bounding box.",
+    outcome: "Placed in a scene, the object floats above the ground or sinks into it.",
     demand: "For assets intended to be placed on the ground, the root origin should be located at \
              the bottom-center of the bounding box (Z=0).",
     section: ("Coordinate Systems & Units", "§1.1"),
@@ -26,7 +26,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         return;
     };
     let has = |what: &dyn Fn(&Prim) -> bool| stage.prims.iter().any(what);
-    // The rule is for single props: no mechanisms, assets with sensors, or environments.
+    // Mechanisms, assets with sensors and environments are exempt: only the pivot of a single prop
+    // matters.
     let is_aggregate = stage[root]
         .kind
         .as_deref()
@@ -60,17 +61,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     {
         let [x, y, z] = off.map(|distance| (distance * 1000.0).round() / 1000.0);
         let message =
-            format!("the middle of its underside is at ({x}, {y}, {z}), and its origin is not");
+            format!("the bottom centre of the asset is at ({x}, {y}, {z}), not at its origin");
         findings.prim(
             root,
             None,
             message,
-            "move the shapes so that the origin is at the middle of the underside",
+            "move the shapes so that the origin is at their bottom centre",
         );
     }
 }
 
-/// Returns the bounding box of all shapes in the frame of `root`; `None` if that of one is unknown.
+/// Returns the bounding box of all shapes in the frame of `root`; `None` if the extent of one is unknown.
 fn bounds(stage: &Stage, root: PrimId) -> Option<[[f64; 3]; 2]> {
     let worlds = stage.worlds();
     let to_root = worlds[root].try_inverse()?;

@@ -6,8 +6,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "The root layer does not say that lengths are metres.",
-    outcome: "Programs scale the robot, by 0.01 where nothing is said.",
+    meaning: "The root layer does not set metersPerUnit to 1.",
+    outcome: "Programs scale the robot: by 0.01 if the value is missing.",
     demand: "`metersPerUnit` must be explicitly set to 1.0.",
     section: ("Coordinate Systems & Units", "§1.1"),
 }

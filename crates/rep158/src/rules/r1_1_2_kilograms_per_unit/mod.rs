@@ -6,8 +6,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "The root layer does not say that masses are kilograms.",
-    outcome: "Programs may scale all masses, or take another unit.",
+    meaning: "The root layer does not set kilogramsPerUnit to 1.",
+    outcome: "Programs may scale all masses, or assume another unit.",
     demand: "`kilogramsPerUnit` must be explicitly set to 1.0.",
     section: ("Coordinate Systems & Units", "§1.1"),
 }

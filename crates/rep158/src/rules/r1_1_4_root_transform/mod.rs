@@ -6,9 +6,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "The default prim turns or scales all that is in it.",
-    outcome: "Programs that place the robot by its root prim overwrite that, and it lies on its \
-              side or has another size.",
+    meaning: "The default prim rotates, scales or animates the whole asset.",
+    outcome: "Programs that place the robot by its root prim overwrite this transform: the robot \
+              lies on its side or has another size.",
     demand: "Assets must not rely on root-node rotations to align geometry; points and normals \
              should be transform-applied to Z-up.",
     section: ("Coordinate Systems & Units", "§1.1"),
@@ -30,20 +30,20 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             root,
             Some(&op.attribute),
             message,
-            "animate the prims below",
+            "animate the prims below it instead",
         );
     }
-    let is_moved_only = |matrix: nalgebra::Matrix4<f64>| {
+    let is_translation = |matrix: nalgebra::Matrix4<f64>| {
         (matrix.fixed_view::<3, 3>(0, 0) - nalgebra::Matrix3::identity()).amax() <= 1e-6
     };
-    if is_moved_only(prim.local().matrix) {
+    if is_translation(prim.local().matrix) {
         return;
     }
-    if let Some(op) = stack.ops.iter().find(|op| !is_moved_only(op.matrix)) {
+    if let Some(op) = stack.ops.iter().find(|op| !is_translation(op.matrix)) {
         let does = if op.kind == OpKind::Scale {
             "scaled"
         } else {
-            "turned"
+            "rotated"
         };
         let message = format!(
             "the default prim {} is {does} by {}",

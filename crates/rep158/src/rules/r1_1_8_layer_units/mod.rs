@@ -6,9 +6,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A layer has other units or another axis than the root layer.",
-    outcome: "OpenUSD converts nothing between layers: what stands in that layer has the wrong \
-              size or lies on its side.",
+    meaning: "A layer has other units or another up axis than the root layer.",
+    outcome: "OpenUSD does not convert between layers: the contents of this layer have the wrong \
+              size or lie on their side.",
     demand: "All upstream units must be baked into geometry and physics. Simulators are entitled \
              to assume 1.0 scaling.",
     section: ("Coordinate Systems & Units", "§1.1"),
@@ -23,7 +23,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             ("kilogramsPerUnit", 1.0),
             ("timeCodesPerSecond", 1.0),
         ] {
-            let of_root = subject
+            let root_value = subject
                 .stage
                 .metadata(key)
                 .and_then(double)
@@ -32,18 +32,18 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 .metadata
                 .get(key)
                 .and_then(double)
-                .filter(|unit| *unit != of_root)
+                .filter(|unit| *unit != root_value)
             {
                 let message = format!(
-                    "{key} is {unit} in {}, and {of_root} in the root layer",
+                    "{key} is {unit} in {}, but {root_value} in the root layer",
                     layer.file_name()
                 );
                 let help =
-                    format!("convert what stands in the layer, and set {key} = {of_root} there");
+                    format!("convert the contents of the layer, and set {key} = {root_value} there");
                 findings.layer(LayerId(index), "", message, help);
             }
         }
-        let of_root = subject
+        let root_value = subject
             .stage
             .metadata("upAxis")
             .and_then(text)
@@ -52,14 +52,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .metadata
             .get("upAxis")
             .and_then(text)
-            .filter(|axis| *axis != of_root)
+            .filter(|axis| *axis != root_value)
         {
             let message = format!(
-                "upAxis is {axis} in {}, and {of_root} in the root layer",
+                "upAxis is {axis} in {}, but {root_value} in the root layer",
                 layer.file_name()
             );
             let help =
-                format!("turn what stands in the layer, and set upAxis = \"{of_root}\" there");
+                format!("rotate the contents of the layer, and set upAxis = \"{root_value}\" there");
             findings.layer(LayerId(index), "", message, help);
         }
     }

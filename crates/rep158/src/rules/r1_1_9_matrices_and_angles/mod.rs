@@ -9,9 +9,9 @@ use crate::kinematic::kinematic;
 
 rule! {
     severity: Error,
-    meaning: "A prim is placed by a matrix or by angles about axes.",
-    outcome: "A matrix hides a scale and is taken apart at every start; programs differ in the \
-              order of angles.",
+    meaning: "A prim is placed by a matrix or by Euler angles.",
+    outcome: "A matrix may hide a scale and has to be decomposed at every load; programs differ in \
+              the order of Euler angles.",
     demand: "Baked 4x4 matrices (xformOp:transform) are prohibited on final assets; ETL pipelines \
              must convert all Euler rotations.",
     section: ("Coordinate Systems & Units", "§1.1"),
@@ -20,7 +20,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     // Bodies, joints and frames are left to REP158-1.1.6.
     let kinematic: BTreeSet<_> = kinematic(subject.stage).map(|(id, _)| id).collect();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for (id, prim) in subject
         .stage
         .iter()
@@ -36,13 +36,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             let site = prim
                 .site(Some(&op.attribute))
                 .map(|site| (site.layer, &site.path));
-            if site.is_some_and(|site| !told.insert(site)) {
+            if site.is_some_and(|site| !reported.insert(site)) {
                 continue;
             }
             let by = if op.kind == OpKind::Transform {
                 "a matrix"
             } else {
-                "angles"
+                "Euler angles"
             };
             let message = format!("{} is placed by {by}, {}", prim.path, op.attribute);
             findings.prim(

@@ -5,9 +5,9 @@ use crate::layers::is_ros;
 
 rule! {
     severity: Error,
-    meaning: "A link or joint is there only with a payload, or a link, joint or ROS interface \
-              bears one itself.",
-    outcome: "Programs that read the robot without its meshes miss a part of its tree.",
+    meaning: "A payload contains a link or joint, or a link, joint or ROS interface has a payload \
+              itself.",
+    outcome: "Programs that open the robot without its payloads miss a part of the kinematic tree.",
     demand: "Payloads must not encapsulate joint or link prims themselves. The kinematic topology \
              must reside in the primarily loaded scene graph.",
     section: ("Composition Arcs (LIVRPS Constraints)", "§1.2.3"),
@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         *name == "PhysicsRigidBodyAPI" || (name.starts_with("Physics") && name.ends_with("Joint"))
     };
     for (id, prim) in subject.stage.present() {
-        let says = |schema: &str| {
+        let describe = |schema: &str| {
             if schema.ends_with("API") {
                 format!("has {schema}")
             } else {
@@ -28,20 +28,20 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             }
         };
         // ROS interfaces below a payload are left to REP158-2.1.1 and 2.2.1.
-        let bearing = || {
+        let with_payload = || {
             std::iter::once(&prim.type_name)
                 .chain(&prim.schemas)
                 .find(|name| is_link(name) || is_ros(name))
-                .filter(|_| prim.bears_payload())
+                .filter(|_| prim.has_payload())
         };
         let message = if let Some(schema) = prim.payload_schemas.iter().find(is_link) {
             format!(
                 "{} {} only when a payload is loaded",
                 prim.path,
-                says(schema)
+                describe(schema)
             )
-        } else if let Some(schema) = bearing() {
-            format!("{} {} and bears a payload", prim.path, says(schema))
+        } else if let Some(schema) = with_payload() {
+            format!("{} {} and has a payload", prim.path, describe(schema))
         } else {
             continue;
         };

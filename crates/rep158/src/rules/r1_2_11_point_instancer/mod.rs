@@ -10,8 +10,8 @@ use crate::physics::{is_body, is_joint};
 
 rule! {
     severity: Error,
-    meaning: "A point instancer multiplies bodies, joints or ROS interfaces.",
-    outcome: "Instances can't be told apart: no joint or topic can belong to one of them.",
+    meaning: "A point instancer instances bodies, joints or ROS interfaces.",
+    outcome: "Point instances are not prims, so no joint or topic can belong to one of them.",
     demand: "OpenUSD's native instancing mechanisms must not be used to clone articulated physics \
              assets.",
     section: ("Parallel Simulation and Instancing", "§1.2.6"),
@@ -41,14 +41,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         });
         if let Some(found) = found {
             let message = format!(
-                "{} multiplies {}, which is a body, a joint or a ROS interface",
+                "{} instances {}, which is a body, a joint or a ROS interface",
                 prim.path, stage[found].path
             );
             findings.prim(
                 id,
                 None,
                 message,
-                "multiply shapes only; a simulator makes copies of a robot itself",
+                "instance shapes only, and let the simulator copy the robot",
             );
         }
     }

@@ -7,7 +7,7 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Error,
     meaning: "A binary layer applies schemas or has relationships.",
-    outcome: "Nobody can read in a review what the layer changes.",
+    outcome: "Reviewers cannot read what the layer changes.",
     demand: "Schema- and relationship-bearing layers must be authored as ASCII (.usda).",
     section: ("Schema Isolation and Functional Layering", "§1.2.1"),
     breaks: ["robot.usda", "arm.usdc" from "arm.usda"],

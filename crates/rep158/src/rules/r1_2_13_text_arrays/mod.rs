@@ -7,17 +7,16 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Error,
     meaning: "A text layer holds the arrays of a mesh.",
-    outcome: "It is slow to read and large, and whoever opens it in an editor sees nothing but \
-              numbers.",
+    outcome: "The layer is large and slow to parse, and an editor shows little but numbers.",
     demand: "Heavy-data layers must be authored as binary Crate (.usdc).",
     section: ("Schema Isolation and Functional Layering", "§1.2.1"),
 }
 
-/// Maximum length of a geometry array in a text layer: a box has 24 corners.
-const MOST_OF_SHAPES: usize = 50;
+/// Maximum length of a geometry array in a text layer. A box has 24 corners and stays below it.
+const MAX_GEOMETRY_ELEMENTS: usize = 50;
 
 /// Maximum length of other arrays in a text layer.
-const MOST: usize = 1000;
+const MAX_ELEMENTS: usize = 1000;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject
@@ -33,16 +32,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 .iter()
                 .filter(|property| !is_text(&property.type_name))
             {
-                let is_of_shape = matches!(
+                let is_geometry = matches!(
                     property.name.as_str(),
                     "points" | "faceVertexCounts" | "normals" | "positions" | "protoIndices"
                 );
-                let most = if is_of_shape || property.name.starts_with("primvars:") {
-                    MOST_OF_SHAPES
+                let max = if is_geometry || property.name.starts_with("primvars:") {
+                    MAX_GEOMETRY_ELEMENTS
                 } else {
-                    MOST
+                    MAX_ELEMENTS
                 };
-                if property.elements > most {
+                if property.elements > max {
                     let path = format!("{}.{}", prim.path, property.name);
                     let message = format!(
                         "the text layer {} holds the {} elements of {path}",
@@ -53,7 +52,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                         LayerId(index),
                         path,
                         message,
-                        "put the shape into a binary layer (.usdc), and reference it",
+                        "move the shape into a binary layer (.usdc), and reference it",
                     );
                     break;
                 }

@@ -4,8 +4,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A component, assembly or group stands in a prim that is no assembly or group.",
-    outcome: "OpenUSD does not take it for a model, whatever its kind says.",
+    meaning: "A component, assembly or group is below a prim that is neither an assembly nor a \
+              group.",
+    outcome: "OpenUSD does not treat it as a model, whatever its kind is.",
     demand: "Assets must adhere to the OpenUSD Model Hierarchy to ensure predictable selection and \
              traversal.",
     section: ("The Composition Model", "§1.2.2"),
@@ -27,7 +28,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 .any(|above| stage[above].kind.as_deref() == Some("component"))
         }) {
             let message = format!(
-                "{} is of kind {kind}, in {}, which is no assembly or group",
+                "{} has the kind {kind}, but {} above it is neither an assembly nor a group",
                 prim.path, stage[gap].path
             );
             findings.prim(

@@ -3,13 +3,13 @@
 use urdf_usd_stage::LayerId;
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Holds, contents, first};
+use crate::layers::{Content, contents, find};
 
 rule! {
     severity: Error,
-    meaning: "A layer holds two of: the robot's shapes and poses, its physics, its ROS interfaces.",
-    outcome: "Nobody can take one without the other: a viewer gets schemas that it does not know, \
-              and a simulator without ROS gets its interfaces.",
+    meaning: "A layer mixes two of: shapes and poses, physics, ROS interfaces.",
+    outcome: "Programs cannot load one without the other: a viewer gets schemas that it does not \
+              know, and a simulator without ROS gets ROS interfaces.",
     demand: "Assets must use functional layering to isolate core OpenUSD data from simulation and \
              ROS-specific schemas.",
     section: ("Schema Isolation and Functional Layering", "§1.2.1"),
@@ -22,17 +22,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
         let contents = contents(layer);
         let core = [
-            Holds::MeshData,
-            Holds::Geometry,
-            Holds::Looks,
-            Holds::Transforms,
+            Content::MeshData,
+            Content::Geometry,
+            Content::Looks,
+            Content::Transforms,
         ]
         .into_iter()
-        .find_map(|holds| first(&contents, holds));
+        .find_map(|content| find(&contents, content));
         let parts: Vec<_> = [
             core,
-            first(&contents, Holds::Physics),
-            first(&contents, Holds::Ros),
+            find(&contents, Content::Physics),
+            find(&contents, Content::Ros),
         ]
         .into_iter()
         .flatten()
@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         }
         let parts: Vec<String> = parts
             .iter()
-            .map(|part| format!("{} ({} at {})", part.holds.name(), part.what, part.path))
+            .map(|part| format!("{} ({} at {})", part.content.name(), part.name, part.path))
             .collect();
         let message = format!("{} holds {}", layer.file_name(), parts.join(" and "));
         let help = "put physics into physics.usda, ROS interfaces into ros.usda, and shapes and poses into base.usda and what it references";

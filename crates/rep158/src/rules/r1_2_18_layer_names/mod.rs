@@ -3,11 +3,11 @@
 use urdf_usd_stage::LayerId;
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Holds, contents, is_proprietary};
+use crate::layers::{Content, contents, is_proprietary};
 
 rule! {
     severity: Warning,
-    meaning: "A layer is not called what REP-158 calls a layer of its contents.",
+    meaning: "A layer does not have the name that REP-158 gives to its contents.",
     outcome: "Tools and people that look for the layer by its name do not find it.",
     demand: "The core data must be decomposed into granular, functional files: geometries.usdc, \
              materials.usda, base.usda. Domain metadata must be isolated into overlay files: \
@@ -18,41 +18,41 @@ rule! {
 }
 
 /// Kinds of layers, with their names and the words that are accepted in other names.
-const NAMES: &[(Holds, &str, &[&str])] = &[
-    (Holds::Physics, "physics.usda", &["physics"]),
-    (Holds::Ros, "ros.usda", &["ros"]),
+const NAMES: &[(Content, &str, &[&str])] = &[
+    (Content::Physics, "physics.usda", &["physics"]),
+    (Content::Ros, "ros.usda", &["ros"]),
     (
-        Holds::MeshData,
+        Content::MeshData,
         "geometries.usdc",
         &["geometr", "geom", "geo", "mesh"],
     ),
-    (Holds::Looks, "materials.usda", &["material", "mtl", "look"]),
+    (Content::Looks, "materials.usda", &["material", "mtl", "look"]),
 ];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
         let contents = contents(layer);
         // Mesh points imply geometry.
-        let kinds: Vec<Holds> = contents
+        let kinds: Vec<Content> = contents
             .iter()
-            .map(|found| found.holds)
-            .filter(|holds| !matches!(holds, Holds::Geometry | Holds::Transforms))
+            .map(|found| found.content)
+            .filter(|content| !matches!(content, Content::Geometry | Content::Transforms))
             .collect();
         // Mixed layers are left to other rules; overlays have the names of their programs.
         let [kind] = kinds.as_slice() else { continue };
-        let Some((_, name, words)) = NAMES.iter().find(|(holds, ..)| holds == kind) else {
+        let Some((_, name, words)) = NAMES.iter().find(|(content, ..)| content == kind) else {
             continue;
         };
         let is_other = contents
             .iter()
-            .any(|found| found.holds == Holds::Transforms)
-            && *kind != Holds::MeshData;
+            .any(|found| found.content == Content::Transforms)
+            && *kind != Content::MeshData;
         let written = layer.file_name().to_ascii_lowercase();
         let is_named = words.iter().any(|word| written.contains(word))
-            || (*kind == Holds::Looks && written.contains("openpbr"));
+            || (*kind == Content::Looks && written.contains("openpbr"));
         if !is_named && !is_other && !is_proprietary(layer, &contents) {
             let message = format!(
-                "{} holds only {}, and is not called {name}",
+                "{} holds only {}, but is not named {name}",
                 layer.file_name(),
                 kind.name()
             );
@@ -60,7 +60,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 LayerId(index),
                 "",
                 message,
-                format!("call it {name}, or let that word be in its name"),
+                format!("rename it to {name}, or include that word in its name"),
             );
         }
     }

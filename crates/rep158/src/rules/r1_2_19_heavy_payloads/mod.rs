@@ -8,8 +8,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A large mesh is there without a payload.",
-    outcome: "Whoever reads only the robot's tree reads all its meshes with it.",
+    meaning: "A large mesh is not loaded through a payload.",
+    outcome: "Programs that need only the kinematic tree have to load all meshes.",
     demand: "Heavy data (high-resolution meshes, point clouds, large textures) must be referenced \
              via Payloads rather than standard References.",
     section: ("Composition Arcs (LIVRPS Constraints)", "§1.2.3"),
@@ -18,11 +18,11 @@ rule! {
 }
 
 /// Maximum number of points of a mesh that needs no payload.
-const MOST: usize = 1000;
+const MAX_POINTS: usize = 1000;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for (id, prim) in stage.present().filter(|(_, prim)| !prim.in_payload) {
         let Some(points) = prim.attributes.get("points") else {
             continue;
@@ -38,16 +38,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let is_by_payload =
             nearest.is_some_and(|arcs| arcs.iter().any(|arc| arc.kind == ArcKind::Payload));
         let site = points.sites.first().map(|site| (site.layer, &site.path));
-        if count > MOST && !is_by_payload && site.is_none_or(|site| told.insert(site)) {
+        if count > MAX_POINTS && !is_by_payload && site.is_none_or(|site| reported.insert(site)) {
             let message = format!(
-                "the {count} points of {} are there without a payload",
+                "the {count} points of {} are not loaded through a payload",
                 prim.path
             );
             findings.prim(
                 id,
                 Some("points"),
                 message,
-                "bring the mesh in by a payload instead of a reference or sublayer",
+                "bring the mesh in through a payload instead of a reference or sublayer",
             );
         }
     }

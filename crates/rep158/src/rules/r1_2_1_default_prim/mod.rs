@@ -6,9 +6,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "The root layer names no default prim, or one that is not there.",
-    outcome: "Who references the asset without a path gets nothing, and its payloads are empty \
-              without a word.",
+    meaning: "The root layer names no default prim, or one that does not exist.",
+    outcome: "A reference or payload to the asset without a prim path composes nothing, without an \
+              error.",
     demand: "All distributable assets must set `defaultPrim` metadata on the root layer, pointing \
              to the asset's primary entrypoint prim.",
     section: ("Asset Management", "§1.2.5"),
@@ -19,7 +19,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         return;
     }
     let message = match subject.stage.metadata("defaultPrim").and_then(text) {
-        Some(name) => format!("defaultPrim is {name}, and there is no such prim"),
+        Some(name) => format!("defaultPrim is {name}, but no such prim exists"),
         None => "defaultPrim is not set".to_owned(),
     };
     findings.stage(

@@ -1,12 +1,13 @@
 //! The root layer only composes other layers.
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Holds, contents};
+use crate::layers::{Content, contents};
 
 rule! {
     severity: Error,
     meaning: "The root layer itself holds meshes, physics, materials or ROS interfaces.",
-    outcome: "Whoever opens it for one of them gets all, and no other entry can use the parts.",
+    outcome: "Programs that need one of them load all of them, and no other entry layer can reuse \
+              the parts.",
     demand: "The final distributed asset must be a lightweight interface layer that uses Payloads \
              to load the Features.",
     section: ("Schema Isolation and Functional Layering", "§1.2.1"),
@@ -19,8 +20,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     };
     let own: Vec<String> = contents(root)
         .iter()
-        .filter(|found| !matches!(found.holds, Holds::Transforms | Holds::Vendor))
-        .map(|found| format!("{} ({} at {})", found.holds.name(), found.what, found.path))
+        .filter(|found| !matches!(found.content, Content::Transforms | Content::Vendor))
+        .map(|found| format!("{} ({} at {})", found.content.name(), found.name, found.path))
         .collect();
     if !own.is_empty() {
         let message = format!(
@@ -28,7 +29,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             root.file_name(),
             own.join(", ")
         );
-        let help = "put them into layers that the root layer includes by sublayers, references or payloads";
+        let help = "move them into layers that the root layer includes by sublayers, references or payloads";
         findings.stage(message, help);
     }
 }

@@ -6,9 +6,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Warning,
-    meaning: "What assetInfo says of the asset's source is not where programs look for it, or no \
+    meaning: "The source of the asset is recorded outside of assetInfo[\"ros\"], or is not a \
               package:// URI.",
-    outcome: "The description that the asset was made from can't be found again.",
+    outcome: "Programs cannot find the description that the asset was made from.",
     demand: "To carry robotics-specific provenance, authors should use a namespaced \
              sub-dictionary: assetInfo[\"ros\"], such as assetInfo[\"ros\"][\"package_uri\"] = \
              \"package://my_robot/urdf/robot.urdf\".",
@@ -34,7 +34,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         Some(Value::Dictionary(entries)) => Some(entries),
         _ => None,
     };
-    let mut tell = |message: String| {
+    let mut report = |message: String| {
         findings.prim(
             root,
             None,
@@ -47,8 +47,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .iter()
             .find(|name| entries(dictionary).is_some_and(|entries| entries.contains_key(**name)))
         {
-            tell(format!(
-                "{name} stands in {dictionary} of {}, and not in its dictionary ros",
+            report(format!(
+                "{name} is in {dictionary} of {}, not in assetInfo[\"ros\"]",
                 prim.path
             ));
         }
@@ -58,8 +58,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .get("package_uri")
             .map(|uri| text(uri).unwrap_or_default()),
         Some(_) => {
-            return tell(format!(
-                "ros in assetInfo of {} is no dictionary",
+            return report(format!(
+                "ros in assetInfo of {} is not a dictionary",
                 prim.path
             ));
         }
@@ -70,8 +70,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .and_then(|rest| rest.split_once('/'))
             .is_none_or(|(name, path)| name.is_empty() || path.is_empty())
     }) {
-        tell(format!(
-            "package_uri of {} is \"{uri}\", which is no package:// URI",
+        report(format!(
+            "package_uri of {} is \"{uri}\", which is not a package:// URI",
             prim.path
         ));
     }

@@ -7,9 +7,8 @@ use crate::layers::is_geometry;
 
 rule! {
     severity: Error,
-    meaning: "With the variants that the asset selects there is no shape, and with others there \
-              is.",
-    outcome: "Who opens the asset sees and touches nothing.",
+    meaning: "The default variants contain no shape, while others do.",
+    outcome: "The asset opens without anything to see or to collide with.",
     demand: "Without explicit variant overrides, the asset resolves to a valid, physically and \
              visually complete state.",
     section: ("Variants", "§1.2.4"),
@@ -17,7 +16,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    // Only the default selection has to be complete.
+    // The rule is about the default selection: other selections may be incomplete.
     let is_chosen = stage.prims.iter().any(|prim| {
         prim.variant_sets
             .iter()
@@ -39,14 +38,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         };
         if let Some(prim) = layer.prims.iter().find(is_shape) {
             let message = format!(
-                "the asset has no shape with the variants that it selects; {} is in another",
+                "the variants that the asset selects contain no shape; {} is in another variant",
                 prim.path
             );
             findings.layer(
                 LayerId(index),
                 prim.path.clone(),
                 message,
-                "select the variants that hold the robot's shapes",
+                "select the variants that contain the shapes of the robot",
             );
             return;
         }

@@ -10,8 +10,8 @@ use crate::physics::{is_body, is_joint};
 rule! {
     severity: Error,
     meaning: "The same articulated asset is referenced many times side by side.",
-    outcome: "The file fixes how many robots are simulated, and every simulator that makes copies \
-              itself makes copies of copies.",
+    outcome: "The file fixes the number of robots, and a simulator that clones its environment \
+              clones the clones.",
     demand: "Authors must distribute a single, self-contained canonical environment, and must not \
              bake arrays of physics-enabled clones into the source file.",
     section: ("Parallel Simulation and Instancing", "§1.2.6"),
@@ -48,7 +48,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         {
             let what = if asset.is_empty() { path } else { asset };
             let message = format!(
-                "{what} is there {} times, first at {}",
+                "{what} is referenced {} times, first at {}",
                 ids.len(),
                 stage[first].path
             );
@@ -56,7 +56,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 first,
                 None,
                 message,
-                "leave one, and let the simulator make the copies",
+                "keep one, and let the simulator make the copies",
             );
         }
     }

@@ -7,7 +7,7 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Error,
     meaning: "assetInfo of the default prim has no identifier.",
-    outcome: "An asset without one can't be told from others, nor found again when it is copied.",
+    outcome: "Programs cannot distinguish the asset from others, nor recognise a copy of it.",
     demand: "All distributable assets must populate the assetInfo dictionary on the defaultPrim \
              with at minimum identifier and version: string assetInfo:identifier.",
     section: ("Asset Management", "§1.2.5"),
@@ -24,7 +24,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     };
     let message = match value.map(text) {
         None => format!("assetInfo of {} has no identifier", prim.path),
-        Some(None) => format!("the identifier in assetInfo of {} is no string", prim.path),
+        Some(None) => format!("the identifier in assetInfo of {} is not a string", prim.path),
         Some(Some("")) => format!("the identifier in assetInfo of {} is empty", prim.path),
         Some(Some(_)) => return,
     };

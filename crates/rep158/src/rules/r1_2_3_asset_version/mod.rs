@@ -7,7 +7,7 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Error,
     meaning: "assetInfo of the default prim has no version.",
-    outcome: "Nobody can tell which state of the asset a scene uses.",
+    outcome: "A scene does not show which version of the asset it uses.",
     demand: "All distributable assets must populate the assetInfo dictionary on the defaultPrim \
              with at minimum identifier and version: string assetInfo:version.",
     section: ("Asset Management", "§1.2.5"),
@@ -24,7 +24,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     };
     let message = match value.map(text) {
         None => format!("assetInfo of {} has no version", prim.path),
-        Some(None) => format!("the version in assetInfo of {} is no string", prim.path),
+        Some(None) => format!("the version in assetInfo of {} is not a string", prim.path),
         Some(Some("")) => format!("the version in assetInfo of {} is empty", prim.path),
         Some(Some(_)) => return,
     };
@@ -32,6 +32,6 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         root,
         None,
         message,
-        "author assetInfo:version on it: a version, such as \"1.0.0\"",
+        "author assetInfo:version on it, such as \"1.0.0\"",
     );
 }

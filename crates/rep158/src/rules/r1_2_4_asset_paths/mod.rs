@@ -6,8 +6,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A path of a file is absolute, or of a kind that only some programs know.",
-    outcome: "On another machine, or in another program, the file is not found.",
+    meaning: "A file path is absolute, or has a scheme that only some programs know.",
+    outcome: "The file is not found on another machine or by another program.",
     demand: "Internal references must use relative paths. External dependencies targeting other \
              ROS packages must use the package:// URI scheme. Absolute paths or proprietary \
              schemes are prohibited.",
@@ -17,9 +17,9 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate() {
-        let mut told = |element: String, what: &str, path: &str| {
+        let mut report = |element: String, what: &str, path: &str| {
             let Some(fault) = fault(path) else { return };
-            let help = "put the file beside the layer and name it by a relative path, or by package:// if it is in another ROS package";
+            let help = "put the file beside the layer and refer to it by a relative path, or by package:// if it is in another ROS package";
             findings.layer(
                 LayerId(index),
                 element,
@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             );
         };
         for path in layer.sublayers() {
-            told(String::new(), "sublayer", path);
+            report(String::new(), "sublayer", path);
         }
         for prim in &layer.prims {
             for arc in &prim.arcs {
@@ -37,11 +37,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 } else {
                     "reference"
                 };
-                told(prim.path.clone(), what, &arc.asset);
+                report(prim.path.clone(), what, &arc.asset);
             }
             for property in &prim.properties {
                 for path in &property.assets {
-                    told(format!("{}.{}", prim.path, property.name), "file", path);
+                    report(format!("{}.{}", prim.path, property.name), "file", path);
                 }
             }
         }
@@ -64,7 +64,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     id,
                     None,
                     message,
-                    "put the file beside the layer and name it by a relative path",
+                    "put the file beside the layer and refer to it by a relative path",
                 );
             }
         }

@@ -4,8 +4,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "No layer of the asset selects a variant of a set, or one that there is.",
-    outcome: "Programs open the asset without what all variants bring.",
+    meaning: "A variant set has no selection in the asset, or one that names no existing variant.",
+    outcome: "Programs open the asset without the contents of any variant.",
     demand: "Any asset utilizing VariantSets must author a default variant selection.",
     section: ("Variants", "§1.2.4"),
 }
@@ -29,7 +29,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     prim.path, set.name
                 ),
                 None => format!(
-                    "{} has the variant set {} and selects none of {variants}",
+                    "{} has the variant set {} but selects none of its variants ({variants})",
                     prim.path, set.name
                 ),
             };
@@ -37,7 +37,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 id,
                 None,
                 message,
-                "select the variant that is to be there when nobody selects one",
+                "select the variant that is the default",
             );
         }
     }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use urdf_usd_stage::{Arc, ArcKind, Specifier, Stage};
 
 use super::{Findings, Subject, rule};
-use crate::layers::are_together;
+use crate::layers::share_layer_stack;
 
 rule! {
     severity: Warning,
     meaning: "A prim inherits from or specializes a class that is not in the asset's own layers.",
-    outcome: "The prim has other properties in each scene, or none of those that it needs.",
+    outcome: "The properties of the prim depend on the scene, or are missing.",
     demand: "Asset authors should not rely on Inherits or Specializes arcs that target class \
              definitions outside the asset's own layer stack.",
     section: ("Composition Arcs (LIVRPS Constraints)", "§1.2.3"),
@@ -18,14 +18,14 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for (id, prim) in stage.iter() {
         for arc in prim
             .arcs
             .iter()
             .filter(|arc| matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize))
         {
-            if is_inside(stage, arc) || !told.insert((arc.site.layer, &arc.site.path, &arc.prim)) {
+            if is_inside(stage, arc) || !reported.insert((arc.site.layer, &arc.site.path, &arc.prim)) {
                 continue;
             }
             let does = if arc.kind == ArcKind::Inherit {
@@ -52,7 +52,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
 /// Whether the layer stack of the arc defines its target.
 fn is_inside(stage: &Stage, arc: &Arc) -> bool {
     let own = &stage[arc.site.layer];
-    // A target that a reference brings in is on the stage, at no such path of a layer.
+    // A target that a reference composes is on the stage, but no layer has a prim at its path.
     if own.is_local
         && stage
             .prim_at(&arc.prim)
@@ -63,10 +63,10 @@ fn is_inside(stage: &Stage, arc: &Arc) -> bool {
     stage
         .layers
         .iter()
-        .filter(|layer| are_together(stage, own, layer))
+        .filter(|layer| share_layer_stack(stage, own, layer))
         .any(|layer| {
             let mut path = arc.prim.as_str();
-            let is_brought_in = |path: &str| {
+            let is_referenced = |path: &str| {
                 layer
                     .prim(path)
                     .is_some_and(|prim| prim.arcs.iter().any(|arc| !arc.asset.is_empty()))
@@ -80,7 +80,7 @@ fn is_inside(stage: &Stage, arc: &Arc) -> bool {
             while let Some((above, _)) =
                 path.rsplit_once('/').filter(|(above, _)| !above.is_empty())
             {
-                if is_brought_in(above) {
+                if is_referenced(above) {
                     return true;
                 }
                 path = above;

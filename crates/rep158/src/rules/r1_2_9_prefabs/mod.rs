@@ -6,8 +6,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A string names an asset that some program is to load.",
-    outcome: "All other programs, and all tools that collect files, know nothing of it.",
+    meaning: "A string attribute names an asset for a program to load.",
+    outcome: "Other programs, and tools that collect dependencies, miss that asset.",
     demand: "Assets must not use custom or vendor-specific string attributes to dynamically load, \
              instantiate, or compose assets at runtime.",
     section: ("Asset Management", "§1.2.5"),
@@ -44,7 +44,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 .or_else(|| text(value).map(|one| vec![one]))
                 .unwrap_or_default();
             let plain = name.replace('_', "").to_ascii_lowercase();
-            let is_told_by_name =
+            let has_known_name =
                 attribute.is_custom && NAMES.iter().any(|known| plain.contains(known));
             let is_file = |value: &&str| {
                 FILES
@@ -53,19 +53,19 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             };
             let Some(value) = values
                 .into_iter()
-                .find(|value| !value.is_empty() && (is_told_by_name || is_file(value)))
+                .find(|value| !value.is_empty() && (has_known_name || is_file(value)))
             else {
                 continue;
             };
             let message = format!(
-                "{name} of {} names the asset {value} by a string",
+                "{name} of {} names the asset {value} in a string",
                 prim.path
             );
             findings.prim(
                 id,
                 Some(name),
                 message,
-                "load the asset by a reference or payload of the prim, and remove the string",
+                "load the asset through a reference or payload of the prim, and remove the string",
             );
         }
     }

@@ -4,8 +4,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A joint has limits that are no numbers or in the wrong order.",
-    outcome: "The joint can not move, or the engine stops with an error.",
+    meaning: "A joint limit is not a number, or the lower limit is above the upper one.",
+    outcome: "The joint cannot move, or the engine stops with an error.",
     demand: "A joint's limits must be numbers, the lower one not above the upper one.",
     section: ("Physics", "§1.3"),
 }
@@ -33,7 +33,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     true,
                 )]
             }
-            // Each limit stands for itself.
+            // The two cone angles are independent of each other.
             "PhysicsSphericalJoint" => vec![(
                 "physics:coneAngle0Limit".into(),
                 "physics:coneAngle1Limit".into(),
@@ -41,7 +41,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             )],
             _ => Vec::new(),
         };
-        // In UsdPhysics, a lower limit above the upper one locks the axis.
+        // PhysicsLimitAPI is exempt from the order: a lower limit above the upper one locks the axis.
         let axes = prim.instances_of("PhysicsLimitAPI");
         bounds.extend(axes.map(|axis| {
             (
@@ -54,14 +54,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             let values = [prim.number(&low), prim.number(&high)];
             let message = match values {
                 [Some(value), _] if value.is_nan() => {
-                    format!("the joint {} has no number for {low}", prim.path)
+                    format!("the joint {} has a {low} that is not a number", prim.path)
                 }
                 [_, Some(value)] if value.is_nan() => {
-                    format!("the joint {} has no number for {high}", prim.path)
+                    format!("the joint {} has a {high} that is not a number", prim.path)
                 }
                 [Some(lower), Some(upper)] if is_ordered && lower > upper => {
                     format!(
-                        "the joint {} has a lower limit of {lower} above its upper one of {upper}",
+                        "the joint {} has the lower limit {lower}, above its upper limit {upper}",
                         prim.path
                     )
                 }
@@ -74,7 +74,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             };
             let is_upper =
                 values[0].is_none_or(|value| !value.is_nan()) && values[1].is_some_and(f64::is_nan);
-            let help = "author the lower limit first; in degrees for what turns, in metres for what slides, -inf and inf for none";
+            let help = "author the smaller value as the lower limit: in degrees for revolute joints, in metres for prismatic ones, -inf and inf for no limit";
             findings.prim(
                 joint.prim,
                 Some(if is_upper { &high } else { &low }),

@@ -5,10 +5,11 @@ use crate::physics::End;
 
 rule! {
     severity: Error,
-    meaning: "A joint does not lead to a body.",
-    outcome: "Programs leave the joint out, and what it held falls off, or refuse the asset.",
-    demand: "Parsers must rebuild the kinematic tree from body0 and body1 alone, so both must lead \
-             to bodies; an empty body0 is the world.",
+    meaning: "A joint does not connect two bodies, or a body with the world.",
+    outcome: "Programs ignore the joint, so that a part of the robot falls off, or reject the \
+              asset.",
+    demand: "Parsers must rebuild the kinematic tree from body0 and body1 alone, so both must \
+             target bodies; an empty body0 is the world.",
     section: ("Physics", "§1.3"),
 }
 
@@ -25,7 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             let targets = prim.targets(name);
             let message = match end {
                 End::Missing(target) => {
-                    format!("the joint {path} has {target} for {name}, which does not exist")
+                    format!("the joint {path} targets {target} with {name}, which does not exist")
                 }
                 _ if targets.len() > 1 => {
                     format!("the joint {path} has {} targets for {name}", targets.len())
@@ -37,7 +38,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 joint.prim,
                 Some(name),
                 message,
-                format!("let {name} lead to one body"),
+                format!("target exactly one body with {name}"),
             );
         }
         if is_known {
@@ -55,7 +56,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             [_, End::Static(id)] => (
                 "physics:body1",
                 format!(
-                    "the joint {path} leads to {}, which is no body and stands in none",
+                    "the joint {path} targets {}, which is neither a body nor inside of one",
                     stage[*id].path
                 ),
             ),
@@ -64,7 +65,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 format!("the joint {path} connects no body"),
             ),
         };
-        let help = "let physics:body0 lead to the parent link and physics:body1 to the child link, both with PhysicsRigidBodyAPI";
+        let help = "target the parent link with physics:body0 and the child link with physics:body1, both with PhysicsRigidBodyAPI";
         findings.prim(joint.prim, Some(name), message, help);
     }
 }

@@ -5,8 +5,8 @@ use crate::physics::End;
 
 rule! {
     severity: Error,
-    meaning: "A joint closes a loop and does not say so.",
-    outcome: "Engines with reduced coordinates refuse the robot or drop a joint of their choice.",
+    meaning: "A joint that closes a loop is not excluded from the articulation.",
+    outcome: "Engines with reduced coordinates reject the robot or drop a joint of their choice.",
     demand: "Articulations must form a spanning tree: joints that close a loop must set \
              physics:excludeFromArticulation = true.",
     section: ("Physics", "§1.3"),
@@ -21,8 +21,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         });
         let path = &subject.stage[joint.prim].path;
         let message =
-            format!("the joint {path} closes a loop: other joints connect {a} with {b} already");
-        let help = "set `uniform bool physics:excludeFromArticulation = true` on the joint that is to close the loop";
+            format!("the joint {path} closes a loop: other joints already connect {a} with {b}");
+        let help = "set `uniform bool physics:excludeFromArticulation = true` on the joint that closes the loop";
         findings.prim(
             joint.prim,
             Some("physics:excludeFromArticulation"),

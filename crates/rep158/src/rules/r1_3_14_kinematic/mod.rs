@@ -4,8 +4,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Warning,
-    meaning: "A body is animated, and physics moves it too.",
-    outcome: "The animation and the engine pull at the same body.",
+    meaning: "An animated body is not kinematic.",
+    outcome: "The animation and the physics engine both move the body.",
     demand: "Moving bodies that are animated but not driven by physics should set \
              physics:kinematicEnabled = true.",
     section: ("Physics", "§1.3"),
@@ -17,11 +17,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let is_animated = prim.xform().ops.iter().any(|op| op.is_animated);
         if is_animated && prim.flag("physics:kinematicEnabled") != Some(true) {
             let message = format!(
-                "the body {} has time samples for its place, but is not kinematic",
+                "the body {} has time samples for its pose, but is not kinematic",
                 prim.path
             );
             let help =
-                "author `bool physics:kinematicEnabled = true`, or take the time samples away";
+                "author `bool physics:kinematicEnabled = true`, or remove the time samples";
             findings.prim(id, Some("physics:kinematicEnabled"), message, help);
         }
     }

@@ -4,8 +4,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A prim has PhysicsRigidBodyAPI and switches it off.",
-    outcome: "Some programs take it for a body that moves, others for a wall.",
+    meaning: "A prim has PhysicsRigidBodyAPI, but disables it.",
+    outcome: "Some programs treat the prim as a moving body, others as a static one.",
     demand: "Fixed props must have PhysicsCollisionAPI and omit PhysicsRigidBodyAPI.",
     section: ("Physics", "§1.3"),
 }
@@ -15,8 +15,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let prim = &subject.stage[id];
         let name = "physics:rigidBodyEnabled";
         if prim.flag(name) == Some(false) {
-            let message = format!("the body {} is switched off, so it stands still", prim.path);
-            let help = "take PhysicsRigidBodyAPI away; a robot's base keeps it and is held by a fixed joint with an empty body0";
+            let message = format!("the body {} is disabled, so it does not move", prim.path);
+            let help = "remove PhysicsRigidBodyAPI; the base of a robot keeps it and is held by a fixed joint with an empty body0";
             findings.prim(id, Some(name), message, help);
         }
     }

@@ -8,14 +8,14 @@ use crate::physics::{is_body, is_collider, is_visual};
 rule! {
     severity: Error,
     meaning: "The asset has shapes, but neither bodies nor colliders.",
-    outcome: "Everything falls and drives through it.",
+    outcome: "Other bodies fall and drive through the asset.",
     demand: "Fixed props must have PhysicsCollisionAPI.",
     section: ("Physics", "§1.3"),
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    // A single layer of an asset, such as its geometry, is no prop.
+    // A single layer of an asset, such as its geometry, is not a prop.
     let Some(root) = stage
         .default_prim
         .filter(|&id| stage[id].kind.as_deref() == Some("component"))
@@ -27,13 +27,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         return;
     }
     let message = format!(
-        "{} has shapes to see, but none to touch, and no body",
+        "{} has visible shapes, but neither colliders nor bodies",
         stage[root].path
     );
     findings.prim(
         root,
         None,
         message,
-        "apply PhysicsCollisionAPI to its shapes, or add simpler ones with it",
+        "apply PhysicsCollisionAPI to its shapes, or add simpler shapes with it",
     );
 }

@@ -1,12 +1,12 @@
 //! Frames without mass and shape have no rigid body schema.
 
 use super::{Findings, Subject, rule};
-use crate::physics::{End, Joint, is_collider, is_shape, own};
+use crate::physics::{End, Joint, is_collider, is_shape, own_prims};
 
 rule! {
     severity: Error,
-    meaning: "A body has no mass and no shape, and a fixed joint holds it: it is a frame.",
-    outcome: "Engines give it a mass of their own, and the robot becomes heavier or unstable.",
+    meaning: "A body without mass and shapes is held by a fixed joint: it is only a frame.",
+    outcome: "Engines give it a default mass, which makes the robot heavier or unstable.",
     demand: "Non-physical dummy frames must not have PhysicsRigidBodyAPI; RosFrameAPI tracks them.",
     section: ("Physics", "§1.3"),
 }
@@ -17,7 +17,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let prim = &stage[id];
         let has_mass = prim.number("physics:mass").is_some_and(|mass| mass > 0.0);
         if has_mass
-            || own(stage, id)
+            || own_prims(stage, id)
                 .iter()
                 .any(|&id| is_shape(&stage[id]) || is_collider(&stage[id]))
         {
@@ -32,10 +32,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let message = format!(
-            "{} is a body, but only a frame: a fixed joint holds it, and it has no shape",
+            "the body {} is only a frame: it has no mass and no shape, and a fixed joint holds it",
             prim.path
         );
-        let help = "replace PhysicsRigidBodyAPI by RosFrameAPI and take its joint away";
+        let help = "replace PhysicsRigidBodyAPI by RosFrameAPI and remove its joint";
         findings.prim(id, None, message, help);
     }
 }

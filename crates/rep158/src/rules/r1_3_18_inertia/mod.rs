@@ -6,8 +6,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A body has principal moments of inertia that no thing has.",
-    outcome: "Engines refuse the body, replace its inertia, or the simulation explodes.",
+    meaning: "The principal moments of inertia of a body are physically impossible.",
+    outcome: "Engines reject the body, replace its inertia, or become unstable.",
     demand: "physics:diagonalInertia must be the eigenvalues of the inertia: positive, none above \
              the sum of the other two.",
     section: ("Physics", "§1.3"),
@@ -31,11 +31,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .all(|moment| *moment > 0.0 && moment.is_finite())
         {
             format!(
-                "{path} has the moments of inertia ({x}, {y}, {z}), which are not all above zero"
+                "{path} has the moments of inertia ({x}, {y}, {z}), which are not all positive and finite"
             )
         } else if 2.0 * x.max(y).max(z) > (x + y + z) * (1.0 + SLACK) {
             format!(
-                "{path} has the moments of inertia ({x}, {y}, {z}), one of which is above the sum of the others"
+                "{path} has the moments of inertia ({x}, {y}, {z}), one of which exceeds the sum of the others"
             )
         } else {
             continue;

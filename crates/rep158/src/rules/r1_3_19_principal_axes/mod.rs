@@ -6,9 +6,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A body has moments of inertia without the axes that they are about, or with axes \
-              that are no rotation.",
-    outcome: "Programs take the axes of the link instead, and the robot moves otherwise.",
+    meaning: "A body has moments of inertia without principal axes, or with axes that are not a \
+              rotation.",
+    outcome: "Programs use the axes of the link instead, and the robot moves differently.",
     demand: "Converters must decompose inertia into physics:diagonalInertia and \
              physics:principalAxes (a quaternion).",
     section: ("Physics", "§1.3"),
@@ -27,17 +27,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             // Zeros mean that the value is not authored.
             None | Some([0.0, 0.0, 0.0, 0.0]) if moments.is_none() => continue,
             None | Some([0.0, 0.0, 0.0, 0.0]) => {
-                format!("{path} has moments of inertia, but does not say about which axes")
+                format!("{path} has moments of inertia, but no principal axes")
             }
             Some(axes) => {
                 let norm = axes.iter().map(|c| c * c).sum::<f64>().sqrt();
                 if (norm - 1.0).abs() < SLACK {
                     continue;
                 }
-                format!("{path} has principal axes of length {norm:.4}, so they are no rotation")
+                format!("{path} has principal axes of length {norm:.4}, so they are not a rotation")
             }
         };
-        let help = "author `quatf physics:principalAxes`, of length 1; (1, 0, 0, 0) where they are the link's";
+        let help = "author a unit quaternion as `quatf physics:principalAxes`; (1, 0, 0, 0) for the axes of the link";
         findings.prim(id, Some(name), message, help);
     }
 }

@@ -4,8 +4,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A joint does not say its lower or upper limit.",
-    outcome: "Whether it is limited depends on the program: the schema's default is no limit.",
+    meaning: "The lower or upper limit of a joint is not authored.",
+    outcome: "Whether the joint is limited depends on the program; the schema defaults to no \
+              limit.",
     demand: "Joint limits must be authored explicitly; a joint without limits has -inf and inf.",
     section: ("Physics", "§1.3"),
 }
@@ -16,7 +17,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let mut demand = |name: &str, side: &str| {
             if prim.value(name).is_none() {
                 let message = format!("the joint {} has no {side}", prim.path);
-                let help = format!("author {name}; -inf and inf mean that there is none");
+                let help = format!("author {name}; -inf and inf mean no limit");
                 findings.prim(joint.prim, Some(name), message, help);
             }
         };

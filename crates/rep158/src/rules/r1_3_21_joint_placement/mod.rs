@@ -5,8 +5,8 @@ use crate::physics::End;
 
 rule! {
     severity: Warning,
-    meaning: "A joint stands elsewhere than beside its child link.",
-    outcome: "Who takes a part of the robot into another asset loses its joint.",
+    meaning: "A joint is not a sibling of its child link.",
+    outcome: "A part of the robot that another asset references lacks its joint.",
     demand: "Authors should place the joint prim as a sibling of the child link, within the parent \
              link.",
     section: ("Physics", "§1.3"),
@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let message = format!(
-            "the joint {} does not stand beside its child link {}",
+            "the joint {} is not a sibling of its child link {}",
             stage[joint.prim].path, stage[child].path
         );
         let place = stage[child]

@@ -5,8 +5,9 @@ use crate::physics::is_collider;
 
 rule! {
     severity: Warning,
-    meaning: "The asset has colliders of meshes, but one version of them only.",
-    outcome: "Engines that need convex shapes and those that want exact ones can not both use it.",
+    meaning: "The asset has mesh colliders in a single version.",
+    outcome: "Engines that need convex shapes and those that want exact ones cannot both use the \
+              asset.",
     demand: "Assets should have a variant set collision_fidelity, with hulls or primitives by \
              default.",
     section: ("Collisions", "§1.3.1"),
@@ -29,12 +30,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     };
     let message = match colliders.count() {
         0 => format!(
-            "the collider {} is a mesh and stands in no variant set collision_fidelity",
+            "the collider {} is a mesh outside of any variant set collision_fidelity",
             first.path
         ),
         more => {
             format!(
-                "the collider {} and {more} more are meshes and stand in no variant set collision_fidelity",
+                "the collider {} and {more} more are meshes outside of any variant set collision_fidelity",
                 first.path
             )
         }

@@ -8,7 +8,7 @@ rule! {
     severity: Error,
     meaning: "The default variant of collision_fidelity has a collider that is neither convex nor \
               a primitive.",
-    outcome: "Engines without concave meshes refuse it, or fill its hollows each in its own way.",
+    outcome: "Engines without concave meshes reject it, or each fills its cavities differently.",
     demand: "The default variant of collision_fidelity must contain convexHull or primitive \
              shapes.",
     section: ("Collisions", "§1.3.1"),
@@ -31,10 +31,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             Some("none") | None => {
                 format!("the collider {} is a mesh that is not convex", prim.path)
             }
-            Some(other) => format!("the collider {} collides as `{other}`", prim.path),
+            Some(other) => format!("the collider {} has the approximation `{other}`", prim.path),
         };
         let help = format!(
-            "put its convex hull into the variant {}, and what it is now into another",
+            "put its convex hull into the variant {}, and the exact mesh into another",
             set.selection.as_deref().unwrap_or_default()
         );
         findings.prim(id, Some("physics:approximation"), message, help);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use urdf_usd_stage::{Prim, PrimId, Stage};
 
 use super::{Findings, Subject, rule};
-use crate::physics::{is_body, is_collider, is_shape, is_visual, own};
+use crate::physics::{is_body, is_collider, is_shape, is_visual, own_prims};
 
 rule! {
     severity: Warning,
-    meaning: "A link's visual and collision shapes do not stand in scopes of their own.",
-    outcome: "Who hides, replaces or exports one of the two has to look at every shape.",
+    meaning: "The visual and collision shapes of a link are not in separate scopes.",
+    outcome: "To hide, replace or export one of the two, programs have to inspect every shape.",
     demand: "The visual and collision scopes of a link should be sibling children: /{link}/visual \
              and /{link}/collision.",
     section: ("Visual Representation", "§1.3.2"),
@@ -21,7 +21,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for &body in &subject.physics.bodies {
         // Visual and collision shapes by the scope that contains them.
         let mut scopes: BTreeMap<PrimId, [Option<PrimId>; 2]> = BTreeMap::new();
-        for id in own(stage, body)
+        for id in own_prims(stage, body)
             .into_iter()
             .filter(|&id| stage[id].is_present())
         {
@@ -40,17 +40,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             let message = match shapes.map(|shape| shape.map(|id| &stage[id].path)) {
                 [Some(shape), _] | [_, Some(shape)] if is_shape(&stage[scope]) => {
                     format!(
-                        "the shape {shape} stands right in the link {link}, and in no visual or collision scope"
+                        "the shape {shape} is directly in the link {link}, not in a visual or collision scope"
                     )
                 }
-                [Some(seen), Some(touched)] => {
+                [Some(visual), Some(collider)] => {
                     format!(
-                        "the link {link} has what is seen ({seen}) and what is touched ({touched}) in one place"
+                        "the link {link} has a visual ({visual}) and a collider ({collider}) in the same scope"
                     )
                 }
                 _ => continue,
             };
-            let help = "move what is seen into a child `visual` of the link and what is touched into a child `collision`";
+            let help = "move visuals into a child `visual` of the link and colliders into a child `collision`";
             findings.prim(scope, None, message, help);
         }
     }

@@ -5,13 +5,13 @@ use std::cmp::Reverse;
 use urdf_usd_stage::{Prim, PrimId, int_array};
 
 use super::{Findings, Subject, rule};
-use crate::physics::{is_visual, own};
+use crate::physics::{is_visual, own_prims};
 
 rule! {
     severity: Warning,
-    meaning: "The asset has detailed visual meshes, but one version of them only.",
-    outcome: "Light tools and large scenes have to load the detailed ones, renderers get no better \
-              ones.",
+    meaning: "The asset has detailed visual meshes in a single version.",
+    outcome: "Lightweight tools and large scenes have to load the detailed meshes, and renderers \
+              get no finer ones.",
     demand: "Assets should provide several visual representations by a variant set \
              visual_representation on the visual scope.",
     section: ("Visual Representation", "§1.3.2"),
@@ -41,12 +41,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .physics
         .bodies
         .iter()
-        .flat_map(|&body| own(stage, body))
+        .flat_map(|&body| own_prims(stage, body))
         .filter(|&id| is_visual(stage, id));
     let Some((most, Reverse(id))) = visuals.map(|id| (triangles(id), Reverse(id))).max() else {
         return;
     };
-    if most > DETAILED {
+    if most > MAX_TRIANGLES {
         let message = format!(
             "{} has {most} triangles, and no visual has coarser or finer versions",
             stage[id].path
@@ -57,4 +57,4 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Maximum number of triangles of a mesh that needs no coarser variant.
-const DETAILED: i64 = 1000;
+const MAX_TRIANGLES: i64 = 1000;

@@ -5,8 +5,8 @@ use crate::physics::is_collider;
 
 rule! {
     severity: Warning,
-    meaning: "A variant set visual_representation has other variants, another default or another \
-              place than programs look for.",
+    meaning: "A variant set visual_representation has variants, a default or a place that REP-158 \
+              does not define.",
     outcome: "Programs that choose a representation do not find it.",
     demand: "visual_representation has mesh_medium by default, and mesh_high, mesh_low and \
              volumetric_splat; colliders are not subject to it.",
@@ -24,16 +24,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let path = &prim.path;
-        let strange: Vec<&str> = set
+        let unknown: Vec<&str> = set
             .variants
             .iter()
             .map(String::as_str)
             .filter(|name| !NAMES.contains(name))
             .collect();
-        if !strange.is_empty() {
+        if !unknown.is_empty() {
             let message = format!(
-                "visual_representation of {path} has the variant {}, which programs do not know",
-                strange.join(", ")
+                "visual_representation of {path} has the variant {}, which REP-158 does not define",
+                unknown.join(", ")
             );
             findings.prim(
                 id,
@@ -58,7 +58,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         }
         if let Some(collider) = stage.subtree(id).find(|&id| is_collider(&stage[id])) {
             let message = format!(
-                "visual_representation of {path} changes the collider {} too",
+                "visual_representation of {path} also switches the collider {}",
                 stage[collider].path
             );
             findings.prim(

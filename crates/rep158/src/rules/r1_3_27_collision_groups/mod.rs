@@ -3,7 +3,7 @@
 use urdf_usd_stage::{Prim, PrimId};
 
 use super::{Findings, Subject, rule};
-use crate::physics::{is_collider, own};
+use crate::physics::{is_collider, own_prims};
 
 rule! {
     severity: Warning,
@@ -21,7 +21,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         return;
     }
     let touches = |body: &PrimId| {
-        own(stage, *body)
+        own_prims(stage, *body)
             .iter()
             .any(|&id| stage[id].is_present() && is_collider(&stage[id]))
     };

@@ -5,8 +5,7 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Warning,
     meaning: "Bodies that joints connect have no articulation root.",
-    outcome: "Engines simulate each body for itself, held by soft joints, and controllers find no \
-              robot.",
+    outcome: "Engines simulate separate bodies with soft joints, and controllers find no robot.",
     demand: "Assets should be self-contained with an articulation root for standalone use.",
     section: ("Physics", "§1.3"),
 }
@@ -16,7 +15,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         if let (&[first, _, ..], []) = (tree.bodies.as_slice(), tree.roots.as_slice()) {
             let path = &subject.stage[first].path;
             let message = format!(
-                "the {} links that hang together with {path} have no articulation root",
+                "the {} connected links of the tree of {path} have no articulation root",
                 tree.bodies.len()
             );
             let help = "apply PhysicsArticulationRootAPI to the robot's root prim";

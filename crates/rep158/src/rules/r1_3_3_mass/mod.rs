@@ -4,9 +4,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A body that moves has no mass above zero.",
-    outcome: "Programs make up a mass from shapes and a density of their own, so each simulates \
-              another robot.",
+    meaning: "A dynamic body has no positive mass.",
+    outcome: "Programs derive a mass from the shapes and a default density, so each simulates a \
+              different robot.",
     demand: "Dynamic bodies must define a strictly positive mass.",
     section: ("Physics", "§1.3"),
 }
@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             Some(mass) if mass > 0.0 && mass.is_finite() => continue,
             Some(mass) => format!("the body {path} has a mass of {mass}"),
         };
-        let help = "apply PhysicsMassAPI and author physics:mass above zero; what does not move needs no PhysicsRigidBodyAPI";
+        let help = "apply PhysicsMassAPI and author physics:mass above zero; a static prim needs no PhysicsRigidBodyAPI";
         findings.prim(id, Some("physics:mass"), message, help);
     }
 }

@@ -5,10 +5,9 @@ use crate::physics::{collision_fidelity, is_collider, purpose};
 
 rule! {
     severity: Warning,
-    meaning: "A collider has another purpose than `guide`, or a mesh collides as something else \
-              than itself.",
-    outcome: "Renderers show colliders over the robot; engines replace the mesh each in its own \
-              way.",
+    meaning: "A collider has another purpose than `guide`, or its mesh is approximated.",
+    outcome: "Renderers show colliders over the robot; each engine approximates the mesh in its \
+              own way.",
     demand: "Collision geometries should specify purpose = \"guide\" and physics:approximation = \
              \"none\".",
     section: ("Collisions", "§1.3.1"),
@@ -33,10 +32,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let is_chosen =
             approximation == Some("convexHull") && collision_fidelity(stage, id).is_some();
         if approximation != Some("none") && !is_chosen {
-            let said =
+            let authored =
                 approximation.map_or_else(|| "no value".to_owned(), |value| format!("`{value}`"));
-            let message = format!("the collider {} has {said} for {name}", prim.path);
-            let help = "author `uniform token physics:approximation = \"none\"`, with points that collide as they are";
+            let message = format!("the collider {} has {authored} for {name}", prim.path);
+            let help = "author `uniform token physics:approximation = \"none\"`, and collide with the mesh as it is";
             findings.prim(id, Some(name), message, help);
         }
     }

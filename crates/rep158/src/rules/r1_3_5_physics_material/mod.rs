@@ -10,7 +10,7 @@ use crate::physics::{bound_material, is_collider};
 rule! {
     severity: Error,
     meaning: "A collider has no physics material, or one that lacks friction or restitution.",
-    outcome: "Each engine takes its own defaults, so the robot slides and bounces differently in \
+    outcome: "Each engine uses its own defaults, so the robot slides and bounces differently in \
               each.",
     demand: "Collision geometry must have a Material with PhysicsMaterialAPI bound for the purpose \
              physics, with static and dynamic friction and restitution.",
@@ -56,7 +56,7 @@ fn check_material(stage: &Stage, id: PrimId, findings: &mut Findings<'_>) {
     let prim = &stage[id];
     let path = &prim.path;
     if prim.type_name != "Material" {
-        let message = format!("{path} is bound as a physics material, but is no Material");
+        let message = format!("{path} is bound as a physics material, but is not a Material");
         findings.prim(id, None, message, "bind a prim of the type Material");
     } else if !prim.has("PhysicsMaterialAPI") {
         let message = format!("the physics material {path} lacks PhysicsMaterialAPI");
@@ -70,7 +70,7 @@ fn check_material(stage: &Stage, id: PrimId, findings: &mut Findings<'_>) {
         let message = match prim.number(name) {
             Some(value) if value >= 0.0 => continue,
             Some(value) => format!("the physics material {path} has {value} for {name}"),
-            None => format!("the physics material {path} does not say {name}"),
+            None => format!("the physics material {path} has no {name}"),
         };
         findings.prim(
             id,

@@ -5,7 +5,7 @@ use crate::mimic;
 
 rule! {
     severity: Error,
-    meaning: "A joint with MimicJointAPI can not follow the joint that it names.",
+    meaning: "A joint with MimicJointAPI cannot follow the joint that it names.",
     outcome: "The joint stays where it is, or each program moves it in its own way.",
     demand: "A mimic joint must be revolute or prismatic and must follow exactly one such joint, \
              never itself through others.",

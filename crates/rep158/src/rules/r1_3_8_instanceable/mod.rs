@@ -9,8 +9,8 @@ use crate::ros;
 rule! {
     severity: Error,
     meaning: "An instanced prim is or contains a body, a joint or a prim with a ROS schema.",
-    outcome: "Prims in an instance are no targets for joints and can not be set apart, so joints \
-              and interfaces break.",
+    outcome: "Prims in an instance cannot be targeted or overridden, so joints and interfaces \
+              break.",
     demand: "Authors must only instance leaf geometry, not prims with PhysicsRigidBodyAPI, joints \
              or Ros*API.",
     section: ("Instanceable Leaves", "§3.5"),
@@ -22,10 +22,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .iter()
         .filter(|(_, prim)| prim.is_instanceable && prim.instance.is_none() && prim.is_present())
     {
-        let told = stage
+        let obstacle = stage
             .subtree(id)
-            .find_map(|id| Some((&stage[id], what_moves(&stage[id])?)));
-        let Some((found, what)) = told else { continue };
+            .find_map(|id| Some((&stage[id], instancing_obstacle(&stage[id])?)));
+        let Some((found, what)) = obstacle else { continue };
         let message = if found.path == prim.path {
             format!("{} is instanceable and {what}", prim.path)
         } else {
@@ -43,12 +43,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Returns why a prim cannot be instanced.
-fn what_moves(prim: &Prim) -> Option<String> {
+/// Returns why a prim cannot be instanced, as a predicate: "is a body".
+fn instancing_obstacle(prim: &Prim) -> Option<String> {
     if !prim.is_active {
         return None;
     }
-    let of_ros = || {
+    let ros_schema = || {
         ros::schemas(prim)
             .next()
             .map(|schema| format!("has {schema}"))
@@ -58,6 +58,6 @@ fn what_moves(prim: &Prim) -> Option<String> {
     } else if is_joint(prim) {
         Some("is a joint".to_owned())
     } else {
-        of_ros()
+        ros_schema()
     }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use urdf_usd_stage::LayerId;
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Holds, contents, is_proprietary, of_prim};
+use crate::layers::{Content, contents, is_proprietary, prim_items};
 
 rule! {
     severity: Error,
     meaning: "A layer that all programs read holds schemas or properties of one simulator.",
-    outcome: "Other programs don't know them, and the robot behaves in each as its own words say.",
+    outcome: "Other programs do not know them, so the robot behaves differently in each.",
     demand: "Engine-specific parameters must be isolated within discrete Proprietary Layers and \
              never authored in the baseline simulation payload or neutral physics layer.",
     section: ("Isolation of vendor and physics specific extensions", "§1.4"),
@@ -21,29 +21,29 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate() {
         let contents = contents(layer);
-        let Some(neutral) = contents.iter().find(|found| found.holds != Holds::Vendor) else {
+        let Some(neutral) = contents.iter().find(|found| found.content != Content::Vendor) else {
             continue;
         };
         if is_proprietary(layer, &contents) {
             continue;
         }
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for found in layer
             .prims
             .iter()
-            .flat_map(of_prim)
-            .filter(|found| found.holds == Holds::Vendor)
+            .flat_map(prim_items)
+            .filter(|found| found.content == Content::Vendor)
         {
             // Report each schema and property once, at its first prim.
-            if told.insert(found.what.clone()) {
+            if reported.insert(found.name.clone()) {
                 let message = format!(
-                    "{} stands at {} in {}, which also holds {}",
-                    found.what,
+                    "{} at {} is in {}, which also holds {}",
+                    found.name,
                     found.path,
                     layer.file_name(),
-                    neutral.holds.name()
+                    neutral.content.name()
                 );
-                let help = "put it into a layer for that simulator, such as isaac.usda or mujoco.usda, that only its own entry includes";
+                let help = "move it into a layer for that simulator, such as isaac.usda or mujoco.usda, that only the entry layer of the simulator includes";
                 findings.layer(LayerId(index), found.path, message, help);
             }
         }

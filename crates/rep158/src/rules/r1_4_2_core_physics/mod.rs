@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use urdf_usd_stage::LayerId;
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Holds, contents, first, of_prim};
+use crate::layers::{Content, contents, find, prim_items};
 
 rule! {
     severity: Error,
-    meaning: "A layer of core UsdPhysics holds extended physics too.",
-    outcome: "A program that knows only core physics can't leave the rest out.",
+    meaning: "A layer of core UsdPhysics also holds extended physics.",
+    outcome: "A program that knows only core physics cannot skip the rest.",
     demand: "Neutral Physics (physics.usda): a universally shared layer containing exclusively \
              core UsdPhysics schemas.",
     section: ("Isolation of vendor and physics specific extensions", "§1.4"),
@@ -47,17 +47,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .is_none_or(|name| CORE.contains(&name))
     };
     for (index, layer) in subject.stage.layers.iter().enumerate() {
-        if first(&contents(layer), Holds::Physics).is_none() {
+        if find(&contents(layer), Content::Physics).is_none() {
             continue;
         }
-        let mut told = BTreeSet::new();
-        for found in layer.prims.iter().flat_map(of_prim) {
-            let is_other = found.holds == Holds::ExtendedPhysics
-                || (found.holds == Holds::Physics && !is_core(&found.what));
-            if is_other && told.insert(found.what.clone()) {
+        let mut reported = BTreeSet::new();
+        for found in layer.prims.iter().flat_map(prim_items) {
+            let is_other = found.content == Content::ExtendedPhysics
+                || (found.content == Content::Physics && !is_core(&found.name));
+            if is_other && reported.insert(found.name.clone()) {
                 let message = format!(
-                    "{} at {} is no core physics, and stands among it in {}",
-                    found.what,
+                    "{} at {} is not core physics, but shares the layer {} with it",
+                    found.name,
                     found.path,
                     layer.file_name()
                 );
@@ -65,7 +65,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     LayerId(index),
                     found.path,
                     message,
-                    "put it into a layer of its own, such as extended_physics.usda",
+                    "move it into a separate layer, such as extended_physics.usda",
                 );
             }
         }

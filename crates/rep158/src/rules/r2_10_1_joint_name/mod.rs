@@ -5,7 +5,7 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Info,
     meaning: "A joint has no ros:joint:name.",
-    outcome: "Its prim's name counts: who renames the prim renames the joint.",
+    outcome: "ROS uses the name of the prim: renaming the prim renames the joint.",
     demand: "The custom property ros:joint:name may be applied to all joints; without it \
              simulators use the prim name.",
     section: ("Custom ROS joint names", "§2.10"),
@@ -15,7 +15,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for joint in &subject.physics.joints {
         let prim = &subject.stage[joint.prim];
         if prim.value("ros:joint:name").is_none() {
-            let message = format!("the joint {} does not say what ROS calls it", prim.path);
+            let message = format!("the joint {} has no ros:joint:name", prim.path);
             let help = format!(
                 "author `custom string ros:joint:name = \"{}\"`",
                 prim.name()

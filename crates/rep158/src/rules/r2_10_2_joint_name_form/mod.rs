@@ -7,7 +7,7 @@ use crate::physics::is_joint;
 
 rule! {
     severity: Error,
-    meaning: "ros:joint:name is empty, no string, or not on a joint.",
+    meaning: "ros:joint:name is empty, not a string, or not on a joint.",
     outcome: "Joint states and trajectories do not find the joint.",
     demand: "The custom property ros:joint:name, on prims of the UsdPhysicsJoint types, is the \
              single source of truth for the joint's name.",
@@ -21,13 +21,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let message = match value {
-            _ if !is_joint(prim) => format!("{} has {name}, but is no joint", prim.path),
+            _ if !is_joint(prim) => format!("{} has {name}, but is not a joint", prim.path),
             Value::String(text) if text.trim().is_empty() => {
-                format!("the joint {} has an empty name for ROS", prim.path)
+                format!("the joint {} has an empty {name}", prim.path)
             }
             Value::String(_) => continue,
             _ => format!(
-                "the joint {} has a name for ROS that is no string",
+                "the joint {} has a {name} that is not a string",
                 prim.path
             ),
         };
@@ -35,7 +35,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             id,
             Some(name),
             message,
-            "author `custom string ros:joint:name` on the joint, or take it away",
+            "author `custom string ros:joint:name` on the joint, or remove it",
         );
     }
 }

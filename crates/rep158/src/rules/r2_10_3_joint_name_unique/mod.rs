@@ -10,8 +10,8 @@ use crate::ros;
 
 rule! {
     severity: Error,
-    meaning: "Two joints of a robot have the same name for ROS.",
-    outcome: "A command moves the wrong one, and joint states overwrite each other.",
+    meaning: "Two joints of a robot have the same ROS name.",
+    outcome: "A command moves the wrong joint, and joint states overwrite each other.",
     demand: "ros:joint:name is the identity of a joint for ROS, so no two joints of a robot may \
              share it.",
     section: ("Custom ROS joint names", "§2.10"),
@@ -32,7 +32,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             }
             Entry::Occupied(taken) => {
                 let message = format!(
-                    "the joint {} is called {name} in ROS, as {} is",
+                    "the joint {} has the ROS name {name}, as does {}",
                     prim.path,
                     stage[*taken.get()].path
                 );

@@ -5,8 +5,8 @@ use crate::ros;
 
 rule! {
     severity: Warning,
-    meaning: "A joint has another name for ROS than as a prim, without need.",
-    outcome: "People and programs that only read USD look for another joint.",
+    meaning: "The ROS name of a joint differs from its prim name without need.",
+    outcome: "People and programs that read only USD look for the joint under another name.",
     demand: "Authors should keep ros:joint:name and the prim name aligned where naming rules \
              permit.",
     section: ("Custom ROS joint names", "§2.10"),
@@ -28,8 +28,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let is_taken = siblings
             .iter()
             .any(|&sibling| sibling != joint.prim && stage[sibling].name() == name);
-        if ros::fault_of_segment(name).is_none() && !is_taken {
-            let message = format!("the joint {} is called {name} in ROS", prim.path);
+        if ros::segment_fault(name).is_none() && !is_taken {
+            let message = format!("the joint {} has the ROS name {name}", prim.path);
             let help = format!("rename the prim to {name}, or change ros:joint:name");
             findings.prim(joint.prim, Some("ros:joint:name"), message, help);
         }

@@ -6,7 +6,7 @@ use crate::ros;
 rule! {
     severity: Error,
     meaning: "A RosContextAPI prim is in a payload.",
-    outcome: "Programs that leave payloads out give the topics below other names.",
+    outcome: "Programs that skip payloads give the topics below other names.",
     demand: "RosContextAPI prims must reside outside payload arcs.",
     section: ("Hierarchical Namespace Concatenation", "§2.1.1"),
     breaks: ["robot.usda", "gripper.usda"],
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             id,
             None,
             message,
-            "bring the prim in by a reference, or move RosContextAPI above the payload",
+            "bring the prim in through a reference, or move RosContextAPI above the payload",
         );
     }
 }

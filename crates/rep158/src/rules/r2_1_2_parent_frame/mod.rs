@@ -5,8 +5,8 @@ use crate::ros;
 
 rule! {
     severity: Warning,
-    meaning: "A context within another says a parent frame.",
-    outcome: "It is ignored: the frame is not where its author expects it in TF.",
+    meaning: "A nested context sets a parent frame.",
+    outcome: "Simulators ignore it: the frame is not where its author expects it in TF.",
     demand: "ros:context:parent_frame is only valid for the topmost context and ignored otherwise.",
     section: ("The ROS Context (RosContextAPI)", "§2.1"),
 }
@@ -19,14 +19,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let message = format!(
-            "{} says {name}, but stands within the context {}",
+            "{} sets {name}, but is inside of the context {}",
             prim.path, stage[top].path
         );
         findings.prim(
             id,
             Some(name),
             message,
-            format!("say it on {}, or take it away", stage[top].path),
+            format!("set it on {}, or remove it", stage[top].path),
         );
     }
 }

@@ -7,11 +7,11 @@ use crate::ros;
 
 rule! {
     severity: Error,
-    meaning: "A namespace is no name that ROS takes.",
-    outcome: "Simulators refuse the topics of the robot, or each changes their names in its own \
+    meaning: "A namespace is not a valid ROS name.",
+    outcome: "Simulators reject the topics of the robot, or each changes their names in its own \
               way.",
-    demand: "A namespace is a bare name without / at its ends, or begins with / to start anew; ~ \
-             and {} are not allowed.",
+    demand: "A namespace is a bare name without / at its ends, or an absolute name that begins \
+             with /; ~ and {} are not allowed.",
     section: ("Hierarchical Namespace Concatenation", "§2.1.1"),
 }
 
@@ -24,9 +24,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let fault = match value {
             Value::String(namespace) if namespace.is_empty() => continue,
             Value::String(namespace) => {
-                ros::fault_of_name(namespace).map(|fault| format!("\"{namespace}\", which {fault}"))
+                ros::name_fault(namespace).map(|fault| format!("\"{namespace}\", which {fault}"))
             }
-            _ => Some("a value that is no string".to_owned()),
+            _ => Some("not a string".to_owned()),
         };
         if let Some(fault) = fault {
             let message = format!("the namespace of {} is {fault}", prim.path);

@@ -11,7 +11,7 @@ use crate::ros;
 rule! {
     severity: Error,
     meaning: "Two robots, or two copies of a part, have the same namespace.",
-    outcome: "Commands for one move both, and measurements are mixed.",
+    outcome: "Commands for one move both, and their measurements are mixed.",
     demand: "Each robot instance must carry a unique ros:context:namespace; duplicate sub-assets \
              must carry distinct ones.",
     section: ("Hierarchical Namespace Concatenation", "§2.1.1"),
@@ -46,7 +46,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                         prim.path
                     ),
                 };
-                let help = format!("give it one of its own, such as \"{}\"", prim.name());
+                let help = format!("give it a unique one, such as \"{}\"", prim.name());
                 findings.prim(id, Some("ros:context:namespace"), message, help);
             }
         }

@@ -7,8 +7,8 @@ use crate::ros;
 
 rule! {
     severity: Error,
-    meaning: "The asset's context is not on its default prim.",
-    outcome: "Who references the asset can not give it another namespace.",
+    meaning: "The ROS context of the asset is not on its default prim.",
+    outcome: "A scene that references the asset cannot give it another namespace.",
     demand: "A modular asset's root namespace must be authored on its defaultPrim.",
     section: ("Hierarchical Namespace Concatenation", "§2.1.1"),
 }
@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let is_top = |id: PrimId| ros::robot_of(stage, id) == Some(id);
     for (id, prim) in ros::contexts(stage).filter(|(id, _)| is_top(*id)) {
         let message = format!(
-            "{} has RosContextAPI, but the default prim {} has not",
+            "{} has RosContextAPI, but the default prim {} does not",
             prim.path, stage[root].path
         );
         findings.prim(

@@ -6,7 +6,7 @@ use crate::ros;
 rule! {
     severity: Error,
     meaning: "A prim with a ROS schema is in a payload.",
-    outcome: "Programs that leave payloads out do not offer it.",
+    outcome: "Programs that skip payloads do not offer the interface.",
     demand: "Prims bearing Ros*API schemas must reside outside payloads.",
     section: ("Interface Placement", "§2.2"),
     breaks: ["robot.usda", "gripper.usda"],
@@ -22,7 +22,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 id,
                 None,
                 message,
-                "put into the payload the geometry only, and the prim beside it",
+                "move only the geometry into the payload, and the prim beside it",
             );
         }
     }

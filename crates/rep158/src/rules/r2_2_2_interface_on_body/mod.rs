@@ -1,4 +1,4 @@
-//! Bodies are no ROS interfaces.
+//! Bodies are not ROS interfaces.
 
 use super::{Findings, Subject, rule};
 use crate::physics::is_body;
@@ -6,8 +6,9 @@ use crate::ros;
 
 rule! {
     severity: Error,
-    meaning: "A body is an interface.",
-    outcome: "A link that is replaced takes its topics with it, and a second sensor has no place.",
+    meaning: "A body is itself a ROS interface.",
+    outcome: "Replacing the link removes its topics, and the link has no place for a second \
+              sensor.",
     demand: "Interfaces must be placed on a child Xform of the physical link, or on logical prims \
              apart from the links.",
     section: ("Interface Placement", "§2.2"),
@@ -16,10 +17,9 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for interface in ros::interfaces(subject.stage).filter(|interface| is_body(interface.prim)) {
         let message = format!(
-            "the body {} is a {} itself: it has {}",
-            interface.prim.path,
-            interface.kind.word(),
-            interface.kind.schema()
+            "the {} {} is on a body itself, not on a child of it",
+            interface.kind.label(),
+            interface.prim.path
         );
         findings.prim(
             interface.id,

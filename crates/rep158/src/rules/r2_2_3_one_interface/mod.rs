@@ -5,8 +5,8 @@ use crate::ros::Kind;
 
 rule! {
     severity: Error,
-    meaning: "A prim is several interfaces.",
-    outcome: "Programs find one of them only.",
+    meaning: "A prim has several ROS interfaces.",
+    outcome: "Programs find only one of them.",
     demand: "Multiple interfaces must be distributed across separate prims, one interface per \
              prim.",
     section: ("Interface Placement", "§2.2"),
@@ -21,11 +21,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .collect();
         if schemas.len() > 1 {
             let message = format!(
-                "{} is several interfaces: {}",
+                "{} has several interfaces: {}",
                 prim.path,
                 schemas.join(", ")
             );
-            findings.prim(id, None, message, "give each a prim of its own");
+            findings.prim(id, None, message, "move each to a separate prim");
         }
     }
 }

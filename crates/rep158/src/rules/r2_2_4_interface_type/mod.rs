@@ -6,8 +6,8 @@ use crate::ros;
 
 rule! {
     severity: Error,
-    meaning: "An interface below a body is no Xform.",
-    outcome: "Its measurements have no place in TF.",
+    meaning: "An interface below a body is not an Xform.",
+    outcome: "Its measurements have no frame in TF.",
     demand: "Localized interfaces must be placed on a child UsdGeomXform of the physical link.",
     section: ("Interface Placement", "§2.2"),
 }
@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         };
         let message = format!(
             "the {} {} in the link {} {is}",
-            interface.kind.word(),
+            interface.kind.label(),
             interface.prim.path,
             stage[body].path
         );

@@ -5,8 +5,8 @@ use crate::ros;
 
 rule! {
     severity: Warning,
-    meaning: "An interface stands in no ROS context.",
-    outcome: "It gets no namespace: with two robots in a scene their topics clash.",
+    meaning: "An interface is not below a ROS context.",
+    outcome: "It gets no namespace: the topics of two robots in a scene clash.",
     demand: "Robot-wide interfaces should be placed on logical prims that descend from the \
              RosContextAPI prim.",
     section: ("Interface Placement", "§2.2"),
@@ -18,8 +18,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         ros::interfaces(stage).filter(|interface| ros::robot_of(stage, interface.id).is_none())
     {
         let message = format!(
-            "the {} {} stands in no RosContextAPI prim",
-            interface.kind.word(),
+            "the {} {} is not below a RosContextAPI prim",
+            interface.kind.label(),
             interface.prim.path
         );
         findings.prim(

@@ -6,8 +6,8 @@ use crate::ros::{self, Interface};
 
 rule! {
     severity: Error,
-    meaning: "A sensor's topic does not stand in a link.",
-    outcome: "Its frame is that of the whole robot, so the data are shown at the wrong place.",
+    meaning: "A sensor topic is not in a link.",
+    outcome: "Its frame is that of the whole robot, so the data appear in the wrong place.",
     demand: "Localized interfaces (e.g. Image, LaserScan) must be placed on a child Xform of the \
              physical link.",
     section: ("Interface Placement", "§2.2"),
@@ -25,12 +25,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .joints
             .iter()
             .any(|joint| stage.ancestors(joint.prim).any(|id| id == robot));
-        let has_place = stage
+        let has_frame = stage
             .ancestors(sensor.id)
             .any(|id| is_body(&stage[id]) || stage[id].has("RosFrameAPI"));
-        if is_robot && !has_place && !sensor.prim.has("RosFrameAPI") {
-            let of = sensor.text("type").unwrap_or_default();
-            let message = format!("the topic {} of {of} stands in no link", sensor.prim.path);
+        if is_robot && !has_frame && !sensor.prim.has("RosFrameAPI") {
+            let type_name = sensor.text("type").unwrap_or_default();
+            let message = format!("the topic {} of the type {type_name} is not in a link", sensor.prim.path);
             findings.prim(
                 sensor.id,
                 None,

@@ -6,8 +6,8 @@ use crate::ros::{self, Interface};
 
 rule! {
     severity: Warning,
-    meaning: "An interface to the whole robot stands in a link.",
-    outcome: "A link that is replaced takes it along.",
+    meaning: "An interface to the whole robot is in a link.",
+    outcome: "Replacing the link removes the interface.",
     demand: "Robot-wide interfaces (e.g. JointState, FollowJointTrajectory) should be on logical \
              prims, apart from the rigid bodies.",
     section: ("Interface Placement", "§2.2"),
@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let message = format!(
-            "{} is about the whole robot, but stands in the link {}",
+            "{} concerns the whole robot, but is in the link {}",
             wide.prim.path, stage[body].path
         );
         findings.prim(

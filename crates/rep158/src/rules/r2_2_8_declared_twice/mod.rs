@@ -15,7 +15,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     let declared: Vec<&str> = ros::interfaces(stage)
         .filter_map(|interface| interface.text("name"))
-        .map(ros::last)
+        .map(ros::last_segment)
         .collect();
     for (id, prim) in stage.present() {
         let Some(node) = prim
@@ -31,16 +31,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         ]
         .into_iter()
         .filter_map(|name| prim.text(name));
-        for name in names.filter(|name| declared.contains(&ros::last(name))) {
+        for name in names.filter(|name| declared.contains(&ros::last_segment(name))) {
             let message = format!(
-                "the graph node {} ({node}) offers {name}, which the asset declares already",
+                "the graph node {} ({node}) offers {name}, which the asset already declares",
                 prim.path
             );
             findings.prim(
                 id,
                 None,
                 message,
-                "take the node away: simulators make it from the declaration",
+                "remove the node: simulators create it from the declaration",
             );
         }
     }

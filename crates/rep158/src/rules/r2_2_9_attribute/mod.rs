@@ -6,8 +6,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Warning,
-    meaning: "A prim has an attribute for ROS that none of its schemas has.",
-    outcome: "Simulators ignore it, without a word.",
+    meaning: "A prim has a ROS attribute that none of its schemas defines.",
+    outcome: "Simulators ignore the attribute without an error.",
     demand: "The attributes of an interface are those of its schema, RosTopicAPI and the others, \
              which the prim must have applied.",
     section: ("ROS Integration Schemas", "§2"),
@@ -27,10 +27,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     .into_iter()
                     .map(|last| format!("{start}{last}"));
                 let help = did_you_mean(near)
-                    .unwrap_or_else(|| format!("take it away; {schema} has {}", known.join(", ")));
+                    .unwrap_or_else(|| format!("remove it; {schema} has {}", known.join(", ")));
                 (
                     format!(
-                        "{} has {name}, which is no attribute of {schema}",
+                        "{} has {name}, which is not an attribute of {schema}",
                         prim.path
                     ),
                     help,
@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             } else if !prim.has(schema) {
                 (
                     format!("{} has {name}, but not {schema}", prim.path),
-                    format!("apply {schema} to it, or take the attribute away"),
+                    format!("apply {schema} to it, or remove the attribute"),
                 )
             } else {
                 continue;

@@ -5,8 +5,8 @@ use crate::ros;
 
 rule! {
     severity: Error,
-    meaning: "The name of a topic, service or action is none that ROS takes.",
-    outcome: "Simulators can not offer the interface.",
+    meaning: "The name of a topic, service or action is not a valid ROS name.",
+    outcome: "Simulators cannot offer the interface.",
     demand: "All ros:*:name values must adhere to the ROS naming rules: alphanumeric, underscores \
              and forward slashes, not beginning with a number.",
     section: ("Interface Resolution", "§2.3"),
@@ -17,10 +17,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let Some(name) = interface.text("name") else {
             continue;
         };
-        if let Some(fault) = ros::fault_of_name(name) {
+        if let Some(fault) = ros::name_fault(name) {
             let message = format!(
                 "the {} \"{name}\" of {} {fault}",
-                interface.kind.word(),
+                interface.kind.label(),
                 interface.prim.path
             );
             let help =

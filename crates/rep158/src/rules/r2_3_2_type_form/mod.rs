@@ -6,7 +6,7 @@ use crate::ros;
 rule! {
     severity: Error,
     meaning: "The type of an interface is not of the form package/msg/Name.",
-    outcome: "Simulators do not find the type and leave the interface out.",
+    outcome: "Simulators do not find the type and skip the interface.",
     demand: "ros:*:type names the interface in full, as in sensor_msgs/msg/Image: that is how it \
              is looked up in the ROS environment.",
     section: ("Interface Resolution", "§2.3"),
@@ -19,7 +19,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         };
         let folder = interface.kind.folder();
         let parts: Vec<&str> = name.split('/').collect();
-        let is_word = |part: &str| ros::fault_of_segment(part).is_none();
+        let is_word = |part: &str| ros::segment_fault(part).is_none();
         let meant = match parts.as_slice() {
             [package, middle, last] if *middle == folder && is_word(package) && is_word(last) => {
                 continue;
@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         };
         let message = format!(
             "the {} {} has the type \"{name}\"",
-            interface.kind.word(),
+            interface.kind.label(),
             interface.prim.path
         );
         let help = format!("write it as {meant}");

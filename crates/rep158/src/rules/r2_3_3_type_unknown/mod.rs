@@ -8,7 +8,7 @@ use crate::ros;
 rule! {
     severity: Warning,
     meaning: "The type of an interface is not in the ROS workspace.",
-    outcome: "Simulators started from this workspace leave the interface out.",
+    outcome: "Simulators started from this workspace skip the interface.",
     demand: "Tooling must look ros:*:type up in the sourced ROS environment, and warn of a type \
              that is not found.",
     section: ("Interface Resolution", "§2.3"),
@@ -29,13 +29,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .iter()
             .any(|other| other.split('/').next() == Some(package));
         let message = format!(
-            "the {} {} has the type {name}, which the workspace does not have",
-            interface.kind.word(),
+            "the {} {} has the type {name}, which is not in the workspace",
+            interface.kind.label(),
             interface.prim.path
         );
         let help = did_you_mean(near).unwrap_or_else(|| {
             if has_package {
-                format!("see `ros2 interface package {package}` for what there is")
+                format!("see `ros2 interface package {package}` for its types")
             } else {
                 format!("install the package {package}, or correct the name")
             }

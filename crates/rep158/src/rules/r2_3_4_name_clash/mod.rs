@@ -8,9 +8,9 @@ use crate::ros::{self, Interface, Kind};
 
 rule! {
     severity: Error,
-    meaning: "Two interfaces have the same name, and can not both be there.",
-    outcome: "ROS does not connect topics of different types, and of two servers either one \
-              answers.",
+    meaning: "Two interfaces conflict over a name.",
+    outcome: "ROS does not connect topics of different types, and either of two servers may \
+              answer.",
     demand: "A topic has one type; a service or an action has one server (ROS 2).",
     section: ("Interface Resolution", "§2.3"),
 }
@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         if interface.kind != Kind::Topic && !is_server {
             continue;
         }
-        let other = match known.entry((interface.kind, ros::resolved(stage, interface.id, name))) {
+        let other = match known.entry((interface.kind, ros::resolve_name(stage, interface.id, name))) {
             Entry::Vacant(free) => {
                 free.insert(interface);
                 continue;
@@ -37,11 +37,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let message = match (interface.text("type"), other.text("type")) {
             _ if is_server => format!(
                 "{path} and {other_path} are both servers of the {} {name}",
-                interface.kind.word()
+                interface.kind.label()
             ),
-            (Some(of), Some(other)) if of != other => {
+            (Some(type_name), Some(other_type)) if type_name != other_type => {
                 format!(
-                    "{path} and {other_path} are the same topic {name}, but one of {of} and one of {other}"
+                    "{path} and {other_path} are both the topic {name}, but have the types {type_name} and {other_type}"
                 )
             }
             _ => continue,

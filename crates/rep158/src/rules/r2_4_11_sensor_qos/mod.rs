@@ -5,9 +5,9 @@ use crate::ros::{self, Interface};
 
 rule! {
     severity: Warning,
-    meaning: "A sensor is published as if every message counted, or a map as if only the next one \
-              did.",
-    outcome: "Sensor data arrive late, or who subscribes later never gets the map.",
+    meaning: "A sensor is published with reliable or transient_local QoS, or a map without \
+              transient_local.",
+    outcome: "Sensor data arrive late, or late subscribers never get the map.",
     demand: "Simulated sensors should have the QoS system_default, map publishers transient_local \
              (REP 2003).",
     section: ("Topic Interface (RosTopicAPI)", "§2.4"),
@@ -17,9 +17,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for interface in ros::interfaces(subject.stage).filter(Interface::is_publisher) {
         let path = &interface.prim.path;
         for policy in ["qos:reliability", "qos:durability"] {
-            let said = interface.text(policy).unwrap_or("system_default");
-            if interface.is_sensor() && matches!(said, "reliable" | "transient_local") {
-                let message = format!("the sensor {path} is published as {said}");
+            let value = interface.text(policy).unwrap_or("system_default");
+            if interface.is_sensor() && matches!(value, "reliable" | "transient_local") {
+                let message = format!("the sensor {path} is published as {value}");
                 let help = "use \"system_default\", which is best effort for sensors";
                 findings.prim(
                     interface.id,
@@ -32,9 +32,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let is_map = interface.text("type") == Some("nav_msgs/msg/OccupancyGrid")
             && interface
                 .text("name")
-                .is_some_and(|name| ros::last(name) == "map");
+                .is_some_and(|name| ros::last_segment(name) == "map");
         if is_map && interface.text("qos:durability") != Some("transient_local") {
-            let message = format!("the map {path} is not kept for who subscribes later");
+            let message = format!("the map {path} is not kept for late subscribers");
             let help = "author `token ros:topic:qos:durability = \"transient_local\"`";
             findings.prim(
                 interface.id,

@@ -5,14 +5,14 @@ use crate::ros::{self, Kind};
 
 rule! {
     severity: Error,
-    meaning: "A topic is neither published nor subscribed.",
-    outcome: "Simulators leave it out.",
+    meaning: "A topic has no valid role.",
+    outcome: "Simulators skip the topic.",
     demand: "ros:topic:role is required: publisher or subscription.",
     section: ("Topic Interface (RosTopicAPI)", "§2.4"),
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for interface in ros::of_kind(subject.stage, Kind::Topic) {
+    for interface in ros::interfaces_of_kind(subject.stage, Kind::Topic) {
         let message = match interface.text("role") {
             Some(role) if Kind::Topic.roles().contains(&role) => continue,
             Some(role) => format!("the topic {} has the role \"{role}\"", interface.prim.path),

@@ -5,8 +5,8 @@ use crate::ros;
 
 rule! {
     severity: Error,
-    meaning: "A publisher has no rate above zero.",
-    outcome: "Simulators do not publish, or as often as they can.",
+    meaning: "A publisher has no positive rate.",
+    outcome: "Simulators do not publish, or publish as often as they can.",
     demand: "ros:topic:publish_rate, in Hz, is required for publishers.",
     section: ("Topic Interface (RosTopicAPI)", "§2.4"),
 }

@@ -7,24 +7,24 @@ use crate::ros::{self, Kind};
 
 rule! {
     severity: Warning,
-    meaning: "A QoS policy of a topic is none that there is.",
-    outcome: "Simulators take the default, and subscribers that expect otherwise get nothing.",
+    meaning: "A QoS policy of a topic has an unknown value.",
+    outcome: "Simulators use the default, and subscribers that expect another policy get nothing.",
     demand: "ros:topic:qos:reliability, durability and history have the values of \
              rmw_qos_profile_t.",
     section: ("Topic Interface (RosTopicAPI)", "§2.4"),
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for interface in ros::of_kind(subject.stage, Kind::Topic) {
+    for interface in ros::interfaces_of_kind(subject.stage, Kind::Topic) {
         for (policy, values) in POLICIES {
             let name = format!("ros:topic:qos:{policy}");
             let Some(value) = interface.prim.value(&name) else {
                 continue;
             };
-            let said = text(value).unwrap_or("no token");
-            if !values.contains(&said) {
+            let authored = text(value).unwrap_or("not a token");
+            if !values.contains(&authored) {
                 let message = format!(
-                    "the topic {} has the {policy} \"{said}\"",
+                    "the topic {} has the {policy} \"{authored}\"",
                     interface.prim.path
                 );
                 findings.prim(

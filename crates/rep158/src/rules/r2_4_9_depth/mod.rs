@@ -7,24 +7,24 @@ use crate::ros::{self, Kind};
 
 rule! {
     severity: Error,
-    meaning: "ros:topic:qos:depth is no number above zero.",
-    outcome: "The middleware refuses the topic or loses every message.",
+    meaning: "ros:topic:qos:depth is not a positive number.",
+    outcome: "The middleware rejects the topic or loses every message.",
     demand: "int ros:topic:qos:depth is the size of the queue, where the history is keep_last.",
     section: ("Topic Interface (RosTopicAPI)", "§2.4"),
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for interface in ros::of_kind(subject.stage, Kind::Topic) {
+    for interface in ros::interfaces_of_kind(subject.stage, Kind::Topic) {
         let name = "ros:topic:qos:depth";
         let is_used = interface.prim.text("ros:topic:qos:history") == Some("keep_last");
-        let said = match interface.prim.value(name) {
+        let depth = match interface.prim.value(name) {
             None | Some(Value::Int(1..)) => continue,
             // Only keep_last uses the depth.
             Some(Value::Int(0)) if !is_used => continue,
             Some(Value::Int(depth)) => format!("{depth}"),
-            Some(_) => "no int".to_owned(),
+            Some(_) => "not an int".to_owned(),
         };
-        let message = format!("the topic {} has a queue of {said}", interface.prim.path);
+        let message = format!("the queue depth of the topic {} is {depth}", interface.prim.path);
         findings.prim(
             interface.id,
             Some(name),

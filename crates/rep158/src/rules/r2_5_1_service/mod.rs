@@ -6,7 +6,7 @@ use crate::ros::{self, Kind};
 rule! {
     severity: Error,
     meaning: "A service lacks its role, name or type.",
-    outcome: "Simulators leave it out.",
+    outcome: "Simulators skip the service.",
     demand: "ros:service:role (server or client), ros:service:name and ros:service:type are \
              required.",
     section: ("Service Interface (RosServiceAPI)", "§2.5"),

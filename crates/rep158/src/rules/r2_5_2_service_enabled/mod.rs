@@ -5,8 +5,8 @@ use crate::ros::{self, Kind};
 
 rule! {
     severity: Error,
-    meaning: "ros:service:starts_enabled is no truth value.",
-    outcome: "Simulators start the interface although it was meant to wait.",
+    meaning: "ros:service:starts_enabled is not a Boolean.",
+    outcome: "Simulators enable the interface at load, even if it was meant to start disabled.",
     demand: "bool ros:service:starts_enabled says whether the interface is enabled at load time.",
     section: ("Interface Resolution", "§2.3"),
 }

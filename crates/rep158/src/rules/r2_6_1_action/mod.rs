@@ -6,7 +6,7 @@ use crate::ros::{self, Kind};
 rule! {
     severity: Error,
     meaning: "An action lacks its role, name or type.",
-    outcome: "Simulators leave it out.",
+    outcome: "Simulators skip the action.",
     demand: "ros:action:role (server or client), ros:action:name and ros:action:type are required.",
     section: ("Action Interface (RosActionAPI)", "§2.6"),
 }

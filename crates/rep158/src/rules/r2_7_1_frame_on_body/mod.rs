@@ -5,7 +5,7 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Warning,
     meaning: "A body has RosFrameAPI.",
-    outcome: "Simulators publish bodies on joints as frames anyway, so the frame may be there \
+    outcome: "Simulators already publish bodies on joints as frames, so TF may get the frame \
               twice.",
     demand: "RosFrameAPI is for non-physical dummy frames; bodies are published without it.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),
@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 id,
                 None,
                 message,
-                "take RosFrameAPI away: its frame has the prim's name",
+                "remove RosFrameAPI: the frame of a body has the name of its prim",
             );
         }
     }

@@ -5,8 +5,8 @@ use crate::ros;
 
 rule! {
     severity: Warning,
-    meaning: "ros:frame:id is no frame name.",
-    outcome: "tf2 refuses the frame, or programs change its name each in its own way.",
+    meaning: "ros:frame:id is not a valid frame name.",
+    outcome: "tf2 rejects the frame, or each program changes its name in its own way.",
     demand: "string ros:frame:id overrides the name of the TF frame, and must be a ROS name.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),
 }
@@ -14,8 +14,8 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (id, prim) in subject.stage.present_with("RosFrameAPI") {
         let name = "ros:frame:id";
-        if let Some(fault) = prim.value(name).and_then(ros::fault_of_frame_value) {
-            let message = format!("the frame {} has the name {fault}", prim.path);
+        if let Some(fault) = prim.value(name).and_then(ros::frame_value_fault) {
+            let message = format!("ros:frame:id of {} is {fault}", prim.path);
             findings.prim(
                 id,
                 Some(name),

@@ -5,7 +5,7 @@ use crate::ros;
 
 rule! {
     severity: Error,
-    meaning: "ros:frame:static is no truth value.",
+    meaning: "ros:frame:static is not a Boolean.",
     outcome: "Simulators publish the frame on the wrong topic.",
     demand: "bool ros:frame:static says whether the frame goes to /tf_static.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),

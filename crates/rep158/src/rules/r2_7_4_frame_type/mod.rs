@@ -4,8 +4,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A prim with RosFrameAPI is no Xform.",
-    outcome: "It has no place of its own, or one that does not count as a frame.",
+    meaning: "A prim with RosFrameAPI is not an Xform.",
+    outcome: "The prim has no pose, or one that does not count as a frame.",
     demand: "RosFrameAPI must be applied to a UsdGeomXform prim.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),
 }

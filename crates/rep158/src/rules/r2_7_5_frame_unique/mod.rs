@@ -11,7 +11,7 @@ use crate::ros;
 rule! {
     severity: Error,
     meaning: "Two frames of a robot have the same name.",
-    outcome: "TF has one of them only, jumping between two places.",
+    outcome: "TF keeps only one of them, which jumps between two poses.",
     demand: "Frame names must be unique in the TF tree of a robot.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),
 }
@@ -26,8 +26,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             }
             Entry::Occupied(taken) => {
                 let (path, other) = (&stage[frame.id].path, &stage[*taken.get()].path);
-                let message = format!("{path} is the frame {}, as {other} is", frame.name);
-                let help = "rename one of them; `ros:frame:id` names a prim that is no body";
+                let message = format!("{path} is the frame {}, as is {other}", frame.name);
+                let help = "rename one of them; `ros:frame:id` names a prim that is not a body";
                 findings.prim(
                     frame.id,
                     frame.is_named.then_some("ros:frame:id"),

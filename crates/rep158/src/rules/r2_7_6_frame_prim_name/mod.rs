@@ -5,8 +5,8 @@ use crate::ros;
 
 rule! {
     severity: Warning,
-    meaning: "A prim that is a frame has a name that ROS does not take.",
-    outcome: "Simulators change the name, each in its own way.",
+    meaning: "The prim name of a frame is not a valid ROS name.",
+    outcome: "Each simulator changes the name in its own way.",
     demand: "Frames without ros:frame:id have the prim name, as validated for ROS.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),
 }
@@ -16,12 +16,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .into_iter()
         .filter(|frame| !frame.is_named)
     {
-        if let Some(fault) = ros::fault_of_frame(frame.name) {
+        if let Some(fault) = ros::frame_fault(frame.name) {
             let message = format!(
-                "the name of {} is that of a frame, but {fault}",
+                "the name of the frame {} {fault}",
                 subject.stage[frame.id].path
             );
-            let help = "rename the prim with letters, digits and underscores; a prim that is no body may say another by `ros:frame:id`";
+            let help = "rename the prim with letters, digits and underscores; a prim that is not a body may set `ros:frame:id` instead";
             findings.prim(frame.id, None, message, help);
         }
     }

@@ -5,8 +5,8 @@ use crate::physics::is_body;
 
 rule! {
     severity: Warning,
-    meaning: "A frame moves and is declared static, or does not and is declared moving.",
-    outcome: "TF keeps a moving frame where it was first, or is flooded with one that stays.",
+    meaning: "A moving frame is declared static, or a static one as moving.",
+    outcome: "TF keeps a moving frame at its first pose, or repeats a pose that never changes.",
     demand: "ros:frame:static is true for frames that stay in their USD parent, false for those \
              that an animation moves.",
     section: ("Frame Publishing and TF2 (RosFrameAPI)", "§2.7"),
@@ -23,7 +23,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let moves = prim.xform().ops.iter().any(|op| op.is_animated);
         let message = match (is_static, moves) {
             (true, true) => format!(
-                "the frame {} is static, but has time samples for its place",
+                "the frame {} is static, but has time samples for its pose",
                 prim.path
             ),
             (false, false) => format!(

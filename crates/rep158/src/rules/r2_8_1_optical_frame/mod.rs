@@ -8,9 +8,9 @@ use crate::ros;
 
 rule! {
     severity: Error,
-    meaning: "A camera's ROS schemas are on the camera itself or on a prim that is not turned by \
+    meaning: "A camera's ROS schemas are on the camera itself or on a prim that is not rotated by \
               180° about x.",
-    outcome: "RViz and every program that reads the images see them upside down or from behind.",
+    outcome: "RViz and other programs show the images upside down or from behind.",
     demand: "RosTopicAPI and RosFrameAPI must be applied exclusively to a child Xform of the \
              camera that is rotated by 180° about its x axis.",
     section: ("Optical Frames", "§2.8"),
@@ -40,7 +40,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 continue;
             }
             let message = format!(
-                "{} in the camera {} is not turned by exactly 180° about x",
+                "{} in the camera {} is not rotated by exactly 180° about x",
                 stage[id].path, prim.path
             );
             let help = "author `quatf xformOp:orient = (0, 1, 0, 0)` on the child of the camera, and no other transform";

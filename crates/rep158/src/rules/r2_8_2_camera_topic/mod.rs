@@ -8,7 +8,7 @@ use crate::ros;
 rule! {
     severity: Error,
     meaning: "A camera's images are published beside the camera.",
-    outcome: "Their frame is not that of the image, so they are shown turned.",
+    outcome: "Their frame is not the optical frame, so the images appear rotated.",
     demand: "Authors must create an optical frame below the camera and apply the camera's \
              RosTopicAPI there.",
     section: ("Optical Frames", "§2.8"),
@@ -17,13 +17,13 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     for sensor in ros::interfaces(stage).filter(ros::Interface::is_sensor) {
-        let of = sensor
+        let type_name = sensor
             .text("type")
             .unwrap_or_default()
             .rsplit('/')
             .next()
             .unwrap_or_default();
-        if !matches!(of, "Image" | "CompressedImage" | "CameraInfo") {
+        if !matches!(type_name, "Image" | "CompressedImage" | "CameraInfo") {
             continue;
         }
         let Some(parent) = sensor.prim.parent else {
@@ -34,16 +34,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         // Also accept a camera below its optical frame, rotated back.
-        let turned = stage[*camera]
+        let sensor_in_camera = stage[*camera]
             .local()
             .matrix
             .try_inverse()
             .map(|back| back * sensor.prim.local().matrix);
-        if turned.is_some_and(|matrix| ros::is_optical(&matrix)) {
+        if sensor_in_camera.is_some_and(|matrix| ros::is_optical(&matrix)) {
             continue;
         }
         let message = format!(
-            "the topic {} of {of} stands beside the camera {}",
+            "the topic {} of the type {type_name} is beside the camera {}",
             sensor.prim.path, stage[*camera].path
         );
         let help =

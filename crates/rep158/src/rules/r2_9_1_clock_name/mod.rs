@@ -12,17 +12,17 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for interface in ros::of_kind(subject.stage, Kind::Topic) {
+    for interface in ros::interfaces_of_kind(subject.stage, Kind::Topic) {
         let Some(name) = interface.text("name") else {
             continue;
         };
-        if ros::resolved(subject.stage, interface.id, name) == "/clock" {
+        if ros::resolve_name(subject.stage, interface.id, name) == "/clock" {
             let message = format!("the topic {} is /clock", interface.prim.path);
             findings.prim(
                 interface.id,
                 Some("ros:topic:name"),
                 message,
-                "take it away: the simulator publishes the time",
+                "remove it: the simulator publishes the time",
             );
         }
     }

@@ -5,7 +5,7 @@ use crate::ros;
 
 rule! {
     severity: Error,
-    meaning: "An interface of the asset is one of the simulator: the clock, or of the package \
+    meaning: "An interface of the asset belongs to the simulator: the clock, or one of the package \
               simulation_interfaces.",
     outcome: "Two programs answer the same calls.",
     demand: "rosgraph_msgs/msg/Clock and all of the package simulation_interfaces are prohibited \
@@ -21,15 +21,15 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let is_clock = matches!(name, "rosgraph_msgs/msg/Clock" | "rosgraph_msgs/Clock");
         if is_clock || name.split('/').next() == Some("simulation_interfaces") {
             let message = format!(
-                "the {} {} is of {name}, which is the simulator's",
-                interface.kind.word(),
+                "the {} {} has the type {name}, which is reserved for the simulator",
+                interface.kind.label(),
                 interface.prim.path
             );
             findings.prim(
                 interface.id,
                 Some(&interface.attribute("type")),
                 message,
-                "take it away: simulators offer it themselves",
+                "remove it: simulators offer it themselves",
             );
         }
     }

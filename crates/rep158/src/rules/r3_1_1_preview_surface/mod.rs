@@ -4,8 +4,7 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "What is wired to `outputs:surface` of a material is no UsdPreviewSurface, or nothing \
-              is.",
+    meaning: "`outputs:surface` of a material is not connected to a UsdPreviewSurface.",
     outcome: "Converters and most programs show the surface in grey: they know no other shader.",
     demand: "Assets must use UsdPreviewSurface as the normative surface definition, wired to the \
              universal `outputs:surface` terminal; proprietary shaders must not replace it.",
@@ -21,14 +20,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         {
             Some(Some("UsdPreviewSurface")) => continue,
             Some(Some(other)) => format!(
-                "the universal surface of the material {path} is the shader {other}, no UsdPreviewSurface"
+                "the universal surface of the material {path} is the shader {other}, not a UsdPreviewSurface"
             ),
             Some(None) => format!(
-                "the universal surface of the material {path} is a shader without info:id, no UsdPreviewSurface"
+                "the universal surface of the material {path} is a shader without info:id, not a UsdPreviewSurface"
             ),
-            None => format!("nothing is wired to outputs:surface of the material {path}"),
+            None => format!("outputs:surface of the material {path} is not connected"),
         };
-        let help = "wire a UsdPreviewSurface to outputs:surface, and other shaders to terminals of their renderers (outputs:mdl:surface)";
+        let help = "connect a UsdPreviewSurface to outputs:surface, and other shaders to the terminals of their renderers (outputs:mdl:surface)";
         findings.prim(material.prim, Some("outputs:surface"), message, help);
     }
 }

@@ -4,8 +4,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A texture's path stands for many tiles (UDIM).",
-    outcome: "glTF and many engines show no texture, or the first tile only.",
+    meaning: "A texture's path is a UDIM pattern of many tiles.",
+    outcome: "glTF and many engines show no texture, or only the first tile.",
     demand: "Multi-tile UV mapping (UDIMs) must not be used.",
     section: ("Material Portability", "§3.1"),
     keeps: ["robot.usda", "paint.1001.png" = "8-bit RGB PNG"],
@@ -19,7 +19,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .filter(|image| image.is_udim())
     {
         let message = format!(
-            "{} names the tiles {}",
+            "{} uses the UDIM tiles {}",
             subject.stage[image.prim].path, image.authored
         );
         let help = "pack the texture coordinates into [0, 1] and bake one image, or one for each subset of the geometry";

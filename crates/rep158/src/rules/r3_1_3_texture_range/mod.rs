@@ -16,7 +16,7 @@ use crate::shading::Texture;
 rule! {
     severity: Error,
     meaning: "Texture coordinates are outside of [0, 1], and the texture does not repeat there.",
-    outcome: "What is outside is black or shows the border of the image, depending on the program.",
+    outcome: "Depending on the program, these parts are black or show the border of the image.",
     demand: "Unique UVs must be packed into the [0, 1] space; UV coordinates outside [0, 1] are \
              reserved for seamless tiling textures using repeat wrap modes.",
     section: ("Material Portability", "§3.1"),
@@ -89,7 +89,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 if low < -MARGIN || high > 1.0 + MARGIN {
                     let (path, texture) = (&stage[part].path, &stage[texture.shader].path);
                     let message = format!(
-                        "the texture coordinates {name} of {path} are {low:.3} … {high:.3}, and the texture {texture} does not repeat"
+                        "the texture coordinates {name} of {path} range from {low:.3} to {high:.3}, but the texture {texture} does not repeat"
                     );
                     let help = "pack the coordinates into [0, 1], or set inputs:wrapS and inputs:wrapT to \"repeat\" if the image tiles";
                     findings.prim(mesh, Some(&name), message, help);

@@ -8,8 +8,8 @@ rule! {
     severity: Error,
     meaning: "A subset of a mesh binds a material, and it is not of the family `materialBind`, or \
               not made of faces of the mesh.",
-    outcome: "Programs show the mesh's own material on it: they look for subsets of that family \
-              only.",
+    outcome: "Programs show the material of the mesh instead: they read only subsets of this \
+              family.",
     demand: "Authors must partition the geometry using UsdGeomSubset (with \
              familyName=\"materialBind\") and assign separate materials.",
     section: ("Material Portability", "§3.1"),
@@ -35,11 +35,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             Some("materialBind") => {}
             Some(other) => wrong(
                 "familyName",
-                format!("the subset {path} binds a material and is of the family \"{other}\""),
+                format!("the subset {path} binds a material, but has the family \"{other}\""),
             ),
             None => wrong(
                 "familyName",
-                format!("the subset {path} binds a material and has no familyName"),
+                format!("the subset {path} binds a material, but has no familyName"),
             ),
         }
         // The default element type of a subset is the face.
@@ -47,7 +47,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             wrong(
                 "elementType",
                 format!(
-                    "the subset {path} binds a material and is made of elements of the type \"{other}\""
+                    "the subset {path} binds a material, but consists of elements of the type \"{other}\""
                 ),
             );
             continue;
@@ -67,7 +67,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             let faces = counts.unwrap_or(0);
             wrong(
                 "indices",
-                format!("the subset {path} names the face {index}, and its mesh has {faces}"),
+                format!("the subset {path} names the face {index}, but its mesh has {faces} faces"),
             );
         }
     }

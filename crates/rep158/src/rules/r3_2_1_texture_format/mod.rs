@@ -8,7 +8,7 @@ use crate::pictures::Picture;
 rule! {
     severity: Error,
     meaning: "A texture is neither an 8-bit PNG nor a JPEG.",
-    outcome: "glTF has no such textures, and lightweight programs can't read them.",
+    outcome: "glTF does not allow such textures, and lightweight programs cannot read them.",
     demand: "8-bit PNG and JPEG are the only permitted formats for materials; EXR, TIFF and other \
              HDR/DCC formats must not be used.",
     section: ("Texture File Formats", "§3.2"),

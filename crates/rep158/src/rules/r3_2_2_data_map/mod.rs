@@ -7,7 +7,7 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Error,
     meaning: "A normal, metallic, roughness or occlusion map is a JPEG.",
-    outcome: "JPEG's losses are seen as dents and stains in reflections.",
+    outcome: "Compression artefacts appear as dents and stains in reflections.",
     demand: "Normal, Metallic, Roughness, and packed ORM maps must use lossless PNG.",
     section: ("Texture File Formats", "§3.2"),
     breaks: ["robot.usda", "paint.jpg" = "8-bit RGB JPEG"],
@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 "the texture {}, which feeds {input}, is a JPEG",
                 image.authored
             );
-            let help = "make a PNG of it from its source: what the JPEG lost is lost";
+            let help = "export a PNG from its source: a conversion does not restore what the JPEG lost";
             findings.prim(image.prim, Some(&image.attribute), message, help);
         }
     }

@@ -7,7 +7,7 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Error,
     meaning: "A surface reads the alpha of a JPEG, which has none.",
-    outcome: "What should be transparent is opaque.",
+    outcome: "Transparent parts appear opaque.",
     demand: "BaseColor and Emissive maps may use JPEG to reduce footprint, provided they lack an \
              alpha channel.",
     section: ("Texture File Formats", "§3.2"),
@@ -33,10 +33,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         };
         if subject.pictures.at(file).format() == Some(ImageFormat::Jpeg) {
             let message = format!(
-                "{input} is the alpha of the texture {}, which is a JPEG",
+                "{input} reads the alpha of the texture {}, which is a JPEG",
                 image.authored
             );
-            let help = "use a PNG with alpha, or take the connection away";
+            let help = "use a PNG with alpha, or remove the connection";
             findings.prim(image.prim, Some(&image.attribute), message, help);
         }
     }

@@ -10,7 +10,7 @@ rule! {
     severity: Error,
     meaning: "The image of a light is neither PNG nor JPEG, nor the Radiance HDR (.hdr) of a dome \
               light.",
-    outcome: "Lightweight programs and glTF show no such light.",
+    outcome: "Lightweight programs and glTF do not show the light.",
     demand: "High Dynamic Range (.hdr) files are permitted only for UsdLuxDomeLight environment \
              maps.",
     section: ("Texture File Formats", "§3.2"),

@@ -8,8 +8,8 @@ use crate::shading::Image;
 
 rule! {
     severity: Error,
-    meaning: "A texture is missing, or is no image that can be read.",
-    outcome: "Surfaces show a fallback colour; some programs refuse the asset.",
+    meaning: "A texture does not exist or cannot be read as an image.",
+    outcome: "Surfaces show a fallback colour; some programs reject the asset.",
     demand: "Image-Backed Textures: standard UV-mapped image files (8-bit PNG and JPEG).",
     section: ("Texture File Formats", "§3.2"),
     keeps: ["robot.usda", "paint.png" = "8-bit RGB PNG"],
@@ -33,10 +33,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let images = subject.shading.images.iter().cloned().chain(of_lights);
     for image in images.filter(|image| !image.authored.is_empty() && !image.is_udim()) {
         let message = match &image.resolved {
-            None => format!("the texture {} leads to no file", image.authored),
+            None => format!("the texture {} does not exist", image.authored),
             Some(file) => match &*subject.pictures.at(file) {
                 Picture::Unreadable(why) => {
-                    format!("the texture {} can't be read: {why}", image.authored)
+                    format!("the texture {} cannot be read: {why}", image.authored)
                 }
                 Picture::Known { width: 0, .. } | Picture::Known { height: 0, .. } => {
                     format!("the texture {} has no pixels", image.authored)
@@ -48,7 +48,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             image.prim,
             Some(&image.attribute),
             message,
-            "put the image where the path leads, or correct the path",
+            "put the image at this path, or correct the path",
         );
     }
 }

@@ -6,7 +6,7 @@ use crate::pictures::Picture;
 rule! {
     severity: Warning,
     meaning: "A texture has more than 16384 pixels along a side.",
-    outcome: "Most graphics cards refuse it; others are slow.",
+    outcome: "Most graphics cards reject it; others are slow.",
     demand: "Formats that introduce unacceptable payload overhead for lightweight tooling must not \
              be used; a graphics card's limit is commonly 16384 pixels.",
     section: ("Texture File Formats", "§3.2"),
@@ -15,7 +15,7 @@ rule! {
 }
 
 /// Maximum texture size of common graphics cards, in pixels.
-const MOST: u32 = 16384;
+const MAX_SIZE: u32 = 16384;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for image in &subject.shading.images {
@@ -23,7 +23,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         if let Picture::Known { width, height, .. } = &*subject.pictures.at(file)
-            && (*width > MOST || *height > MOST)
+            && (*width > MAX_SIZE || *height > MAX_SIZE)
         {
             let message = format!(
                 "the texture {} has {width} × {height} pixels",

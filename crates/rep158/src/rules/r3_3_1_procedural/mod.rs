@@ -4,9 +4,9 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A surface is computed by a shader that is no texture, primvar reader or transform of \
-              texture coordinates.",
-    outcome: "Other programs show a constant colour instead of what it computes.",
+    meaning: "A surface depends on a shader other than a texture, a primvar reader or a transform \
+              of texture coordinates.",
+    outcome: "Other programs show a constant colour instead.",
     demand: "Procedural texture graphs (noise generation, math nodes, node graphs) are not \
              interoperable and must be baked down into explicit data.",
     section: ("Texture Baking", "§3.3"),
@@ -26,10 +26,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             if !id.is_some_and(is_known) {
                 let kind = id.unwrap_or("without info:id");
                 let message = format!(
-                    "the material {} is computed by the shader {} ({kind})",
+                    "the material {} depends on the shader {} ({kind})",
                     subject.stage[material.prim].path, prim.path
                 );
-                let help = "bake what it computes into an image for a UsdUVTexture, or into a primvar of the mesh";
+                let help = "bake its result into an image for a UsdUVTexture, or into a primvar of the mesh";
                 findings.prim(shader, Some("info:id"), message, help);
             }
         }

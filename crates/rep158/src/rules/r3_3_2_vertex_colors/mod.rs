@@ -9,7 +9,7 @@ use crate::meshes::visuals;
 
 rule! {
     severity: Warning,
-    meaning: "Colours that vary over a mesh stand by face or by corner, and not by point.",
+    meaning: "The colours of a mesh are interpolated by face or by face corner, not by point.",
     outcome: "Converters to glTF have to split points, and the mesh grows.",
     demand: "\"vertex\" interpolation is recommended, as \"uniform\" and \"faceVarying\" require \
              converters to split the mesh vertices.",
@@ -46,7 +46,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     mesh,
                     Some(&name),
                     message,
-                    "give each point its colour: interpolation = \"vertex\"",
+                    "author a colour for each point: interpolation = \"vertex\"",
                 );
             }
         }

@@ -11,7 +11,7 @@ rule! {
     severity: Error,
     meaning: "A mesh shows a texture and lacks the coordinates that the texture reads, or the \
               texture reads none.",
-    outcome: "It shows one pixel of the image everywhere.",
+    outcome: "The mesh shows a single pixel of the image everywhere.",
     demand: "Image-Backed Textures: standard UV-mapped image files routed through standard \
              UsdUVTexture shader nodes.",
     section: ("Texture Baking", "§3.3"),
@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 "the texture {} reads no texture coordinates",
                 stage[texture.shader].path
             );
-            let help = "wire a UsdPrimvarReader_float2 with inputs:varname = \"st\" to inputs:st";
+            let help = "connect a UsdPrimvarReader_float2 with inputs:varname = \"st\" to inputs:st";
             findings.prim(texture.shader, Some("inputs:st"), message, help);
         }
     }
@@ -53,7 +53,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             let has = |id: PrimId| stage[id].attributes.contains_key(&name);
             if !stage.self_and_ancestors(mesh).any(has) {
                 let message = format!(
-                    "the mesh {} shows a texture and has no {name}",
+                    "the mesh {} shows a texture, but has no {name}",
                     stage[mesh].path
                 );
                 findings.prim(

@@ -6,7 +6,8 @@ use crate::meshes::meshes;
 rule! {
     severity: Error,
     meaning: "A mesh is `leftHanded`: its front is where the corners of a face run clockwise.",
-    outcome: "Programs that know counter-clockwise fronts only, as glTF does, show it inside out.",
+    outcome: "Programs that support only counter-clockwise winding, as in glTF, show the mesh \
+              inside out.",
     demand: "Meshes must use orientation = \"rightHanded\" (the OpenUSD default).",
     section: ("Geometry Constraints", "§3.4"),
 }
@@ -19,7 +20,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .filter(|orientation| *orientation != "rightHanded")
         {
             let message = format!("the mesh {} has the orientation \"{other}\"", prim.path);
-            let help = "turn the faces around, corners and what stands by corner alike, and take the attribute away";
+            let help = "reverse the corners of each face, with all faceVarying values, and remove the attribute";
             findings.prim(mesh, Some("orientation"), message, help);
         }
     }

@@ -5,8 +5,8 @@ use crate::meshes::meshes;
 
 rule! {
     severity: Error,
-    meaning: "A mesh is `doubleSided`, and some of its faces are turned around, or all of them.",
-    outcome: "Programs that show front sides only, and physics engines, find holes in it.",
+    meaning: "A mesh is `doubleSided`, and some or all of its faces are inverted.",
+    outcome: "Programs that show only front faces, and physics engines, find holes in the mesh.",
     demand: "Assets must not rely on doubleSided = true to mask incorrect winding.",
     section: ("Geometry Constraints", "§3.4"),
 }
@@ -17,12 +17,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         if prim.flag("doubleSided") != Some(true) {
             continue;
         }
-        let surface = subject.meshes.of(prim);
-        let what = match surface.turned_edges {
-            0 if surface.is_inside_out() => "its front is inside".to_owned(),
+        let surface = subject.meshes.surface(prim);
+        let what = match surface.flipped_edges {
+            0 if surface.is_inside_out() => "its faces point inwards".to_owned(),
             0 => continue,
             edges => format!(
-                "the faces on both sides of {edges} of its edges are turned against each other"
+                "its faces are wound inconsistently along {edges} of its edges"
             ),
         };
         let message = format!("the mesh {} is doubleSided, and {what}", prim.path);
@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             mesh,
             Some("doubleSided"),
             message,
-            "turn the faces so that their fronts are outside, then take doubleSided away",
+            "reverse the faces that point inwards, then remove doubleSided",
         );
     }
 }

@@ -6,8 +6,8 @@ use crate::meshes::colliders;
 rule! {
     severity: Error,
     meaning: "A collision mesh has holes, or edges with more than two faces.",
-    outcome: "What is inside is not defined: contacts are missed, and masses that are derived from \
-              it are wrong.",
+    outcome: "Its interior is undefined: contacts are missed, and masses derived from the mesh are \
+              wrong.",
     demand: "Collision meshes must be watertight (closed, manifold) to ensure stable physics and \
              mass derivation.",
     section: ("Geometry Constraints", "§3.4"),
@@ -16,15 +16,15 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for mesh in colliders(subject.stage) {
         let prim = &subject.stage[mesh];
-        let surface = subject.meshes.of(prim);
-        let what = match (surface.open_edges, surface.crowded_edges) {
+        let surface = subject.meshes.surface(prim);
+        let what = match (surface.open_edges, surface.nonmanifold_edges) {
             (0, 0) => continue,
             (open, 0) => format!("has holes: {open} of its edges have one face"),
-            (0, crowded) => {
-                format!("is not manifold: {crowded} of its edges have more than two faces")
+            (0, nonmanifold) => {
+                format!("is not manifold: {nonmanifold} of its edges have more than two faces")
             }
-            (open, crowded) => format!(
-                "is not closed: {open} of its edges have one face, and {crowded} more than two"
+            (open, nonmanifold) => format!(
+                "is not closed: {open} of its edges have one face, and {nonmanifold} more than two"
             ),
         };
         let message = format!("the collision mesh {} {what}", prim.path);

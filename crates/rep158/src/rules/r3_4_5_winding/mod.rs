@@ -5,8 +5,8 @@ use crate::meshes::colliders;
 
 rule! {
     severity: Error,
-    meaning: "Faces of a collision mesh are turned against each other, or its front is inside.",
-    outcome: "Engines push bodies into it instead of out, and masses that are derived from it are \
+    meaning: "Faces of a collision mesh are wound inconsistently, or point inwards.",
+    outcome: "Engines push bodies into the mesh instead of out, and masses derived from it are \
               wrong.",
     demand: "Counter-clockwise vertex winding is front-facing; collision meshes must be closed and \
              manifold.",
@@ -16,14 +16,14 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for mesh in colliders(subject.stage) {
         let prim = &subject.stage[mesh];
-        let surface = subject.meshes.of(prim);
-        let what = match surface.turned_edges {
+        let surface = subject.meshes.surface(prim);
+        let what = match surface.flipped_edges {
             0 if surface.is_inside_out() => {
-                "is inside out: the front of its faces is inside".to_owned()
+                "is inside out: its faces point inwards".to_owned()
             }
             0 => continue,
             edges => {
-                format!("has faces that are turned against each other, along {edges} of its edges")
+                format!("has faces that are wound inconsistently, along {edges} of its edges")
             }
         };
         let message = format!("the collision mesh {} {what}", prim.path);
@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             mesh,
             Some("faceVertexIndices"),
             message,
-            "turn the faces so that their fronts are outside",
+            "reverse the faces that point inwards",
         );
     }
 }

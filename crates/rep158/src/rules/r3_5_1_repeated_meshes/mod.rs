@@ -9,8 +9,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "The same mesh is there many times, and is not instanced.",
-    outcome: "Programs keep each in memory and draw each for itself.",
+    meaning: "A repeated mesh is not instanced.",
+    outcome: "Programs store and draw each copy separately.",
     demand: "Repetitive geometry (bolts, LED arrays on a sensor) must utilize native OpenUSD \
              instancing to minimize memory footprint.",
     section: ("Instanceable Leaves", "§3.5"),
@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (id, prim) in stage.iter().filter(|(_, prim)| {
         prim.type_name == "Mesh" && prim.is_present() && prim.instance.is_none()
     }) {
-        // Prototypes of an instancer are shared already; a collider has to be a prim of its own.
+        // Prototypes of an instancer are already shared; every collider has to be a prim of its own.
         let above = || stage.self_and_ancestors(id);
         let is_shared = above().any(|above| stage[above].type_name == "PointInstancer");
         let is_collider = prim.has("PhysicsCollisionAPI")
@@ -56,7 +56,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for ids in repeated {
         let Some(&first) = ids.first() else { continue };
         let message = format!(
-            "the mesh {} is there {} times, and none is an instance",
+            "the mesh {} is repeated {} times without instancing",
             stage[first].path,
             ids.len()
         );
@@ -64,7 +64,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             first,
             None,
             message,
-            "reference one mesh from all of them, and set instanceable = true on the prims that do",
+            "reference one mesh from all of them, and set instanceable = true on the referencing prims",
         );
     }
 }

@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 id,
                 None,
                 message,
-                "bring in its shape by a reference or payload, or remove instanceable",
+                "bring in its shape through a reference or payload, or remove instanceable",
             );
         }
     }

@@ -5,7 +5,7 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Error,
     meaning: "A light is of a type that UsdLux does not have.",
-    outcome: "It shines in the program that knows it, and nowhere else.",
+    outcome: "Only the program that defines the type shows the light.",
     demand: "Lighting must be authored using core UsdLux schemas.",
     section: ("Lighting", "§3.6"),
 }

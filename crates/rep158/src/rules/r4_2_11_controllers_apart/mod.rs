@@ -11,7 +11,7 @@ use crate::control;
 rule! {
     severity: Error,
     meaning: "Two controllers that both start enabled drive the same joint.",
-    outcome: "They write over each other from the first step on.",
+    outcome: "They overwrite each other's commands from the first step.",
     demand: "Controllers that actuate the same targets must not be active at the same time at \
              load.",
     section: ("Control Schemas", "§4.2.3"),
@@ -20,7 +20,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     let mut known: HashMap<&String, PrimId> = HashMap::new();
-    for (id, prim) in control::controllers(stage).filter(|(_, prim)| control::starts(prim)) {
+    for (id, prim) in control::controllers(stage).filter(|(_, prim)| control::starts_enabled(prim)) {
         for target in control::targets(prim) {
             match known.entry(target) {
                 Entry::Vacant(free) => {

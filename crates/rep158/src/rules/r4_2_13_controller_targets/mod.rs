@@ -6,7 +6,7 @@ use crate::control;
 rule! {
     severity: Error,
     meaning: "A controller names no targets.",
-    outcome: "Simulators guess them by where it stands, or leave it out.",
+    outcome: "Simulators guess the targets from its place, or skip the controller.",
     demand: "Controllers must declare their targets by relationships or UsdCollectionAPI \
              collections.",
     section: ("Control Schemas", "§4.2.3"),
@@ -18,7 +18,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .filter(|(_, prim)| !prim.has("ExtendedPhysicsActuatorAPI"))
     {
         if control::targets(prim).next().is_none() {
-            let message = format!("the controller {} does not say what it moves", prim.path);
+            let message = format!("the controller {} names no targets", prim.path);
             findings.prim(
                 id,
                 None,

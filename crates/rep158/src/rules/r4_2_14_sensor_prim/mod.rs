@@ -5,8 +5,8 @@ use crate::control;
 
 rule! {
     severity: Error,
-    meaning: "A sensor schema is on a prim that is no Xform or Camera, or that is in a payload.",
-    outcome: "Programs do not find the sensor, or not where it is.",
+    meaning: "A sensor schema is on a prim other than an Xform or Camera, or in a payload.",
+    outcome: "Programs do not find the sensor, or place it wrongly.",
     demand: "Sensor schemas must be applied to a UsdGeomXform or UsdGeomCamera outside of \
              payloads.",
     section: ("Sensor Schemas", "§4.2.4"),
@@ -19,11 +19,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         };
         let message = if prim.in_payload {
             format!(
-                "the sensor {} ({schema}) is there only when its payload is loaded",
+                "the sensor {} ({schema}) exists only when its payload is loaded",
                 prim.path
             )
         } else if !matches!(prim.type_name.as_str(), "Xform" | "Camera") {
-            format!("the sensor {} ({schema}) is no Xform or Camera", prim.path)
+            format!("the sensor {} ({schema}) is not an Xform or Camera", prim.path)
         } else {
             continue;
         };

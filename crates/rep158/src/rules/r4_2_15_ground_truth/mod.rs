@@ -5,8 +5,8 @@ use crate::control;
 
 rule! {
     severity: Error,
-    meaning: "A sensor has attributes for what only a simulator knows.",
-    outcome: "What is tested with it fails on the real robot.",
+    meaning: "A sensor has attributes for ground truth, which only a simulator knows.",
+    outcome: "Software that is tested with it fails on the real robot.",
     demand: "Ground truth (e.g. semantic segmentation, bounding boxes) must not be bundled into \
              sensor schemas, but be asked for by annotator schemas.",
     section: ("Sensor Schemas", "§4.2.4"),
@@ -26,19 +26,19 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             let plain = name.to_lowercase().replace('_', "");
             if let Some(word) = TRUTHS.iter().find(|word| plain.contains(*word)) {
                 let message = format!(
-                    "the sensor {} has {name}, which a real one can not measure ({word})",
+                    "the sensor {} has {name}, which a real sensor cannot measure ({word})",
                     prim.path
                 );
                 findings.prim(
                     id,
                     Some(name),
                     message,
-                    "move it to a prim of its own, with an annotator schema",
+                    "move it to a separate prim with an annotator schema",
                 );
             }
         }
     }
 }
 
-/// Parts of attribute names that stand for ground truth.
+/// Parts of attribute names that denote ground truth.
 const TRUTHS: [&str; 4] = ["semantic", "segmentation", "boundingbox", "groundtruth"];

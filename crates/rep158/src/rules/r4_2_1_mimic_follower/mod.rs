@@ -1,12 +1,12 @@
 //! Mimic followers have exactly one degree of freedom.
 
 use super::{Findings, Subject, rule};
-use crate::mimic::{self, About};
+use crate::mimic::{self, Aspect};
 
 rule! {
     severity: Warning,
-    meaning: "ExtendedPhysicsMimicAPI is on a prim that is no revolute or prismatic joint.",
-    outcome: "Engines ignore it.",
+    meaning: "ExtendedPhysicsMimicAPI is on a prim that is not a revolute or prismatic joint.",
+    outcome: "Engines ignore the schema.",
     demand: "ExtendedPhysicsMimicAPI is for revolute and prismatic joints.",
     section: ("Physics Schemas", "§4.2.2"),
 }
@@ -16,7 +16,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let faults = mimic::faults(subject.stage, "ExtendedPhysicsMimicAPI", name);
     for fault in faults
         .into_iter()
-        .filter(|fault| fault.about == About::Follower)
+        .filter(|fault| fault.aspect == Aspect::Follower)
     {
         findings.prim(fault.prim, Some(name), fault.message, fault.help);
     }

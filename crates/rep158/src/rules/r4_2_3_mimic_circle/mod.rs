@@ -1,12 +1,12 @@
 //! Mimic joints form no cycles.
 
 use super::{Findings, Subject, rule};
-use crate::mimic::{self, About};
+use crate::mimic::{self, Aspect};
 
 rule! {
     severity: Error,
-    meaning: "Joints follow each other in a circle.",
-    outcome: "No engine can tell where they are.",
+    meaning: "Mimic joints form a cycle.",
+    outcome: "No engine can compute their positions.",
     demand: "The graph of ext_physics:mimic:joint must be acyclic.",
     section: ("Physics Schemas", "§4.2.2"),
 }
@@ -16,7 +16,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let faults = mimic::faults(subject.stage, "ExtendedPhysicsMimicAPI", name);
     for fault in faults
         .into_iter()
-        .filter(|fault| fault.about == About::Circle)
+        .filter(|fault| fault.aspect == Aspect::Cycle)
     {
         findings.prim(fault.prim, Some(name), fault.message, fault.help);
     }

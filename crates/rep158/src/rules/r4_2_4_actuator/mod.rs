@@ -1,13 +1,13 @@
 //! Actuators drive existing revolute or prismatic joints.
 
 use super::{Findings, Subject, rule};
-use crate::mimic::is_single;
+use crate::mimic::is_single_dof;
 
 rule! {
     severity: Error,
-    meaning: "An actuator leads to no joint that it can drive.",
-    outcome: "It drives nothing, or the asset is refused.",
-    demand: "ext_physics:actuator:targets must lead to existing revolute or prismatic joints.",
+    meaning: "An actuator targets no joint that it can drive.",
+    outcome: "It drives nothing, or programs reject the asset.",
+    demand: "ext_physics:actuator:targets must target existing revolute or prismatic joints.",
     section: ("Physics Schemas", "§4.2.2"),
 }
 
@@ -15,12 +15,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     let name = "ext_physics:actuator:targets";
     for (id, prim) in stage.present_with("ExtendedPhysicsActuatorAPI") {
-        let help = format!("let `rel {name}` lead to revolute or prismatic joints");
+        let help = format!("target revolute or prismatic joints with `rel {name}`");
         if prim.targets(name).is_empty() {
             findings.prim(
                 id,
                 Some(name),
-                format!("the actuator {} drives nothing", prim.path),
+                format!("the actuator {} has no targets", prim.path),
                 &help,
             );
         }
@@ -30,9 +30,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     "the actuator {} drives {target}, which does not exist",
                     prim.path
                 ),
-                Some(driven) if !is_single(driven) => {
+                Some(driven) if !is_single_dof(driven) => {
                     format!(
-                        "the actuator {} drives {target}, which is no revolute or prismatic joint",
+                        "the actuator {} drives {target}, which is not a revolute or prismatic joint",
                         prim.path
                     )
                 }

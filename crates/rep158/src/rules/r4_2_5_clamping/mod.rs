@@ -9,10 +9,10 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Error,
     meaning: "A table of efforts over positions has columns of different lengths, or positions \
-              that do not rise.",
+              that do not increase.",
     outcome: "Engines read beyond its end, or find no effort for a position.",
     demand: "lookupPositions and lookupEfforts must have the same length, and the positions must \
-             rise.",
+             increase.",
     section: ("Physics Schemas", "§4.2.2"),
 }
 
@@ -39,7 +39,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let falling = pairs.find(|(a, b)| b.partial_cmp(a) != Some(Ordering::Greater));
         if let Some((before, after)) = falling {
             let message = format!(
-                "the positions in the table of {path} do not rise: {after} follows {before}"
+                "the positions in the table of {path} do not increase: {after} follows {before}"
             );
             findings.prim(
                 id,

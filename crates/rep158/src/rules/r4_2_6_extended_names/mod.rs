@@ -19,7 +19,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate() {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for prim in &layer.prims {
             for property in &prim.properties {
                 let Some(rest) = property.name.strip_prefix("ext_physics:") else {
@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 let is_named = rest
                     .split_once(':')
                     .is_some_and(|(concept, name)| !concept.is_empty() && !name.is_empty());
-                if !is_named && told.insert(&property.name) {
+                if !is_named && reported.insert(&property.name) {
                     let path = format!("{}.{}", prim.path, property.name);
                     let message = format!("{path} does not name the concept that it belongs to");
                     findings.layer(
@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             for schema in prim.schemas.iter().filter(|schema| {
                 schema.starts_with("ExtPhysics") || schema.starts_with("IncubatingPhysics")
             }) {
-                if told.insert(schema) {
+                if reported.insert(schema) {
                     let message = format!(
                         "the schema {schema} at {} does not begin with ExtendedPhysics",
                         prim.path

@@ -8,7 +8,7 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A property begins with physics: and is not of core UsdPhysics.",
+    meaning: "A property has the prefix physics:, but is not defined by UsdPhysics.",
     outcome: "Programs that know UsdPhysics ignore it, and a later UsdPhysics may use the name for \
               something else.",
     demand: "Core prefixes (e.g., physics:) are prohibited for incubating schemas: the physics: \
@@ -61,7 +61,7 @@ const CORE: &[&str] = &[
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate() {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for prim in &layer.prims {
             for property in &prim.properties {
                 let Some(name) = property
@@ -71,10 +71,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 else {
                     continue;
                 };
-                if told.insert(name) {
+                if reported.insert(name) {
                     let path = format!("{}.{}", prim.path, property.name);
-                    let message = format!("{path} is no property of UsdPhysics");
-                    let help = "name it ext_physics:CONCEPT:NAME, or by the prefix of the simulator that it is for, or correct the name";
+                    let message = format!("{path} is not a property of UsdPhysics");
+                    let help = "name it ext_physics:CONCEPT:NAME, use the prefix of its simulator, or correct the name";
                     findings.layer(LayerId(index), path, message, help);
                 }
             }

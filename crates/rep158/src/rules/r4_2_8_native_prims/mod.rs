@@ -4,8 +4,8 @@ use super::{Findings, Subject, rule};
 
 rule! {
     severity: Error,
-    meaning: "A camera's sensor schema is applied to a prim that is no camera.",
-    outcome: "Lens and aperture of the sensor are nowhere, or are there twice.",
+    meaning: "A camera's sensor schema is applied to a prim that is not a camera.",
+    outcome: "The lens and aperture of the sensor are missing, or defined twice.",
     demand: "Schema definitions must leverage core OpenUSD primitives: SensorCameraAPI must apply \
              to a UsdGeomCamera.",
     section: ("General Extension Schema Rules", "§4.2.1"),
@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 &prim.type_name
             };
             let message = format!(
-                "{schema} is applied to {}, which is no Camera ({what})",
+                "{schema} is applied to {}, which is not a Camera ({what})",
                 prim.path
             );
             findings.prim(

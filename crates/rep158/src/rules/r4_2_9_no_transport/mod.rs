@@ -9,9 +9,9 @@ use super::{Findings, Subject, rule};
 rule! {
     severity: Error,
     meaning: "A property of a sensor, controller or extended physics names a topic, a frame or a \
-              quality of service.",
-    outcome: "The same topic is described at two places, which may differ; programs without ROS \
-              get words of ROS.",
+              QoS policy.",
+    outcome: "The topic is described in two places, which may differ, and programs without ROS get \
+              ROS metadata.",
     demand: "Extension schemas must not include metadata to handle ROS communication (e.g., topic \
              names, QoS).",
     section: ("General Extension Schema Rules", "§4.2.1"),
@@ -49,7 +49,7 @@ const TRANSPORT: &[&str] = &[
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate() {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for prim in &layer.prims {
             for property in prim
                 .properties
@@ -63,13 +63,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 let is_transport = |part: &str| {
                     TRANSPORT.contains(&part.replace('_', "").to_ascii_lowercase().as_str())
                 };
-                if is_extension && parts.any(is_transport) && told.insert(&property.name) {
+                if is_extension && parts.any(is_transport) && reported.insert(&property.name) {
                     let path = format!("{}.{}", prim.path, property.name);
                     let help = "author it on a prim with RosTopicAPI, RosServiceAPI or RosActionAPI, and name that prim by a relationship";
                     findings.layer(
                         LayerId(index),
                         &path,
-                        format!("{path} says what ROS is to do"),
+                        format!("{path} is ROS transport metadata"),
                         help,
                     );
                 }
