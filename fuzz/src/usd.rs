@@ -1,12 +1,12 @@
-//! What has to hold of the reader of OpenUSD, of the rules of REP-158 and of what mends an asset,
-//! whatever bytes they get: no panic, and an end. What was mended can be opened again.
+//! Checks of the OpenUSD reader, the rules of REP-158 and `fix`, for arbitrary bytes: no panic, no
+//! hang, and a fixed asset can be opened again.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use urdf_usd_rep158 as rep158;
 
-/// The folder of the fuzzed layer, with a layer that it may name as `b.usda`.
+/// Virtual folder of the fuzzed layer, with a layer that it may refer to as `b.usda`.
 static FOLDER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().to_owned();
@@ -15,10 +15,10 @@ static FOLDER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     (folder, path)
 });
 
-/// A layer, text or binary.
+/// Checks a layer, text or binary.
 pub fn usd(bytes: &[u8]) {
     let folder = &FOLDER.1;
-    // What `.usd` holds is told by its first bytes.
+    // The first bytes of a `.usd` file decide its format.
     let entry = folder.join("a.usd");
     std::fs::write(&entry, bytes).expect("the folder can be written");
     let found = rep158::check(
