@@ -28,8 +28,8 @@ describe('a table', () => {
 
   it('says where it is none', () => {
     expect(() => readCsv('seconds,a\n0,1')).toThrow(/line 1: there is no column "time"/);
-    expect(() => readCsv('time,a\n0,1\nx,2')).toThrow(/line 3: "x" is no time/);
-    expect(() => readCsv('time,a\n0,left')).toThrow(/line 2: "left" is no position of a/);
+    expect(() => readCsv('time,a\n0,1\nx,2')).toThrow(/line 3: "x" is not a time/);
+    expect(() => readCsv('time,a\n0,left')).toThrow(/line 2: "left" is not a position of a/);
     expect(() => readCsv('time,a\n').trajectory('x.csv', any)).toThrow(/no joint positions/);
   });
 });
@@ -128,12 +128,12 @@ describe('a bag', () => {
     expect(cut.duration).toBeLessThan(1.5);
     const plain = (compression: string) => bag(messages, undefined, { compressChunk: (data: Uint8Array) => ({ compression, compressedData: data }) });
     await expect(played(await plain('snappy'))).rejects.toThrow(/snappy/);
-    await expect(played(await plain('lz4'))).rejects.toThrow(/no frame of LZ4/);
+    await expect(played(await plain('lz4'))).rejects.toThrow(/not an LZ4 frame/);
   });
 
   it('says why it is none', async () => {
     const read = (file: Blob) => readMcap(file, new Recording());
-    await expect(read(new Blob(['no bag']))).rejects.toThrow(/no MCAP file/);
+    await expect(read(new Blob(['no bag']))).rejects.toThrow(/not an MCAP file/);
     await expect(read(await bag([], 'std_msgs/msg/String'))).rejects.toThrow(/no topic of the type sensor_msgs/);
     const whole = await bag([{ time: 1, names: ['a'], positions: [0] }]);
     const bytes = new Uint8Array(await whole.arrayBuffer());
