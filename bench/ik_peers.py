@@ -24,14 +24,14 @@ MOST = 0.1
 class Arm:
     """An arm in Pinocchio."""
 
-    def __init__(self, urdf, base, tip, told):
+    def __init__(self, urdf, base, tip, measured):
         import pinocchio as pin
 
         self.pin, self.urdf, self.names = pin, urdf, (base, tip)
         self.model = pin.buildModelFromUrdf(urdf)
         self.data = self.model.createData()
         self.base, self.tip = (self.model.getFrameId(name, pin.FrameType.BODY) for name in (base, tip))
-        self.joints = told["joints"]
+        self.joints = measured["joints"]
         self.columns = [self.model.joints[self.model.getJointId(name)].idx_v for name in self.joints]
         self.neutral = pin.neutral(self.model)
         self.lower, self.upper = np.full(len(self.joints), -np.inf), np.full(len(self.joints), np.inf)
@@ -39,8 +39,8 @@ class Arm:
             joint = self.model.joints[self.model.getJointId(name)]
             if joint.nq == 1:
                 self.lower[k], self.upper[k] = self.model.lowerPositionLimit[joint.idx_q], self.model.upperPositionLimit[joint.idx_q]
-        self.middle = np.array(told["middle"])
-        self.targets = np.array(told["targets"])
+        self.middle = np.array(measured["middle"])
+        self.targets = np.array(measured["targets"])
 
     def at(self, positions):
         v = np.zeros(self.model.nv)
@@ -84,8 +84,8 @@ class Arm:
         return np.array(axes), np.diff(np.array(points), axis=0), pose.rotation
 
 
-def times(arm, told, _):
-    pin, configurations = arm.pin, [arm.at(q) for q in told["configurations"]]
+def times(arm, measured, _):
+    pin, configurations = arm.pin, [arm.at(q) for q in measured["configurations"]]
 
     def each(run):
         best = np.inf
@@ -106,11 +106,11 @@ def times(arm, told, _):
     }
 
 
-def judge(arm, told, _):
+def judge(arm, measured, _):
     """The verdicts on the solutions of standard input."""
     right = {
         name: [bool(found) and arm.is_right(np.array(found), target) for (_, found), target in zip(results, arm.targets, strict=False)]
-        for name, results in told["solved"].items()
+        for name, results in measured["solved"].items()
     }
     return {"right": right}
 
@@ -266,7 +266,7 @@ SOLVERS = {
 }
 
 
-def results(make, arm, told, count):
+def results(make, arm, measured, count):
     try:
         solve = make(arm)
         solve(arm.targets[0])
@@ -300,14 +300,14 @@ def main():
     if not sys.argv[1:]:
         return print(json.dumps(list(SOLVERS)))
     what, urdf, base, tip, count = sys.argv[1:]
-    told = json.load(sys.stdin)
+    measured = json.load(sys.stdin)
     work = {"times": times, "judge": judge}.get(what) or functools.partial(results, SOLVERS[what])
     # Output of the solvers must not mix with the result.
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     with tempfile.TemporaryDirectory() as folder:
-        arm = Arm(without_shapes(urdf, folder), base, tip, told)
-        json.dump(work(arm, told, int(count)), answer)
+        arm = Arm(without_shapes(urdf, folder), base, tip, measured)
+        json.dump(work(arm, measured, int(count)), answer)
         answer.flush()
 
 

@@ -28,22 +28,22 @@ pub fn usd(bytes: &[u8]) {
             ..rep158::Options::default()
         },
     );
-    let mended = urdf_usd_fix::fix(&entry, &urdf_usd_fix::Options::default());
+    let fixed = urdf_usd_fix::fix(&entry, &urdf_usd_fix::Options::default());
     assert!(
-        found.is_ok() || mended.is_err(),
-        "what can't be opened was mended"
+        found.is_ok() || fixed.is_err(),
+        "fix wrote an asset that cannot be opened"
     );
-    let Ok(mended) = mended else { return };
+    let Ok(fixed) = fixed else { return };
     let written = tempfile::tempdir_in(folder).expect("a folder can be made");
-    for (name, bytes) in &mended.files {
+    for (name, bytes) in &fixed.files {
         let file = written.path().join(name);
         std::fs::create_dir_all(file.parent().expect("it is in the folder"))
             .expect("a folder can be made");
         std::fs::write(file, bytes).expect("the folder can be written");
     }
-    let opened = rep158::Stage::open(&written.path().join(&mended.entry), &Default::default());
+    let opened = rep158::Stage::open(&written.path().join(&fixed.entry), &Default::default());
     assert!(
         opened.is_ok(),
-        "what was mended can't be opened: {opened:?}"
+        "the fixed asset cannot be opened: {opened:?}"
     );
 }
