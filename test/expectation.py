@@ -1,4 +1,4 @@
-"""What a converted robot must hold, derived from the URDF by the rules of the README: which links become bodies, which frames,
+"""What a converted robot must hold, derived from the URDF by the rules of docs/output.md: which links become bodies, which frames,
 and which joints become joint prims. Written apart from the program, to be held against it."""
 
 from dataclasses import dataclass, replace

@@ -29,7 +29,7 @@ export interface Diagnostic {
 export interface AssetFile {
   path: string;
   bytes: number;
-  /** Of the content, lower-case hex. */
+  /** SHA-256 of the content, lower-case hex. */
   sha256?: string;
 }
 

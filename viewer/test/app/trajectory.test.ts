@@ -13,7 +13,7 @@ describe('a table', () => {
     expect(played.duration).toBe(2);
     expect(sample(played, 0)).toEqual({ 'a, b': 0, elbow: 1 });
     expect(sample(played, 0.5)).toEqual({ 'a, b': 1, elbow: 1.5 });
-    // Before and after, they stand; and moments may be in any order.
+    // Constant before and after; samples may be in any order.
     expect(sample(played, -5)).toEqual(sample(played, 0));
     expect(sample(played, 99)).toEqual({ 'a, b': 4, elbow: 3 });
     const shuffled = readCsv('elbow;Time\r\n3;12\r\n1;10\r\n').trajectory('x.csv', any);
@@ -48,7 +48,7 @@ describe('between two poses', () => {
   });
 });
 
-/** A file as rosbag2 writes it. */
+/** A file in the layout of rosbag2. */
 async function bag(
   messages: { time: number; names: string[]; positions: number[] }[],
   type = 'sensor_msgs/msg/JointState',
@@ -105,7 +105,7 @@ describe('a bag', () => {
       await readMcap(file, recording);
       return recording.trajectory('x.mcap', any);
     };
-    /** A frame of Zstandard with one block that is as it was. */
+    /** A Zstandard frame with one uncompressed block. */
     const zstd = (data: Uint8Array) => {
       const head = new Uint8Array(12 + data.length);
       const view = new DataView(head.buffer);
@@ -140,7 +140,7 @@ describe('a bag', () => {
     for (let k = 60; k < bytes.length - 60; k += 7) {
       const broken = bytes.slice();
       broken[k] = broken[k]! ^ 0xff;
-      // Whatever is broken, nothing worse comes of it than a sentence.
+      // A broken file gives an error with a sentence, nothing worse.
       await read(new Blob([broken])).catch((error: Error) => expect(error.message.length).toBeGreaterThan(10));
     }
   });

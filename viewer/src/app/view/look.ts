@@ -1,4 +1,4 @@
-// How a model is drawn: visual and collision shapes, transparency, wireframe. Restores everything on disposal.
+// The drawing style of a model: visual and collision shapes, transparency, wireframe. Restores everything on disposal.
 
 import { Mesh, MeshStandardMaterial, type Material, type Object3D } from 'three';
 import type { Model } from '../model.js';
