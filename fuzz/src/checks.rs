@@ -131,7 +131,7 @@ fn derived(mesh: &Mesh) {
     }
     if let Ok(hull) = convex_hull(&mesh.points) {
         urdf_usd_geometry::invariants::check(&hull);
-        // Every edge once in each direction: closed, and wound one way.
+        // Each edge occurs once in each direction: closed, with consistent winding.
         let mut edges: Vec<[u32; 2]> = hull
             .triangles
             .iter()
