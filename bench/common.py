@@ -1,4 +1,4 @@
-"""What the benchmarks of the command line share: the program, the robots, the machine, and running under measurement."""
+"""Code that the benchmarks share: the program, the robots, the machine, and measured runs."""
 
 import json
 import os
@@ -16,21 +16,20 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 @dataclass
 class Run:
-    """What a program took."""
+    """Cost of a run of a program."""
 
     wall: float
-    """Seconds."""
+    """Elapsed seconds."""
     cpu: float
-    """Seconds of all its threads and children, user and system."""
+    """Processor seconds of all threads and children, user and system."""
     memory: int
-    """The most bytes that were resident at once. The kernel counts a child from its fork on, so no less than this script's own, about
-    18 MB."""
+    """Peak resident bytes. The kernel counts a child from its fork on, so this is at least the script's own, about 18 MB."""
     error: str = ""
-    """The end of what it printed, if it failed."""
+    """The end of its output, if it failed."""
 
 
 def measure(command, environment=None, timeout=900):
-    """Runs `command` to its end; it is killed after `timeout` seconds."""
+    """Runs `command`, and kills it after `timeout` seconds."""
     with tempfile.TemporaryFile() as printed:
         begin = time.perf_counter()
         process = subprocess.Popen(
@@ -55,7 +54,7 @@ def measure(command, environment=None, timeout=900):
 
 
 def best(runs):
-    """The least of each figure: what disturbs a run only adds to it. A failed run counts only if all failed."""
+    """The minimum of each figure, since disturbances only add to it. A failed run counts only if all failed."""
     good = [run for run in runs if not run.error]
     if not good:
         return runs[0]
@@ -63,7 +62,7 @@ def best(runs):
 
 
 def program():
-    """The release build of `urdf_usd`, built if need be, or what $URDF_USD_BIN names."""
+    """The program of $URDF_USD_BIN, or the release build of `urdf_usd`, built if necessary."""
     if given := os.environ.get("URDF_USD_BIN"):
         return pathlib.Path(given).resolve()
     command = ["cargo", "build", "--release", "--ignore-rust-version", "--locked", "--quiet", "--bins"]
@@ -74,28 +73,28 @@ def program():
 
 
 def known_options(binary):
-    """The long options that `urdf_usd convert` has."""
+    """The long options of `urdf_usd convert`."""
     text = subprocess.check_output([binary, "convert", "--help"], text=True)
     return {word.rstrip(",") for word in text.split() if word.startswith("--")}
 
 
 def robots_folder(given=None):
-    """Where the real robots are."""
+    """The folder of the real robots."""
     folder = pathlib.Path(given or os.environ.get("URDF_USD_ROBOTS") or ROOT.parent / "shared" / "robots").resolve()
     if not (folder / "MANIFEST.json").is_file():
-        sys.exit(f"there is no MANIFEST.json in {folder}: set URDF_USD_ROBOTS")
+        sys.exit(f"no MANIFEST.json in {folder}; set URDF_USD_ROBOTS")
     return folder
 
 
 def robots(folder, only=()):
-    """(name, package, URDF relative to the folder) of every robot, or of those with a name that has one of the words in `only`."""
+    """(name, package, URDF relative to the folder) of the robots whose name contains a word of `only`, or of all if it is empty."""
     entries = json.loads((folder / "MANIFEST.json").read_text())["entries"]
     found = [(entry["robot"], entry["package"], entry["urdf"]) for entry in entries]
     return [robot for robot in found if not only or any(word.lower() in robot[0].lower() for word in only)]
 
 
 def machine():
-    """One line about the machine."""
+    """A line that describes the machine."""
     cores = len(os.sched_getaffinity(0))
     model = "unknown processor"
     try:
@@ -110,7 +109,7 @@ def machine():
 
 
 def table(header, rows):
-    """Rows of text as a Markdown table, the first column to the left, the others to the right."""
+    """A Markdown table with the first column aligned left, the others right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     line = lambda cells: "| " + " | ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))) + " |"
     rule = "|" + "|".join("-" * (w + 2) if i == 0 else "-" * (w + 1) + ":" for i, w in enumerate(widths)) + "|"

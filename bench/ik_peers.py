@@ -1,4 +1,4 @@
-"""Other programs' inverse kinematics on one arm, for bench/ik: `ik_peers.py SOLVER URDF BASE TIP COUNT`, with what the benchmark binary
+"""Runs another program's inverse kinematics on one arm, for bench/ik: `ik_peers.py SOLVER URDF BASE TIP COUNT`, with what the benchmark binary
 printed on standard input; alone it prints the names of the solvers. Prints a JSON object: `{"times": {…}}` of Pinocchio's forward kinematics, `{"right": {…}}` for `judge`, or
 `{"results": [[µs, solution or null], …]}`, or `{"none": why}` where a solver is not for this arm.
 
@@ -17,21 +17,21 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-#: How long a solver that keeps trying may take for a target, seconds.
+#: Time limit per target of solvers that restart, in seconds.
 MOST = 0.1
 
 
 class Arm:
-    """An arm in Pinocchio: what its joints are and where they put the tip."""
+    """An arm in Pinocchio."""
 
-    def __init__(self, urdf, base, tip, told):
+    def __init__(self, urdf, base, tip, measured):
         import pinocchio as pin
 
         self.pin, self.urdf, self.names = pin, urdf, (base, tip)
         self.model = pin.buildModelFromUrdf(urdf)
         self.data = self.model.createData()
         self.base, self.tip = (self.model.getFrameId(name, pin.FrameType.BODY) for name in (base, tip))
-        self.joints = told["joints"]
+        self.joints = measured["joints"]
         self.columns = [self.model.joints[self.model.getJointId(name)].idx_v for name in self.joints]
         self.neutral = pin.neutral(self.model)
         self.lower, self.upper = np.full(len(self.joints), -np.inf), np.full(len(self.joints), np.inf)
@@ -39,8 +39,8 @@ class Arm:
             joint = self.model.joints[self.model.getJointId(name)]
             if joint.nq == 1:
                 self.lower[k], self.upper[k] = self.model.lowerPositionLimit[joint.idx_q], self.model.upperPositionLimit[joint.idx_q]
-        self.middle = np.array(told["middle"])
-        self.targets = np.array(told["targets"])
+        self.middle = np.array(measured["middle"])
+        self.targets = np.array(measured["targets"])
 
     def at(self, positions):
         v = np.zeros(self.model.nv)
@@ -52,7 +52,7 @@ class Arm:
         return self.data.oMf[self.base].actInv(self.data.oMf[self.tip])
 
     def within(self, positions):
-        """The positions, by whole turns within limits; None where there are none."""
+        """The positions, moved within limits by whole turns; None if that is impossible."""
         turn = 2 * np.pi
         over, under = np.ceil((positions - self.upper - 1e-9) / turn), np.ceil((self.lower - 1e-9 - positions) / turn)
         back = np.where(np.isfinite(over) & (over > 0), over, 0) - np.where(np.isfinite(under) & (under > 0), under, 0)
@@ -60,16 +60,16 @@ class Arm:
         return positions if ((positions >= self.lower - 1e-9) & (positions <= self.upper + 1e-9)).all() else None
 
     def is_right(self, positions, target):
-        """Whether they put the tip there, to 1e-6 m and 1e-6 rad, within limits."""
+        """Whether the positions reach the pose to 1e-6 m and 1e-6 rad, within limits."""
         there = self.pose(positions)
         way = np.linalg.norm(there.translation - target[:3, 3])
-        # The logarithm of next to no turn is off by some 1e-8.
+        # The logarithm of a tiny rotation has an error of some 1e-8.
         turn = np.linalg.norm(self.pin.log3(there.rotation.T @ target[:3, :3]))
         inside = (positions >= self.lower - 1e-9) & (positions <= self.upper + 1e-9)
         return bool(way < 1e-6 and turn < 1e-6 and inside.all())
 
     def screws(self):
-        """The joints' axes and the way from each to the next, in the base, all at zero, and how the tip is turned."""
+        """The joints' axes and the offsets between them in the base frame at zero, and the orientation of the tip."""
         pose = self.pose(np.zeros(len(self.joints)))
         base = self.data.oMf[self.base]
         placed = [base.actInv(self.data.oMi[self.model.getJointId(name)]) for name in self.joints]
@@ -84,8 +84,8 @@ class Arm:
         return np.array(axes), np.diff(np.array(points), axis=0), pose.rotation
 
 
-def times(arm, told, _):
-    pin, configurations = arm.pin, [arm.at(q) for q in told["configurations"]]
+def times(arm, measured, _):
+    pin, configurations = arm.pin, [arm.at(q) for q in measured["configurations"]]
 
     def each(run):
         best = np.inf
@@ -106,11 +106,11 @@ def times(arm, told, _):
     }
 
 
-def judge(arm, told, _):
-    """Which of the solutions that were told are right."""
+def judge(arm, measured, _):
+    """The verdicts on the solutions of standard input."""
     right = {
         name: [bool(found) and arm.is_right(np.array(found), target) for (_, found), target in zip(results, arm.targets, strict=False)]
-        for name, results in told["solved"].items()
+        for name, results in measured["solved"].items()
     }
     return {"right": right}
 
@@ -128,7 +128,7 @@ def clik(arm, attempts=10):
             positions = arm.middle.copy() if attempt == 0 else chance.uniform(low, high)
             for _ in range(1000):
                 q = arm.at(positions)
-                # The Jacobian's own pass does not place frames.
+                # The Jacobian does not update frame placements.
                 pin.framesForwardKinematics(arm.model, arm.data, q)
                 jacobian = pin.computeFrameJacobian(arm.model, arm.data, q, arm.tip, local)
                 off = arm.data.oMf[arm.tip].actInv(arm.data.oMf[arm.base] * wanted)
@@ -165,7 +165,7 @@ def optik(arm):
 
     robot = library.Robot.from_urdf_file(arm.urdf, *arm.names)
     robot.set_parallelism(1)
-    # What is to be small is a square.
+    # The tolerance is on the squared error.
     config = library.SolverConfig(solution_mode="speed", max_time=MOST, tol_f=1e-13)
 
     def solve(target):
@@ -184,7 +184,7 @@ def toolbox(arm):
         raise NotImplementedError(f"it finds {ets.n} joints")
 
     def solve(target):
-        # What is to be small is half a square.
+        # The tolerance is on half of the squared error.
         found = ets.ik_LM(target, q0=arm.middle, tol=2e-13, joint_limits=True)
         return np.array(found.q) if found.success else None
 
@@ -201,7 +201,7 @@ def ikpy(arm):
         joint = above[link]
         link = joint.find("parent").get("link")
         way[:0] = [link, joint.get("name")]
-    # It goes on beyond the tip where it can.
+    # It continues beyond the tip if it can.
     for joint in root.findall("joint"):
         if joint.find("parent") is not None and joint.find("parent").get("link") == arm.names[1]:
             root.remove(joint)
@@ -223,7 +223,7 @@ def ikpy(arm):
 
 
 def eaik(arm):
-    """Closed form by subproblems: all solutions, of which one has to be right."""
+    """Closed form by subproblems: all solutions, of which one must be right."""
     from eaik.IK_HP import HPRobot
 
     if len(arm.joints) != 6:
@@ -242,7 +242,7 @@ def eaik(arm):
 
 
 def ssik(arm):
-    """Closed form or by polynomials, as it chooses by the geometry; one solution within limits is asked for."""
+    """Closed form or by polynomials, as it chooses by the geometry; one solution within limits is requested."""
     import ssik as library
 
     robot = library.Manipulator.from_urdf(arm.urdf, base=arm.names[0], ee=arm.names[1])
@@ -266,21 +266,21 @@ SOLVERS = {
 }
 
 
-def results(make, arm, told, count):
+def results(make, arm, measured, count):
     try:
         solve = make(arm)
         solve(arm.targets[0])
-    except BaseException as error:  # whatever another program throws is its result, a panic too
+    except BaseException as error:  # an exception or panic of another program is its result
         return {"none": f"{type(error).__name__}: {error}"}
     found = []
     for target in arm.targets[:count]:
         begin = time.perf_counter()
         try:
             positions = solve(target)
-        except BaseException:  # likewise
+        except BaseException:  # as above
             positions = None
         took = 1e6 * (time.perf_counter() - begin)
-        # Some stop at an error of their own, so all is looked at.
+        # Some report failure by a tolerance of their own, so every result is judged.
         several = [] if positions is None else [arm.within(one) for one in np.atleast_2d(positions) if len(one)]
         found.append([took, any(one is not None and arm.is_right(one, target) for one in several)])
     return {"results": found}
@@ -300,14 +300,14 @@ def main():
     if not sys.argv[1:]:
         return print(json.dumps(list(SOLVERS)))
     what, urdf, base, tip, count = sys.argv[1:]
-    told = json.load(sys.stdin)
+    measured = json.load(sys.stdin)
     work = {"times": times, "judge": judge}.get(what) or functools.partial(results, SOLVERS[what])
-    # What programs print themselves is not the answer.
+    # Output of the solvers must not mix with the result.
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     with tempfile.TemporaryDirectory() as folder:
-        arm = Arm(without_shapes(urdf, folder), base, tip, told)
-        json.dump(work(arm, told, int(count)), answer)
+        arm = Arm(without_shapes(urdf, folder), base, tip, measured)
+        json.dump(work(arm, measured, int(count)), answer)
         answer.flush()
 
 

@@ -2,8 +2,8 @@
 //!
 //! Each time is the minimum of several runs; `rules` and `all variants` are ratios to the time of
 //! opening in the same run. `cargo bench --bench check [-- ROBOT.urdf …]`; without arguments
-//! it takes the robots of `$URDF_USD_ROBOTS` (by default `../shared/robots`) that have the most to
-//! look at, and the sample arm.
+//! it takes the robots of `$URDF_USD_ROBOTS` (by default `../shared/robots`) with the most
+//! prims, and the sample arm.
 
 #![allow(clippy::expect_used)] // a benchmark that fails may panic
 
@@ -14,11 +14,11 @@ use urdf_usd::convert::{self, Context, Formats, Job, Source};
 use urdf_usd::rep158::{self, Stage};
 use urdf_usd::resolve;
 
-/// How often each part runs.
+/// Number of runs of each part.
 const RUNS: usize = 5;
 
 fn main() {
-    // `cargo bench` says --bench.
+    // `cargo bench` passes --bench.
     let given: Vec<PathBuf> = std::env::args()
         .skip(1)
         .filter(|argument| !argument.starts_with("--"))
@@ -53,7 +53,7 @@ fn robots() -> Vec<PathBuf> {
     there
 }
 
-/// The least time that something takes.
+/// Returns the minimum time of several runs.
 fn least<T>(work: impl Fn() -> T) -> Duration {
     let time = |_| {
         let started = Instant::now();

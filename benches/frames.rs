@@ -30,7 +30,7 @@ fn main() {
     divan::main();
 }
 
-/// A chain of frames, each moved by a joint.
+/// Returns a chain of frames, each moved by a joint.
 fn asset() -> AssetFrames {
     let frame = |index: usize| AssetFrame {
         display_name: None,
@@ -63,7 +63,7 @@ fn asset() -> AssetFrames {
     }
 }
 
-/// What is heard in one millisecond.
+/// The messages of one millisecond.
 struct Heard {
     stamp: i64,
     names: Vec<String>,
@@ -170,7 +170,7 @@ fn hear_joints(bencher: Bencher) {
     });
 }
 
-/// A check of 100 frames that move, with full histories.
+/// Checks 100 moving frames with full histories.
 #[divan::bench]
 fn check_all(bencher: Bencher) {
     let (asset, mut live, start) = (asset(), live(), Instant::now());
@@ -203,7 +203,7 @@ fn check_all(bencher: Bencher) {
         .bench_local(|| check_frames(black_box(&expected), &[], &heard, &limits, now));
 }
 
-/// Forward kinematics of a chain of 100 joints.
+/// Times forward kinematics of a chain of 100 joints.
 #[divan::bench]
 fn forward(bencher: Bencher) {
     let model = asset().model().expect("a chain is a model");

@@ -19,11 +19,11 @@ use urdf_usd::convert::{self, Context, Job, Source, Timings};
 use urdf_usd::resolve;
 use urdf_usd::store::{MEMORY_BYTES, Store};
 
-/// How many descriptions are heard; p99 is then the second longest of 200.
+/// Number of published descriptions; p99 is the second longest of 200.
 const DESCRIPTIONS: usize = 200;
 
 fn main() {
-    // `cargo bench` says --bench.
+    // `cargo bench` passes --bench.
     let given: Vec<PathBuf> = std::env::args()
         .skip(1)
         .filter(|argument| !argument.starts_with("--"))
@@ -50,7 +50,7 @@ fn robots() -> Vec<PathBuf> {
     there
 }
 
-/// The description with another limit of its first joint that has one.
+/// Returns the description with another limit of its first joint with one.
 fn changed(text: &str, number: usize) -> String {
     let at = text
         .find("upper=\"")
@@ -92,7 +92,7 @@ fn measure(urdf: &Path) {
         };
         let started = Instant::now();
         let report = convert::convert(&job, &context).expect("a robot");
-        // The first is cold.
+        // The first iteration has a cold cache.
         if number > 0 {
             assert!(report.changed, "the description differs");
             times.push(started.elapsed());

@@ -24,7 +24,7 @@ use urdf_usd::robot::{Mesh, Robot};
 use urdf_usd::store::Store;
 use urdf_usd::{geometry, gltf, mesh, urdf, usd};
 
-/// Rows and columns of the made mesh: 2 · 224 · 224 triangles.
+/// Rows and columns of the generated mesh: 2 · 224 · 224 triangles.
 const SIDE: usize = 224;
 
 #[global_allocator]
@@ -34,7 +34,7 @@ fn main() {
     divan::main();
 }
 
-/// A mesh file in memory, and what is read from it.
+/// A mesh file in memory, and the mesh that is read from it.
 struct Case {
     name: String,
     file: File,
@@ -66,7 +66,7 @@ fn files_beside(path: &Path) -> Files {
     let files = Files::new(Arc::new(Resolver::new(Options::default())));
     let folder = path.parent().unwrap_or(path);
     files.allow(folder);
-    // Where packages keep their images.
+    // The usual folder of images in packages.
     files.allow(folder.parent().unwrap_or(folder));
     files
 }
@@ -78,7 +78,7 @@ fn read(file: &File, files: &Files) -> Mesh {
     }
 }
 
-/// All meshes: the made ones, then the real ones.
+/// Returns all meshes: the generated ones, then the real ones.
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let sheet = Sheet::new();
     let made = [
@@ -179,7 +179,7 @@ fn write_glb(bencher: Bencher, case: &Case) {
         .bench(|| gltf::write(black_box(&robot), &options, &Store::none()).unwrap());
 }
 
-/// A robot that shows the mesh and nothing else.
+/// Returns a robot with the mesh as its only visual.
 fn robot_of(mesh: &Mesh) -> Robot {
     let text = r#"<robot name="bench"><link name="base"><visual><geometry><mesh filename="a.stl"/></geometry></visual></link></robot>"#;
     let outcome = urdf::read(text, None);
@@ -192,7 +192,7 @@ fn robot_of(mesh: &Mesh) -> Robot {
     robot
 }
 
-/// The largest file of each format in the real robots' folder, if there is one.
+/// Returns the largest file of each format in the real robots' folder, if it exists.
 fn largest_real() -> Vec<(&'static str, PathBuf)> {
     let folder = std::env::var_os("URDF_USD_ROBOTS").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/robots"),
@@ -200,7 +200,7 @@ fn largest_real() -> Vec<(&'static str, PathBuf)> {
     );
     let mut all = Vec::new();
     collect(&folder, &mut all);
-    // The larger first; of two of one size, the one whose path comes first.
+    // By size, then by path.
     all.sort_by(|(a, a_path), (b, b_path)| b.cmp(a).then_with(|| a_path.cmp(b_path)));
     let is_ascii = |path: &Path| {
         std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"solid") && bytes.is_ascii())
@@ -230,7 +230,7 @@ fn largest_real() -> Vec<(&'static str, PathBuf)> {
         .collect()
 }
 
-/// The files under `folder` with their sizes.
+/// Returns the files under `folder` with their sizes.
 fn collect(folder: &Path, found: &mut Vec<(u64, PathBuf)>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.metadata() {
@@ -241,7 +241,7 @@ fn collect(folder: &Path, found: &mut Vec<(u64, PathBuf)>) {
     }
 }
 
-/// The made mesh: a bumpy sheet with normals and texture coordinates, the same in every format.
+/// Returns the generated mesh, a bumpy sheet with normals and texture coordinates, in every format.
 struct Sheet {
     points: Vec<[f32; 3]>,
     normals: Vec<[f32; 3]>,

@@ -1,6 +1,6 @@
-# The programs, by cargo: the target `urdf_usd_programs`, and `programs`, the folder they are in.
+# Builds the programs by cargo: the target `urdf_usd_programs`, and their folder `programs`.
 
-# Found now, so that a missing or old Rust is one clear message and not a page of errors.
+# Checked at configure time, so that a missing or old Rust is one clear message.
 find_program(CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin")
 if(NOT CARGO)
   message(FATAL_ERROR "urdf_usd is written in Rust and `cargo` was not found: install it from https://rustup.rs")
@@ -14,15 +14,15 @@ if(rust_found VERSION_LESS rust_wanted)
   message(FATAL_ERROR "urdf_usd needs Rust ${rust_wanted}, found ${rust_found} (${CARGO}): run `rustup update`")
 endif()
 
-# crates/serve/build.rs builds the viewer with npm; --quiet below hides its warning, so it is said here.
+# crates/serve/build.rs builds the viewer with npm; --quiet below hides its warning, so it is repeated here.
 find_program(NPM npm)
 if(NOT NPM)
   message(STATUS "npm was not found: urdf_usd is built without its 3D viewer (Node.js 20 or newer has npm)")
 endif()
 
-# Only a workspace with a single RMW lacks this library, which rclrs is linked with.
+# rclrs links to this library, which only a workspace with a single RMW lacks.
 find_library(RMW_IMPLEMENTATION rmw_implementation)
-# What rclrs is built with: the messages that it or the node uses, with the types that they consist of.
+# Messages for rclrs: those that it or the node uses, with the messages that they contain.
 set(messages action_msgs builtin_interfaces diagnostic_msgs geometry_msgs rcl_interfaces rosgraph_msgs sensor_msgs std_msgs tf2_msgs)
 set(why_not "")
 if(NOT rosidl_generator_rs_FOUND)
@@ -43,7 +43,7 @@ elseif(client STREQUAL "auto")
 endif()
 set(zenoh FALSE)
 if(client STREQUAL "embedded")
-  # Nodes under it may be met where it is installed.
+  # If this RMW is installed, nodes may run on it.
   ament_index_has_resource(zenoh rmw_typesupport rmw_zenoh_cpp)
 endif()
 message(STATUS "urdf_usd: ROS client ${client}")
@@ -51,7 +51,7 @@ if(zenoh)
   message(STATUS "urdf_usd: on Zenoh under RMW_IMPLEMENTATION=rmw_zenoh_cpp, which this workspace has")
 endif()
 
-# --ignore-rust-version: see .cargo/config.toml. --quiet: colcon takes progress on standard error for a problem.
+# --ignore-rust-version: see .cargo/config.toml. --quiet: colcon reports output on standard error as a problem.
 set(cargo_build ${CARGO} build --bins --locked --quiet --ignore-rust-version)
 set(cargo_target ${CMAKE_CURRENT_BINARY_DIR}/cargo)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
@@ -66,7 +66,7 @@ endif()
 if(client STREQUAL "rclrs")
   list(APPEND cargo_build --features rclrs)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  # Where rosidl has put the .idl files of the interfaces, as FOLDER:FILE.
+  # The .idl files that rosidl has generated for the interfaces, as FOLDER:FILE.
   list(GET rosidl_generate_interfaces_IDL_TUPLES 0 own)
   string(REGEX REPLACE ":[^:]*$" "" own "${own}")
   set(cargo_build
@@ -76,7 +76,7 @@ if(client STREQUAL "rclrs")
     --own ${PROJECT_NAME}=${own} --libraries ${CMAKE_CURRENT_BINARY_DIR}
     --packages ${messages} --command ${cargo_build})
 endif()
-# Always run: cargo itself knows what there is to do.
+# Always run, since cargo tracks dependencies itself.
 add_custom_target(${PROJECT_NAME}_programs ALL
   COMMAND ${CMAKE_COMMAND} -E env CARGO_TARGET_DIR=${cargo_target} ${cargo_build}
   WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
@@ -85,6 +85,6 @@ add_custom_target(${PROJECT_NAME}_programs ALL
   USES_TERMINAL
 )
 if(client STREQUAL "rclrs")
-  # The libraries of its own interfaces, which it is linked with.
+  # The libraries of the package's own interfaces, to link with.
   add_dependencies(${PROJECT_NAME}_programs ${PROJECT_NAME}__rosidl_generator_c ${PROJECT_NAME}__rosidl_typesupport_c)
 endif()

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 
 KINDS = ("msg", "srv", "action")
-#: How generated code refers to another package: `std_msgs::msg::Header`.
+#: A reference of generated code to another package: `std_msgs::msg::Header`.
 REFERENCE = re.compile(r"(?<![\w:])([a-z]\w*)::(?:msg|srv|action)::")
-#: As `ros-env` wants it: marked, and the packages referred to as dependencies of any version.
+#: The manifest that `ros-env` expects: marked, with the referred packages as dependencies of any version.
 MANIFEST = """[package]
 name = "{package}"
 version = "0.0.0"
@@ -41,22 +41,22 @@ class Messages:
         self.own = {name: Path(folder).resolve() for name, folder in (package.split("=", 1) for package in options.own)}
 
     def folder(self, package):
-        """Where the .idl files of a package are."""
+        """The folder of a package's .idl files."""
         prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
         folders = [Path(prefix, "share", package) for prefix in prefixes if prefix]
         for folder in [self.own[package]] if package in self.own else folders:
             if idl_files(folder):
                 return folder
-        sys.exit(f"the messages of `{package}` are in no prefix of AMENT_PREFIX_PATH: install them (rosdep does) and source the workspace")
+        sys.exit(f"the messages of `{package}` are in no prefix of AMENT_PREFIX_PATH; install them (rosdep does) and source the workspace")
 
     def state(self, packages):
-        """What the Rust of packages is made from; the same as long as it need not be made anew."""
+        """The inputs of the generated Rust of packages; unchanged as long as it is up to date."""
         files = [Path(__file__).resolve(), self.options.generator.resolve(), *self.options.templates.resolve().rglob("*.em")]
         files += [file for package in sorted(packages) for file in idl_files(self.folder(package))]
         return {"packages": sorted(packages), "files": [[str(file), file.stat().st_mtime_ns] for file in files]}
 
     def make(self):
-        """Makes the Rust of all packages, unless it is there."""
+        """Generates the Rust of all packages, unless it is up to date."""
         kept = self.prefix / "state.json"
         if kept.is_file():
             there = json.loads(kept.read_text())
@@ -73,12 +73,12 @@ class Messages:
         kept.write_text(json.dumps(self.state(done)))
 
     def generate(self, package):
-        """Makes the Rust of a package; returns the packages it refers to."""
+        """Generates the Rust of a package. Returns the packages that it refers to."""
         folder, share = self.folder(package), self.prefix / "share" / package
         share.mkdir(parents=True)
         files = idl_files(folder)
         arguments = share / "arguments.json"
-        told = {
+        options = {
             "package_name": package,
             "package_version": "0.0.0",
             "output_dir": str(share),
@@ -88,10 +88,10 @@ class Messages:
             "ros_interface_dependencies": [],
             "target_dependencies": list(map(str, files)),
         }
-        arguments.write_text(json.dumps(told))
+        arguments.write_text(json.dumps(options))
         command = [sys.executable, self.options.generator, "--generator-arguments-file", arguments, "--typesupport-impls", ""]
         if subprocess.run(list(map(str, command))).returncode:
-            sys.exit(f"rosidl_generator_rs can't make the Rust of the messages of `{package}`")
+            sys.exit(f"rosidl_generator_rs failed on the messages of `{package}`")
         code = "".join(file.read_text() for file in share.glob("rust/src/**/*.rs"))
         referred = sorted(set(REFERENCE.findall(code)) - {"super", "self", "crate", package})
         dependencies = "".join(f'{name} = "*"\n' for name in referred)
@@ -103,17 +103,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--generator", type=Path, required=True, help="the program rosidl_generator_rs")
     parser.add_argument("--templates", type=Path, required=True, help="its templates")
-    parser.add_argument("--prefix", type=Path, required=True, help="where the Rust goes")
-    parser.add_argument("--libraries", type=Path, required=True, help="where the libraries of --own packages are")
+    parser.add_argument("--prefix", type=Path, required=True, help="the output folder")
+    parser.add_argument("--libraries", type=Path, required=True, help="the folder of the libraries of --own packages")
     parser.add_argument("--own", metavar="PACKAGE=DIR", action="append", default=[], help="a package not yet installed: its .idl files")
-    parser.add_argument("--packages", nargs="+", required=True, help="the packages wanted")
+    parser.add_argument("--packages", nargs="+", required=True, help="the packages to generate")
     parser.add_argument("--command", nargs=argparse.REMAINDER, required=True, help="the command, last")
     options = parser.parse_args()
     messages = Messages(options)
     messages.make()
     prefixes = [str(messages.prefix), *filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))]
     os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(prefixes)
-    # For the linker: what the build scripts of rclrs tell it is not told anew when prefixes change.
+    # For the linker: cargo does not rerun the build scripts of rclrs when prefixes change.
     libraries = [f"{prefix}/lib" for prefix in prefixes]
     os.environ["LIBRARY_PATH"] = os.pathsep.join([*libraries, *filter(None, [os.environ.get("LIBRARY_PATH")])])
     os.execvp(options.command[0], options.command)

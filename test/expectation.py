@@ -1,4 +1,4 @@
-"""The expected structure of a converted robot, derived from the URDF by the rules of the README: which links become bodies or frames,
+"""The expected structure of a converted robot, derived from the URDF by the rules of the docs/output.md: which links become bodies or frames,
 and which joints become joint prims. Independent of the program."""
 
 from dataclasses import dataclass, replace

@@ -1,9 +1,9 @@
 // Times the page's solver on the arms of GLB files: node bench.mjs FILE.glb TIP [TARGETS [ANSWERS ROBOT.urdf]].
 //
-// Targets are where the tip is at random positions within limits; each is solved from the middle of all ranges, from one start. Then a
-// drag: small steps towards a target, each from where the last ended, as the page does for every picture.
-// With a build of the example `answers` of crates/kinematics and the URDF that the GLB was made of, the Rust solver gets the same targets
-// from the same start, and how often it reaches them is printed beside. `bench/ik` times it.
+// Targets are poses of the tip at random positions within limits; each is solved from the middle of all ranges, from one start. Then a
+// drag: small steps towards a target, each from the end of the last, as the page does for every frame.
+// With a build of the example `answers` of crates/kinematics and the URDF that the GLB was made from, the Rust solver gets the same targets
+// from the same start, and its success rate is printed, too. `bench/ik` times it.
 import { execFileSync } from 'node:child_process';
 import { build } from 'esbuild';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -36,7 +36,7 @@ const { GLTFLoader, Matrix4, MeshoptDecoder, Problem, Quaternion, Texture, Vecto
 await rm(out, { recursive: true });
 
 const loader = registerRobotKinematics(new GLTFLoader()).setMeshoptDecoder(MeshoptDecoder);
-// There is nothing to decode images with here.
+// Node cannot decode images.
 loader.register(() => ({ name: 'no textures', loadTexture: () => Promise.resolve(new Texture()) }));
 const bytes = await readFile(file);
 const gltf = await loader.parseAsync(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), '');
@@ -81,7 +81,7 @@ function solved(goals, start) {
 }
 
 const middle = () => put((lower, upper) => 0.5 * (lower + upper));
-// Once for the compiler.
+// Warm-up for the JIT compiler.
 solved(targets, middle);
 console.log(`${tip}, ${problem.variables.length} joints`);
 console.log(`  poses, one start    ${solved(targets, middle)}`);

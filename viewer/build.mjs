@@ -1,8 +1,8 @@
 // Builds the viewer, or the loader as a package of its own.
 //
-//   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js with what it loads later, main.css, what is in static/, and LICENSES.txt
+//   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js with its lazily loaded chunks, main.css, static/, and LICENSES.txt
 //   node build.mjs loader     lib/ (or $VIEWER_OUT): the package ext-robot-kinematics, for `npm pack`; three and
-//                            Babylon.js stay their user's. Needs typescript too.
+//                            Babylon.js are not bundled. Needs typescript, too.
 //
 // The viewer needs the packages under "dependencies" only. The same sources give the same bytes.
 import { build } from 'esbuild';
@@ -33,14 +33,14 @@ async function buildViewer() {
     ...common,
     entryPoints: ['src/app/main.ts'],
     outdir: out,
-    // What is used seldom is loaded when it is.
+    // Rarely used code is in chunks that are loaded lazily.
     splitting: true,
     chunkNames: '[name]-[hash]',
     minify: true,
     metafile: true,
     loader: { '.svg': 'text' },
   });
-  // What main.js begins with is asked for together with it, not after it.
+  // Chunks that main.js imports at start are preloaded with it.
   const begins = Object.entries(metafile.outputs).find(([path]) => path.endsWith('main.js'))?.[1].imports ?? [];
   const links = begins
     .filter(({ kind }) => kind === 'import-statement')
@@ -68,7 +68,7 @@ async function buildLoader() {
   await cp(join(here, '..', 'LICENSE'), join(out, 'LICENSE'));
 }
 
-/** The licence of every package that a bundle was made from, and what the libraries that three carries say of themselves. */
+/** Collects the licences of all bundled packages, and those of the libraries that three includes. */
 async function licences(inputs) {
   const texts = [];
   const packages = new Set(inputs.map(packageOf).filter((folder) => folder !== undefined));
@@ -86,7 +86,7 @@ async function licences(inputs) {
   return texts.join(`\n\n${'-'.repeat(80)}\n\n`) + '\n';
 }
 
-/** The folder of the package that a file belongs to, `undefined` for the viewer's own. */
+/** Returns the folder of the package that a file belongs to, `undefined` for the viewer's own files. */
 function packageOf(path) {
   return /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
 }

@@ -1,36 +1,35 @@
-//! How much memory a reader may take.
+//! Memory bound of a reader.
 
-/// What an input may cost: its size, and what the documented limits allow it to give rise to.
+/// Quantities that bound the memory of an input: its size, and what the documented limits allow.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     /// The input's size, with the files that it refers to.
     pub bytes: usize,
-    /// The triangles of the mesh. Instances of one geometry make more of them than the file has
-    /// bytes; that is the one thing that may, and `crates/mesh/src/assembly.rs` limits it.
+    /// The triangles of the mesh. Only instances of one geometry can make more of them than the
+    /// file has bytes, which `crates/mesh/src/assembly.rs` limits.
     pub triangles: usize,
     /// The pixels that images declare; `crates/mesh/src/texture.rs` limits those of each.
     pub pixels: usize,
 }
 
 impl Bound {
-    /// For an empty input: error messages, tables, decoders' windows; and the largest part that a
-    /// WebP can declare (24 bits), which its decoder makes room for before it looks.
+    /// For an empty input: error messages, tables, decoders' windows; and the largest chunk that a
+    /// WebP can declare (24 bits), which its decoder allocates before reading.
     const BASE: usize = 20 << 20;
 
     /// Per byte. The densest text (`f 1 1 1\n` in OBJ, `<a/>` in XML) makes a record of some tens
-    /// of bytes out of each few; vectors hold half of themselves empty, and two of them while they
-    /// grow.
+    /// of bytes out of a few; a growing vector is half empty, and exists twice while it is copied.
     const PER_BYTE: usize = 256;
 
     /// Per triangle: four index triples and a material (52 bytes), at most three points, normals,
-    /// texture coordinates and colours of its own (144 bytes) with tables to find them (120 bytes);
-    /// the same again while vectors and tables grow.
+    /// texture coordinates and colours of its own (144 bytes) with hash tables (120 bytes); twice
+    /// that while vectors and tables grow.
     const PER_TRIANGLE: usize = 1024;
 
     /// Per pixel: 16 bytes as decoded (four floats), 8 converted, and the encoder's copies.
     const PER_PIXEL: usize = 48;
 
-    /// Codecs work on blocks of up to this many pixels on a side.
+    /// Maximum block size of codecs, in pixels on a side.
     pub const BLOCK: usize = 16;
 
     /// Panics if `peak` bytes are more than this.

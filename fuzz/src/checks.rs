@@ -1,7 +1,7 @@
-//! What has to hold of the readers of meshes and images, whatever bytes they get.
+//! Checks of the readers of meshes and images, for arbitrary bytes.
 //!
-//! A panic, a broken promise of a mesh ([`invariants::check`]) and memory beyond [`Bound`] end the
-//! run. Each function takes one input of one fuzzer.
+//! A panic, a broken invariant of a mesh ([`invariants::check`]) and memory beyond [`Bound`] end
+//! the run. Each function takes one input of one fuzzer.
 
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -17,18 +17,18 @@ use urdf_usd_robot::{Mesh, invariants};
 use crate::bound::Bound;
 use crate::memory;
 
-/// Hulls and tiers are made of meshes of up to this many triangles: larger ones would only slow the
-/// search.
+/// Maximum number of triangles of a mesh for which hulls and tiers are made; larger ones would only
+/// slow down the search.
 const SMALL: usize = 2_000;
 
-/// The most triangles that a file of no bytes may give rise to (`TRIANGLES` in
+/// Maximum number of triangles of an empty file (`TRIANGLES` in
 /// `crates/mesh/src/assembly.rs`).
 const TRIANGLES: usize = 4_000_000;
 
-/// The most pixels of an image (`MAX_PIXELS` in `crates/mesh/src/texture.rs`).
+/// Maximum number of pixels of an image (`MAX_PIXELS` in `crates/mesh/src/texture.rs`).
 const PIXELS: usize = 64 << 20;
 
-/// The folder that the fuzzed file seems to be in, with an image that it may refer to as `a.png`.
+/// Virtual folder of the fuzzed file, with an image that it may refer to as `a.png`.
 static FOLDER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().canonicalize().expect("it is there");
@@ -41,12 +41,12 @@ static FOLDER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     (folder, path)
 });
 
-/// STL, text or binary.
+/// Checks an STL file, text or binary.
 pub fn stl(bytes: &[u8]) {
     check("a.stl", bytes, &[]);
 }
 
-/// An OBJ file, and after the line `#mtl` the material library that it uses.
+/// Checks an OBJ file; its material library follows the line `#mtl`.
 pub fn obj(bytes: &[u8]) {
     const DIVIDER: &[u8] = b"\n#mtl\n";
     let at = bytes
@@ -59,18 +59,18 @@ pub fn obj(bytes: &[u8]) {
     check("a.obj", &obj, &[("a.mtl", mtl)]);
 }
 
-/// Collada.
+/// Checks a Collada file.
 pub fn dae(bytes: &[u8]) {
     check("a.dae", bytes, &[]);
 }
 
-/// glTF, text or binary, with a buffer beside it.
+/// Checks a glTF file, text or binary, with a buffer beside it.
 pub fn gltf(bytes: &[u8]) {
     check("a.gltf", bytes, &[("a.bin", &[0; 64])]);
 }
 
 /// Reads `bytes` as the content of a file `name`, with `others` (names and contents) beside it, and
-/// checks what comes of it.
+/// checks the result.
 fn check(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) {
     let folder = &FOLDER.1;
     for (name, bytes) in others {
@@ -117,21 +117,21 @@ fn check(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) {
             }
             .check(peak),
         }
-        // Only Collada has a choice, and twice the work finds nothing in the others.
+        // Only Collada depends on the option; repeating the others would find nothing.
         if !name.ends_with(".dae") {
             break;
         }
     }
 }
 
-/// What is made of meshes: the hull and the coarser tiers.
+/// Checks the hull and the coarser tiers of a mesh.
 fn derived(mesh: &Mesh) {
     if mesh.triangles.len() > SMALL {
         return;
     }
     if let Ok(hull) = convex_hull(&mesh.points) {
         urdf_usd_geometry::invariants::check(&hull);
-        // Every edge once in each direction: closed, and wound one way.
+        // Each edge occurs once in each direction: closed, with consistent winding.
         let mut edges: Vec<[u32; 2]> = hull
             .triangles
             .iter()
@@ -148,9 +148,9 @@ fn derived(mesh: &Mesh) {
     }
 }
 
-/// An image.
+/// Checks an image.
 pub fn texture(bytes: &[u8]) {
-    // The name decides for one format only.
+    // The name matters for one format only.
     let file = File {
         path: PathBuf::from("a.tga"),
         bytes: bytes.into(),
@@ -168,7 +168,7 @@ pub fn texture(bytes: &[u8]) {
     let (width, height) = declared.expect("what can be read says how large it is");
     assert!(width * height <= PIXELS, "{width} x {height} pixels");
     assert_eq!(texture.sha256.len(), 64);
-    // What is kept byte for byte may still be damaged further in; what was re-encoded is sound.
+    // An image that is copied may be damaged further in; a re-encoded one must be valid.
     if &*texture.bytes != bytes {
         let read =
             image::load_from_memory(&texture.bytes).expect("what was re-encoded can be decoded");
@@ -183,7 +183,7 @@ pub fn texture(bytes: &[u8]) {
     }
 }
 
-/// The width and height that an image declares.
+/// Returns the width and height that an image declares.
 fn dimensions(bytes: &[u8], format: Option<image::ImageFormat>) -> Option<(usize, usize)> {
     let mut reader = image::ImageReader::new(Cursor::new(bytes));
     match format {
@@ -196,7 +196,7 @@ fn dimensions(bytes: &[u8], format: Option<image::ImageFormat>) -> Option<(usize
         .map(|(width, height)| (width as usize, height as usize))
 }
 
-/// The pixels of whole blocks, as far as an image may have so many.
+/// Returns the number of pixels rounded up to whole blocks, at most that of the largest image.
 fn in_blocks((width, height): (usize, usize)) -> usize {
     let blocks = |side: usize| side.saturating_add(Bound::BLOCK - 1) / Bound::BLOCK * Bound::BLOCK;
     blocks(width)
@@ -204,7 +204,7 @@ fn in_blocks((width, height): (usize, usize)) -> usize {
         .min(Bound::BLOCK * PIXELS)
 }
 
-/// The pixels of all that may be an image inside a file, as it is or as base64.
+/// Returns the number of pixels of everything in a file that may be an image, plain or as base64.
 fn embedded_pixels(bytes: &[u8]) -> usize {
     const MARKS: [&[u8]; 8] = [
         b"\x89PNG",

@@ -1,5 +1,5 @@
-//! What the fuzzers share. `crates/mesh/tests/corpus.rs` compiles the same checks of meshes and
-//! images into a plain test; `crates/fix/tests/damaged.rs` is one of OpenUSD.
+//! Code that the fuzzers share. `crates/mesh/tests/corpus.rs` compiles the checks of meshes and
+//! images into an ordinary test, `crates/fix/tests/damaged.rs` those of OpenUSD.
 
 pub mod bound;
 pub mod checks;

@@ -1,9 +1,9 @@
-//! How much memory a reader takes.
+//! Measures the memory of a reader.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Counts what is allocated and not freed, and the most that was.
+/// Allocator that counts live bytes and their peak.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -16,7 +16,7 @@ fn grow(bytes: usize) {
     PEAK.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator as it is; counting allocates nothing.
+// SAFETY: every call is forwarded to the system allocator unchanged; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
@@ -34,14 +34,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // As if the block were copied, which it may be: both are there for a while.
+        // As if the block were copied, which the allocator may do: both then exist for a while.
         grow(size);
         HELD.fetch_sub(layout.size(), Relaxed);
         unsafe { System.realloc(block, layout, size) }
     }
 }
 
-/// What `work` returns, and the most bytes that it held at once beyond those held before.
+/// Returns the result of `work`, and its peak of live bytes above those at its start.
 pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.load(Relaxed);
     PEAK.store(before, Relaxed);

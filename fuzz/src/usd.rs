@@ -1,12 +1,12 @@
-//! What has to hold of the reader of OpenUSD, of the rules of REP-158 and of what mends an asset,
-//! whatever bytes they get: no panic, and an end. What was mended can be opened again.
+//! Checks of the OpenUSD reader, the rules of REP-158 and `fix`, for arbitrary bytes: no panic, no
+//! hang, and a fixed asset can be opened again.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use urdf_usd_rep158 as rep158;
 
-/// The folder of the fuzzed layer, with a layer that it may name as `b.usda`.
+/// Virtual folder of the fuzzed layer, with a layer that it may refer to as `b.usda`.
 static FOLDER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().to_owned();
@@ -15,10 +15,10 @@ static FOLDER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     (folder, path)
 });
 
-/// A layer, text or binary.
+/// Checks a layer, text or binary.
 pub fn usd(bytes: &[u8]) {
     let folder = &FOLDER.1;
-    // What `.usd` holds is told by its first bytes.
+    // The first bytes of a `.usd` file decide its format.
     let entry = folder.join("a.usd");
     std::fs::write(&entry, bytes).expect("the folder can be written");
     let found = rep158::check(
@@ -28,22 +28,22 @@ pub fn usd(bytes: &[u8]) {
             ..rep158::Options::default()
         },
     );
-    let mended = urdf_usd_fix::fix(&entry, &urdf_usd_fix::Options::default());
+    let fixed = urdf_usd_fix::fix(&entry, &urdf_usd_fix::Options::default());
     assert!(
-        found.is_ok() || mended.is_err(),
-        "what can't be opened was mended"
+        found.is_ok() || fixed.is_err(),
+        "fix wrote an asset that cannot be opened"
     );
-    let Ok(mended) = mended else { return };
+    let Ok(fixed) = fixed else { return };
     let written = tempfile::tempdir_in(folder).expect("a folder can be made");
-    for (name, bytes) in &mended.files {
+    for (name, bytes) in &fixed.files {
         let file = written.path().join(name);
         std::fs::create_dir_all(file.parent().expect("it is in the folder"))
             .expect("a folder can be made");
         std::fs::write(file, bytes).expect("the folder can be written");
     }
-    let opened = rep158::Stage::open(&written.path().join(&mended.entry), &Default::default());
+    let opened = rep158::Stage::open(&written.path().join(&fixed.entry), &Default::default());
     assert!(
         opened.is_ok(),
-        "what was mended can't be opened: {opened:?}"
+        "the fixed asset cannot be opened: {opened:?}"
     );
 }

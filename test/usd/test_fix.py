@@ -396,7 +396,7 @@ def test_sources_are_not_overwritten(tmp_path):
     assert done.returncode == 1 and "choose another directory" in done.stderr and list(other.iterdir()) == [other / "notes.txt"]
 
 
-@pytest.mark.parametrize("name,words", [("none.usda", "does not exist"), ("empty.usda", "has no root prim"), ("robot.urdf", "no OpenUSD file")])
+@pytest.mark.parametrize("name,words", [("none.usda", "does not exist"), ("empty.usda", "has no root prim"), ("robot.urdf", "not an OpenUSD file")])
 def test_other_files_are_rejected(name, words, tmp_path):
     if name != "none.usda":
         (tmp_path / name).write_text("#usda 1.0\n" if name == "empty.usda" else "<robot/>")

@@ -489,7 +489,7 @@ def test_angles_turns_and_units(viewed):
     assert at() == pytest.approx(np.pi / 2 + 96 * 2 * np.pi, abs=1e-9)
     field.press("ArrowUp")
     assert at() == pytest.approx(np.pi / 2 + 96 * 2 * np.pi + 0.01, abs=1e-9)
-    row.get_by_role("button", name="Take them off").click()
+    row.get_by_role("button", name="Remove them").click()
     assert at() == pytest.approx(np.pi / 2 + 0.01, abs=1e-9)
     field.fill("0.5 rad")
     field.press("Enter")
@@ -767,7 +767,7 @@ def test_a_recording_is_played(viewed, tmp_path):
     # An invalid recording is reported.
     table.write_text("time,elbow_joint\n0,left\n")
     give(viewer, table)
-    viewer.until(lambda: 'line 2: "left" is no position of elbow_joint' in viewer.get("#said").inner_text(), "nothing is said")
+    viewer.until(lambda: 'line 2: "left" is not a position of elbow_joint' in viewer.get("#said").inner_text(), "nothing is said")
     viewer.get("#player-close").click()
     assert viewer.get("#player").is_hidden()
 
@@ -818,7 +818,7 @@ def test_a_local_file_is_shown(viewed, asset, tmp_path):
     # An unsupported file is reported; the server's robot is still available.
     (tmp_path / "notes.txt").write_text("hello")
     give(viewer, tmp_path / "notes.txt")
-    viewer.until(lambda: "notes.txt is nothing that can be shown" in viewer.get("#said").inner_text(), "nothing is said")
+    viewer.until(lambda: "notes.txt is not supported" in viewer.get("#said").inner_text(), "nothing is said")
     viewer.page.get_by_role("combobox", name="Robot").select_option(label="sample_arm")
     viewer.shows("sample_arm")
 
@@ -981,7 +981,7 @@ def test_measurements_masses_and_downloads(viewed, asset):
     # By keyboard, at the centre of the view.
     viewer.get("#canvas").focus()
     viewer.page.keyboard.press("Enter")
-    assert "First point" in viewer.get("#said").inner_text() or "nothing here" in viewer.get("#said").inner_text()
+    assert "First point" in viewer.get("#said").inner_text() or "Nothing to measure here" in viewer.get("#said").inner_text()
     viewer.page.keyboard.press("d")
     assert viewer.get("#said").is_hidden()
     viewer.tab("view")

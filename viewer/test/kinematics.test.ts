@@ -1,4 +1,4 @@
-/** Inverse kinematics against the scene graph: what is solved is where three.js puts the link, within limits. */
+/** Inverse kinematics against the scene graph: three.js has the link at the target, within limits. */
 import { Matrix4, Quaternion, Vector3 } from 'three';
 import { describe, expect, it } from 'vitest';
 
@@ -11,7 +11,7 @@ const limit = (lower: number, upper: number) => ({ limit: { lower, upper } });
 const up = (y: number, z = 0) => ({ translation: [0, y, z], rotation: [0, 0, 0, 1] });
 const tilted = (y: number, z = 0) => ({ translation: [0.03, y, z], rotation: [0.1, 0.2, -0.1, Math.sqrt(0.94)] });
 
-/** Seven joints as an arm has them, one of them without limits; its joints' frames are turned against each other. */
+/** Seven joints like those of an arm, one of them without limits; their frames are rotated relative to each other. */
 const ARM: JointOf[] = [
   { name: 'pan', type: 'revolute', dofs: [turning([0, 1, 0], limit(-2.9, 2.9))], origin: up(0.3) },
   { name: 'lift', type: 'revolute', dofs: [turning([1, 0, 0], limit(-1.9, 1.9))], origin: tilted(0.1) },
@@ -22,7 +22,7 @@ const ARM: JointOf[] = [
   { name: 'flange', type: 'revolute', dofs: [turning([0, 0.6, 0.8], limit(-6.3, 6.3))], origin: up(0.1) },
 ];
 
-/** Numbers from 0 to 1 that are the same in every run. */
+/** Random numbers from 0 to 1, the same in every run. */
 function chances(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
@@ -36,7 +36,7 @@ function random(robot: Robot, chance: () => number): void {
   }
 }
 
-/** Where three.js has a link in its robot's root. */
+/** The pose of a link in its robot's root, by three.js. */
 function pose(robot: Robot, link: Link): { position: Vector3; orientation: Quaternion } {
   robot.root.updateWorldMatrix(true, true);
   const matrix = new Matrix4().copy(robot.root.matrixWorld).invert().multiply(link.node.matrixWorld);
@@ -95,7 +95,7 @@ describe('the solver', () => {
     for (let n = 0; n < count; n += 1) {
       random(there, chance);
       const goal = pose(there, last(there));
-      // Other starts where one leads nowhere, as the command line does.
+      // Restarts if one start fails, as the command line does.
       for (let start = 0; start < 20; start += 1) {
         if (start === 0) robot.reset();
         else random(robot, chance);
@@ -141,7 +141,7 @@ describe('the solver', () => {
     problem.apply();
     expect(outcome.reached).toBe(false);
     expect(withinLimits(robot)).toBe(true);
-    // Stretched out towards it: nothing of the arm is further in x than all its parts together.
+    // Stretched out: no part of the arm reaches further in x.
     expect(pose(robot, last(robot)).position.x).toBeGreaterThan(0.75);
     robot.setPositions({ elbow: 0.1 });
     expect(problem.stopped().map((joint) => joint.name)).toContain('elbow');
@@ -162,7 +162,7 @@ describe('the solver', () => {
     problem.apply();
     expect(robot.joint('lead')?.positions[0]).toBeCloseTo(0.6, 5);
     expect(robot.joint('follow')?.positions[0]).toBeCloseTo(0.4, 5);
-    // Further than the follower lets it.
+    // Further than the follower's limits allow.
     for (let n = 0; n < 30; n += 1) {
       problem.solve({ position: new Vector3(0, -0.3, 1) });
       problem.apply();

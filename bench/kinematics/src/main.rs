@@ -1,9 +1,9 @@
 //! Times the crate kinematics and the crate `k` on one arm.
 //!
 //! `urdf_usd_bench_kinematics ROBOT.urdf BASE TIP COUNT ATTEMPTS`: a JSON object with the
-//! configurations (by joint name, random within limits), what the tip's poses are (4×4, row by
-//! row), where all ranges have their middles, µs for forward kinematics and Jacobian of the tip,
-//! and for each way to solve each target µs and the solution, or null.
+//! configurations (by joint name, random within limits), the poses of the tip (4×4, row by row),
+//! the middles of all ranges, µs for forward kinematics and Jacobian of the tip, and for each
+//! solver and target µs and the solution, or null.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -21,7 +21,7 @@ fn micros(from: Instant) -> f64 {
     from.elapsed().as_secs_f64() * 1e6
 }
 
-/// µs for each of `items`, from the best of several rounds over all.
+/// Returns the µs per item, of the best of several rounds over all `items`.
 fn each<T>(items: &[T], mut run: impl FnMut(&T)) -> f64 {
     let round = |run: &mut dyn FnMut(&T)| {
         let start = Instant::now();
@@ -103,7 +103,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
 
-    // `k` moves the joints that it is given; of links it has those that a joint moves.
+    // `k` moves the joints that it is given, and knows only links that a joint moves.
     let other = k::Chain::<f64>::from_urdf_file(file)?;
     let links_moved = each(&all, |q| {
         let by_name: BTreeMap<&str, f64> =
@@ -113,9 +113,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         other.set_joint_positions_unchecked(&positions);
         black_box(other.update_transforms());
     });
-    // From the root, up to the last link that moves: in chains that start at another link `k` mixes
-    // the frames of its Jacobian and its poses. So where joints come before the base, only links
-    // are compared.
+    // From the root to the last moving link: in chains that start at another link, `k` mixes the
+    // frames of its Jacobian and its poses. So with joints before the base, only links are
+    // compared.
     let last = chain
         .joints()
         .iter()

@@ -1,10 +1,9 @@
-//! The codeless schemas of what the layers apply beyond OpenUSD's own: Ros*API, ExtendedPhysics*API
-//! and UrdfJointAPI.
+//! Codeless schemas that the layers apply beyond OpenUSD's own: Ros*API, ExtendedPhysics*API and
+//! UrdfJointAPI; and those of the Isaac robot schema.
 //!
-//! And those of the Isaac robot schema, which its own programs bring along: they are a plugin of
-//! their own, so that no program loads them twice.
+//! The Isaac schema is a plugin of its own, since Isaac Sim registers it already.
 //!
-//! They are data, written by hand in `schema/`: OpenUSD loads them from a directory named in
+//! The files are written by hand in `schema/`. OpenUSD loads them from a directory named in
 //! `PXR_PLUGINPATH_NAME`.
 
 /// The files of the schema plugin by name; they belong into one directory.

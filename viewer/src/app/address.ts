@@ -1,4 +1,4 @@
-// What is shown, in the address: robot, shapes, joints, camera. Whoever opens the address sees the same.
+// The view in the address: robot, shapes, joints, camera. Everyone who opens the address sees the same view.
 
 import { TIER_SETS, type Fleet } from './fleet.js';
 import type { Positions } from './model.js';
@@ -6,23 +6,23 @@ import type { State } from './state.js';
 
 const SHAPES = ['visual', 'collision'] as const;
 
-/** What is drawn of a robot. */
+/** The kinds of shapes. */
 export type Shape = (typeof SHAPES)[number];
 
-/** What an address says. */
+/** The contents of an address. */
 export interface Shown {
   robot: string | null;
   joints: Positions;
-  /** Which shapes are drawn; null: the usual ones. */
+  /** The visible shapes; null: the defaults. */
   shapes: Shape[] | null;
-  /** The variants that visual and collision shapes are drawn in; null: those of the robot's own file. */
+  /** The variants of visual and collision shapes; null: those of the robot's own file. */
   meshes: string | null;
   colliders: string | null;
-  /** Where the camera is and what it looks at, metres in glTF's axes: six numbers. */
+  /** Position and target of the camera, metres in glTF's axes: six numbers. */
   camera: number[] | null;
 }
 
-/** Reads what follows the # of an address. What makes no sense is left out. */
+/** Parses the part of an address after #. Invalid parts are ignored. */
 export function read(hash: string): Shown {
   const query = new URLSearchParams(hash.replace(/^#/, ''));
   const joints: Positions = {};
@@ -40,7 +40,7 @@ export function read(hash: string): Shown {
   return { robot: query.get('robot'), joints, shapes, meshes: query.get('meshes'), colliders: query.get('colliders'), camera };
 }
 
-/** The text for an address. */
+/** Formats the part of an address after #. */
 export function write({ robot, joints, shapes, meshes, colliders, camera }: Shown): string {
   const query = new URLSearchParams();
   if (robot !== null) query.set('robot', robot);
@@ -53,7 +53,7 @@ export function write({ robot, joints, shapes, meshes, colliders, camera }: Show
   });
   if (parts.length > 0) query.set('joints', parts.join(','));
   if (camera) query.set('camera', camera.map((one) => Number(one.toPrecision(5))).join(','));
-  // What needs no mark stays readable.
+  // Characters that need no escape stay readable.
   return query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%3B', ';').replaceAll('%2F', '/');
 }
 
@@ -65,21 +65,21 @@ function decode(text: string): string | null {
   }
 }
 
-/** The camera, as the address needs it. */
+/** The camera's interface for the address. */
 export interface Camera {
   get(): number[];
   set(numbers: number[]): void;
-  /** Calls back whenever it was moved. */
+  /** Calls back after every movement. */
   moved(work: () => void): void;
 }
 
-/** A change is written when nothing has changed for so long. */
+/** Delay in milliseconds between the last change and the update of the address. */
 const REST_MS = 400;
 
-/** Shows what the address says, then keeps it as what is shown. */
+/** Applies the address, then keeps it up to date. */
 export function address(state: State, fleet: Fleet, camera: Camera): void {
   let wanted: Shown | null = read(location.hash);
-  // Before anything is loaded, so that the other file is not loaded first.
+  // Before anything is loaded, so that the default file is not loaded first.
   const choose = ({ meshes, colliders }: Pick<Shown, 'meshes' | 'colliders'>) => {
     state.set('meshes', meshes);
     state.set('colliders', colliders);
@@ -87,14 +87,14 @@ export function address(state: State, fleet: Fleet, camera: Camera): void {
   choose(wanted);
   const says = [wanted.robot, wanted.camera, wanted.shapes, wanted.meshes, wanted.colliders].some((part) => part !== null);
   if (!says && Object.keys(wanted.joints).length === 0) wanted = null;
-  /** Whether the address is behind; not until something was changed by hand, so that a plain address stays plain. */
+  /** Whether the address must be updated. False before the first change by hand, so that a plain address stays plain. */
   let timer = 0;
   const apply = () => {
     if (!wanted) return;
     const { robot, joints } = wanted;
     if (robot !== null && fleet.current?.key !== robot) {
       if (!fleet.entries.some((entry) => entry.key === robot)) {
-        // Not here: nothing of it is meant for another.
+        // Not in this method: local files mean nothing to others.
         if (!fleet.listed) return;
         wanted = null;
         return choose({ meshes: null, colliders: null });

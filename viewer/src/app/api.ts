@@ -1,5 +1,5 @@
-// Talks to the server: what robots there are, the verdicts on their frames, events, joint positions. Relative URLs only, so the
-// viewer also works below a path of another server. No DOM beyond fetch, EventSource and WebSocket.
+// Client of the server: robots, verdicts on their frames, events, joint positions. URLs are relative, so the viewer also works below a
+// path of another server. No DOM beyond fetch, EventSource and WebSocket.
 
 import { parseJoints, type JointsMessage } from './live.js';
 import { Reconnecting } from './reconnect.js';
@@ -14,14 +14,14 @@ export interface Place {
   element?: string | null;
 }
 
-/** What a conversion found. */
+/** A finding of a conversion. */
 export interface Diagnostic {
   severity: Severity;
   code: string;
   message: string;
   where?: Place | null;
   help?: string | null;
-  /** What several findings have in common, in a sentence: those of one code and cause are shown as one. */
+  /** The common cause of several findings, as a sentence: those of one code and cause are shown as one. */
   cause?: string | null;
 }
 
@@ -29,17 +29,17 @@ export interface Diagnostic {
 export interface AssetFile {
   path: string;
   bytes: number;
-  /** Of the content, lower-case hex. */
+  /** SHA-256 of the content, lower-case hex. */
   sha256?: string;
 }
 
-/** A robot as `/api/robots` tells it. */
+/** A robot of `/api/robots`. */
 export interface RobotEntry {
   name: string;
   key: string;
-  /** The ROS namespace that it was heard in. */
+  /** The ROS namespace of its description. */
   namespace?: string;
-  /** Whether somebody describes it; if not, its asset stays. */
+  /** Whether its description is published; if not, its asset stays. */
   presence?: 'live' | 'gone';
   state: 'ok' | 'warning' | 'error';
   message: string;
@@ -52,40 +52,40 @@ export interface RobotEntry {
   frames?: { ok: number; total: number } | null;
 }
 
-/** A frame of the asset, held against TF. */
+/** A frame of the asset, compared with TF. */
 export interface FrameVerdict {
   name: string;
-  /** What the robot, and so the glTF and TF, call it, where no prim can have that name. */
+  /** The name in the robot, the glTF and TF, if no prim can have it. */
   alias: string | null;
   parent: string | null;
   static: boolean;
-  /** null: nothing was heard yet. */
+  /** null: no TF yet. */
   verdict: string | null;
   detail: string | null;
 }
 
-/** A frame as it was heard on TF. */
+/** A frame of TF. */
 export interface TfFrame {
   frame: string;
   parent: string;
   static: boolean;
-  /** Seconds since it was heard. */
+  /** Seconds since its last transform. */
   age: number;
 }
 
 /** `/api/frames/KEY`. */
 export interface Frames {
   frames: FrameVerdict[];
-  /** Why, where several frames have one reason: sentences. */
+  /** Common causes of several verdicts, as sentences. */
   causes: string[];
   tf: TfFrame[];
 }
 
-/** A named pose as the server keeps it. */
+/** A named pose on the server. */
 export interface NamedPose {
   name: string;
   group: string | null;
-  /** Radians or metres by the joint's name; a list where there are several degrees of freedom. */
+  /** Radians or metres by joint name; a list for several degrees of freedom. */
   joints: Record<string, number | number[]>;
   /** Whether all are within their limits. */
   valid: boolean;
@@ -94,11 +94,11 @@ export interface NamedPose {
 /** `/api/poses/KEY`. */
 export interface Poses {
   poses: NamedPose[];
-  /** Why none can be stored or deleted, in a sentence; null if they can. */
+  /** Why no pose can be stored or deleted, as a sentence; null if they can. */
   locked: string | null;
 }
 
-/** A variant set of meshes with its variants, from fine to coarse; the first is what the robot's own GLB shows. */
+/** A variant set of meshes with its variants, from fine to coarse; the robot's own GLB shows the first. */
 export interface TierSet {
   set: string;
   variants: string[];
@@ -107,7 +107,7 @@ export interface TierSet {
 /** Variants by their set. */
 export type Variants = Record<string, string>;
 
-/** Why the server did not do what it was asked to. */
+/** A refusal by the server. */
 export class Refusal extends Error {
   constructor(
     message: string,
@@ -121,7 +121,7 @@ export class Refusal extends Error {
 const url = (path: string) => new URL(path, document.baseURI).href;
 const encoded = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 
-/** The URL of a file of an asset; with a revision and what the file holds, one that no cache confuses with another's. */
+/** The URL of an asset's file; with revision and content hash it is unique for caches. */
 export function assetUrl(key: string, path: string, revision?: number | null, sha256?: string): string {
   const query = new URLSearchParams();
   if (revision !== undefined && revision !== null) query.set('revision', String(revision));
@@ -144,8 +144,8 @@ export function drawable(entry: Pick<RobotEntry, 'name' | 'files'>): AssetFile |
 }
 
 /**
- * What tells a drawable file from all others of the same robot: the revision alone doesn't, for servers that are started again count
- * from 1 again. A glTF is told by all files of the asset: any of them may be a part of it.
+ * Identifies a drawable file among all others of the same robot. The revision alone does not, since a restarted server counts from 1
+ * again. A glTF is identified by all files of the asset, since any of them may be a part of it.
  */
 export function version(entry: Pick<RobotEntry, 'revision' | 'files'>, file: AssetFile): string {
   const parts = file.path.toLowerCase().endsWith('.gltf') ? entry.files : [];
@@ -158,14 +158,14 @@ async function json(path: string): Promise<unknown> {
   return response.json();
 }
 
-/** All robots. */
+/** Fetches all robots. */
 export async function robots(): Promise<RobotEntry[]> {
   const entries = await json('api/robots');
-  if (!Array.isArray(entries)) throw new Error('api/robots is no list');
+  if (!Array.isArray(entries)) throw new Error('api/robots is not a list');
   return (entries as RobotEntry[]).map((entry) => ({ ...entry, files: entry.files ?? [], diagnostics: entry.diagnostics ?? [] }));
 }
 
-/** The frames of a robot with their verdicts, and the TF tree; null if the server does not tell. */
+/** Fetches the frames of a robot with their verdicts, and the TF tree; null if the server has none. */
 export async function frames(key: string): Promise<Frames | null> {
   const answer = await json(`api/frames/${encoded(key)}`).catch(() => null);
   if (typeof answer !== 'object' || answer === null) return null;
@@ -174,7 +174,7 @@ export async function frames(key: string): Promise<Frames | null> {
   return { frames: list(frames), causes: list(causes), tf: list(tf) };
 }
 
-/** The named poses of a robot; null if the server does not tell. */
+/** Fetches the named poses of a robot; null if the server has none. */
 export async function poses(key: string): Promise<Poses | null> {
   const answer = await json(`api/poses/${encoded(key)}`).catch(() => null);
   if (typeof answer !== 'object' || answer === null) return null;
@@ -182,7 +182,7 @@ export async function poses(key: string): Promise<Poses | null> {
   return Array.isArray(poses) ? { poses, locked: locked ?? null } : null;
 }
 
-/** The variant sets that a robot's meshes can be chosen in; null if the server does not tell. */
+/** Fetches the variant sets of a robot's meshes; null if the server has none. */
 export async function tiers(key: string): Promise<TierSet[] | null> {
   const answer = await json(`api/variants/${encoded(key)}`).catch(() => null);
   if (typeof answer !== 'object' || answer === null) return null;
@@ -190,7 +190,7 @@ export async function tiers(key: string): Promise<TierSet[] | null> {
   return Array.isArray(sets) ? sets : null;
 }
 
-/** Stores a pose in place of one of the same name and group. Throws a `Refusal`. */
+/** Stores a pose, replacing one of the same name and group. Throws a `Refusal`. */
 export async function storePose(key: string, pose: Pick<NamedPose, 'name' | 'group' | 'joints'>): Promise<void> {
   const { name, group, joints } = pose;
   await change('POST', key, { name, group, joints });
@@ -209,15 +209,15 @@ async function change(method: string, key: string, body: object): Promise<void> 
   });
   if (response.ok) return;
   const { message, field } = ((await response.json().catch(() => null)) ?? {}) as { message?: string; field?: string };
-  throw new Refusal(message ?? `The server says ${response.status} ${response.statusText}`.trim(), field ?? null);
+  throw new Refusal(message ?? `The server responded ${response.status} ${response.statusText}`.trim(), field ?? null);
 }
 
-/** What `/events` may say. */
+/** The events of `/events`. */
 export type EventKind = 'revision' | 'diagnostics' | 'frames' | 'poses' | 'resync';
 
 const EVENTS: EventKind[] = ['revision', 'diagnostics', 'frames', 'poses', 'resync'];
 
-/** Listens to `/events`. The browser reconnects by itself, unless the server refuses: then we do. `stopped`: only after `resume`. */
+/** Subscribes to `/events`. The browser reconnects by itself unless the server refuses; then this class does. `stopped`: only after `resume`. */
 export function listen(
   heard: (kind: EventKind, key: string | null) => void,
   connected: (yes: boolean) => void,
@@ -244,7 +244,7 @@ function keyOf(event: MessageEvent<string>): string | null {
   }
 }
 
-/** Listens to `/joints`. `stopped`: only after `resume`. */
+/** Subscribes to `/joints`. `stopped`: only after `resume`. */
 export function listenToJoints(
   heard: (message: JointsMessage) => void,
   connected: (yes: boolean) => void,

@@ -1,8 +1,8 @@
-// Small help with the DOM. Names come from the network: text goes in through textContent, nothing is ever parsed as HTML.
+// DOM helpers. Names come from the network: text is set by textContent, and nothing is ever parsed as HTML.
 
 type Attributes = Record<string, string | number | boolean | null>;
 
-/** An element with properties, attributes (`aria-…`, `data-…`, `role`, …) and children. */
+/** Makes an element with properties, attributes (`aria-…`, `data-…`, `role`, …) and children. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   properties: Partial<HTMLElementTagNameMap[K]> = {},
@@ -15,7 +15,7 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Sets attributes; `null` and `false` take one away, `true` sets it empty. ARIA's own true and false are given as strings. */
+/** Sets attributes; `null` and `false` remove one, `true` sets it empty. ARIA's own true and false are given as strings. */
 export function setAttributes(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === false) element.removeAttribute(name);
@@ -23,21 +23,21 @@ export function setAttributes(element: Element, attributes: Attributes): void {
   }
 }
 
-/** The element of index.html with this id. */
+/** Returns the element of index.html with this id. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
   if (!element) throw new Error(`index.html has no #${id}`);
   return element as T;
 }
 
-/** Writes text only where it differs, so that nothing is announced or laid out anew for nothing. */
+/** Writes text only if it differs, which avoids announcements and layout. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** An SVG element. */
+/** Makes an SVG element. */
 export function svg(tag: string, attributes: Attributes = {}, ...children: (Node | string)[]): SVGElement {
   const element = document.createElementNS(SVG, tag) as SVGElement;
   setAttributes(element, attributes);
@@ -45,7 +45,7 @@ export function svg(tag: string, attributes: Attributes = {}, ...children: (Node
   return element;
 }
 
-/** A drawing of 16 by 16 made of one path, for a button or a mark beside text: readers of screens skip it. */
+/** Makes a 16 by 16 icon of one path, for a button or beside text; hidden from screen readers. */
 export function icon(path: string): SVGElement {
   return svg('svg', { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true', focusable: 'false' }, svg('path', { d: path }));
 }

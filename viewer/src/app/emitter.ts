@@ -1,10 +1,10 @@
-// Tells listeners what changed. The parts of the viewer know the state and this, not each other.
+// Notifies listeners of changes. The parts of the viewer know the state and this emitter, not each other.
 
-/** What may change, and with what: `undefined` where there is nothing to say. */
+/** The kinds of changes, with their payload: `undefined` without one. */
 export class Emitter<Changes extends object> {
   private readonly listeners = new Map<keyof Changes, Set<(detail: never) => void>>();
 
-  /** Calls `listener` at every change of this kind; what comes back ends that. */
+  /** Calls `listener` at every change of this kind. Returns a function that ends the subscription. */
   on<K extends keyof Changes>(kind: K, listener: (detail: Changes[K]) => void): () => void {
     const listeners = this.listeners.get(kind) ?? new Set();
     this.listeners.set(kind, listeners);

@@ -1,5 +1,5 @@
-// What a file says of its links beyond their names: mass properties in `extras`, read with care, since any program may have written
-// the file. No DOM.
+// Mass properties in the `extras` of links, validated, since any program may have written the file.
+// No DOM.
 
 import type { Link } from '../loader/index.js';
 
@@ -9,13 +9,13 @@ export interface Inertial {
   mass: number;
   /** Centre of mass in the link's frame, metres. */
   centre: [number, number, number] | null;
-  /** How the frame that the inertia is in is turned in the link's: quaternion x, y, z, w. */
+  /** The orientation of the inertia's frame in the link's frame: quaternion x, y, z, w. */
   turn: [number, number, number, number] | null;
   /** kg·m² about the centre of mass: xx, xy, xz, yy, yz, zz. */
   inertia: number[] | null;
 }
 
-/** The mass properties in a link's extras; null if there are none. */
+/** Reads the mass properties in a link's extras; null if there are none. */
 export function inertialOf(link: Pick<Link, 'extras'>): Inertial | null {
   return inertial(field(link.extras, 'inertial'));
 }

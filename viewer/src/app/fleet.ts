@@ -1,4 +1,4 @@
-// The robots: what the server says of them, their models, which are shown, what is heard of their joints. No DOM, no drawing.
+// The robots: the server's list, models, visibility, joint states. No DOM, no drawing.
 
 import * as api from './api.js';
 import { Live, type JointsMessage, type LiveState } from './live.js';
@@ -6,51 +6,51 @@ import { load, loadLocal } from './load.js';
 import type { Edition, Model, Positions } from './model.js';
 import type { State } from './state.js';
 
-/** A model on its way. */
+/** A model that is being loaded. */
 interface Coming {
   version: string;
   abort: AbortController;
 }
 
-/** A robot of a file that a person opened. */
+/** A robot of a file that the user opened. */
 interface Local {
   entry: api.RobotEntry;
   load(edition: Edition): Promise<Model>;
 }
 
-/** The variant sets that a robot's meshes can be chosen in. */
+/** The variant sets of a robot's meshes. */
 interface Tiers {
-  /** The file that they were asked for beside. */
+  /** The file for which they were requested. */
   version: string;
-  /** Until the server answers, those known before. */
+  /** Until the server responds, the previous ones. */
   sets: readonly api.TierSet[];
   /** null: answered. */
   asked: Promise<void> | null;
-  /** The server did not tell. */
+  /** The server had none. */
   failed: boolean;
 }
 
-/** The variant sets that are chosen from, by the option that chooses. */
+/** The selectable variant sets, by their option. */
 export const TIER_SETS = { meshes: 'visual_representation', colliders: 'collision_fidelity' } as const;
 
 const CHOICES = Object.keys(TIER_SETS) as (keyof typeof TIER_SETS)[];
 
 /** All robots. */
 export class Fleet {
-  /** As the server listed them, by key. */
+  /** The server's list, by key. */
   entries: readonly api.RobotEntry[] = [];
-  /** Why the list could not be had, if so. */
+  /** Why the list could not be loaded, if so. */
   listProblem: string | null = null;
-  /** Whether the list was had once. */
+  /** Whether the list has been loaded once. */
   listed = false;
   readonly models = new Map<string, Model>();
   /** Why a robot's newest file is not shown. */
   readonly problems = new Map<string, string>();
   readonly frames = new Map<string, api.Frames>();
-  /** The named poses that the server keeps. */
+  /** The named poses on the server. */
   readonly poses = new Map<string, api.Poses>();
   private readonly tiers = new Map<string, Tiers>();
-  /** Robots of files that a person opened, which no server knows of. */
+  /** Robots of files that the user opened, unknown to the server. */
   private readonly local = new Map<string, Local>();
   private readonly coming = new Map<string, Coming>();
   private readonly heard = new Live();
@@ -71,7 +71,7 @@ export class Fleet {
     });
   }
 
-  /** The robot that the panels are about. */
+  /** The current robot of the panels. */
   get current(): api.RobotEntry | null {
     return this.entries.find((entry) => entry.key === this.currentKey) ?? null;
   }
@@ -84,7 +84,7 @@ export class Fleet {
     return this.all && this.entries.length > 1;
   }
 
-  /** The keys of the robots that are drawn. */
+  /** The keys of the visible robots. */
   shown(): string[] {
     if (this.showsAll) return this.entries.map((entry) => entry.key);
     return this.current ? [this.current.key] : [];
@@ -110,11 +110,11 @@ export class Fleet {
     this.loadShown();
   }
 
-  /** Shows a file of this machine beside what the server has; `others` are the files that it may refer to. Gives its name. */
+  /** Shows a local file beside the server's robots; `others` are files that it may refer to. Returns its name. */
   addLocal(given: { path: string; file: File }, others: readonly { path: string; file: File }[]): string {
     const { file } = given;
     const name = file.name.replace(/\.[^.]*$/, '');
-    // No server has a key that begins so.
+    // No key of a server has this prefix.
     const key = `./${name}`;
     const revision = (this.local.get(key)?.entry.revision ?? 0) + 1;
     const entry: api.RobotEntry = {
@@ -135,24 +135,24 @@ export class Fleet {
     return name;
   }
 
-  /** Whether a robot is of a file that a person opened. */
+  /** Whether a robot is of a local file. */
   isLocal(key: string): boolean {
     return this.local.has(key);
   }
 
-  /** Reads the list anew; calls while one is under way become one more. */
+  /** Reloads the list; calls during a request are merged into one more. */
   refresh(): Promise<void> {
     this.again = true;
     this.refreshing ??= this.readList().finally(() => (this.refreshing = null));
     return this.refreshing;
   }
 
-  /** The variant sets that a robot's meshes can be chosen in, each with a choice beside what its own file shows. */
+  /** The variant sets of a robot's meshes that have a choice besides that of its own file. */
   offered(key: string): readonly api.TierSet[] {
     return this.tiers.get(key)?.sets ?? [];
   }
 
-  /** The variants that are chosen of those that a robot has, without those that its own file shows. */
+  /** The selected variants that a robot has, without those of its own file. */
   chosen(key: string): api.Variants {
     const chosen: api.Variants = {};
     for (const { set, variants } of this.offered(key)) {
@@ -163,7 +163,7 @@ export class Fleet {
     return chosen;
   }
 
-  /** Asks which variants a robot's meshes have, once for each of its files. Waits if they are not known yet. */
+  /** Requests the variants of a robot's meshes, once for each of its files. Waits if they are not known yet. */
   private learn({ key, files }: api.RobotEntry, version: string): Promise<void> | null {
     const before = this.tiers.get(key);
     if (before?.version === version) return before.asked;
@@ -181,7 +181,7 @@ export class Fleet {
     return mine.asked;
   }
 
-  /** Something happened at the server. */
+  /** Handles an event of the server. */
   happened(kind: api.EventKind, key: string | null): void {
     if (kind === 'resync') for (const [key, { failed }] of this.tiers) if (failed) this.tiers.delete(key);
     if (kind !== 'frames' && kind !== 'poses') void this.refresh();
@@ -191,14 +191,14 @@ export class Fleet {
     if (kind !== 'frames' && kind !== 'diagnostics') void this.readPoses(wanted);
   }
 
-  /** What the list does not say of a robot. */
+  /** Loads data of a robot that is not in the list. */
   private readMore(key: string): void {
     if (this.local.has(key)) return;
     void this.readFrames(key);
     void this.readPoses(key);
   }
 
-  /** Reads the named poses of a robot. */
+  /** Loads the named poses of a robot. */
   async readPoses(key: string): Promise<void> {
     if (this.local.has(key)) return;
     const poses = await api.poses(key);
@@ -207,7 +207,7 @@ export class Fleet {
     this.state.emit('poses', key);
   }
 
-  /** Reads the verdicts on a robot's frames. */
+  /** Loads the verdicts on a robot's frames. */
   async readFrames(key: string): Promise<void> {
     if (this.local.has(key)) return;
     const frames = await api.frames(key);
@@ -254,7 +254,7 @@ export class Fleet {
     model?.dispose();
   }
 
-  /** What is on its way is wanted no more. Says whether there was anything. */
+  /** Cancels a load. Returns whether there was one. */
   private callOff(key: string): boolean {
     this.coming.get(key)?.abort.abort();
     return this.coming.delete(key);
@@ -267,7 +267,7 @@ export class Fleet {
     }
   }
 
-  /** Loads a robot's newest file unless it is here or on its way. The old one stays until the new one is whole. */
+  /** Loads a robot's newest file unless it is loaded or loading. The old model stays until the new one is complete. */
   private async loadEntry(entry: api.RobotEntry): Promise<void> {
     const { key, revision } = entry;
     const file = api.drawable(entry);
@@ -297,7 +297,7 @@ export class Fleet {
     }
   }
 
-  /** Something is on its way from now on, and nothing else. */
+  /** Starts a load and cancels any other. */
   private begin(key: string, version: string): Coming {
     this.callOff(key);
     const mine: Coming = { version, abort: new AbortController() };
@@ -306,7 +306,7 @@ export class Fleet {
     return mine;
   }
 
-  /** Which file is wanted is known once it is known what the robot offers. */
+  /** Loads the wanted file once the robot's variants are known. */
   private async await(key: string, own: string, learning: Promise<void>): Promise<void> {
     const version = `${own} ?`;
     if (this.coming.get(key)?.version === version) return;
@@ -315,11 +315,11 @@ export class Fleet {
     if (this.coming.get(key) !== mine) return;
     this.coming.delete(key);
     this.loadShown();
-    // Nobody is told in between that nothing is on its way any more.
+    // Listeners must not see a moment without a load in between.
     if (!this.coming.has(key)) this.state.emit('model', key);
   }
 
-  /** There is nothing to load. */
+  /** Handles a robot without a file to show. */
   private lack(key: string, problem: string): void {
     const calledOff = this.callOff(key);
     if (this.problems.get(key) === problem && !calledOff) return;
@@ -327,7 +327,7 @@ export class Fleet {
     this.state.emit('model', key);
   }
 
-  /** What is shown is what is wanted: whatever was the matter is over. */
+  /** Clears the problem, since the wanted file is shown. */
   private have(key: string): void {
     const calledOff = this.callOff(key);
     if (this.problems.delete(key) || calledOff) this.state.emit('model', key);
@@ -345,19 +345,19 @@ export class Fleet {
     if (selection?.key === key && !model.link(selection.link)) this.state.select(null);
   }
 
-  /** What is heard of a robot's joints. */
+  /** The live joint state of a robot. */
   live(key: string): LiveState {
     const model = this.models.get(key);
     return this.heard.state(key, (joint) => model?.joint(joint) !== undefined);
   }
 
-  /** Takes in joint states; they are applied by `applyLive`, once per picture. */
+  /** Takes joint states; `applyLive` applies them once per frame. */
   hear(message: JointsMessage): void {
     this.heard.receive(message);
     this.news = true;
   }
 
-  /** The connection for joint states is gone. */
+  /** The connection for joint states is closed. */
   deaf(): void {
     this.heard.lost();
     this.news = true;
@@ -368,7 +368,7 @@ export class Fleet {
     this.followLive(key);
   }
 
-  /** Moves the robots as was heard last, if anything was since. */
+  /** Moves the robots to their latest joint states, if there are new ones. */
   applyLive(): void {
     if (!this.news) return;
     this.news = false;
@@ -400,12 +400,12 @@ export class Fleet {
     this.state.emit('pose', key);
   }
 
-  /** Somebody moves a robot in the picture: it no longer follows what is published of it, if anything is. */
+  /** The user moves a robot in the picture, so it stops following joint states, if there are any. */
   takeOver(key: string): void {
     if (this.live(key).following) this.follow(key, false);
   }
 
-  /** The named poses of a robot: those that the server keeps, then those of the file that it has not. */
+  /** The named poses of a robot: those of the server, then those of the file that the server lacks. */
   posesOf(key: string): (api.NamedPose & { kept: boolean })[] {
     const kept = this.poses.get(key)?.poses ?? [];
     const names = new Set(kept.map((pose) => pose.name));

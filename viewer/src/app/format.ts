@@ -1,8 +1,8 @@
-// How numbers, places and times read. No DOM.
+// Formatting of numbers, places and times. No DOM.
 
 import type { Place } from './api.js';
 
-/** A number with at most `digits` behind the point, never "-0". */
+/** Formats a number with at most `digits` decimals, never "-0". */
 export function decimal(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return value > 0 ? '∞' : value < 0 ? '-∞' : '–';
   const text = Math.abs(value).toFixed(digits);
@@ -10,24 +10,24 @@ export function decimal(value: number, digits = 3): string {
   return value < 0 && Number(short) !== 0 ? `-${short}` : short;
 }
 
-/** A number of any size with four digits that count. */
+/** Formats a number with four significant digits. */
 export function significant(value: number): string {
   const size = Math.abs(value);
   if (value === 0 || (size >= 1e-3 && size < 1e5)) return decimal(Number(value.toPrecision(4)), 6);
   return Number.isFinite(value) ? value.toExponential(3) : decimal(value);
 }
 
-/** Radians as degrees, one digit. */
+/** Formats radians as degrees with one decimal. */
 export function degrees(radians: number): string {
   return `${decimal((radians * 180) / Math.PI, 1)}°`;
 }
 
-/** A position as a person hears it: both units of an angle. */
+/** Formats a position for a screen reader: both units of an angle. */
 export function position(value: number, unit: 'rad' | 'm'): string {
   return unit === 'rad' ? `${decimal(value)} rad, ${degrees(value)}` : `${decimal(value, 4)} m`;
 }
 
-/** A length of a file. */
+/** Formats the size of a file. */
 export function bytes(count: number): string {
   const units = ['B', 'kB', 'MB', 'GB'];
   let unit = 0;
@@ -38,19 +38,19 @@ export function bytes(count: number): string {
   return `${unit ? count.toFixed(1) : count} ${units[unit]}`;
 }
 
-/** A count with its noun: "1 joint", "2 joints", "12,380 triangles". */
+/** Formats a count with its noun: "1 joint", "2 joints", "12,380 triangles". */
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${count === 1 ? noun : `${noun}s`}`;
 }
 
-/** FILE:LINE:COLUMN, as far as they are known. */
+/** Formats FILE:LINE:COLUMN, as far as they are known. */
 export function place(where: Place | null | undefined): string {
   if (!where) return '';
   const line = where.line ? `:${where.line}${where.column ? `:${where.column}` : ''}` : '';
   return `${where.file ?? (line ? 'description' : '')}${line}`;
 }
 
-/** Seconds as an age. */
+/** Formats seconds as an age. */
 export function age(seconds: number): string {
   if (!Number.isFinite(seconds) || seconds < 0) return '';
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
@@ -59,17 +59,17 @@ export function age(seconds: number): string {
   return `${Math.round(seconds / 3600)} h`;
 }
 
-/** The words of a verdict on a frame. */
+/** The label of a verdict on a frame. */
 export function verdict(word: string | null): string {
   return word === null ? 'not heard' : word.replaceAll(/[_-]/g, ' ');
 }
 
-/** A vector of glTF's axes (x left, y up, z forward) in ROS's (x forward, y left, z up). */
+/** Converts a vector from glTF's axes (x left, y up, z forward) to ROS's (x forward, y left, z up). */
 export function rosVector([x, y, z]: readonly [number, number, number]): [number, number, number] {
   return [z, x, y];
 }
 
-/** A vector as text. */
+/** Formats a vector. */
 export function vector(values: readonly number[]): string {
   return values.map(significant).join(', ');
 }

@@ -1,19 +1,19 @@
-// Frames as trees: the asset's own, and TF's as heard. TF comes from anybody, so a frame may be its own ancestor: nothing is lost and
-// nothing goes round for ever. No DOM.
+// Frames as trees: the asset's own and that of TF. TF data is untrusted: a frame may be its own ancestor. No frame is lost, and traversal
+// ends. No DOM.
 
 import type { FrameVerdict, TfFrame } from './api.js';
 import type { Model } from './model.js';
 
-/** How many levels a tree is shown with. */
+/** Maximum number of displayed levels. */
 const DEEPEST = 64;
 
-/** A frame with those below it. */
+/** A frame with its children. */
 export interface FrameNode {
   name: string;
   children: FrameNode[];
 }
 
-/** The tree of a model's links, with the asset's frames that are no links; of the frames alone if there is no model. */
+/** The tree of a model's links, with the asset's frames that are no links; of the frames only, without a model. */
 export function linkTree(model: Pick<Model, 'links' | 'joints'> | null, frames: readonly FrameVerdict[]): FrameNode[] {
   const edges = new Map<string, string | null>();
   for (const link of model?.links ?? []) edges.set(link.name, null);
@@ -30,7 +30,7 @@ export function linkTree(model: Pick<Model, 'links' | 'joints'> | null, frames: 
   return grow(edges);
 }
 
-/** The verdicts by every name that a frame has. */
+/** The verdicts by every name of a frame. */
 export function byName(frames: readonly FrameVerdict[]): Map<string, FrameVerdict> {
   const aliases = frames.flatMap((frame) => (frame.alias === null ? [] : [[frame.alias, frame] as const]));
   return new Map([...aliases, ...frames.map((frame) => [frame.name, frame] as const)]);
@@ -41,7 +41,7 @@ export function tfTree(frames: readonly TfFrame[]): FrameNode[] {
   return grow(new Map(frames.map((frame) => [frame.frame, frame.parent])));
 }
 
-/** The trees that children with their parents make. Parents that are named only as such are roots; so is the first of a circle. */
+/** Builds trees from children and their parents. Parents that are no children are roots, and so is the first frame of a cycle. */
 export function grow(edges: ReadonlyMap<string, string | null>): FrameNode[] {
   const children = new Map<string, string[]>();
   const roots: string[] = [];
@@ -59,7 +59,7 @@ export function grow(edges: ReadonlyMap<string, string | null>): FrameNode[] {
   const take = (root: string): FrameNode => {
     taken.add(root);
     const top: FrameNode = { name: root, children: [] };
-    // Without recursion: a chain may be of any length. What is deeper than a page can nest hangs on the deepest that it can.
+    // Without recursion, since a chain may have any length. Frames deeper than the page can nest are children of the deepest that it can.
     const open = [{ name: root, host: top, depth: 0 }];
     for (let at = open.pop(); at; at = open.pop()) {
       for (const name of children.get(at.name) ?? []) {

@@ -1,11 +1,11 @@
-// Findings of one kind as one, as the command line shows them.
+// Grouping of findings with one code and cause, as on the command line.
 
 import type { Diagnostic } from './api.js';
 
-/** Findings of one severity, code and cause; the first stands for all. */
+/** Findings with one severity, code and cause; the first represents all. */
 export type Group = [Diagnostic, ...Diagnostic[]];
 
-/** Findings in groups, in the order in which the first of each was found. */
+/** Groups findings, in the order of the first of each. */
 export function grouped(findings: Diagnostic[]): Group[] {
   const groups = new Map<string, Group>();
   for (const finding of findings) {

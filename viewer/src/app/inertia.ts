@@ -3,14 +3,14 @@
 import { Matrix4, Quaternion, Vector3 } from 'three';
 import type { Inertial } from './extras.js';
 
-/** A box: its place in the link's frame, and its edges in metres. */
+/** A box: its pose in the link's frame, and its edges in metres. */
 export interface InertiaBox {
   centre: Vector3;
   turn: Quaternion;
   edges: Vector3;
 }
 
-/** The box of these mass properties; null if no solid body can have them, or too little is said. */
+/** Returns the box of mass properties; null if they are incomplete or no solid body can have them. */
 export function inertiaBox({ mass, centre, turn, inertia }: Inertial): InertiaBox | null {
   if (!inertia || !(mass > 0)) return null;
   const [xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0] = inertia;
@@ -21,7 +21,7 @@ export function inertiaBox({ mass, centre, turn, inertia }: Inertial): InertiaBo
   ]);
   const [a = 0, b = 0, c = 0] = values;
   const squares = [b + c - a, a + c - b, a + b - c].map((sum) => (6 * sum) / mass);
-  // The triangle inequality may fail by what a file's digits leave out.
+  // The triangle inequality may fail by the rounding of a file's digits.
   const slack = 1e-6 * Math.max(...squares.map(Math.abs));
   if (squares.some((square) => !(square >= -slack))) return null;
   const edges = new Vector3(...(squares.map((square) => Math.sqrt(Math.max(square, 0))) as [number, number, number]));
@@ -33,7 +33,7 @@ export function inertiaBox({ mass, centre, turn, inertia }: Inertial): InertiaBo
 
 type Row = [number, number, number];
 
-/** Eigenvalues and eigenvectors of a symmetric matrix, by Jacobi's rotations. */
+/** Computes eigenvalues and eigenvectors of a symmetric matrix by Jacobi rotations. */
 function principal(m: [Row, Row, Row]): { values: number[]; vectors: Row[] } {
   const a = m.map((row) => [...row]);
   const v = [

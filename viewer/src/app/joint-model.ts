@@ -1,30 +1,30 @@
-// What a slider needs to know about a joint: its degrees of freedom with name, unit and reach. No DOM.
+// The degrees of freedom of a joint for sliders: name, unit, range. No DOM.
 
 import type { Dof, Joint } from '../loader/index.js';
 
 /** A degree of freedom as a control shows it. */
 export interface Control {
   joint: Joint;
-  /** Which of the joint's positions it is. */
+  /** The index of the joint's position. */
   index: number;
-  /** The joint's name, and which degree of freedom where there are several: "base: yaw". */
+  /** The joint's name, with the degree of freedom if there are several: "base: yaw". */
   name: string;
   unit: 'rad' | 'm';
-  /** Where the slider ends. */
+  /** The range of the slider. */
   lower: number;
   upper: number;
-  /** Whether the ends are limits of the joint, not merely of the slider. */
+  /** Whether the range is that of the joint, not only of the slider. */
   limited: { lower: boolean; upper: boolean };
-  /** Whether the position is an angle without limits: beyond one end of the slider it goes on at the other. */
+  /** Whether the position is an angle without limits, which wraps around at the ends of the slider. */
   wraps: boolean;
   step: number;
   default: number;
 }
 
-/** How far the slider of a translation without limits reaches, in metres. */
+/** The range of a slider for a translation without limits, in metres. */
 const REACH = 2;
 
-/** The controls of a joint, none if it is fixed. */
+/** Returns the controls of a joint, none if it is fixed. */
 export function controls(joint: Joint): Control[] {
   return joint.dofs.map((dof, index) => control(joint, dof, index));
 }
@@ -51,14 +51,14 @@ function control(joint: Joint, dof: Dof, index: number): Control {
   };
 }
 
-/** A rotation moves by a degree or less, a translation by a millimetre or less: about a hundredth of a short reach. */
+/** The step: at most a degree for a rotation, at most a millimetre for a translation; about a hundredth of a short range. */
 function stepOf(span: number, unit: 'rad' | 'm'): number {
   const widest = unit === 'rad' ? 0.01 : 0.001;
   if (!(span > 0)) return widest;
   return Math.min(widest, 10 ** Math.floor(Math.log10(span / 50)));
 }
 
-/** The name of a degree of freedom by ROS's axis that it is about or along, or its number. */
+/** The name of a degree of freedom after its axis in ROS, or its number. */
 export function dofName(dof: Pick<Dof, 'motion' | 'axis'>, index: number): string {
   const names = dof.motion === 'rotation' ? ['pitch', 'yaw', 'roll'] : ['y', 'z', 'x'];
   const axis = dof.axis.toArray();
@@ -68,25 +68,25 @@ export function dofName(dof: Pick<Dof, 'motion' | 'axis'>, index: number): strin
   return (axis[along] ?? 0) < 0 ? `-${name}` : name;
 }
 
-/** Where the slider stands for a position. */
+/** The slider position for a joint position. */
 export function onSlider(control: Control, value: number): number {
   return control.wraps ? wrap(value) : Math.min(control.upper, Math.max(control.lower, value));
 }
 
-/** An angle in [−π, π]. */
+/** Wraps an angle to [−π, π]. */
 export function wrap(angle: number): number {
   if (angle >= -Math.PI && angle <= Math.PI) return angle;
   const turn = 2 * Math.PI;
   return angle - turn * Math.floor((angle + Math.PI) / turn);
 }
 
-/** Whether a position is outside the joint's limits; joint states are shown as they are. */
+/** Whether a position exceeds the joint's limits; joint states are shown unclamped. */
 export function beyond(control: Control, value: number): boolean {
   const slack = 1e-6;
   return (control.limited.lower && value < control.lower - slack) || (control.limited.upper && value > control.upper + slack);
 }
 
-/** How a follower follows: "follows finger × -1 + 0.04". */
+/** Describes a mimic: "follows finger × -1 + 0.04". */
 export function following(mimic: { joint: { name: string }; multiplier: number; offset: number }): string {
   const number = (value: number) => String(Number(Math.abs(value).toPrecision(6)));
   const times = mimic.multiplier === 1 ? '' : ` × ${mimic.multiplier < 0 ? '-' : ''}${number(mimic.multiplier)}`;
@@ -94,7 +94,7 @@ export function following(mimic: { joint: { name: string }; multiplier: number; 
   return `follows ${mimic.joint.name}${times}${plus}`;
 }
 
-/** Whether a joint is meant by what was typed: every word occurs in its name or type. */
+/** Whether a joint matches a search: every word occurs in its name or type. */
 export function matches(text: string, words: string): boolean {
   const low = text.toLowerCase();
   return words

@@ -1,18 +1,18 @@
-// A word that the browser keeps for the next visit. No DOM beyond the storage that is given.
+// A setting that the browser stores for the next visit. No DOM beyond the given storage.
 
-/** A choice between words. Where storage is forbidden or full, it lasts as long as the page. */
+/** A choice between words. If storage is forbidden or full, it lasts as long as the page. */
 export class Kept<Word extends string> {
-  /** What could not be written, if so: then it counts, not what is stored. */
+  /** A value that could not be stored, if any; it has precedence over the stored one. */
   private unwritten: { value: Word | null } | null = null;
 
-  /** `storage` may throw, as browsers do that forbid it. */
+  /** `storage` may throw, as in browsers that forbid it. */
   constructor(
     private readonly storage: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>,
     private readonly name: string,
     private readonly words: readonly Word[],
   ) {}
 
-  /** What was chosen; null if nothing was. */
+  /** Returns the stored choice; null if there is none. */
   get value(): Word | null {
     if (this.unwritten) return this.unwritten.value;
     try {

@@ -1,4 +1,4 @@
-// Which joints belong together: the branches of the robot's tree. No DOM.
+// Grouping of joints by the branches of the robot's tree. No DOM.
 
 import type { Joint, Link } from '../loader/index.js';
 
@@ -8,13 +8,13 @@ export interface Limb {
   joints: Joint[];
 }
 
-/** Words that say nothing of where a joint is. */
+/** Words in names that do not identify a limb. */
 const EVERYDAY = new Set(['joint', 'link', 'dof', 'j', 'fixed', 'continuous', 'revolute', 'prismatic']);
 
 /**
- * The joints that move, in the branches that they are in. A branch begins where a link has several others on it that move; single
- * joints on one link, such as its wheels, are a branch together, and a hand's fingers are one with the arm that carries it unless
- * they are many.
+ * Groups the moving joints by branch. A branch begins at a link with several moving children. Single joints on one link, such as its
+ * wheels, form one branch, and a hand's fingers belong to the arm that carries it unless there are
+ * many of them.
  */
 export function limbs(joints: readonly Joint[]): Limb[] {
   const below = new Map<Link, Joint[]>();
@@ -23,7 +23,7 @@ export function limbs(joints: readonly Joint[]): Limb[] {
   const roots = [...new Set(joints.map((joint) => joint.parent))].filter((link) => !children.has(link));
   const moving = movingBelow(roots, below);
   const groups: Joint[][] = [];
-  // No recursion: a file may have a chain of any length. Each entry is a link with the group that its joints go on in.
+  // No recursion, since a file may have a chain of any length. Each entry is a link with the group of its joints.
   const open = roots.map((link) => ({ link, group: start(groups) }));
   const seen = new Set<Link>();
   while (open.length > 0) {
@@ -36,22 +36,22 @@ export function limbs(joints: readonly Joint[]): Limb[] {
     }));
     const many = branches.filter(({ moving }) => moving > FEW).length > 1 || branches.length > MOST_FINGERS;
     for (const { joint, moving } of branches) {
-      // What is small stays with what carries it.
+      // Small branches stay with the branch that carries them.
       const group = many && moving > 1 ? start(groups) : next.group;
       group.push(joint);
       open.push({ link: joint.child, group });
     }
   }
-  // A file whose links hang on each other in a circle has joints that no root leads to.
+  // If the links of a file form a cycle, no root leads to its joints.
   const grouped = new Set(groups.flat());
   groups.push(joints.filter((joint) => joint.dofs.length > 0 && !grouped.has(joint)));
   const found = groups.filter((group) => group.length > 0).map((group) => inTreeOrder(group, below));
-  // Arms and legs before casters and what else is small.
+  // Arms and legs before casters and other small branches.
   found.sort((a, b) => b.length - a.length);
   return found.map((group) => ({ name: found.length === 1 ? '' : nameOf(group), joints: group }));
 }
 
-/** Branches with at most so many joints never part a limb... */
+/** Branches with at most this many joints do not split a limb... */
 const FEW = 2;
 /** ... unless a link has more of them than this. */
 const MOST_FINGERS = 6;
@@ -62,7 +62,7 @@ function start(groups: Joint[][]): Joint[] {
   return group;
 }
 
-/** The next joints that move below a link, past fixed ones. */
+/** The next moving joints below a link, across fixed ones. */
 function onward(from: Link, below: ReadonlyMap<Link, Joint[]>): Joint[] {
   const found: Joint[] = [];
   const open = [...(below.get(from) ?? [])];
@@ -77,10 +77,10 @@ function onward(from: Link, below: ReadonlyMap<Link, Joint[]>): Joint[] {
   return found;
 }
 
-/** Whether a joint moves of its own. */
+/** Whether a joint moves independently. */
 const own = (joint: Joint): number => (joint.dofs.length > 0 && !joint.mimic ? 1 : 0);
 
-/** How many joints move below each link. */
+/** The number of moving joints below each link. */
 function movingBelow(roots: readonly Link[], below: ReadonlyMap<Link, Joint[]>): Map<Link, number> {
   const order = [...roots];
   const seen = new Set(order);
@@ -99,7 +99,7 @@ function movingBelow(roots: readonly Link[], below: ReadonlyMap<Link, Joint[]>):
   return moving;
 }
 
-/** Each joint directly before those that it carries. */
+/** Sorts joints so that each directly precedes those that it carries. */
 function inTreeOrder(group: readonly Joint[], below: ReadonlyMap<Link, Joint[]>): Joint[] {
   const rest = new Set(group);
   const ordered: Joint[] = [];
@@ -115,7 +115,7 @@ function inTreeOrder(group: readonly Joint[], below: ReadonlyMap<Link, Joint[]>)
   return ordered;
 }
 
-/** What the names of all joints have in common, or else from where to where they lead. */
+/** The common part of the joints' names, or else the first and the last. */
 function nameOf(group: readonly Joint[]): string {
   const words = (name: string) => name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
   const [first, ...others] = group.map((joint) => words(joint.name));

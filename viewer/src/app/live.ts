@@ -1,18 +1,18 @@
-// Joint positions as they come from the robot: what the newest state of each robot is, and whether it is followed. No DOM, no socket.
+// Joint states of the robots: the latest of each robot, and whether it is followed. No DOM, no socket.
 
 /** A message of `/joints`: a whole state. */
 export interface JointsMessage {
   /** The asset's key; null: every robot that has these joints. */
   robot: string | null;
-  /** Whether somebody publishes. */
+  /** Whether a publisher is active. */
   live: boolean;
   /** Seconds. */
   stamp: number;
-  /** Radians or metres by the joint's name. */
+  /** Radians or metres by joint name. */
   positions: ReadonlyMap<string, number>;
 }
 
-/** Reads a message; null if it is none. Positions that are not finite numbers are left out. */
+/** Parses a message; null if it is invalid. Positions that are not finite numbers are left out. */
 export function parseJoints(text: string): JointsMessage | null {
   let data: unknown;
   try {
@@ -33,42 +33,42 @@ export function parseJoints(text: string): JointsMessage | null {
   };
 }
 
-/** What is heard of a robot. */
+/** The live state of a robot. */
 export interface LiveState {
-  /** Whether somebody publishes its joints. */
+  /** Whether its joint states are published. */
   live: boolean;
-  /** Whether the shown robot follows. */
+  /** Whether the picture follows them. */
   following: boolean;
-  /** The newest positions, of its own joints only. */
+  /** The latest positions, of its own joints only. */
   positions: ReadonlyMap<string, number>;
 }
 
 const SILENT: ReadonlyMap<string, number> = new Map();
 
-/** The newest states. */
+/** The latest states. */
 export class Live {
   private readonly newest = new Map<string | null, JointsMessage>();
   private readonly detached = new Set<string>();
 
-  /** Takes in a message: it replaces the one before it for the same robot. */
+  /** Takes a message, which replaces the previous one for the same robot. */
   receive(message: JointsMessage): void {
     this.newest.set(message.robot, message);
   }
 
-  /** The connection is gone: nobody is known to publish. */
+  /** The connection is closed: no publisher is known. */
   lost(): void {
     this.newest.clear();
   }
 
-  /** Follows a robot's joint states, or lets a person move it. */
+  /** Follows a robot's joint states, or lets the user move it. */
   follow(key: string, follow: boolean): void {
     if (follow) this.detached.delete(key);
     else this.detached.add(key);
   }
 
   /**
-   * What is heard of the robot with this key, which has these joints. A robot that has joint states of its own never follows those of
-   * another with the same joints, not even when its own are silent.
+   * Returns the live state of the robot with this key and these joints. A robot with joint states of its own never follows those of
+   * another robot with the same joints, even if its own publisher is silent.
    */
   state(key: string, has: (joint: string) => boolean): LiveState {
     const message = this.newest.get(key) ?? this.newest.get(null);

@@ -6,7 +6,7 @@ import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
 import { registerRobotKinematics } from '../loader/index.js';
 import { Model, type Edition } from './model.js';
 
-/** Loads the file at `url`. What the loader itself draws nothing of (broken textures) is not an error. */
+/** Loads the file at `url`. Problems that the loader itself tolerates (broken textures) are no errors. */
 export async function load(url: string, edition: Edition, signal: AbortSignal): Promise<Model> {
   const response = await fetch(url, { signal });
   if (!response.ok) throw new Error(await whyNot(response));
@@ -14,13 +14,13 @@ export async function load(url: string, edition: Edition, signal: AbortSignal): 
   return parse(data, new URL('.', url).href, edition);
 }
 
-/** What the server says of it, or else the number that it gives. */
+/** Returns why a request failed: the server's message, or the status. */
 async function whyNot(response: Response): Promise<string> {
   const { message } = ((await response.json().catch(() => null)) ?? {}) as { message?: unknown };
   return typeof message === 'string' ? message : `${response.status} ${response.statusText}`.trim();
 }
 
-/** Loads a file of this machine with those that it refers to, by their paths. */
+/** Loads a local file with those that it refers to, by their paths. */
 export async function loadLocal(
   given: { path: string; file: Blob },
   others: readonly { path: string; file: Blob }[],
@@ -31,14 +31,14 @@ export async function loadLocal(
   const missing = new Set<string>();
   const find = (url: string) => {
     const wanted = plain(folder + decoded(url));
-    // Files that were chosen one by one have lost their folders.
+    // Files that were chosen individually have no folders.
     const found =
       others.find(({ path }) => path === wanted) ?? others.find(({ path }) => path === (wanted.split('/').at(-1) ?? ''));
     if (!found) missing.add(wanted);
     return found?.file;
   };
   const data = await given.file.arrayBuffer();
-  // Before anything is loaded: the loader would complain of what follows from it.
+  // Checked before loading, since the loader would report only consequential errors.
   for (const url of references(data)) find(url);
   if (missing.size > 0) throw new Error(lacking(missing));
   const manager = new LoadingManager();
@@ -55,7 +55,7 @@ export async function loadLocal(
   }
 }
 
-/** What the JSON of a glTF (a GLB's is its first chunk) refers to outside of itself. */
+/** Returns the external references in the JSON of a glTF (the first chunk of a GLB). */
 function references(data: ArrayBuffer): string[] {
   const view = new DataView(data);
   const isBinary = data.byteLength >= 20 && view.getUint32(0, true) === 0x46546c67;
@@ -65,7 +65,7 @@ function references(data: ArrayBuffer): string[] {
     const uris = [...(buffers ?? []), ...(images ?? [])].map(({ uri }) => uri);
     return uris.filter((uri): uri is string => typeof uri === 'string' && !/^(?:blob|data):/.test(uri));
   } catch {
-    // The loader says what is wrong.
+    // The loader reports the error.
     return [];
   }
 }
@@ -82,7 +82,7 @@ function lacking(missing: ReadonlySet<string>): string {
   return `it refers to ${[...missing].join(', ')}: drop that together with it, or the whole folder`;
 }
 
-/** A path without "." and "..". */
+/** Normalises a path: removes "." and "..". */
 function plain(path: string): string {
   const parts: string[] = [];
   for (const part of path.split('/')) {

@@ -1,24 +1,24 @@
-// The viewer: puts its parts together.
+// The viewer's entry point: connects its parts.
 //
 // For tests and scripts, `window.viewer` (see `Viewer` below). Controls can be found by role and name, or by id:
 //
 //   #robot-select                        which robot, or "Show all"; #show-all (switch) in the tab Robots
-//   #connection[data-state=wait|on|off]  how the server is reached; its text says it
-//   #stage-message                       what stands over the picture (loading, no GLB, could not be shown); hidden if nothing
-//   #no-webgl                            says that nothing can be drawn; hidden where WebGL works
+//   #connection[data-state=wait|on|off]  the state of the connection, also as text
+//   #stage-message                       the message over the picture (loading, no GLB, could not be shown); hidden without one
+//   #no-webgl                            a message that nothing can be drawn; hidden where WebGL works
 //   #theme-toggle                        aria-pressed: dark colours
 //   tabs: #tab-robots, #tab-joints, #tab-frames, #tab-view, #tab-diagnostics, each with its #panel-…
 //   joints: li[data-joint=NAME] with a slider named "NAME position" and a field named "NAME value in radians" ("degrees", "metres");
 //           with several degrees of freedom "NAME: x position", "NAME: yaw position", …; details[data-limb=NAME] around those of
 //           a branch; #joint-search, #joint-count, #angles-rad, #angles-deg, #live-badge (hidden unless live), #follow-live (switch)
-//   poses:  button[data-pose=POSE] takes one up, "Delete the pose POSE", #reset-joints; #pose-name and #store-pose, #pose-problem (why
-//           not), #pose-said (what was done), #pose-locked (why none can be stored)
+//   poses:  button[data-pose=POSE] applies one, "Delete the pose POSE", #reset-joints; #pose-name and #store-pose, #pose-problem (why
+//           not), #pose-said (the result), #pose-locked (why none can be stored)
 //   frames: trees named "Links" and "TF tree as heard" with treeitem[data-id=FRAME]; #frames-summary; #link-details
 //   view:   switches #option-visual, -collision, -wireframe, -axes, -labels, -grid, -shadows; sliders #option-transparency, -axesSize;
-//           selects #choose-meshes, #choose-colliders (where the robot has a choice), #detail-said (triangles, loading, why not)
+//           selects #choose-meshes, #choose-colliders (if the robot has a choice), #detail-said (triangles, loading, why not)
 //   diagnostics: #filter-error, #filter-warning, #filter-info (aria-pressed), li.finding
-//   player: #player (hidden unless something is played) with #player-toggle, the slider "Time", #player-speed, #player-close; #play-poses
-//           with #play-from, #play-to; #open-files with #file-input; #said tells what became of files
+//   player: #player (hidden unless something plays) with #player-toggle, the slider "Time", #player-speed, #player-close; #play-poses
+//           with #play-from, #play-to; #open-files with #file-input; #said has the result of opening files
 //   camera: #camera-front, -left, -top, -iso, -fit; #tool-move (aria-pressed), #handles-turn; #by-hand with #back-to-live, #at-limit;
 //           #screenshot; #selected-link shows the selected link over the picture
 //   robots: #choose-robot-N, details of files with links
@@ -53,32 +53,32 @@ import { pick, pickable } from './view/pick.js';
 import { Show } from './view/show.js';
 import { Stage } from './view/stage.js';
 
-/** What tests and scripts may use. Everything is in glTF's axes and units. */
+/** The interface for tests and scripts. Everything is in glTF's axes and units. */
 export interface Viewer {
-  /** Done when the list of robots was had and those to be shown are shown, or have failed. */
+  /** Resolves once the list of robots is loaded, and the visible ones are shown or have failed. */
   readonly ready: Promise<void>;
   /** The keys of all robots. */
   robots(): string[];
-  /** Where the joints of a robot stand, by name; nothing if it is not loaded. */
+  /** The joint positions of a robot, by name; empty if it is not loaded. */
   positions(key: string): Positions;
-  /** The pose of a link relative to the robot's place, column-major; null if there is no such link. */
+  /** The pose of a link relative to the robot, column-major; null if there is no such link. */
   linkMatrix(key: string, link: string): number[] | null;
-  /** Moves a joint; says whether it could. */
+  /** Moves a joint. Returns whether it could. */
   setPosition(key: string, joint: string, value: number | number[]): boolean;
-  /** How many triangles a robot's visual and collision shapes have; null if it is not loaded. */
+  /** The numbers of triangles of a robot's visual and collision shapes; null if it is not loaded. */
   triangles(key: string): { visual: number; collision: number } | null;
-  /** The revision that is shown. */
+  /** The shown revision. */
   revision(key: string): number | null;
   camera(): { position: number[]; target: number[] };
-  /** The link at a point of the canvas (CSS pixels from its top left), and where it is met, in the link's frame; null: none. */
+  /** The link at a point of the canvas (CSS pixels from its top left), with the hit point in the link's frame; null: none. */
   pick(x: number, y: number): { key: string; link: string; point: number[] } | null;
-  /** Where a point of a link is on the canvas, in CSS pixels. */
+  /** A point of a link in CSS pixels on the canvas. */
   project(key: string, link: string, point: number[]): number[] | null;
-  /** The joints whose axes are marked in the picture. */
+  /** The joints whose axes are marked. */
   marked(): string[];
   /** The links whose mass and inertia are drawn. */
   weighed(): string[];
-  /** How many pictures were drawn. */
+  /** The number of drawn frames. */
   frame(): number;
 }
 
@@ -152,7 +152,7 @@ function panels(state: State, fleet: Fleet, player: Player): Tabs {
   return tabs;
 }
 
-/** Listens to the server. */
+/** Subscribes to the server. */
 function talk(state: State, fleet: Fleet, stage: Stage): void {
   stage.beforeFrame(() => fleet.applyLive());
   const silence = () => {
@@ -179,14 +179,14 @@ function talk(state: State, fleet: Fleet, stage: Stage): void {
     },
     document.hidden,
   );
-  // Browsers open six connections to one server at most: pages that nobody sees leave theirs to others, and read everything anew
-  // when they are seen again.
+  // Browsers open at most six connections to one server: hidden pages release theirs, and reload everything
+  // when they become visible again.
   document.addEventListener('visibilitychange', () => {
     for (const connection of [events, joints]) {
       if (document.hidden) connection.stop();
       else connection.resume();
     }
-    // Who publishes may stop meanwhile, and nobody would say so afterwards.
+    // A publisher may stop meanwhile, which no message would report afterwards.
     if (document.hidden) silence();
   });
 }

@@ -1,30 +1,30 @@
-// A loaded file: its robots with their joints and links, as three objects under one holder. Knows nothing of panels or the server.
+// A loaded file: its robots with their joints and links, as three objects under one group. Independent of panels and server.
 
 import { type BufferGeometry, Group, Matrix4, Mesh, type Material, type Object3D, Texture } from 'three';
 import type { GLTF } from 'three/addons/loaders/GLTFLoader.js';
 import type { NamedPose } from './api.js';
 import { problemsOf, robotsOf, type Joint, type Link, type Robot } from '../loader/index.js';
 
-/** Positions by the joint's name: a number where there is one degree of freedom. */
+/** Positions by joint name: a number for one degree of freedom. */
 export type Positions = Record<string, number | number[]>;
 
-/** Which of a robot's files a model is. */
+/** Identifies one of a robot's files. */
 export interface Edition {
   revision: number | null;
-  /** Differs wherever the file does, which `revision` need not. */
+  /** Differs between files, unlike `revision`. */
   version: string;
 }
 
 /** The robots of a file. Nearly always one. */
 export class Model {
-  /** Stands where the robot is placed; everything below is as in the file. */
+  /** Placed with the robot; everything below is as in the file. */
   readonly holder = new Group();
   readonly robots: readonly Robot[];
   readonly joints: readonly Joint[];
   readonly links: readonly Link[];
-  /** Whether there is anything to draw, visual or collision shape. */
+  /** Whether there is a visual or collision shape to draw. */
   readonly hasShapes: boolean;
-  /** What is wrong with what the file says of its robots. */
+  /** Problems of the file's robot data. */
   readonly problems: readonly string[];
   private readonly linkByName = new Map<string, Link>();
   private readonly jointByName = new Map<string, { robot: Robot; joint: Joint }>();
@@ -64,7 +64,7 @@ export class Model {
     return this.joints.find((joint) => joint.child === link);
   }
 
-  /** The joint that moves a link, above it past those that are fixed. */
+  /** The joint that moves a link, across fixed ones above it. */
   movedBy(link: Link | undefined): Joint | undefined {
     const passed = new Set<Link>();
     for (let at = link; at && !passed.has(at); ) {
@@ -89,13 +89,13 @@ export class Model {
     return Object.fromEntries(this.robots.flatMap((robot) => Object.entries(robot.positions())));
   }
 
-  /** The positions of joints that are not where they are by default and follow no other. */
+  /** The positions of joints that are not at their default and follow no other. */
   moved(): Positions {
     const off = this.joints.filter((joint) => !joint.mimic && joint.positions.some((at, k) => at !== joint.dofs[k]?.default));
     return Object.fromEntries(off.map(({ name, positions }) => [name, positions.length === 1 ? (positions[0] ?? 0) : [...positions]]));
   }
 
-  /** Sets one position of a joint, or all of them. Followers follow; there is nothing to set on them. */
+  /** Sets one position of a joint, or all of them, and its followers. A follower itself cannot be set. */
   setPosition(name: string, value: number | number[], index = 0): boolean {
     const found = this.jointByName.get(name);
     if (!found || found.joint.mimic) return false;
@@ -107,14 +107,14 @@ export class Model {
     return true;
   }
 
-  /** Sets what there is of these positions; what does not fit is left alone. */
+  /** Sets these positions as far as they fit; others are ignored. */
   setPositions(positions: Positions): void {
     for (const robot of this.robots) robot.setPositions(positions);
   }
 
   /**
-   * Stands as an older model of the same robot does, as far as that makes sense: joints that were moved stay where they are, within
-   * their new limits; all others stand at their new defaults, and followers where their drivers put them.
+   * Takes the positions of an older model of the same robot: joints that were moved keep their position, within their new limits; all
+   * others get their new defaults, and followers the positions of their drivers.
    */
   standAs(old: Model): void {
     this.robots.forEach((robot, at) => {
@@ -127,7 +127,7 @@ export class Model {
     });
   }
 
-  /** The named poses that the file brings. */
+  /** The named poses of the file. */
   poses(): NamedPose[] {
     const found = new Map<string, NamedPose>();
     for (const robot of this.robots) {
@@ -139,13 +139,13 @@ export class Model {
     return [...found.values()];
   }
 
-  /** The positions that a named pose can hold: of joints with one position that follow no other. */
+  /** The positions that a named pose can have: of joints with one position that follow no other. */
   storable(): Record<string, number> {
     const own = this.joints.filter((joint) => joint.dofs.length === 1 && !joint.mimic);
     return Object.fromEntries(own.map((joint) => [joint.name, joint.positions[0] ?? 0]));
   }
 
-  /** How many triangles are drawn of visual and of collision shapes. */
+  /** The numbers of drawn triangles of visual and of collision shapes. */
   triangles(): { visual: number; collision: number } {
     const [visuals, collisions] = [this.links.flatMap((link) => link.visuals), this.links.flatMap((link) => link.collisions)];
     return { visual: sum(visuals), collision: sum(collisions) };
@@ -155,7 +155,7 @@ export class Model {
     for (const robot of this.robots) robot.reset();
   }
 
-  /** Where a link is, in glTF's axes, in the file's own space: wherever the robot is placed. */
+  /** The pose of a link in glTF's axes, in the file's own space, wherever the robot is placed. */
   linkMatrix(name: string): number[] | null {
     const link = this.link(name);
     if (!link) return null;
@@ -163,7 +163,7 @@ export class Model {
     return new Matrix4().copy(this.holder.matrixWorld).invert().multiply(link.node.matrixWorld).toArray();
   }
 
-  /** Gives back what the graphics card holds. */
+  /** Frees the graphics resources. */
   dispose(): void {
     this.holder.removeFromParent();
     this.holder.traverse((object) => {
@@ -181,7 +181,7 @@ export class Model {
   }
 }
 
-/** The triangles of all meshes at and below these. */
+/** Counts the triangles of all meshes at and below these objects. */
 function sum(objects: readonly Object3D[]): number {
   let corners = 0;
   for (const object of objects) {
@@ -194,7 +194,7 @@ function sum(objects: readonly Object3D[]): number {
   return Math.floor(corners / 3);
 }
 
-/** Whether a joint is to stay where an older one of the same name was. */
+/** Whether a joint keeps the position of one of the same name in an older model. */
 function keeps(joint: Joint, was: Joint): boolean {
   const alike = joint.dofs.length === was.dofs.length && joint.dofs.every((dof, k) => dof.motion === was.dofs[k]?.motion);
   return alike && !joint.mimic && was.positions.some((position, k) => position !== was.dofs[k]?.default);

@@ -1,4 +1,4 @@
-// Files that are dropped on the page or chosen: recordings to play, robots to see. They stay in the browser.
+// Files that are dropped on the page or chosen: recordings to play, robots to show. They stay in the browser.
 
 import { byId, make } from './dom.js';
 import type { Fleet } from './fleet.js';
@@ -11,10 +11,10 @@ export interface Given {
   file: File;
 }
 
-/** More than so many files are no robot. */
+/** Maximum number of files of a robot. */
 const MOST = 5000;
 
-/** Takes files that are dropped anywhere, and those of the button. */
+/** Accepts files that are dropped anywhere, and those of the button. */
 export function openFiles(fleet: Fleet, player: Player, tell: (text: string) => void): void {
   const input = make('input', { type: 'file', multiple: true, hidden: true, id: 'file-input' });
   input.accept = '.csv,.mcap,.glb,.gltf,.bin,.png,.jpg,.jpeg,.webp,.ktx2';
@@ -55,7 +55,7 @@ export function openFiles(fleet: Fleet, player: Player, tell: (text: string) => 
   });
 }
 
-/** Opens what is given; says what was done. Throws with the sentence to show where nothing can be. */
+/** Opens files and returns a message. Throws an error with a sentence for the user if none can be opened. */
 async function open(given: Given[], fleet: Fleet, player: Player): Promise<string> {
   const ending = ({ path }: Given) => path.toLowerCase().split('.').at(-1) ?? '';
   const robot = given.find((one) => ending(one) === 'glb') ?? given.find((one) => ending(one) === 'gltf');
@@ -65,17 +65,17 @@ async function open(given: Given[], fleet: Fleet, player: Player): Promise<strin
   }
   const recording = given.find((one) => ending(one) === 'csv' || ending(one) === 'mcap');
   if (!recording) {
-    // A reader of SQLite is larger than the page.
+    // A reader of SQLite would be larger than the page.
     const bag = given.find((one) => ending(one) === 'db3');
-    if (bag) throw new Error(`${bag.path} is a bag in SQLite, which is not read here: make it MCAP with ros2 bag convert (storage_id: mcap).`);
+    if (bag) throw new Error(`${bag.path} is an SQLite bag, which the viewer cannot read. Convert it to MCAP: ros2 bag convert (storage_id: mcap).`);
     const what = given.length === 1 ? `${given[0]?.path ?? 'This'} is` : 'These files are';
-    throw new Error(`${what} nothing that can be shown: drop a recording of joint states (.csv, .mcap) or a robot (.glb, .gltf with its files).`);
+    throw new Error(`${what} not supported: drop a recording of joint states (.csv, .mcap) or a robot (.glb, .gltf with its files).`);
   }
   const [key, model] = [fleet.current?.key, fleet.currentModel];
-  if (key === undefined || !model) throw new Error('There is no robot yet that could play a recording.');
+  if (key === undefined || !model) throw new Error('No robot is shown yet that could play a recording.');
   const { file } = recording;
   try {
-    // What reads MCAP is large, and loaded only now.
+    // The reader of MCAP is large, and is loaded lazily.
     const samples = ending(recording) === 'csv' ? readCsv(await file.text()) : await bag(file);
     const trajectory = samples.trajectory(file.name, (name) => model.joint(name)?.dofs.length === 1);
     player.open(key, trajectory);
@@ -96,9 +96,9 @@ async function bag(file: File): Promise<Recording> {
   return samples;
 }
 
-/** All files, those in folders too. */
+/** Collects all files, including those in folders. */
 async function dropped(data: DataTransfer): Promise<Given[]> {
-  // Before anything is awaited: afterwards the list is empty.
+  // Before the first await: afterwards the list is empty.
   const entries = [...data.items].flatMap((item) => (item.kind === 'file' ? [item.webkitGetAsEntry()] : []));
   const plain = [...data.files].map((file) => ({ path: file.name, file }));
   if (entries.every((entry) => entry === null)) return plain;
@@ -109,10 +109,10 @@ async function dropped(data: DataTransfer): Promise<Given[]> {
     if (entry?.isFile) {
       const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
       found.push({ path: entry.fullPath.replace(/^\//, ''), file });
-      if (found.length > MOST) throw new Error(`The folder holds more than ${MOST} files: drop the robot's own folder.`);
+      if (found.length > MOST) throw new Error(`The folder has more than ${MOST} files: drop the robot's own folder.`);
     } else if (entry?.isDirectory) {
       const reader = (entry as FileSystemDirectoryEntry).createReader();
-      // It gives a hundred at a time.
+      // The API returns at most a hundred at a time.
       for (;;) {
         const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
         if (some.length === 0) break;

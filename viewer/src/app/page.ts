@@ -1,5 +1,5 @@
-// What is around the picture and the panels: the choice of robot, the state of the connection, messages over the picture, the theme's
-// button, the panel's size, keys that work everywhere.
+// The frame around the picture and the panels: choice of robot, connection state, messages over the picture, the theme's button, the
+// panel's size, global keys.
 
 import { byId, icon, make, setAttributes, setText } from './dom.js';
 import type { Fleet } from './fleet.js';
@@ -38,7 +38,7 @@ export function robotChoice(state: State, fleet: Fleet): void {
   update();
 }
 
-/** How the server is reached, in a word. */
+/** The connection state. */
 export function connectionStatus(state: State): void {
   const box = byId('connection');
   const text = box.querySelector('.text') ?? box;
@@ -52,7 +52,7 @@ export function connectionStatus(state: State): void {
   update();
 }
 
-/** What stands over the picture when there is something to say, and the selected link's name. */
+/** The message over the picture, and the selected link's name. */
 export function messages(state: State, fleet: Fleet, stage: Stage): void {
   const message = byId('stage-message');
   const announcer = byId('announcer');
@@ -97,7 +97,7 @@ export function messages(state: State, fleet: Fleet, stage: Stage): void {
   }
 }
 
-/** Says when a robot that could be followed is moved by hand, with the way back; and which joints can go no further. */
+/** Shows when a followed robot is moved by hand, with a button back to live; and which joints are at their limits. */
 export function handNotes(state: State, fleet: Fleet): void {
   const [byHand, atLimit] = [byId('by-hand'), byId('at-limit')];
   const update = () => {
@@ -131,7 +131,7 @@ export function handNotes(state: State, fleet: Fleet): void {
   update();
 }
 
-/** Says a sentence over the picture, until it is put away or another is said. */
+/** Shows a sentence over the picture until it is dismissed or replaced. */
 export function sayings(): (text: string) => void {
   const bar = byId('said');
   byId('said-close').addEventListener('click', () => {
@@ -150,7 +150,7 @@ function stageMessage(fleet: Fleet): string {
     return fleet.listProblem
       ? `The server does not answer: ${fleet.listProblem}`
       : fleet.listed
-        ? 'No robot yet: the node has not heard a robot description.'
+        ? 'No robot yet: the node has received no robot description.'
         : 'Connecting…';
   const problem = fleet.problems.get(entry.key);
   const model = fleet.models.get(entry.key);
@@ -162,7 +162,7 @@ function stageMessage(fleet: Fleet): string {
   return `${entry.name} has no shapes to draw. ${why}`;
 }
 
-/** The side of the grid's cells, beside the directions. */
+/** The size of the grid's cells. */
 export function gridSize(stage: Stage, state: State): void {
   const text = byId('grid-size');
   stage.afterFrame(() => setText(text, state.options.grid ? ` · grid ${length(stage.ground.cell)}` : ''));
@@ -225,7 +225,7 @@ export function panelSize(): void {
   byId('tabs').addEventListener('click', () => unfold(true));
 }
 
-/** Keys of the picture. Single letters work only there: elsewhere they could be speech that is taken for keys. */
+/** Keys of the picture. Single letters work only there, since speech input could trigger them elsewhere. */
 export function keys(state: State, stage: Stage, show: Show): void {
   const presets: Record<string, Preset> = { '1': 'front', '2': 'left', '3': 'top', '4': 'iso' };
   document.addEventListener('keydown', (event) => {

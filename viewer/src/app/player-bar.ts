@@ -1,4 +1,4 @@
-// The timeline below the picture: play, stop, go anywhere by pointer or keys.
+// The timeline below the picture: play, stop, seek by pointer or keys.
 
 import { byId, icon, make, setText } from './dom.js';
 import type { Player } from './motion/player.js';
@@ -9,7 +9,7 @@ const PLAY = 'M5 3l8 5-8 5z';
 const PAUSE = 'M5 3v10M11 3v10';
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
-/** Fills the timeline, and keeps it as the player is. */
+/** Builds the timeline and keeps it up to date with the player. */
 export function playerBar(state: State, player: Player): void {
   const bar = byId('player');
   const toggle = make('button', { type: 'button', id: 'player-toggle' });
@@ -23,7 +23,7 @@ export function playerBar(state: State, player: Player): void {
     { 'aria-label': 'Close the timeline' },
     icon('M4 4l8 8M12 4l-8 8'),
   );
-  // In thousandths: a slider's ends can't follow what is played.
+  // In thousandths, since the ends of a slider cannot follow the trajectory.
   const line = slider({ id: 'player-line', label: 'Time', min: 0, max: 1000, step: 1 }, (value) => {
     player.run(false);
     player.seek((value / 1000) * player.duration);

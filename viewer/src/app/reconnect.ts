@@ -1,6 +1,6 @@
-// A connection that comes back: waits longer after each failure, from half a second to five. No DOM.
+// A connection that reconnects with exponential back-off, from half a second to five seconds. No DOM.
 
-/** Milliseconds to wait before the next try. */
+/** The delay before the next attempt, in milliseconds. */
 export class Backoff {
   private failures = 0;
 
@@ -9,36 +9,36 @@ export class Backoff {
     private readonly most = 5000,
   ) {}
 
-  /** How long to wait now; twice as long the next time. */
+  /** Returns the current delay and doubles the next one. */
   next(): number {
     const wait = Math.min(this.most, this.first * 2 ** Math.min(this.failures, 30));
     this.failures += 1;
     return wait;
   }
 
-  /** The last try worked. */
+  /** The last attempt succeeded. */
   reset(): void {
     this.failures = 0;
   }
 }
 
-/** What a connection tells. */
+/** Callbacks of a connection. */
 export interface Callbacks {
   opened(): void;
-  /** It ended, or could not be opened. */
+  /** It closed, or could not be opened. */
   closed(): void;
 }
 
-/** Opens a connection, and opens it again whenever it has ended. */
+/** Opens a connection, and reopens it whenever it closes. */
 export class Reconnecting {
   private readonly backoff = new Backoff();
   private connection: { close(): void } | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  /** Counts connections: what ends late is none of the next one's business. */
+  /** Counts connections, so that late callbacks of an old one are ignored. */
   private number = 0;
 
   /**
-   * `open` begins to connect and calls one of the callbacks; `changed` hears whether there is a connection. `stopped`: nothing is
+   * `open` starts to connect and calls one of the callbacks; `changed` is told whether there is a connection. `stopped`: nothing is
    * opened before `resume`.
    */
   constructor(
@@ -49,7 +49,7 @@ export class Reconnecting {
     if (!stopped) this.connect();
   }
 
-  /** Ends it, silently, until `resume`. */
+  /** Closes it silently until `resume`. */
   stop(): void {
     this.stopped = true;
     this.number += 1;
@@ -59,7 +59,7 @@ export class Reconnecting {
     this.connection = null;
   }
 
-  /** Connects again after `stop`; nothing otherwise. */
+  /** Reconnects after `stop`; otherwise does nothing. */
   resume(): void {
     if (!this.stopped) return;
     this.stopped = false;
@@ -67,7 +67,7 @@ export class Reconnecting {
     this.connect();
   }
 
-  /** Tries now instead of when the wait is over; nothing if there is a connection or a try under way. */
+  /** Retries at once; does nothing if it is connected or connecting. */
   hurry(): void {
     if (this.timer === undefined || this.stopped) return;
     clearTimeout(this.timer);

@@ -1,15 +1,15 @@
-// What the viewer shows and what may change: the one place that panels and the 3D side share. No DOM, no three.
+// The view state and its changes, shared by the panels and the 3D side. No DOM, no three.
 
 import { Emitter } from './emitter.js';
 import type { AngleUnit } from './units.js';
 
-/** How the robots are drawn. */
+/** Display options. */
 export interface Options {
   visual: boolean;
   collision: boolean;
-  /** The variant of `visual_representation` that visual shapes are drawn in, where a robot has it; null: that of its own file. */
+  /** The variant of `visual_representation` for visual shapes, if a robot has it; null: that of its own file. */
   meshes: string | null;
-  /** The variant of `collision_fidelity` that collision shapes are drawn in, likewise. */
+  /** The variant of `collision_fidelity` for collision shapes, likewise. */
   colliders: string | null;
   /** 0 is opaque, 1 invisible. */
   transparency: number;
@@ -37,60 +37,60 @@ export interface Pointed {
   joint: string;
 }
 
-/** Joints of a robot that can go no further. */
+/** Joints of a robot that are at their limits. */
 export interface Stopped {
   key: string;
   joints: string[];
 }
 
-/** What the pointer does in the picture: turn the camera and select, move links, or measure. */
+/** The action of the pointer in the picture: turn the camera and select, move links, or measure. */
 export type Tool = 'look' | 'move' | 'measure';
 
-/** Where to look from, in ROS's directions: "front" looks at the robot's face. */
+/** Camera presets in ROS's directions: "front" looks at the robot's front. */
 export type Preset = 'front' | 'back' | 'left' | 'right' | 'top' | 'iso';
 
-/** What may change, each with the key of the robot it concerns, if it is one. */
+/** The kinds of changes, each with the key of the robot if it concerns one. */
 export interface Changes {
-  /** The list of robots, or what is known of one. */
+  /** The list of robots, or the data of one. */
   robots: undefined;
-  /** Which robot the panels are about, or which are shown. */
+  /** The current robot of the panels, or the visible robots. */
   current: undefined;
-  /** A robot's model came, went, or was replaced; or could not be loaded. */
+  /** A robot's model was loaded, removed or replaced, or could not be loaded. */
   model: string;
   /** Positions of a robot's joints. */
   pose: string;
-  /** Whether somebody publishes a robot's joints, or whether it is followed. */
+  /** Whether a robot's joints are published, or whether it is followed. */
   live: string;
   selection: undefined;
-  /** Which joint is pointed at. */
+  /** The highlighted joint. */
   pointed: undefined;
-  /** Which joints are at a limit while a link is moved. */
+  /** The joints at a limit while a link is moved. */
   stopped: undefined;
-  /** What the pointer does in the picture. */
+  /** The action of the pointer in the picture. */
   tool: undefined;
-  /** What is played, and where it is. */
+  /** The playing trajectory, and its time. */
   player: undefined;
-  /** Whether angles are in degrees or radians. */
+  /** The unit of angles. */
   angles: undefined;
   options: undefined;
   /** The verdicts on a robot's frames. */
   frames: string;
   /** The named poses of a robot. */
   poses: string;
-  /** Which meshes a robot can be drawn with. */
+  /** The available meshes of a robot. */
   tiers: string;
   connection: undefined;
   theme: undefined;
 }
 
-/** How the server can be reached. */
+/** The state of the connection. */
 export interface Connection {
   /** null: not known yet. */
   events: boolean | null;
   joints: boolean | null;
 }
 
-/** The state that is neither a robot's nor the server's. */
+/** State that belongs neither to a robot nor to the server. */
 export class State extends Emitter<Changes> {
   readonly options: Options = {
     visual: true,
@@ -117,19 +117,19 @@ export class State extends Emitter<Changes> {
     return this.selected;
   }
 
-  /** Selects a link, or nothing. */
+  /** Selects a link, or none. */
   select(selection: Selection | null): void {
     if (selection?.key === this.selected?.key && selection?.link === this.selected?.link) return;
     this.selected = selection;
     this.emit('selection', undefined);
   }
 
-  /** The joint that the pointer or the focus is at. */
+  /** The joint at the pointer or the focus. */
   get pointed(): Pointed | null {
     return this.at;
   }
 
-  /** Points at a joint, or at none. */
+  /** Highlights a joint, or none. */
   point(pointed: Pointed | null): void {
     if (pointed?.key === this.at?.key && pointed?.joint === this.at?.joint) return;
     this.at = pointed;
@@ -141,14 +141,14 @@ export class State extends Emitter<Changes> {
     return this.atLimits;
   }
 
-  /** Says which joints are at a limit, or none. */
+  /** Sets the joints at a limit. */
   stop(stopped: Stopped | null): void {
     if (JSON.stringify(stopped) === JSON.stringify(this.atLimits)) return;
     this.atLimits = stopped;
     this.emit('stopped', undefined);
   }
 
-  /** What the pointer does in the picture. */
+  /** The action of the pointer in the picture. */
   get tool(): Tool {
     return this.inHand;
   }
@@ -159,7 +159,7 @@ export class State extends Emitter<Changes> {
     this.emit('tool', undefined);
   }
 
-  /** What angles are shown in. */
+  /** The unit of angles. */
   get angles(): AngleUnit {
     return this.angleUnit;
   }

@@ -1,5 +1,5 @@
-// Light and dark: as the system says, unless a person chose otherwise. The page's colours are in main.css; the 3D side takes its
-// own from there.
+// Light and dark: the system's setting unless the user chose otherwise. The page's colours are in main.css; the 3D side reads its own
+// from there.
 
 import { Kept } from './kept.js';
 import type { State } from './state.js';
@@ -19,7 +19,7 @@ export interface Colors {
 const chosen = new Kept(() => localStorage, 'urdf_usd viewer theme', ['dark', 'light']);
 const system = matchMedia('(prefers-color-scheme: dark)');
 
-/** Which of the two is on. */
+/** The active theme. */
 export class Theme {
   constructor(private readonly state: State) {
     system.addEventListener('change', () => this.apply());
@@ -31,7 +31,7 @@ export class Theme {
     return value === null ? system.matches : value === 'dark';
   }
 
-  /** The other one; kept only while it isn't what the system says. */
+  /** Switches the theme; stored only if it differs from the system's. */
   toggle(): void {
     const dark = !this.dark;
     chosen.value = dark === system.matches ? null : dark ? 'dark' : 'light';

@@ -1,4 +1,4 @@
-// The buttons over the picture: from where to look, fit, save as a picture.
+// The buttons over the picture: camera presets, fit, tools, screenshot.
 
 import { byId, icon, make } from './dom.js';
 import type { Fleet } from './fleet.js';
@@ -14,7 +14,7 @@ const PRESETS: [Preset, string, string][] = [
   ['iso', 'Iso', 'Iso: from a corner (4)'],
 ];
 
-/** Fills the toolbar. */
+/** Builds the toolbar. */
 export function toolbar(box: HTMLElement, state: State, stage: Stage, show: Show, fleet: Fleet, hand: Hand): void {
   const button = (id: string, label: string, title: string, act: () => void, ...content: (Node | string)[]) => {
     const button = make('button', { type: 'button', id, title }, { 'aria-label': label }, ...content);
@@ -78,7 +78,7 @@ export function toolbar(box: HTMLElement, state: State, stage: Stage, show: Show
     if (key === 't' && state.tool === 'move') turn.click();
   });
   box.append(...presets, fit, move, turn, ruler, save);
-  // One stop for the tab key; arrows go from button to button.
+  // One tab stop; arrow keys move between buttons.
   const buttons = [...presets, fit, move, turn, ruler, save];
   buttons.forEach((each, at) => (each.tabIndex = at === 0 ? 0 : -1));
   box.addEventListener('keydown', (event) => {
@@ -98,6 +98,6 @@ async function download(stage: Stage, fleet: Fleet): Promise<void> {
   if (!blob) return;
   const url = URL.createObjectURL(blob);
   make('a', { href: url, download: `${fleet.current?.name ?? 'robot'}.png` }).click();
-  // The browser has it by then.
+  // The browser has started the download by then.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,13 +1,13 @@
-// All files of an asset as one ZIP. Loaded only when somebody wants it; it imports nothing that the page has already, since what two parts
-// share would be loaded apart from both.
+// All files of an asset as one ZIP. Loaded lazily; it imports no module of the page, since shared modules
+// would become a chunk of their own.
 
 import { zip, type Zippable } from 'three/addons/libs/fflate.module.js';
 import type { AssetFile, RobotEntry } from './api.js';
 
-/** Files of more bytes than this together are better taken one by one. */
+/** Maximum total size in bytes. */
 const MOST = 1 << 30;
 
-/** Fetches all files of an asset from where `url` says, and packs them in a folder of its name. */
+/** Fetches all files of an asset from `url`, and packs them into a folder of its name. */
 export async function packed(
   entry: RobotEntry,
   url: (file: AssetFile) => string,
@@ -22,7 +22,7 @@ export async function packed(
     const response = await fetch(url(file));
     if (!response.ok) throw new Error(`${path}: ${response.status} ${response.statusText}`.trim());
     const data = new Uint8Array(await response.arrayBuffer());
-    // What is compressed already stays as it is.
+    // Compressed formats are stored without further compression.
     const level = /\.(?:usda|json|gltf|urdf)$/.test(path) ? 6 : 0;
     files[`${entry.name.replaceAll('/', '_')}/${path}`] = [data, { level, mtime: new Date(entry.time * 1000) }];
     done += bytes;

@@ -1,6 +1,6 @@
 /**
- * The joints from a robot's root to one of its links as steps of one degree of freedom, on flat arrays: where the link is, and how it
- * moves with each coordinate. Nothing is allocated after set-up. No page.
+ * The joints from a robot's root to one of its links, as steps of one degree of freedom in flat arrays: the pose of the link, and its
+ * Jacobian. Nothing is allocated after set-up. No DOM.
  */
 import { Matrix4, type Object3D, type Vector3 } from 'three';
 
@@ -9,43 +9,43 @@ import type { Dof, Joint, Link, Robot } from '../loader/index.js';
 /** A position of a joint that follows no other. */
 export interface Coordinate {
   readonly joint: Joint;
-  /** Which of the joint's positions it is. */
+  /** The index of the joint's position. */
   readonly index: number;
   readonly isAngle: boolean;
-  /** What it can be, so that every joint that follows it is within its own limits too, if that is possible. */
+  /** Its range, narrowed so that every joint that follows it is within its own limits, too, if that is possible. */
   readonly lower: number;
   readonly upper: number;
-  /** Whether a whole turn more is the same for the robot, and there is room for one. */
+  /** Whether a full turn more gives the same pose, and the range has room for one. */
   readonly turns: boolean;
 }
 
-/** A turn about, or a slide along, an axis by `factor` · coordinate + `offset`, after a transform that stays. */
+/** A rotation about, or translation along, an axis by `factor` · coordinate + `offset`, after a constant transform. */
 interface Step {
   /** Rows of a 3 by 4 matrix. */
   before: Float64Array;
   axis: readonly [number, number, number];
   isTurn: boolean;
-  /** Index in the chain's coordinates; −1: it does not move. */
+  /** Index in the chain's coordinates; −1: constant. */
   coordinate: number;
   factor: number;
   offset: number;
 }
 
-/** A way from the root to a link. */
+/** The path from the root to a link. */
 export class Chain {
   readonly coordinates: readonly Coordinate[];
   private readonly steps: readonly Step[];
   private readonly tail: Float64Array;
-  /** Where the tip is, as rows of a 3 by 4 matrix in the root's frame; after `jacobian`. */
+  /** The pose of the tip, as rows of a 3 by 4 matrix in the root's frame; after `jacobian`. */
   readonly tip = new Float64Array(12);
-  /** Three numbers for the motion of the point, three for the turn, for each coordinate; after `jacobian`. */
+  /** Linear velocity of the point, then angular velocity, for each coordinate; after `jacobian`. */
   readonly columns: Float64Array;
   /** Origin and axis of each step, for the columns. */
   private readonly origins: Float64Array;
   private readonly frame = new Float64Array(12);
   private readonly next = new Float64Array(12);
 
-  /** The way to `tip`; `point` (metres, in the tip's frame) is what `jacobian` tells the motion of. */
+  /** The path to `tip`; `point` (metres, in the tip's frame) is the point of the Jacobian. */
   constructor(robot: Robot, tip: Link, point?: Vector3) {
     const dofs = dofsByNode(robot);
     const nodes: Object3D[] = [];
@@ -65,10 +65,10 @@ export class Chain {
         continue;
       }
       const { joint, dof, at } = found;
-      // A follower's first position follows, its others stay.
+      // The first position of a follower follows, its others are constant.
       const leads = joint.mimic && at === 0 ? joint.mimic : undefined;
       const held = joint.mimic !== undefined && at > 0;
-      // What of the node does not move stays: a turn's place, a slide's direction.
+      // The constant part of the node: the translation of a rotation, the orientation of a translation.
       const still = new Matrix4();
       if (dof.motion === 'rotation') still.setPosition(node.position);
       steps.push({
@@ -91,12 +91,12 @@ export class Chain {
     this.origins = new Float64Array(6 * steps.length);
   }
 
-  /** Where the joints of the robot stand. */
+  /** Reads the positions of the robot's joints. */
   read(q: Float64Array): void {
     this.coordinates.forEach(({ joint, index }, at) => (q[at] = joint.positions[index] ?? 0));
   }
 
-  /** Works out `tip` and `columns` for these coordinates. */
+  /** Computes `tip` and `columns` for these coordinates. */
   jacobian(q: Float64Array): void {
     const { steps, frame, next, origins, columns, tip } = this;
     identity(frame);
@@ -104,7 +104,7 @@ export class Chain {
       const step = steps[k]!;
       multiply(frame, step.before, next);
       const [x, y, z] = step.axis;
-      // The axis in the root: no turn about it changes it.
+      // The axis in the root frame; rotation about it does not change it.
       let ax = next[0]! * x + next[1]! * y + next[2]! * z;
       let ay = next[4]! * x + next[5]! * y + next[6]! * z;
       let az = next[8]! * x + next[9]! * y + next[10]! * z;
@@ -172,7 +172,7 @@ function coordinateOf(robot: Robot, joint: Joint, index: number): Coordinate {
   return { joint, index, isAngle, lower, upper, turns: isAngle && isWhole && upper - lower >= 2 * Math.PI };
 }
 
-/** In order, without end where there is none. */
+/** Orders a range; missing sides are infinite. */
 function limitsOf(dof: Dof): [number, number] {
   const [lower, upper] = [dof.limit?.lower ?? -Infinity, dof.limit?.upper ?? Infinity];
   return lower <= upper ? [lower, upper] : [upper, lower];
@@ -198,7 +198,7 @@ function multiply(a: Float64Array, b: Float64Array, out: Float64Array): void {
   }
 }
 
-/** `m` turned about an axis of its own (Rodrigues). */
+/** Rotates `m` about one of its own axes (Rodrigues). */
 function turn(m: Float64Array, x: number, y: number, z: number, angle: number, out: Float64Array): void {
   const [s, c] = [Math.sin(angle), Math.cos(angle)];
   const t = 1 - c;

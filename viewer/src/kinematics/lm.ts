@@ -1,33 +1,33 @@
 /**
  * Inverse kinematics by Levenberg–Marquardt with limits: the solver `lm` of the Rust crate `kinematics`, with its parameters, defaults
- * and rules, for a page to use without asking a server. docs/kinematics.md says what each is for. No page.
+ * and rules, for the page to run without a server. docs/kinematics.md documents the parameters. No DOM.
  */
 import { Quaternion, Vector3 } from 'three';
 
 import type { Joint, Link, Robot } from '../loader/index.js';
 import { Chain, type Coordinate } from './chain.js';
 
-/** What is wanted of a link, in the frame of its robot's root: a place (metres), a turn, or both. */
+/** The target of a link, in the frame of its robot's root: a position (metres), an orientation, or both. */
 export interface Goal {
   position?: Vector3;
   orientation?: Quaternion;
 }
 
-/** How it went. */
+/** The result of a run. */
 export interface Outcome {
   reached: boolean;
-  /** Metres off. */
+  /** Position error in metres. */
   position: number;
-  /** Radians off. */
+  /** Orientation error in radians. */
   angle: number;
   iterations: number;
 }
 
-/** What may be said of a problem. */
+/** Options of a problem. */
 export interface ProblemOptions {
-  /** The point of the tip that is brought to the goal's position, in the tip's frame; by default its origin. */
+  /** The point of the tip that is moved to the goal's position, in the tip's frame; default: its origin. */
   point?: Vector3;
-  /** Which joints stay. Those with several positions, such as a floating base, always do. */
+  /** Joints to hold. Those with several positions, such as a floating base, are always held. */
   held?: (joint: Joint) => boolean;
 }
 
@@ -46,12 +46,12 @@ export type Parameters = typeof DEFAULTS;
 
 /** A step that leaves more than this share of the squared error is slow ... */
 const SLOW = 0.8;
-/** ... and after so many one after another it has come as near as it soon will. */
+/** ... and after this many slow steps in a row the run has converged, or will not. */
 const PATIENCE = 3;
-/** The most steps towards what is out of reach. */
+/** Maximum number of steps towards an unreachable target. */
 const REFINING = 1000;
 
-/** Errors, normal matrix (lower triangle, row by row) and right-hand side at one place. */
+/** Errors, normal matrix (lower triangle, by rows) and right-hand side at one configuration. */
 class Linear {
   readonly normal: Float64Array;
   readonly gradient: Float64Array;
@@ -65,12 +65,12 @@ class Linear {
   }
 }
 
-/** A link that is to be brought somewhere, with all the room that this takes. */
+/** An inverse kinematics problem of one link, with all buffers that solving needs. */
 export class Problem {
   readonly chain: Chain;
-  /** Those of the chain's coordinates that may change. */
+  /** The chain's coordinates that may change. */
   readonly variables: readonly Coordinate[];
-  /** Where each of them is among the chain's. */
+  /** Their indices in the chain. */
   private readonly places: readonly number[];
   private readonly q: Float64Array;
   private readonly tried: Float64Array;
@@ -106,7 +106,7 @@ export class Problem {
     this.free = new Uint8Array(size);
   }
 
-  /** The joints that are at one of their limits. */
+  /** Returns the joints that are at one of their limits. */
   stopped(): Joint[] {
     const close = ({ joint, index, lower, upper, turns }: Coordinate) => {
       const at = joint.positions[index] ?? 0;
@@ -115,19 +115,19 @@ export class Problem {
     return this.variables.filter(close).map(({ joint }) => joint);
   }
 
-  /** The positions that the last call of `solve` has found, by joint. */
+  /** Returns the positions that the last call of `solve` found, by joint. */
   positions(): Record<string, number> {
     return Object.fromEntries(this.variables.map(({ joint }, k) => [joint.name, this.q[this.places[k]!]!]));
   }
 
-  /** Starts where the robot stands, and comes as near to the goal as it soon gets from there. Moves nothing: see `positions`. */
+  /** Solves from the robot's current positions, until the goal is reached or progress is slow. Moves nothing: see `positions`. */
   solve(goal: Goal, parameters: Partial<Parameters> = {}): Outcome {
     const set = { ...DEFAULTS, ...parameters };
     this.chain.read(this.q);
     return this.descend(goal, set, set.iterations, PATIENCE);
   }
 
-  /** Goes on from where the last call has ended, for as long as it gets any nearer. */
+  /** Continues from the end of the last call, as long as the error decreases. */
   refine(goal: Goal, parameters: Partial<Parameters> = {}): Outcome {
     return this.descend(goal, { ...DEFAULTS, ...parameters }, REFINING, Infinity);
   }
@@ -143,10 +143,10 @@ export class Problem {
     let [iterations, slow] = [0, 0];
     while (this.at.squares > least && iterations < most && slow < patience) {
       iterations += 1;
-      // More where the way is long, less near the end.
+      // More damping at a large error, less near the goal.
       const off = Math.min(1, Math.sqrt(this.at.squares));
       const damped = damping * Math.max(off, 1e-6);
-      // What is drawn to the middle has to vanish with the error, and where steps lead no nearer it may be what leads away.
+      // The pull to the middle must vanish with the error. Where steps do not reduce the error, it may be the cause.
       const strength = damping <= set.damping ? damped * set.nullSpaceBias * off : 0;
       for (let k = 0; k < variables.length; k += 1) {
         const { lower, upper } = variables[k]!;
@@ -179,7 +179,7 @@ export class Problem {
     return { reached: squares <= least, position, angle, iterations };
   }
 
-  /** Moves the robot's joints to where the last call of `solve` has found. */
+  /** Moves the robot's joints to the positions that the last call of `solve` found. */
   apply(): void {
     this.robot.setPositions(this.positions());
   }
@@ -221,8 +221,8 @@ export class Problem {
   }
 
   /**
-   * Finds the step that solves (A + damping) x = b as nearly as it can within limits: coordinates that would go over theirs stop there,
-   * and the others make up for it. False if there is none.
+   * Finds the step that solves (A + damping) x = b as well as possible within limits: coordinates that would exceed theirs stop there,
+   * and the others compensate. Returns false if there is none.
    */
   private bounded(damping: number): boolean {
     const { variables, places, q, rhs, step, stops, free, at } = this;
@@ -259,7 +259,7 @@ export class Problem {
     return true;
   }
 
-  /** Solves for the free coordinates by Cholesky's factors; `step` is the right-hand side, then the solution. */
+  /** Solves for the free coordinates by a Cholesky factorisation; `step` is the right-hand side, then the solution. */
   private cholesky(damping: number): boolean {
     const { factor, free, step, at } = this;
     const size = step.length;
@@ -299,7 +299,7 @@ export class Problem {
 
 const clamp = (value: number, lower: number, upper: number) => Math.min(Math.max(value, lower), upper);
 
-/** Within a coordinate's range; a whole turn off if that is within, too. */
+/** Clamps to a coordinate's range, or moves by a full turn if that is within. */
 function within({ lower, upper, turns }: Coordinate, position: number): number {
   const turn = 2 * Math.PI;
   if (turns && position > upper) return Math.max(lower, position - turn * Math.ceil((position - upper) / turn));
@@ -307,7 +307,7 @@ function within({ lower, upper, turns }: Coordinate, position: number): number {
   return clamp(position, lower, upper);
 }
 
-/** The rotation matrix of a quaternion, row by row. */
+/** Returns the rotation matrix of a quaternion, by rows. */
 function matrixOf(quaternion: Quaternion, out: Float64Array): void {
   const { x, y, z, w } = quaternion.clone().normalize();
   out.set([
@@ -317,7 +317,7 @@ function matrixOf(quaternion: Quaternion, out: Float64Array): void {
   ]); // prettier-ignore
 }
 
-/** Axis times angle of the turn from where the tip (rows of 3 by 4) is turned to what is wanted, into `error` from its fourth place on. */
+/** Writes axis times angle of the rotation from the tip (rows of 3 by 4) to the target into `error`, from its fourth element on. */
 function missingTurn(wanted: Float64Array, tip: Float64Array, error: Float64Array): void {
   const m = (r: number, c: number) =>
     wanted[3 * r]! * tip[4 * c]! + wanted[3 * r + 1]! * tip[4 * c + 1]! + wanted[3 * r + 2]! * tip[4 * c + 2]!;
@@ -325,7 +325,7 @@ function missingTurn(wanted: Float64Array, tip: Float64Array, error: Float64Arra
   const [a, b, c] = [m(0, 0), m(1, 1), m(2, 2)];
   const [sine, cosine] = [0.5 * Math.hypot(x, y, z), 0.5 * (a + b + c - 1)];
   if (sine < 1e-4 && cosine < 0) {
-    // Near a half turn the sine says too little of the axis: the largest column of (M + 1) / 2 lies along it.
+    // Near half a turn the sine gives a poor axis: the largest column of (M + 1) / 2 is parallel to it.
     const largest = a >= b && a >= c ? 0 : b >= c ? 1 : 2;
     const axis = [0, 1, 2].map((r) => (r === largest ? m(r, r) + 1 : 0.5 * (m(r, largest) + m(largest, r))));
     const length = Math.hypot(...axis);

@@ -45,20 +45,20 @@ export class Robot extends Kinematics<TransformNode, Vector3> {
   readonly #worn = new Map<AbstractMesh, Material | null>();
   #own: Material | undefined;
 
-  /** `nodes`: the node of every node that `data` names. */
+  /** `nodes`: the Babylon node of every node that `data` names. */
   constructor(data: ModelData, nodes: ReadonlyMap<number, TransformNode>, problems: Problems) {
     super(data, nodes, problems, BABYLON);
     this.setCollisionsVisible(false);
   }
 
-  /** Shows what the robot collides with, in `material` or else in one of the robot's own, or hides it. */
+  /** Shows the collision shapes in `material`, or else in a default material of the robot's own, or hides them. */
   setCollisionsVisible(visible: boolean, material?: Material): void {
     const nodes = this.links.flatMap((link) => link.collisions);
     for (const node of nodes) node.setEnabled(visible);
     for (const [mesh, worn] of this.#worn) mesh.material = worn;
     this.#worn.clear();
     if (!visible) return;
-    // Files may give collision shapes materials that can't be seen.
+    // Files may give collision shapes invisible materials.
     const shown = material ?? (this.#own ??= standIn(this.root));
     for (const mesh of nodes.flatMap((node) => [node, ...node.getChildMeshes()])) {
       if (!(mesh instanceof AbstractMesh)) continue;
@@ -67,12 +67,12 @@ export class Robot extends Kinematics<TransformNode, Vector3> {
     }
   }
 
-  /** Shows or hides what the robot looks like. */
+  /** Shows or hides the visual shapes. */
   setVisualsVisible(visible: boolean): void {
     for (const link of this.links) for (const node of link.visuals) node.setEnabled(visible);
   }
 
-  /** Takes the robot out of its scene, with its meshes, materials and textures. */
+  /** Removes the robot from its scene and disposes of its meshes, materials and textures. */
   dispose(): void {
     this.setCollisionsVisible(false);
     this.#own?.dispose();
@@ -90,7 +90,7 @@ function standIn(root: TransformNode): Material {
 /** The robot of each root node. */
 const robots = new WeakMap<object, Robot>();
 
-/** Finds the robots of a file when its nodes are there. */
+/** Finds the robots of a file once its nodes exist. */
 class RobotKinematics implements IGLTFLoaderExtension {
   readonly name = EXTENSION;
   readonly order = 1000;
@@ -102,7 +102,7 @@ class RobotKinematics implements IGLTFLoaderExtension {
   ) {}
 
   onLoading(): void {
-    // Instances have their source's material, so that what collides could not wear another than what is seen.
+    // Instances share their source's material, so a collision shape could not have another than a visual.
     if (this.loader.gltf.extensions?.[EXTENSION] !== undefined) this.loader.parent.createInstances = false;
   }
 
@@ -127,12 +127,12 @@ class RobotKinematics implements IGLTFLoaderExtension {
   dispose(): void {}
 }
 
-/** Makes Babylon's glTF loader find robots. `tell` is called with whatever is wrong with a file's robots, with its place. */
+/** Makes Babylon's glTF loader find robots. `tell` receives every problem of a file's robots, with its place. */
 export function registerRobotKinematics(tell: (problem: string) => void = console.warn): void {
   registerGLTFExtension(EXTENSION, true, (loader) => new RobotKinematics(loader as GLTFLoader, tell));
 }
 
-/** The robots among what was loaded: what `ImportMeshAsync` or `LoadAssetContainerAsync` gave, or a scene. Copies of nodes are none. */
+/** Returns the robots of a result of `ImportMeshAsync` or `LoadAssetContainerAsync`, or of a scene. Copies of nodes are no robots. */
 export function robotsOf(loaded: { meshes: readonly AbstractMesh[]; transformNodes: readonly TransformNode[] }): Robot[] {
   return [...loaded.transformNodes, ...loaded.meshes].flatMap((node) => robots.get(node) ?? []);
 }

@@ -1,8 +1,8 @@
 import { Mesh, MeshStandardMaterial, type Material, type Object3D } from 'three';
 
 /**
- * What a robot collides with, hidden until asked for. Files may give it materials that can't be seen, for viewers that do not know
- * what it is; so while shown, it wears another.
+ * The collision shapes of a robot, hidden by default. Files may give them invisible materials, for viewers that do not support the
+ * extension; so they get another material while shown.
  */
 export class CollisionDisplay {
   readonly #nodes: readonly Object3D[];
@@ -26,7 +26,7 @@ export class CollisionDisplay {
     }
   }
 
-  /** Hides it and gives it its materials back. */
+  /** Hides the shapes and restores their materials. */
   hide(): void {
     for (const node of this.#nodes) node.visible = false;
     for (const [mesh, material] of this.#worn) mesh.material = material;

@@ -1,5 +1,5 @@
 /**
- * Robots without an engine: links, joints, where they stand, what follows what. An engine's own part says how a node is moved.
+ * Robots independent of an engine: links, joints, positions, mimics. Each engine's part moves nodes.
  */
 import type {
   Calibration,
@@ -19,42 +19,42 @@ import { resolveMimics } from './mimic.js';
 import type { Problems } from './problems.js';
 
 /**
- * Where a joint stands: a number for one degree of freedom, else one number for each, in the order of `Joint.dofs`. Radians for
+ * Position of a joint: a number for one degree of freedom, else one number for each, in the order of `Joint.dofs`. Radians for
  * rotations, metres for translations.
  */
 export type JointValue = number | number[];
 
-/** How positions are set. */
+/** Options for setting positions. */
 export interface SetOptions {
-  /** Bring what is given into the joint's limits. Followers go where their drivers put them, limits or not. */
+  /** Clamps given positions to the joint's limits. Followers go where their drivers put them, within limits or not. */
   readonly clamp?: boolean;
 }
 
 /** A rigid part (section 3, `Link`). */
 export interface LinkOf<Node> {
   readonly name: string;
-  /** Its frame: its world matrix is the link's pose, in glTF axes. */
+  /** Its frame: the world matrix is the link's pose, in glTF's axes. */
   readonly node: Node;
-  /** What it looks like; where the file does not list it, what hangs on its frame and is neither collision nor joint. */
+  /** Its visual shapes. If the file does not list them: everything below its frame that is neither collision nor joint. */
   readonly visuals: readonly Node[];
-  /** What it collides with. Hidden until `Robot.setCollisionsVisible`. */
+  /** Its collision shapes. Hidden until `Robot.setCollisionsVisible`. */
   readonly collisions: readonly Node[];
   readonly extras: Extras;
 }
 
 /** One scalar degree of freedom (section 3, `DOF`). */
 export interface DofOf<Node, Axis> {
-  /** The node whose rotation or translation it is. */
+  /** The node whose rotation or translation it sets. */
   readonly node: Node;
   readonly motion: Motion;
-  /** Of unit length, in the frame of the node's parent, in glTF axes. */
+  /** Unit vector in the frame of the node's parent, in glTF's axes. */
   readonly axis: Axis;
   readonly limit?: Limit;
-  /** Where it stands when nothing was set: radians or metres. */
+  /** Position at load: radians or metres. */
   readonly default: number;
 }
 
-/** What sets a joint in place of its own position (section 5): `multiplier` · the driver's position + `offset`. */
+/** The rule that sets a joint in place of its own position (section 5): `multiplier` · the driver's position + `offset`. */
 export interface MimicOf<Node, Axis> {
   /** Never itself a follower. */
   readonly joint: JointOf<Node, Axis>;
@@ -62,7 +62,7 @@ export interface MimicOf<Node, Axis> {
   readonly offset: number;
 }
 
-/** What connects two links (section 3, `Joint`). */
+/** A connection of two links (section 3, `Joint`). */
 export interface JointOf<Node, Axis> {
   readonly name: string;
   readonly type: JointType;
@@ -70,10 +70,10 @@ export interface JointOf<Node, Axis> {
   readonly child: LinkOf<Node>;
   /** The fixed transform from the parent link to the joint's frame. */
   readonly origin: Node;
-  /** In the order in which they are applied: none for fixed joints, two for planar, six for floating ones (x, y, z, then turns). */
+  /** In the order of application: none for fixed joints, two for planar, six for floating ones (x, y, z, then rotations). */
   readonly dofs: readonly DofOf<Node, Axis>[];
   readonly mimic?: MimicOf<Node, Axis>;
-  /** Where it stands, a number for each of `dofs`. Set it through the robot. */
+  /** Its position, a number for each of `dofs`. Set it through the robot. */
   readonly positions: readonly number[];
   readonly dynamics?: Dynamics;
   readonly safety?: Safety;
@@ -84,28 +84,28 @@ export interface JointOf<Node, Axis> {
 /** A named pose (section 3, `configurations`). */
 export interface Configuration {
   readonly name: string;
-  /** The joints that it sets, and where to. A configuration whose `extras.joints` lists joints sets no others. */
+  /** The joints that it sets, with their positions. A configuration whose `extras.joints` lists joints sets no others. */
   readonly positions: Readonly<Record<string, JointValue>>;
   readonly extras: Extras;
 }
 
-/** Any engine's joint. */
+/** A joint of any engine. */
 type AnyJoint = Pick<JointOf<unknown, unknown>, 'dofs'>;
 
-/** A joint whose followers and positions are still to come. */
+/** A joint without its followers and position. */
 interface OwnJoint<Node, Axis> extends JointOf<Node, Axis> {
   mimic?: MimicOf<Node, Axis>;
   positions: number[];
   readonly followers: OwnJoint<Node, Axis>[];
 }
 
-/** What an engine does with its nodes. */
+/** Operations of an engine on its nodes. */
 export interface Engine<Node, Axis> {
-  /** A direction of unit length, in glTF axes. */
+  /** Converts a unit vector in glTF's axes. */
   axis(x: number, y: number, z: number): Axis;
-  /** Sets the rotation of a node, and nothing else of it: radians about an axis. */
+  /** Sets only the rotation of a node: radians about an axis. */
   turn(node: Node, axis: Axis, angle: number): void;
-  /** Sets the translation of a node, and nothing else of it: metres along an axis. */
+  /** Sets only the translation of a node: metres along an axis. */
   shift(node: Node, axis: Axis, distance: number): void;
   children(node: Node): readonly Node[];
   parent(node: Node): Node | null;
@@ -113,7 +113,7 @@ export interface Engine<Node, Axis> {
   isDrawn(node: Node): boolean;
 }
 
-/** The nodes that a model names. */
+/** The nodes that a model refers to. */
 export function nodesOf(model: ModelData): Set<number> {
   return new Set([
     model.rootNode,
@@ -122,7 +122,7 @@ export function nodesOf(model: ModelData): Set<number> {
   ]);
 }
 
-/** Notes what the node tree has elsewhere than the model says, so that moving a joint or the root moves something else (section 4). */
+/** Reports differences between the node tree and the model, by which moving a joint or the root would move something else (section 4). */
 export function checkTree<Node>(
   model: ModelData,
   nodes: ReadonlyMap<number, Node>,
@@ -153,16 +153,16 @@ export function checkTree<Node>(
   });
 }
 
-/** A kinematic model of a file, to be read and moved. It stands at its joints' defaults when loaded. */
+/** A kinematic model of a file, to read and move. Its joints are at their defaults after loading. */
 export class Kinematics<Node, Axis> {
   readonly name: string;
-  /** What everything of the robot hangs on. */
+  /** The root node of the robot. */
   readonly root: Node;
   readonly links: readonly LinkOf<Node>[];
   readonly joints: readonly JointOf<Node, Axis>[];
-  /** The names of the poses that the file gives. */
+  /** The names of the file's poses. */
   readonly configurations: readonly string[];
-  /** Where the model is from. */
+  /** The source of the model. */
   readonly source: Extras | undefined;
   readonly extras: Extras;
 
@@ -192,17 +192,17 @@ export class Kinematics<Node, Axis> {
     this.reset();
   }
 
-  /** The link of this name. */
+  /** Returns the link of this name. */
   link(name: string): LinkOf<Node> | undefined {
     return this.#linksByName.get(name);
   }
 
-  /** The joint of this name. */
+  /** Returns the joint of this name. */
   joint(name: string): JointOf<Node, Axis> | undefined {
     return this.#jointsByName.get(name);
   }
 
-  /** The configuration of this name. */
+  /** Returns the configuration of this name. */
   configuration(name: string): Configuration | undefined {
     const data = this.#configurations.get(name);
     if (data === undefined) return undefined;
@@ -211,10 +211,10 @@ export class Kinematics<Node, Axis> {
   }
 
   /**
-   * Moves a joint and its followers (section 5). Returns where the joint now stands; `undefined`, with nothing moved, if the robot
-   * has no such joint or `value` is not one finite number for each of its degrees of freedom.
+   * Moves a joint and its followers (section 5). Returns the joint's new position; `undefined`, with nothing moved, if the robot has no
+   * such joint or `value` is not one finite number for each of its degrees of freedom.
    *
-   * A follower may be set too, as a robot may report where it really is: it stays there until its driver is set again.
+   * A follower may be set, too, since a robot may report its real position: it stays there until its driver is set again.
    */
   setPosition(joint: JointOf<Node, Axis> | string, value: JointValue, options: SetOptions = {}): JointValue | undefined {
     const moved = this.#own(joint);
@@ -226,8 +226,8 @@ export class Kinematics<Node, Axis> {
   }
 
   /**
-   * Moves several joints and their followers at once; a follower that is given itself stands where it is given. Returns where those
-   * of them now stand that could be set; names that the robot does not have are passed over.
+   * Moves several joints and their followers at once; a follower in `positions` gets its given position. Returns the new positions of
+   * the joints that could be set; unknown names are ignored.
    */
   setPositions(values: Readonly<Record<string, JointValue>>, options: SetOptions = {}): Record<string, JointValue> {
     const given: [OwnJoint<Node, Axis>, number[]][] = [];
@@ -240,15 +240,15 @@ export class Kinematics<Node, Axis> {
     return Object.fromEntries(given.map(([joint]) => [joint.name, valueOf(joint.positions)]));
   }
 
-  /** Where every joint that can move stands. */
+  /** Returns the positions of all joints that can move. */
   positions(): Record<string, JointValue> {
     const moving = this.#joints.filter((joint) => joint.dofs.length > 0);
     return Object.fromEntries(moving.map((joint) => [joint.name, valueOf(joint.positions)]));
   }
 
   /**
-   * Takes up a named pose. Where the configuration's `extras.joints` lists joints, only these and their followers move: it is a pose
-   * of a part of the robot, and all others stay where they are. Returns whether there is such a configuration.
+   * Applies a named pose. If the configuration's `extras.joints` lists joints, only these and their followers move: it is a pose of a
+   * part of the robot, and all others stay. Returns whether the configuration exists.
    */
   applyConfiguration(name: string, options: SetOptions = {}): boolean {
     const data = this.#configurations.get(name);
@@ -269,7 +269,7 @@ export class Kinematics<Node, Axis> {
     return this.#joints.find((own) => own === joint);
   }
 
-  /** The joints that a configuration sets and that can move, with their positions. */
+  /** Returns the movable joints that a configuration sets, with their positions. */
   #setBy(data: ConfigurationData): [OwnJoint<Node, Axis>, readonly number[]][] {
     const only = data.joints && new Set(data.joints);
     return this.#joints.flatMap((joint, k): [OwnJoint<Node, Axis>, readonly number[]][] => {
@@ -292,7 +292,7 @@ function makeLink<Node, Axis>(
   return { name: data.name, node: frame, visuals, collisions, extras: data.extras };
 }
 
-/** Whether something is drawn at or below a node, and nothing of it belongs to a joint or to a link. */
+/** Whether something is drawn at or below a node, and none of it belongs to a joint or a link. */
 function isOnlyDrawn<Node, Axis>(node: Node, skeleton: ReadonlySet<Node>, engine: Engine<Node, Axis>): boolean {
   let drawn = false;
   for (const open = [node]; open.length > 0; ) {
@@ -339,14 +339,14 @@ function follow<Node, Axis>(joints: readonly OwnJoint<Node, Axis>[], index: numb
   driver.followers.push(follower);
 }
 
-/** By name; of several with one name the first. */
+/** Indexes by name; of several with one name the first. */
 function byName<T extends { readonly name: string }>(named: readonly T[]): ReadonlyMap<string, T> {
   const found = new Map<string, T>();
   for (const one of named) if (!found.has(one.name)) found.set(one.name, one);
   return found;
 }
 
-/** Sets the nodes of a joint, and of no other (section 5). */
+/** Sets the nodes of a joint only (section 5). */
 function move<Node, Axis>(engine: Engine<Node, Axis>, joint: OwnJoint<Node, Axis>, values: number[]): void {
   joint.positions = values;
   joint.dofs.forEach((dof, k) => {
@@ -369,14 +369,14 @@ function moveFollowers<Node, Axis>(
   }
 }
 
-/** Moves joints, then their followers but for those that are among them. */
+/** Moves joints, then their followers except those among them. */
 function moveAll<Node, Axis>(engine: Engine<Node, Axis>, given: readonly [OwnJoint<Node, Axis>, number[]][]): void {
   const joints = new Set(given.map(([joint]) => joint));
   for (const [joint, values] of given) move(engine, joint, values);
   for (const joint of joints) moveFollowers(engine, joint, joints);
 }
 
-/** What to set a joint to; `undefined` if `value` does not fit it. */
+/** Returns the positions to set; `undefined` if `value` does not fit the joint. */
 function valuesFor(joint: AnyJoint, value: JointValue, options: SetOptions): number[] | undefined {
   const values = Array.isArray(value) ? [...value] : [value];
   if (values.length !== joint.dofs.length || !values.every(Number.isFinite)) return undefined;
@@ -394,7 +394,7 @@ function valueOf(values: readonly number[]): JointValue {
   return values.length === 1 ? found(values[0]) : [...values];
 }
 
-/** For what the checks of `readModels` promise to be there. */
+/** Asserts a value that the checks of `readModels` guarantee. */
 function found<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('the model was not checked');
   return value;

@@ -1,22 +1,22 @@
 /**
- * The JSON of EXT_robot_kinematics as it is written (section 3 of its document), checked (section 4), with every number in glTF's
- * axes and units: metres and radians.
+ * The JSON of EXT_robot_kinematics (section 3 of its document), validated (section 4), with every number in glTF's axes and units:
+ * metres and radians.
  *
- * Nothing here knows three.js. What can't be used is left out at the smallest piece that leaves the rest right, and named:
- * a bad limit goes alone; a joint that names no link takes its model with it, since every later index would mean something else.
+ * Independent of three.js. Invalid data is left out at the smallest piece that keeps the rest valid, and reported: a bad limit is left
+ * out alone; a joint that names no link invalidates its model, since every later index would mean something else.
  */
 import type { Problems } from './problems.js';
 
 /** The extension's name in `extensionsUsed`. */
 export const EXTENSION = 'EXT_robot_kinematics';
 
-/** What a joint lets its child do. */
+/** The type of motion of a joint. */
 export type JointType = 'fixed' | 'revolute' | 'continuous' | 'prismatic' | 'planar' | 'floating';
 
-/** Which channel of its node a degree of freedom sets. */
+/** The channel of its node that a degree of freedom sets. */
 export type Motion = 'rotation' | 'translation';
 
-/** Bounds of a degree of freedom; what is not given has none. */
+/** Bounds of a degree of freedom; missing ones are unbounded. */
 export interface Limit {
   /** Radians or metres. */
   readonly lower?: number;
@@ -28,7 +28,7 @@ export interface Limit {
   readonly effort?: number;
 }
 
-/** A joint's losses. */
+/** Damping and friction of a joint. */
 export interface Dynamics {
   /** N·m·s/rad or N·s/m. */
   readonly damping?: number;
@@ -44,19 +44,19 @@ export interface Safety {
   readonly kVelocity?: number;
 }
 
-/** Where a joint's reference edges are. */
+/** The positions of a joint's calibration edges. */
 export interface Calibration {
   readonly rising?: number;
   readonly falling?: number;
 }
 
-/** Whatever a file's author put there; not checked. */
+/** Application data; not validated. */
 export type Extras = Readonly<Record<string, unknown>>;
 
 export interface LinkData {
   readonly name: string;
   readonly node: number;
-  /** `undefined` where the file does not say. */
+  /** `undefined` if the file does not have it. */
   readonly visualNodes: readonly number[] | undefined;
   readonly collisionNodes: readonly number[];
   readonly extras: Extras;
@@ -65,7 +65,7 @@ export interface LinkData {
 export interface DofData {
   readonly node: number;
   readonly motion: Motion;
-  /** Of unit length. */
+  /** Unit vector. */
   readonly axis: readonly [number, number, number];
   readonly limit: Limit | undefined;
   readonly default: number;
@@ -95,13 +95,13 @@ export interface ConfigurationData {
   readonly name: string;
   /** By joint: one number per degree of freedom. */
   readonly positions: readonly (readonly number[])[];
-  /** The joints that it sets; all others stay. `undefined`: it sets every joint. */
+  /** The joints that it sets; all others stay. `undefined`: every joint. */
   readonly joints: readonly number[] | undefined;
   readonly extras: Extras;
 }
 
 export interface ModelData {
-  /** Where it is in the extension's object, for messages. */
+  /** Its path in the extension's object, for messages. */
   readonly place: string;
   readonly name: string;
   readonly rootNode: number;
@@ -112,7 +112,7 @@ export interface ModelData {
   readonly extras: Extras;
 }
 
-/** How many degrees of freedom each type has (section 6). */
+/** The number of degrees of freedom of each type (section 6). */
 const FREEDOM: Readonly<Record<JointType, number>> = {
   fixed: 0,
   revolute: 1,
@@ -122,10 +122,10 @@ const FREEDOM: Readonly<Record<JointType, number>> = {
   floating: 6,
 };
 
-/** How far from 1 an axis' length may be before it is worth a word. */
+/** Maximum deviation of an axis' length from 1 without a report. */
 const UNIT_TOLERANCE = 1e-3;
 
-/** The models of the extension's object that can be used. `nodes`: how many nodes the file has. */
+/** Returns the usable models of the extension's object. `nodes`: the number of nodes of the file. */
 export function readModels(extension: unknown, nodes: number, problems: Problems): ModelData[] {
   const models = isObject(extension) ? extension['models'] : undefined;
   if (!Array.isArray(models)) {
@@ -144,7 +144,7 @@ export function readModels(extension: unknown, nodes: number, problems: Problems
   return found;
 }
 
-/** Something that a model can't be without is not there or not right. */
+/** A required part of a model is missing or invalid. */
 class Unusable extends Error {
   constructor(
     readonly place: string,
@@ -191,7 +191,7 @@ class Reader {
     };
   }
 
-  /** Nodes of visuals or collisions: they move nothing, so a bad one goes alone. */
+  /** Nodes of visuals or collisions. They move nothing, so a bad one is left out alone. */
   private shapes(json: unknown, place: string): number[] {
     if (!Array.isArray(json)) {
       this.problems.add(place, 'should be a list of node indices');
@@ -235,7 +235,7 @@ class Reader {
     if (nodes.length !== FREEDOM[type]) {
       this.problems.add(place, `a ${type} joint has ${FREEDOM[type]} degrees of freedom, not ${nodes.length}`);
     }
-    // One that is fixed does not move, whatever else is said of it.
+    // A fixed joint does not move, whatever else it has.
     if (type === 'fixed') return [];
     return dofs.map((dof, k) => this.dof(dof, nodes[k], type, `${place}.dofNodes[${k}]`, `${place}.dofs[${k}]`));
   }
@@ -295,7 +295,7 @@ class Reader {
     };
   }
 
-  /** A mimic is of two joints with one degree of freedom each (section 3). */
+  /** A mimic connects two joints with one degree of freedom each (section 3). */
   private withoutBadMimic(joint: JointData, joints: readonly JointData[], place: string): JointData {
     if (joint.mimic === undefined) return joint;
     const driver = joints[joint.mimic.joint];
@@ -337,7 +337,7 @@ class Reader {
     return { name, positions, joints: only as number[] | undefined, extras: more };
   }
 
-  /** Names are how people and messages call links and joints. */
+  /** Links and joints need names, which users and messages refer to. */
   private unique(named: readonly { readonly name: string }[], place: string): void {
     const seen = new Set<string>();
     named.forEach(({ name }, k) => {
@@ -394,7 +394,7 @@ class Reader {
     return undefined;
   }
 
-  /** Those of an object's members that are numbers, `undefined` where there is no object. */
+  /** Returns those members of an object that are numbers, `undefined` without an object. */
   private numbers<Name extends string>(json: unknown, names: readonly Name[], place: string): { [N in Name]?: number } | undefined {
     if (json === undefined || json === null) return undefined;
     if (!isObject(json)) {
@@ -424,9 +424,9 @@ function extras(json: JsonObject): Extras {
   return isObject(json['extras']) ? json['extras'] : {};
 }
 
-/** A configuration's entry for a joint: a number for one degree of freedom, a list for any count. */
+/** Reads a configuration's entry for a joint: a number for one degree of freedom, a list for any count. */
 function positionsOf(json: unknown, freedom: number, place: string): number[] {
-  // A number for a joint that does not move says nothing, and does no harm.
+  // A number for a fixed joint has no effect.
   if (freedom === 0) return [];
   const list: unknown[] = Array.isArray(json) ? json : [json];
   if (list.length !== freedom || !list.every(Number.isFinite)) {
@@ -435,7 +435,7 @@ function positionsOf(json: unknown, freedom: number, place: string): number[] {
   return list as number[];
 }
 
-/** A value of the file in a message: short, on one line. */
+/** Formats a value of the file for a message: short, on one line. */
 function shown(json: unknown): string {
   const text = json === undefined ? 'nothing' : (JSON.stringify(json) ?? 'nothing');
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;

@@ -9,7 +9,7 @@
  * robot?.setPosition('shoulder', 0.5);
  * ```
  *
- * Everything is in glTF's axes and units: y up, metres, radians. Nothing here needs a page: it works wherever GLTFLoader does.
+ * Everything is in glTF's axes and units: y up, metres, radians. It needs no page and works wherever GLTFLoader does.
  */
 import type { GLTF, GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 
@@ -23,17 +23,17 @@ export type { Configuration, JointValue, SetOptions } from './core.js';
 export { Robot } from './robot.js';
 export type { Dof, Joint, Link, Mimic } from './robot.js';
 
-/** Makes `loader` put the robots of what it loads into `gltf.userData.robots`. Returns the loader. */
+/** Makes `loader` put the robots of each file into `gltf.userData.robots`. Returns the loader. */
 export function registerRobotKinematics(loader: GLTFLoader): GLTFLoader {
   return loader.register((parser) => new RobotKinematicsPlugin(parser));
 }
 
-/** The robots of a loaded file: `gltf.userData.robots`, with a type. */
+/** Returns the robots of a loaded file: `gltf.userData.robots`, with a type. */
 export function robotsOf(gltf: GLTF): Robot[] {
   return (gltf.userData['robots'] as Robot[] | undefined) ?? [];
 }
 
-/** What is wrong with a loaded file's robots, each with its place: `gltf.userData.robotProblems`, with a type. */
+/** Returns the problems of a loaded file's robots, each with its place: `gltf.userData.robotProblems`, with a type. */
 export function problemsOf(gltf: GLTF): string[] {
   return (gltf.userData['robotProblems'] as string[] | undefined) ?? [];
 }

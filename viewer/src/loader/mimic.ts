@@ -2,8 +2,8 @@ import type { JointData, MimicData } from './extension.js';
 import type { Problems } from './problems.js';
 
 /**
- * For each joint the one that sets it in the end, and how: `q = multiplier · q_driver + offset` (section 5). A writer should have
- * resolved chains; where it has not, they are followed here. A joint that follows itself, directly or through others, follows none.
+ * Resolves for each joint the one that drives it in the end: `q = multiplier · q_driver + offset` (section 5). A writer should have
+ * resolved chains; otherwise they are resolved here. A joint in a cycle follows none.
  */
 export function resolveMimics(joints: readonly JointData[], place: string, problems: Problems): (MimicData | undefined)[] {
   return joints.map((joint, index) => {

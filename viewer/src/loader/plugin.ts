@@ -7,8 +7,8 @@ import { Problems } from './problems.js';
 import { Robot, THREE } from './robot.js';
 
 /**
- * Puts the robots of a file into `gltf.userData.robots`, and what is wrong with their data into `gltf.userData.robotProblems`.
- * A file is loaded in any case: whatever of the extension can't be used, the rest is the glTF that it is.
+ * Puts the robots of a file into `gltf.userData.robots`, and the problems of their data into `gltf.userData.robotProblems`.
+ * The file is loaded in any case: unusable parts of the extension do not affect the rest of the glTF.
  */
 export class RobotKinematicsPlugin implements GLTFLoaderPlugin {
   readonly name = EXTENSION;
@@ -34,13 +34,13 @@ export class RobotKinematicsPlugin implements GLTFLoaderPlugin {
     }
   }
 
-  /** The objects of all nodes that a model names. Names would not do: three.js changes them so that none recurs. */
+  /** Returns the objects of all nodes that a model names. Names would not do, since three.js makes them unique. */
   async #objects(model: ModelData, problems: Problems): Promise<Map<number, Object3D> | undefined> {
     const object = async (index: number): Promise<[number, Object3D]> => [index, await this.#parser.getDependency('node', index)];
     try {
       return new Map(await Promise.all([...nodesOf(model)].map(object)));
     } catch (error) {
-      // Only nodes that no scene holds: with any other, the file itself would not have loaded.
+      // Only nodes outside of all scenes: with any other, loading the file would have failed.
       problems.add(model.place, `a node of it can't be loaded (${String(error)}); the model is left out`);
       return undefined;
     }

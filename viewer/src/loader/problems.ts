@@ -1,11 +1,11 @@
-/** What is wrong with a file's extension data, in words, each with its place. */
+/** The problems of a file's extension data, as sentences with their places. */
 export class Problems {
-  /** A file can be wrong in as many places as it has numbers; nobody reads them all. */
+  /** Maximum number of reported problems: a file can have as many as it has numbers. */
   static readonly MOST = 100;
 
   readonly list: string[] = [];
 
-  /** Notes that `what` is wrong at `place`, a path in the extension's object such as `models[0].joints[3].mimic`. */
+  /** Reports that `what` is wrong at `place`, a path in the extension's object such as `models[0].joints[3].mimic`. */
   add(place: string, what: string): void {
     if (this.list.length < Problems.MOST) this.list.push(`${place}: ${what}`);
     else if (this.list.length === Problems.MOST) this.list.push('and more, which are not listed');

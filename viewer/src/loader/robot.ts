@@ -9,9 +9,9 @@ import type { Problems } from './problems.js';
 export type Link = LinkOf<Object3D>;
 /** One scalar degree of freedom. */
 export type Dof = DofOf<Object3D, Vector3>;
-/** What sets a joint in place of its own position. */
+/** The rule that sets a joint in place of its own position. */
 export type Mimic = MimicOf<Object3D, Vector3>;
-/** What connects two links. */
+/** A connection of two links. */
 export type Joint = JointOf<Object3D, Vector3>;
 
 /** Robots in three.js. */
@@ -35,20 +35,20 @@ export class Robot extends Kinematics<Object3D, Vector3> {
   }
 
   /**
-   * Shows what the robot collides with, in `material` or else in one of the robot's own, or hides it. A material that is given stays
-   * the caller's to dispose of.
+   * Shows the collision shapes in `material`, or else in a default material of the robot's own, or hides them. The caller disposes of a
+   * given material.
    */
   setCollisionsVisible(visible: boolean, material?: Material): void {
     if (visible) this.#collisions.show(material);
     else this.#collisions.hide();
   }
 
-  /** Shows or hides what the robot looks like. */
+  /** Shows or hides the visual shapes. */
   setVisualsVisible(visible: boolean): void {
     for (const link of this.links) for (const node of link.visuals) node.visible = visible;
   }
 
-  /** Takes the robot out of its scene and frees what it holds on the graphics card. */
+  /** Removes the robot from its scene and frees its graphics resources. */
   dispose(): void {
     this.#collisions.dispose();
     this.root.removeFromParent();

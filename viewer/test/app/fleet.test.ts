@@ -9,7 +9,7 @@ import { file, loadJson, turning } from '../loader/files.js';
 
 vi.mock('../../src/app/load.js', () => ({ load: vi.fn() }));
 
-/** A request for a model that is under way. */
+/** A pending request for a model. */
 interface Request {
   url: string;
   edition: Edition;
@@ -22,11 +22,11 @@ let listed: RobotEntry[] = [];
 let requests: Request[] = [];
 let fleet: Fleet;
 let state: State;
-/** What the server says of variants, and how often it was asked. */
+/** The server's variants, and the number of requests for them. */
 let sets: TierSet[] | null = [];
 let asked = 0;
 
-/** Everything that only waits for what is there has been done. */
+/** Resolves once all pending promises are done. */
 const quiet = () => new Promise<void>((resolve) => setTimeout(resolve));
 
 function entry(more: Partial<RobotEntry> = {}): RobotEntry {
@@ -36,7 +36,7 @@ function entry(more: Partial<RobotEntry> = {}): RobotEntry {
 
 const holding = (sha256: string) => [{ path: 'arm.glb', bytes: 1, sha256 }];
 
-/** The server lists these, and the fleet has seen it. */
+/** Sets the server's list and waits until the fleet has it. */
 async function list(...entries: RobotEntry[]): Promise<void> {
   listed = entries;
   await fleet.refresh();
@@ -169,7 +169,7 @@ describe('other meshes', () => {
     expect(requests[1]?.url).toBe(LOW);
     await requests[1]?.arrive();
     expect([fleet.chosen('arm'), fleet.currentModel?.positions()]).toEqual([{ visual_representation: 'mesh_low' }, { elbow: 0.5 }]);
-    // Another revision has them, too, and the server is asked anew what there is.
+    // Another revision has them, too, and they are requested again.
     await list(layered('bb', { revision: 2 }));
     expect([asked, requests[2]?.url, requests[2]?.edition.revision]).toEqual([2, LOW, 2]);
     await requests[2]?.arrive();
@@ -186,7 +186,7 @@ describe('other meshes', () => {
     state.on('model', () => told.push(fleet.isLoading('arm')));
     await list(layered());
     expect(requests.map(({ url }) => url)).toEqual([LOW]);
-    // It is on its way all the time.
+    // It is loading all the time.
     expect([fleet.isLoading('arm'), new Set(told)]).toEqual([true, new Set([true])]);
   });
 
@@ -198,7 +198,7 @@ describe('other meshes', () => {
     await requests[0]?.arrive();
     expect(requests.map(({ url }) => url)).toEqual(['http://robot/assets/arm/arm.glb?revision=1&sha256=aa']);
     expect(fleet.chosen('arm')).toEqual({});
-    // Without layers nobody asks.
+    // Without layers there is no request.
     await list(entry({ files: holding('cc') }));
     expect([asked, fleet.offered('arm')]).toEqual([1, []]);
   });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { inertiaBox } from '../../src/app/inertia.js';
 
-/** The inertia of a solid box, turned: xx, xy, xz, yy, yz, zz. */
+/** The inertia of a solid box, rotated: xx, xy, xz, yy, yz, zz. */
 function solid(mass: number, [x, y, z]: [number, number, number], turn: Quaternion): number[] {
   const own = [y * y + z * z, x * x + z * z, x * x + y * y].map((square) => (mass / 12) * square);
   const axes = [new Vector3(), new Vector3(), new Vector3()] as [Vector3, Vector3, Vector3];
@@ -18,7 +18,7 @@ it('the box of a solid box is that box, wherever it is turned', () => {
     const box = inertiaBox({ mass: 2.5, centre: [1, 2, 3], turn: null, inertia: solid(2.5, edges, turn) });
     expect([...box!.edges.toArray()].sort()).toEqual([0.1, 0.3, 0.7].map((edge) => expect.closeTo(edge, 9)));
     expect(box!.centre.toArray()).toEqual([1, 2, 3]);
-    // Each long edge lies where it was.
+    // Each long edge has its original direction.
     const longest = box!.edges.toArray().indexOf(Math.max(...box!.edges.toArray()));
     const along = new Vector3().setComponent(longest, 1).applyQuaternion(box!.turn);
     expect(Math.abs(along.dot(new Vector3(0, 0, 1).applyQuaternion(turn)))).toBeCloseTo(1, 9);

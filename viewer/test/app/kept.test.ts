@@ -4,7 +4,7 @@ import { Kept } from '../../src/app/kept.js';
 
 const WORDS = ['dark', 'light'] as const;
 
-/** A storage with this in it. */
+/** A storage with this value. */
 function storage(stored: Record<string, string> = {}) {
   const items = new Map(Object.entries(stored));
   return {

@@ -4,12 +4,12 @@ import { decompressLz4 } from '../../src/app/motion/lz4.js';
 
 const bytes = (text: string) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
-/** More than one block of 64 KiB, with much that is near and far behind. */
+/** More than one block of 64 KiB, with near and far matches. */
 const TEXT = new TextEncoder().encode(Array.from({ length: 400 }, (_, k) => `joint_${(k * k) % 97} `).join('') + 'a'.repeat(70000));
-/** What can't be compressed. */
+/** Incompressible data. */
 const NOISE = Uint8Array.from({ length: 64 }, (_, k) => (k * 73) % 251);
 
-// By the package lz4 4.4.5 of PyPI, which has the reference library.
+// By the package lz4 4.4.5 of PyPI, which contains the reference library.
 const FRAMES = {
   'blocks that refer to each other, with the size and a checksum of the content':
     'BCJNGExAPx8BAAAAAAAljgIAAIJqb2ludF8wIAgAEzEIABM0CAATOQgAIzE2CQAjMjUJABQzEgAUNCQAFDY1ABQ4RgATMywAFDIaACM0NxIAIzcyCQAECAAUMzQAFDYSAB' +
@@ -45,10 +45,10 @@ it('a frame that is damaged is refused, whatever the damage', () => {
   expect(() => decompressLz4(frame, TEXT.length - 1)).toThrow('more bytes');
   expect(() => decompressLz4(frame, TEXT.length + 1)).toThrow(`not ${TEXT.length + 1}`);
   expect(() => decompressLz4(bytes(STORED), NOISE.length - 1)).toThrow('more bytes');
-  expect(() => decompressLz4(Uint8Array.from([1, 2, 3, 4, 5, 6, 7]), 1)).toThrow('no frame of LZ4');
-  // Cut off anywhere before the mark of its end, and the checksum after it.
+  expect(() => decompressLz4(Uint8Array.from([1, 2, 3, 4, 5, 6, 7]), 1)).toThrow('not an LZ4 frame');
+  // Truncated anywhere before its end mark, and before the checksum after it.
   for (let length = 0; length < frame.length - 8; length += 1) expect(() => decompressLz4(frame.subarray(0, length), TEXT.length)).toThrow('LZ4');
-  // Changed anywhere, it may be read as something else, but never as more than it says.
+  // Modified anywhere, it may decode to something else, but never to more than it declares.
   for (let at = 0; at < frame.length; at += 1) {
     const changed = frame.slice();
     changed[at]! ^= 0xff;

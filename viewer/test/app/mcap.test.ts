@@ -5,12 +5,12 @@ import { expect, it } from 'vitest';
 import { readMcap } from '../../src/app/motion/mcap.js';
 import { Recording } from '../../src/app/motion/trajectory.js';
 
-/** As frames in which nothing is compressed, which both formats have. */
+/** Frames with uncompressed content, which both formats allow. */
 const COMPRESSIONS: Record<string, (data: Uint8Array) => Uint8Array> = {
   '': (data) => data,
   lz4: (data) => {
     const out = new DataView(new ArrayBuffer(data.length + 15));
-    // Version 1, blocks by themselves of up to 64 KiB; the checksum of that.
+    // Version 1, independent blocks of up to 64 KiB; the header checksum.
     [0x184d2204, 0x00824060].forEach((word, k) => out.setUint32(4 * k, word, true));
     out.setUint32(7, (data.length | 0x80000000) >>> 0, true);
     const frame = new Uint8Array(out.buffer);
@@ -20,7 +20,7 @@ const COMPRESSIONS: Record<string, (data: Uint8Array) => Uint8Array> = {
   zstd: (data) => {
     const out = new DataView(new ArrayBuffer(data.length + 12));
     out.setUint32(0, 0xfd2fb528, true);
-    // The size of the content in four bytes; one block, the last, as it is.
+    // The size of the content in four bytes; one block, the last, uncompressed.
     out.setUint8(4, 0xa0);
     out.setUint32(5, data.length, true);
     const header = (data.length << 3) | 1;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Model } from '../../src/app/model.js';
 import { file, loadJson, planar, sliding, turning, type Json, type JointOf } from '../loader/files.js';
 
-/** A model of a file with these joints. */
+/** Makes a model of a file with these joints. */
 async function modelOf(...joints: JointOf[]): Promise<Model> {
   return new Model(await loadJson(file(joints)), { revision: 1, version: '1' });
 }

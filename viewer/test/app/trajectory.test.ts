@@ -13,7 +13,7 @@ describe('a table', () => {
     expect(played.duration).toBe(2);
     expect(sample(played, 0)).toEqual({ 'a, b': 0, elbow: 1 });
     expect(sample(played, 0.5)).toEqual({ 'a, b': 1, elbow: 1.5 });
-    // Before and after, they stand; and moments may be in any order.
+    // Constant before and after; samples may be in any order.
     expect(sample(played, -5)).toEqual(sample(played, 0));
     expect(sample(played, 99)).toEqual({ 'a, b': 4, elbow: 3 });
     const shuffled = readCsv('elbow;Time\r\n3;12\r\n1;10\r\n').trajectory('x.csv', any);
@@ -28,8 +28,8 @@ describe('a table', () => {
 
   it('says where it is none', () => {
     expect(() => readCsv('seconds,a\n0,1')).toThrow(/line 1: there is no column "time"/);
-    expect(() => readCsv('time,a\n0,1\nx,2')).toThrow(/line 3: "x" is no time/);
-    expect(() => readCsv('time,a\n0,left')).toThrow(/line 2: "left" is no position of a/);
+    expect(() => readCsv('time,a\n0,1\nx,2')).toThrow(/line 3: "x" is not a time/);
+    expect(() => readCsv('time,a\n0,left')).toThrow(/line 2: "left" is not a position of a/);
     expect(() => readCsv('time,a\n').trajectory('x.csv', any)).toThrow(/no joint positions/);
   });
 });
@@ -48,7 +48,7 @@ describe('between two poses', () => {
   });
 });
 
-/** A file as rosbag2 writes it. */
+/** A file in the layout of rosbag2. */
 async function bag(
   messages: { time: number; names: string[]; positions: number[] }[],
   type = 'sensor_msgs/msg/JointState',
@@ -105,7 +105,7 @@ describe('a bag', () => {
       await readMcap(file, recording);
       return recording.trajectory('x.mcap', any);
     };
-    /** A frame of Zstandard with one block that is as it was. */
+    /** A Zstandard frame with one uncompressed block. */
     const zstd = (data: Uint8Array) => {
       const head = new Uint8Array(12 + data.length);
       const view = new DataView(head.buffer);
@@ -128,19 +128,19 @@ describe('a bag', () => {
     expect(cut.duration).toBeLessThan(1.5);
     const plain = (compression: string) => bag(messages, undefined, { compressChunk: (data: Uint8Array) => ({ compression, compressedData: data }) });
     await expect(played(await plain('snappy'))).rejects.toThrow(/snappy/);
-    await expect(played(await plain('lz4'))).rejects.toThrow(/no frame of LZ4/);
+    await expect(played(await plain('lz4'))).rejects.toThrow(/not an LZ4 frame/);
   });
 
   it('says why it is none', async () => {
     const read = (file: Blob) => readMcap(file, new Recording());
-    await expect(read(new Blob(['no bag']))).rejects.toThrow(/no MCAP file/);
+    await expect(read(new Blob(['no bag']))).rejects.toThrow(/not an MCAP file/);
     await expect(read(await bag([], 'std_msgs/msg/String'))).rejects.toThrow(/no topic of the type sensor_msgs/);
     const whole = await bag([{ time: 1, names: ['a'], positions: [0] }]);
     const bytes = new Uint8Array(await whole.arrayBuffer());
     for (let k = 60; k < bytes.length - 60; k += 7) {
       const broken = bytes.slice();
       broken[k] = broken[k]! ^ 0xff;
-      // Whatever is broken, nothing worse comes of it than a sentence.
+      // A broken file gives an error with a sentence, nothing worse.
       await read(new Blob([broken])).catch((error: Error) => expect(error.message.length).toBeGreaterThan(10));
     }
   });

@@ -1,4 +1,4 @@
-/** The loader for Babylon.js: robots stand where three.js has them, in both of Babylon's handednesses. */
+/** The loader for Babylon.js: robots have the same poses as in three.js, in scenes of both handednesses. */
 import '@babylonjs/loaders/glTF/2.0/index.js';
 import { NullEngine } from '@babylonjs/core/Engines/nullEngine.js';
 import { LoadAssetContainerAsync } from '@babylonjs/core/Loading/sceneLoader.js';
@@ -28,11 +28,11 @@ const MIXED = () => {
   );
 };
 
-/** A file as Babylon loads it. */
+/** Loads a file in Babylon. */
 async function babylon(bytes: ArrayBuffer, rightHanded = true): Promise<{ robots: Robot[]; scene: Scene }> {
   const scene = new Scene(new NullEngine());
   scene.useRightHandedSystem = rightHanded;
-  // A scene draws with a camera; loading needs none, nor textures, which nothing here can decode.
+  // A scene draws with a camera; loading needs none, nor textures, which Node cannot decode.
   const loaded = await LoadAssetContainerAsync(new Uint8Array(bytes), scene, {
     pluginExtension: '.glb',
     pluginOptions: { gltf: { skipMaterials: true } },
@@ -41,7 +41,7 @@ async function babylon(bytes: ArrayBuffer, rightHanded = true): Promise<{ robots
   return { robots: robotsOf(loaded), scene };
 }
 
-/** Where the links are in the frame of the robot's root, in glTF's axes. */
+/** The poses of the links in the frame of the robot's root, in glTF's axes. */
 function links(robot: Robot): number[][] {
   const toRoot = Matrix.Invert(robot.root.computeWorldMatrix(true));
   return robot.links.map(({ node }) => [...node.computeWorldMatrix(true).multiply(toRoot).asArray()]);

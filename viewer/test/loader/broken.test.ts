@@ -1,4 +1,4 @@
-/** Files whose extension data is wrong: each loads as the glTF that it is, and what is wrong is named with its place. */
+/** Files with invalid extension data: each loads as a plain glTF, and the problems are reported with their places. */
 import { expect, test } from 'vitest';
 
 import { file, loadJson, modelOf, planar, robotOf, turning, type Json } from './files.js';
@@ -13,7 +13,7 @@ async function problems(change: (model: Json, json: Json) => void): Promise<{ ro
   const json = arm();
   change(modelOf(json), json);
   const gltf = await loadJson(json);
-  // The rest of the file is there.
+  // The rest of the file is loaded.
   expect(gltf.scene.children[0]?.children[0]?.name).toBe('l0');
   return { robots: gltf.userData['robots'], said: gltf.userData['robotProblems'] };
 }

@@ -1,14 +1,14 @@
-/** Small glTF files made by hand, and how they are loaded in Node. */
+/** Small hand-made glTF files, and loading them in Node. */
 import { Texture, type Object3D } from 'three';
 import { GLTFLoader, type GLTF } from 'three/addons/loaders/GLTFLoader.js';
 
 import { registerRobotKinematics, type Robot } from '../../src/loader/index.js';
 
-// What a test makes wrong is not always of the type that it should be.
+// Tests make values of wrong types.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Json = any;
 
-/** A file of these bytes as three.js loads it, but for its textures: there is nothing to decode images with here. */
+/** Loads a file of these bytes in three.js, without textures, which Node cannot decode. */
 export function load(bytes: ArrayBuffer): Promise<GLTF> {
   const loader = registerRobotKinematics(new GLTFLoader());
   loader.register(() => ({ name: 'no textures', loadTexture: () => Promise.resolve(new Texture()) }));
@@ -19,7 +19,7 @@ export function loadJson(json: Json): Promise<GLTF> {
   return load(new TextEncoder().encode(JSON.stringify(json)).buffer as ArrayBuffer);
 }
 
-/** The one robot of a file that has nothing wrong. */
+/** The only robot of a file without problems. */
 export async function robotOf(json: Json): Promise<Robot> {
   const gltf = await loadJson(json);
   if (gltf.userData['robotProblems'].length > 0) throw new Error(gltf.userData['robotProblems'].join('\n'));
@@ -27,7 +27,7 @@ export async function robotOf(json: Json): Promise<Robot> {
   return gltf.userData['robots'][0];
 }
 
-/** A joint of `file`: what is written of it in the extension, and its `origin` as a node has it. */
+/** A joint of `file`: its data in the extension, and its `origin` as a node. */
 export interface JointOf {
   name: string;
   type: string;
@@ -47,7 +47,7 @@ export const floating = (name: string): JointOf => ({
   dofs: [sliding([...X]), sliding([...Y]), sliding([...Z]), turning([...X]), turning([...Y]), turning([...Z])],
 });
 
-/** A robot of links `l0`, `l1`, … in a row, connected by `joints`. Node 0 is its root, node 1 the frame of `l0`. */
+/** A robot of links `l0`, `l1`, … in a chain, connected by `joints`. Node 0 is its root, node 1 the frame of `l0`. */
 export function file(joints: JointOf[], more: Json = {}): Json {
   const nodes: Json[] = [{ name: 'robot', children: [1] }, { name: 'l0' }];
   const add = (node: Json): number => {
@@ -76,10 +76,10 @@ export function document(nodes: Json[], models: Json, roots: number[]): Json {
   };
 }
 
-/** The first model of a file, to be changed. */
+/** The first model of a file, for modification. */
 export const modelOf = (json: Json): Json => json.extensions.EXT_robot_kinematics.models[0];
 
-/** A file with one triangle as mesh 0, in a material that can't be seen. */
+/** A file with one triangle as mesh 0, in an invisible material. */
 export function withTriangle(json: Json): ArrayBuffer {
   const points = new Float32Array([0, 0, 0, 1, 0, 0, 0, 1, 0]);
   return glb(
@@ -108,7 +108,7 @@ function glb(json: Json, binary: Uint8Array): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** Where a link is in the scene: its x, y and z axes and its place, as columns. */
+/** The pose of a link in the scene: its x, y and z axes and its position, as columns. */
 export function pose(robot: Robot, link: string): { x: number[]; y: number[]; z: number[]; at: number[] } {
   const node = robot.link(link)?.node as Object3D;
   node.updateWorldMatrix(true, false);

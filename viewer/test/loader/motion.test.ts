@@ -1,4 +1,4 @@
-/** What each joint type does to its child, in numbers worked out by hand. */
+/** The motion of each joint type, against numbers computed by hand. */
 import { describe, expect, test } from 'vitest';
 
 import { file, floating, planar, pose, robotOf, sliding, turning } from './files.js';

@@ -1,6 +1,6 @@
 /**
- * Every GLB below the folder that `GLB_DIR` names: link frames by the loader against the same computed from the file's JSON alone, as
- * section 5 of the extension says, with matrices and nothing of three.js.
+ * Every GLB below the folder `GLB_DIR`: link frames of the loader against those computed from the file's JSON alone by section 5 of the
+ * extension, with matrices and without three.js.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,13 +47,13 @@ function local(node: Json): Matrix {
   return times(moved(node.translation ?? [0, 0, 0]), turn);
 }
 
-/** Numbers from 0 to 1 that are the same in every run (a linear congruential generator). */
+/** Random numbers from 0 to 1, the same in every run (a linear congruential generator). */
 function chances(): () => number {
   let state = 12345;
   return () => (state = (state * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
 }
 
-/** A position within the limits for every joint that follows none; followers where their drivers put them. */
+/** A position within the limits for every joint that follows none; followers at the positions of their drivers. */
 function randomPositions(model: Json, chance: () => number): number[][] {
   const within = ({ limit }: Json) => {
     const [lower, upper] = [limit?.lower ?? -Math.PI, limit?.upper ?? Math.PI];

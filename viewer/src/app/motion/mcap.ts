@@ -1,5 +1,5 @@
-// Joint states out of an MCAP file as rosbag2 writes them. Loaded only when such a file is opened; it imports nothing that the page has
-// already, since what two parts share would be loaded apart from both.
+// Joint states of an MCAP file of rosbag2. Loaded lazily; it imports no module of the page,
+// since shared modules would become a chunk of their own.
 
 import { CdrReader } from '@foxglove/cdr';
 import { McapIndexedReader, McapStreamReader, type McapTypes } from '@mcap/core';
@@ -9,16 +9,16 @@ import type { Recording } from './trajectory.js';
 
 const TYPE = 'sensor_msgs/msg/JointState';
 
-/** How every file begins. */
+/** The magic bytes of a file. */
 const MAGIC = [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a];
 
-/** How much of a file without an index is read at a time. */
+/** Bytes per read of a file without an index. */
 const PIECE = 1 << 20;
 
-/** Adds the joint states of a file to a recording. Throws an error with the reason, to be shown, where it can't. */
+/** Adds the joint states of a file to a recording. Throws an error with a sentence for the user. */
 export async function readMcap(file: Blob, recording: Recording): Promise<void> {
   const magic = new Uint8Array(await file.slice(0, MAGIC.length).arrayBuffer());
-  if (MAGIC.some((byte, k) => byte !== magic[k])) throw new Error('it is no MCAP file');
+  if (MAGIC.some((byte, k) => byte !== magic[k])) throw new Error('it is not an MCAP file');
   const decompressHandlers: McapTypes.DecompressHandlers = {
     lz4: (buffer, size) => decompressLz4(buffer, Number(size)),
     zstd: (buffer, size) => decompress(buffer, new Uint8Array(Number(size))),
@@ -28,7 +28,7 @@ export async function readMcap(file: Blob, recording: Recording): Promise<void> 
     read: async (offset, size) => new Uint8Array(await file.slice(Number(offset), Number(offset + size)).arrayBuffer()),
   };
   const reader = await McapIndexedReader.Initialize({ readable, decompressHandlers }).catch(() => null);
-  // A recording that was cut off has no index, and one that was written in a hurry has no chunks.
+  // A truncated recording has no index, and one without chunking has no chunks.
   if (!reader || reader.chunkIndexes.length === 0) return readOn(file, new McapStreamReader({ decompressHandlers }), recording);
   const channels = [...reader.channelsById.values()].filter(({ schemaId }) => reader.schemasById.get(schemaId)?.name === TYPE);
   if (channels.length === 0) throw none([...reader.channelsById.values()].map(({ topic }) => topic));
@@ -41,7 +41,7 @@ export async function readMcap(file: Blob, recording: Recording): Promise<void> 
   }
 }
 
-/** Reads a file from its beginning on; where it is cut off, what is there. */
+/** Reads a file sequentially; of a truncated one, as much as it has. */
 async function readOn(file: Blob, reader: McapStreamReader, recording: Recording): Promise<void> {
   const states = new Set<number>();
   const schemas = new Map<number, string>();
@@ -75,11 +75,11 @@ function none(topics: readonly string[]): Error {
 }
 
 function readableChannel({ topic, messageEncoding }: { topic: string; messageEncoding: string }): void {
-  if (messageEncoding !== 'cdr') throw new Error(`${topic} is encoded as ${messageEncoding}, and only cdr (ROS 2) is read`);
+  if (messageEncoding !== 'cdr') throw new Error(`${topic} is encoded as ${messageEncoding}, and only cdr (ROS 2) is supported`);
 }
 
 function take({ data, logTime }: { data: Uint8Array; logTime: bigint }, recording: Recording): void {
-  // Of the header only its length matters: stamps of several publishers need not be of one clock.
+  // Only the length of the header is used: stamps of several publishers may be of different clocks.
   const cdr = new CdrReader(data);
   cdr.int32();
   cdr.uint32();

@@ -1,4 +1,4 @@
-// Plays a trajectory on a robot in the picture: time, speed, whether it runs. No DOM.
+// Plays a trajectory on a robot in the picture: time, speed, play and pause. No DOM.
 
 import type { Fleet } from '../fleet.js';
 import type { State } from '../state.js';
@@ -6,14 +6,14 @@ import { sample, type Trajectory } from './trajectory.js';
 
 /** The player. */
 export class Player {
-  /** What is played, and by which robot. */
+  /** The trajectory and its robot. */
   playing: { key: string; trajectory: Trajectory } | null = null;
   running = false;
   /** Seconds from the start. */
   time = 0;
   speed = 1;
   private last: number | null = null;
-  /** Whether a frame is asked for: who stops and goes on before it comes has no need of another. */
+  /** Whether a frame is requested, so that pause and play do not request a second one. */
   private waiting = false;
 
   constructor(
@@ -21,7 +21,7 @@ export class Player {
     private readonly fleet: Fleet,
     private readonly frame: (work: (time: number) => void) => void,
   ) {
-    // A robot that is gone, or whose picture follows what is published again, is not played with.
+    // Playback ends if the robot is gone, or follows joint states again.
     state.onAny(['robots', 'live', 'current'], () => {
       const { playing } = this;
       if (!playing) return;
@@ -46,7 +46,7 @@ export class Player {
     return this.playing?.trajectory.duration ?? 0;
   }
 
-  /** Runs or stops; from the start if it is at its end. */
+  /** Plays or pauses; from the start if it is at its end. */
   run(running: boolean): void {
     if (!this.playing) return;
     if (running && this.time >= this.duration) this.time = 0;
@@ -58,7 +58,7 @@ export class Player {
     this.state.emit('player', undefined);
   }
 
-  /** Goes to a time. */
+  /** Seeks to a time. */
   seek(time: number): void {
     const { playing } = this;
     if (!playing) return;

@@ -1,8 +1,8 @@
-// Where joints are over time: recorded, or between two poses. No DOM.
+// Joint positions over time: recorded, or between two poses. No DOM.
 
 import type { Positions } from '../model.js';
 
-/** One joint's positions, at times of its own. */
+/** The positions of one joint, with times of its own. */
 export interface Track {
   joint: string;
   /** Seconds from the start, ascending. */
@@ -11,7 +11,7 @@ export interface Track {
   values: readonly number[];
 }
 
-/** What can be played. */
+/** A playable trajectory. */
 export interface Trajectory {
   name: string;
   /** Seconds. */
@@ -19,10 +19,10 @@ export interface Trajectory {
   tracks: readonly Track[];
 }
 
-/** What a file can't be played for. */
+/** The reason why a file cannot be played. */
 export class Unplayable extends Error {}
 
-/** Where joints are at a time, in a straight line between what is known; before and after, they stand. */
+/** Interpolates the positions linearly; constant before the first and after the last sample. */
 export function sample(trajectory: Trajectory, time: number): Record<string, number> {
   return Object.fromEntries(trajectory.tracks.map((track) => [track.joint, at(track, time)]));
 }
@@ -41,19 +41,19 @@ function at({ times, values }: Track, time: number): number {
   return (values[low] ?? 0) + part * ((values[high] ?? 0) - (values[low] ?? 0));
 }
 
-/** How fast joints are moved between poses where nothing says otherwise, rad/s and m/s; and the shortest way takes this long, s. */
+/** Default velocities between poses in rad/s and m/s, and the minimum duration in s. */
 const SPEED = 1;
 const SHORTEST = 0.5;
 
-/** From one pose to another: slow at both ends, all joints at once. `from` has every joint of `to`. */
+/** Interpolates from one pose to another with smooth start and end, all joints at once. `from` has every joint of `to`. */
 export function between(name: string, from: Positions, to: Positions): Trajectory {
   const ways = Object.entries(to).flatMap(([joint, end]) => {
     const start = from[joint];
-    // Joints with several positions are in no pose that can be stored.
+    // Named poses have no joints with several positions.
     return typeof end === 'number' && typeof start === 'number' ? [{ joint, start, end }] : [];
   });
   const longest = ways.reduce((most, { start, end }) => Math.max(most, Math.abs(end - start)), 0);
-  // The steepest part of the way is one and a half times as fast as the middle.
+  // The maximum velocity of the smoothstep is one and a half times its mean.
   const duration = Math.max(SHORTEST, (1.5 * longest) / SPEED);
   const parts = Array.from({ length: STEPS + 1 }, (_, k) => k / STEPS);
   const times = parts.map((part) => part * duration);
@@ -78,7 +78,7 @@ export class Recording {
     else this.tracks.set(joint, [{ time, value }]);
   }
 
-  /** What was recorded of these joints. Throws `Unplayable`. */
+  /** Returns the recorded trajectory of these joints. Throws `Unplayable`. */
   trajectory(name: string, has: (joint: string) => boolean): Trajectory {
     const own = [...this.tracks].filter(([joint]) => has(joint));
     if (this.tracks.size === 0) throw new Unplayable('it has no joint positions');
@@ -102,7 +102,7 @@ export class Recording {
   }
 }
 
-/** Reads a table: a header with `time` (seconds) and names of joints, then a line for each moment. Throws `Unplayable`. */
+/** Parses CSV: a header with `time` (seconds) and joint names, then a line for each sample. Throws `Unplayable`. */
 export function readCsv(text: string): Recording {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const head = lines[0] ?? '';
@@ -115,13 +115,13 @@ export function readCsv(text: string): Recording {
     if (line.trim() === '') return;
     const values = cells(line, mark);
     const at = number(values[time]);
-    if (at === null) throw new Unplayable(`line ${k + 2}: "${values[time] ?? ''}" is no time in seconds`);
+    if (at === null) throw new Unplayable(`line ${k + 2}: "${values[time] ?? ''}" is not a time in seconds`);
     names.forEach((name, column) => {
       const cell = values[column] ?? '';
-      // A joint that is not known at a moment has an empty cell.
+      // An empty cell is an unknown position.
       if (column === time || name === '' || cell === '') return;
       const value = number(cell);
-      if (value === null) throw new Unplayable(`line ${k + 2}: "${cell}" is no position of ${name} (radians or metres)`);
+      if (value === null) throw new Unplayable(`line ${k + 2}: "${cell}" is not a position of ${name} (radians or metres)`);
       recording.add(at, name, value);
     });
   });

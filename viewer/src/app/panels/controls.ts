@@ -1,8 +1,8 @@
-// Controls that several panels use: switches, choices, sliders with their filled part.
+// Controls of several panels: switches, selects, sliders with a filled part.
 
 import { make } from '../dom.js';
 
-/** A switch with its label; `set` shows a state without telling anybody. */
+/** A switch with its label; `set` changes it without a callback. */
 export function toggle(id: string, label: string, on: boolean, changed: (on: boolean) => void) {
   const input = make('input', { type: 'checkbox', id, checked: on }, { role: 'switch' });
   input.addEventListener('change', () => changed(input.checked));
@@ -13,14 +13,14 @@ export function toggle(id: string, label: string, on: boolean, changed: (on: boo
   return { element, input, set };
 }
 
-/** A choice with its label: `changed` gets what is chosen; `set` shows what there is, each with its words, and which is chosen. */
+/** A select with its label: `changed` receives the chosen option; `set` sets the options, their labels and the selection. */
 export function choice(id: string, label: string, changed: (value: string | null) => void) {
   const select = make('select', { id });
   const element = make('label', { className: 'option-choice', htmlFor: id }, {}, make('span', { textContent: label }), select);
   let shown: readonly (readonly [string | null, string])[] = [];
   select.addEventListener('change', () => changed(shown[select.selectedIndex]?.[0] ?? null));
   const set = (options: typeof shown, chosen: string | null) => {
-    // An open list must not close because something unrelated happened.
+    // An open list must not close because of unrelated changes.
     if (JSON.stringify(options) !== JSON.stringify(shown)) {
       shown = options;
       select.replaceChildren(...options.map(([, words]) => make('option', { textContent: words })));
@@ -31,18 +31,18 @@ export function choice(id: string, label: string, changed: (value: string | null
   return { element, set };
 }
 
-/** What a slider is for. */
+/** Options of a slider. */
 export interface SliderOptions {
   id?: string;
   label: string;
   min: number;
   max: number;
   step: number;
-  /** Moves by so much in place of the slider when a key is pressed: for what goes on beyond the slider's ends. */
+  /** Replaces the slider's movement by a key, for values beyond the slider's ends. */
   stepped?: (by: number) => void;
 }
 
-/** A slider. The browser would round what it shows to its steps, so steps are ours: arrows and the pointer move by them. */
+/** Makes a slider. The browser would round values to its steps, so the steps are implemented here: arrows and the pointer move by them. */
 export function slider(options: SliderOptions, changed: (value: number) => void): HTMLInputElement {
   const { label, min, max, step } = options;
   const within = (value: number) => Math.min(max, Math.max(min, value));
@@ -58,9 +58,9 @@ export function slider(options: SliderOptions, changed: (value: number) => void)
     if (by === 0) return;
     event.preventDefault();
     if (options.stepped) return options.stepped(by);
-    // Sums of tenths are no tenths.
+    // Sums of tenths are inexact.
     const value = within(Number((Number(input.value) + by).toPrecision(12)));
-    // The next key may come before anybody else shows where it is.
+    // The next key may arrive before the value is shown.
     input.value = String(value);
     changed(value);
     fill(input);
@@ -68,7 +68,7 @@ export function slider(options: SliderOptions, changed: (value: number) => void)
   return input;
 }
 
-/** The step nearest to a value; the ends are steps too. Steps are tenths of tenths, or whole parts of one. */
+/** Returns the step nearest to a value; the ends are steps, too. 1 / `step` is an integer. */
 export function toStep(value: number, { min, max, step }: Pick<SliderOptions, 'min' | 'max' | 'step'>): number {
   if (value >= max - step / 2) return max;
   if (value <= min + step / 2) return min;
@@ -76,14 +76,14 @@ export function toStep(value: number, { min, max, step }: Pick<SliderOptions, 'm
   return Math.round(value * perUnit) / perUnit;
 }
 
-/** How far a key moves a slider: arrows by a step, with shift or the page keys by ten. */
+/** The movement of a slider by a key: one step for arrows, ten with shift or the page keys. */
 export function stepOf(event: KeyboardEvent, step: number): number {
   const many = event.shiftKey ? 10 : 1;
   const steps = { ArrowRight: many, ArrowUp: many, ArrowLeft: -many, ArrowDown: -many, PageUp: 10, PageDown: -10 }[event.key];
   return (steps ?? 0) * step;
 }
 
-/** Draws the part of a slider between where it begins (or zero, if that is on it) and where it stands. */
+/** Fills a slider between its start (or zero, if that is in its range) and its value. */
 export function fill(input: HTMLInputElement): void {
   const [min, max, value] = [Number(input.min), Number(input.max), Number(input.value)];
   const part = (at: number) => (max > min ? ((at - min) / (max - min)) * 100 : 0);

@@ -1,4 +1,4 @@
-// Diagnostics: what the last conversion found, with the place in the source and what to do.
+// Diagnostics: the findings of the last conversion, with their place in the source and a remedy.
 
 import type { Diagnostic, Severity } from '../api.js';
 import { make, setText } from '../dom.js';
@@ -12,7 +12,7 @@ import type { Panel } from './tabs.js';
 const SEVERITIES: Severity[] = ['error', 'warning', 'info'];
 const WORDS: Record<Severity, string> = { error: 'error', warning: 'warning', info: 'note' };
 
-/** More than this many at once are more than a page should hold. */
+/** Maximum number of displayed findings. */
 const MOST = 300;
 
 /** The panel of diagnostics. */
@@ -39,7 +39,7 @@ export class DiagnosticsPanel implements Panel {
     state.onAny(['robots', 'current', 'model'], () => this.refresh());
   }
 
-  /** What the conversion found, and what the viewer itself has to say about the file. */
+  /** The findings of the conversion, and the viewer's own about the file. */
   private all(): Diagnostic[] {
     const problems = this.fleet.currentModel?.problems ?? [];
     const own = problems.map((message): Diagnostic => ({ severity: 'warning', code: 'ext-robot-kinematics', message }));
@@ -54,7 +54,7 @@ export class DiagnosticsPanel implements Panel {
     this.showFilters(all);
     const wanted = all.filter((item) => !this.hiddenKinds.has(item.severity));
     const groups = grouped(wanted);
-    // Errors first; otherwise in their order.
+    // Errors first, otherwise in their order.
     groups.sort(([a], [b]) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
     this.list.replaceChildren(...groups.slice(0, MOST).map(finding));
     if (groups.length > MOST)
@@ -93,7 +93,7 @@ export class DiagnosticsPanel implements Panel {
   }
 }
 
-/** A finding; of several of one kind the first, and the others folded away. */
+/** Makes a finding; of several of one kind the first, with the others folded. */
 function finding([item, ...others]: Group): HTMLElement {
   const at = place(item.where);
   const element = item.where?.element;
@@ -116,7 +116,7 @@ function finding([item, ...others]: Group): HTMLElement {
   );
 }
 
-/** Further findings of a kind: where they are, and what they say. */
+/** Makes the further findings of a kind: their places and messages. */
 function more(others: Diagnostic[]): HTMLElement {
   const lines = others.slice(0, MOST).map((item) => {
     const at = place(item.where);

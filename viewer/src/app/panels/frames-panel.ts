@@ -1,4 +1,4 @@
-// Frames: the robot's links with the verdict on each, beside the TF tree as it was heard; and what is known of the selected link.
+// Frames: the robot's links with their verdicts, beside the TF tree; and details of the selected link.
 
 import { make, setText } from '../dom.js';
 import type { Fleet } from '../fleet.js';
@@ -10,7 +10,7 @@ import { mark, verdictMark } from './marks.js';
 import type { Panel } from './tabs.js';
 import { Tree, type TreeNode } from './tree.js';
 
-/** How often ages are read anew while they are seen. */
+/** Refresh interval of ages while they are visible. */
 const REREAD_MS = 2000;
 
 /** The panel of frames. */
@@ -63,11 +63,11 @@ export class FramesPanel implements Panel {
 
   refresh(): void {
     if (this.stale) this.build();
-    // What was selected while nobody saw it.
+    // The selection may have changed while the panel was hidden.
     this.select(true);
   }
 
-  /** Not built while nobody sees it. */
+  /** Not built while the panel is hidden. */
   private changed(): void {
     this.stale = true;
     if (!this.element.hidden) this.build();
@@ -79,7 +79,7 @@ export class FramesPanel implements Panel {
     const frames = this.fleet.frames.get(key) ?? { frames: [], causes: [], tf: [] };
     const verdicts = byName(frames.frames);
     const links = linkTree(this.fleet.currentModel, frames.frames);
-    // While nothing at all was heard, the line above the tree says so.
+    // Without any TF, the line above the tree says so.
     const silent = frames.frames.every((frame) => frame.verdict === null);
     const heardParent = new Map(frames.tf.map((frame) => [frame.frame, frame.parent]));
     this.links.show(
@@ -91,7 +91,7 @@ export class FramesPanel implements Panel {
           const parent = heardParent.get(name);
           const above = frame.parent === null ? undefined : verdicts.get(frame.parent);
           if (parent !== undefined && frame.parent !== null && parent !== frame.parent && parent !== above?.alias)
-            marks.push(make('span', { className: 'dim note', textContent: `heard under ${parent}` }));
+            marks.push(make('span', { className: 'dim note', textContent: `in TF under ${parent}` }));
           return marks;
         }),
       ),
@@ -110,7 +110,7 @@ export class FramesPanel implements Panel {
         }),
       ),
     );
-    setText(this.heard, frames.tf.length ? '' : 'Nothing was heard on /tf or /tf_static.');
+    setText(this.heard, frames.tf.length ? '' : 'No messages on /tf or /tf_static.');
     this.summarize(frames.frames.map((frame) => frame.verdict));
     this.explain(frames.causes);
     this.select(false);
@@ -134,12 +134,12 @@ export class FramesPanel implements Panel {
         : verdicts.length === 0
         ? 'Not checked against TF: links as the file has them.'
         : silent === verdicts.length
-          ? `${verdicts.length} frames; none was heard on TF yet.`
+          ? `${verdicts.length} frames; none is in TF yet.`
           : `${good} of ${verdicts.length} frames are in TF as the asset says.`;
     setText(this.summary, text);
   }
 
-  /** What is behind several verdicts at once. */
+  /** The common causes of several verdicts. */
   private explain(causes: readonly string[]): void {
     this.causes.hidden = causes.length === 0;
     const shown = [...this.causes.children].map((item) => item.textContent);
@@ -154,14 +154,14 @@ export class FramesPanel implements Panel {
     this.state.select(same ? null : { key, link: name });
   }
 
-  /** Ages grow by themselves: nobody tells. */
+  /** Ages grow without events, so they are refreshed by a timer. */
   private readAges(): void {
     const key = this.fleet.current?.key;
     if (key === undefined || this.element.hidden || document.hidden || !this.fleet.frames.get(key)?.tf.length) return;
     void this.fleet.readFrames(key);
   }
 
-  /** `show`: bring the selected link into view, in the tree that it was chosen in. */
+  /** `show`: scroll to the selected link, in the tree where it was chosen. */
   private select(show: boolean): void {
     if (this.stale) return;
     const { selection } = this.state;
@@ -169,7 +169,7 @@ export class FramesPanel implements Panel {
     this.details.hidden = name === null;
     if (name === null || !selection) this.details.replaceChildren();
     else this.showDetails(selection.key, name);
-    // Last: what is in view depends on the details' height.
+    // Last, since visibility depends on the height of the details.
     const inTf = this.tf.element.contains(document.activeElement);
     this.links.select(name, show && !inTf);
     this.tf.select(name, show && inTf);
@@ -177,7 +177,7 @@ export class FramesPanel implements Panel {
 
   private showDetails(key: string, name: string): void {
     const frame = byName(this.fleet.frames.get(key)?.frames ?? []).get(name);
-    // Made anew only where it differs, so that what is focused in it stays.
+    // Rebuilt only if it differs, so that its focus stays.
     const now = JSON.stringify([key, name, frame, this.fleet.currentModel?.edition.version]);
     if (now === this.detailed && this.details.childElementCount) return;
     this.detailed = now;

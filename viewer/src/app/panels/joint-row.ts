@@ -1,4 +1,4 @@
-// A degree of freedom in the panel of joints: slider, number, unit, limits. Made once; afterwards only what differs is written.
+// A degree of freedom in the panel of joints: slider, number, unit, limits. Built once, then updated.
 
 import { make, setAttributes, setText } from '../dom.js';
 import { position } from '../format.js';
@@ -6,11 +6,11 @@ import { beyond, following, onSlider, type Control } from '../joint-model.js';
 import { between, shown, symbol, TURN, turned, turnsText, typed, word, type AngleUnit } from '../units.js';
 import { fill, slider, stepOf } from './controls.js';
 
-/** What a row tells others. */
+/** Callbacks of a row. */
 export interface RowEvents {
-  /** A person moves it. */
+  /** The user moves it. */
   set(value: number): void;
-  /** A person points at it, or no more. */
+  /** The user points at it, or no longer does. */
   point(at: boolean): void;
 }
 
@@ -77,13 +77,13 @@ export class JointRow {
     return this.control.joint.positions[this.control.index] ?? 0;
   }
 
-  /** Shown at once: the next key counts from here. */
+  /** Shown at once, since the next key starts from it. */
   private move(value: number): void {
     this.events.set(value);
     this.update();
   }
 
-  /** Whether a person may move it. Followers are moved by others. */
+  /** Enables or disables movement by the user. Followers are moved by others. */
   enable(enabled: boolean): void {
     const disabled = !enabled || this.control.joint.mimic !== undefined;
     if (this.slider.disabled === disabled) return;
@@ -92,7 +92,7 @@ export class JointRow {
     this.turns.disabled = disabled;
   }
 
-  /** Shows where the joint stands. */
+  /** Shows the joint's position. */
   update(): void {
     const { control } = this;
     const value = this.now();
@@ -114,7 +114,7 @@ export class JointRow {
     this.range.hidden = text !== '';
     if (text === '') return;
     setText(this.turns, text);
-    setAttributes(this.turns, { title: 'Take the whole turns off', 'aria-label': `${this.control.name}: ${text}. Take them off` });
+    setAttributes(this.turns, { title: 'Remove full turns', 'aria-label': `${this.control.name}: ${text}. Remove them` });
   }
 
   private write(): void {
@@ -125,7 +125,7 @@ export class JointRow {
   private typed(): void {
     const { unit, wraps } = this.control;
     const value = typed(this.field.value, unit, this.angles);
-    // An angle alone leaves the turns as they are; more than half a turn says itself how many.
+    // An angle keeps the current turns; more than half a turn states the turns itself.
     if (value !== null) this.move(wraps && Math.abs(value) <= Math.PI ? turned(this.now()).turns * TURN + value : value);
     this.write();
   }
@@ -137,7 +137,7 @@ export class JointRow {
       this.field.blur();
       return;
     }
-    // Left and right go through the text.
+    // Left and right move the text cursor.
     if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') return;
     const by = stepOf(event, this.control.step);
     if (by === 0) return;

@@ -1,4 +1,4 @@
-// Joints: where each stands, sliders to move them, named poses. Follows the robot while somebody publishes its joints.
+// Joints: positions, sliders to move them, named poses. Follows joint states while they are published.
 
 import { make, setText } from '../dom.js';
 import type { Fleet } from '../fleet.js';
@@ -16,15 +16,15 @@ import type { Panel } from './tabs.js';
 
 const unit = new Kept(() => localStorage, 'urdf_usd viewer angles', ['rad', 'deg']);
 
-/** Rows of joints that belong together. */
+/** Rows of one group of joints. */
 interface Group {
   element: HTMLElement;
-  /** None if there is but one group. */
+  /** None if there is only one group. */
   details: HTMLDetailsElement | null;
   rows: JointRow[];
 }
 
-/** So many rows are found without a search. */
+/** Minimum number of rows for a search field. */
 const FEW = 8;
 
 /** The panel of joints. */
@@ -53,7 +53,7 @@ export class JointsPanel implements Panel {
   private readonly list = make('div', { className: 'limbs', id: 'joint-list' });
   private rows: JointRow[] = [];
   private groups: Group[] = [];
-  /** The groups that a person has closed, by robot. */
+  /** The groups that the user has closed, by robot. */
   private readonly closed = new Set<string>();
   private model: Model | null = null;
   private scheduled = false;
@@ -116,7 +116,7 @@ export class JointsPanel implements Panel {
     this.schedule();
   }
 
-  /** Rows are made anew only when there is another model. */
+  /** Rows are rebuilt only for another model. */
   private rebuild(): void {
     const model = this.fleet.currentModel;
     if (model === this.model && (model || this.list.childElementCount)) return this.showLive();
@@ -146,7 +146,7 @@ export class JointsPanel implements Panel {
     const summary = make('summary', {}, {}, name, make('span', { className: 'dim number', textContent: String(rows.length) }));
     const details = make('details', { className: 'limb', open: !this.closed.has(id) }, { 'data-limb': name }, summary, list);
     details.addEventListener('toggle', () => {
-      // A search opens groups of its own accord.
+      // A search opens groups.
       if (this.search.value.trim() !== '') return;
       if (details.open) this.closed.delete(id);
       else this.closed.add(id);
@@ -180,10 +180,10 @@ export class JointsPanel implements Panel {
 
   private summary(words: string, count: number): string {
     if (!this.model) return this.fleet.isLoading(this.key) ? 'Loading the robot…' : 'There is no model to move.';
-    if (words) return count ? `${counted(count, 'row')} found` : 'No joint has this in its name.';
+    if (words) return count ? `${counted(count, 'row')} found` : 'No joint matches.';
     const fixed = this.model.joints.filter((joint) => joint.dofs.length === 0).length;
     const moving = this.model.joints.length - fixed;
-    if (this.model.joints.length === 0) return 'This file says nothing of joints (EXT_robot_kinematics).';
+    if (this.model.joints.length === 0) return 'This file has no joints (EXT_robot_kinematics).';
     return `${counted(moving, 'joint')}${fixed ? `, and ${fixed} fixed` : ''}`;
   }
 
@@ -216,7 +216,7 @@ export class JointsPanel implements Panel {
     });
   }
 
-  /** Shows the slider of a joint. */
+  /** Scrolls to the slider of a joint. */
   reveal(joint: string): void {
     this.search.value = '';
     this.filter();

@@ -1,4 +1,4 @@
-// What is known of a link: the joint that moves it, its limits, mass properties, shapes. In ROS's axes, as in the URDF.
+// Details of a link: its joint, limits, mass properties, shapes. In ROS's axes, as in the URDF.
 
 import type { FrameVerdict } from '../api.js';
 import type { Joint, Link } from '../../loader/index.js';
@@ -11,7 +11,7 @@ import { between } from '../units.js';
 
 type Row = [string, string | HTMLElement];
 
-/** A list of what is known of the link called `name`. */
+/** Makes the list of details of the link `name`. */
 export function linkDetails(
   model: Model | null,
   name: string,
@@ -28,7 +28,7 @@ export function linkDetails(
   );
 }
 
-/** A frame that is no link, such as a camera's optical frame. */
+/** A frame that is not a link, such as a camera's optical frame. */
 function frameRows(frame: FrameVerdict | null): Row[] {
   if (!frame) return [['frame', "not one of this robot's links"]];
   return [

@@ -1,4 +1,4 @@
-// Marks that are more than a colour: a drawing and a word for a state, a severity or a verdict.
+// Marks with more than a colour: an icon and a word for a state, a severity or a verdict.
 
 import { icon, make } from '../dom.js';
 import { verdict } from '../format.js';
@@ -11,20 +11,20 @@ const DRAWINGS = {
   none: 'M4 8h8',
 } as const;
 
-/** How good or bad something is. */
+/** The severity of a mark. */
 export type Kind = keyof typeof DRAWINGS;
 
-/** A drawing with a word. */
+/** Makes an icon with a word. */
 export function mark(kind: Kind, word: string): HTMLElement {
   return make('span', { className: `mark ${kind}` }, {}, icon(DRAWINGS[kind]), make('span', { textContent: word }));
 }
 
-/** A verdict on a frame. */
+/** Makes the mark of a verdict on a frame. */
 export function verdictMark(word: string | null): HTMLElement {
   return mark(verdictKind(word), verdict(word));
 }
 
-/** How bad a verdict is: a frame that is elsewhere is worse than one that is silent. */
+/** The severity of a verdict: a displaced frame is worse than a missing one. */
 export function verdictKind(word: string | null): Kind {
   if (word === null) return 'none';
   if (word === 'ok') return 'ok';

@@ -1,4 +1,4 @@
-// Named poses: take one up, store where the robot stands under a name, delete. Where they are kept is the server's business.
+// Named poses: apply, store the current positions, delete. The server stores them.
 
 import * as api from '../api.js';
 import { icon, make, setAttributes, setText } from '../dom.js';
@@ -9,7 +9,7 @@ import type { Player } from '../motion/player.js';
 import { between } from '../motion/trajectory.js';
 import type { State } from '../state.js';
 
-/** What is shown of a pose's name and group. */
+/** The label of a pose: its name and group. */
 const label = ({ name, group }: api.NamedPose) => (group ? `${name} (${group})` : name);
 
 const unfolded = new Kept(() => localStorage, 'urdf_usd viewer pose tools', ['open']);
@@ -27,7 +27,7 @@ export class PosesBox {
   private readonly problem = make('p', { id: 'pose-problem', className: 'field-problem', hidden: true }, { role: 'alert' });
   private readonly said = make('p', { id: 'pose-said', className: 'dim' }, { role: 'status' });
   private readonly locked = make('p', { id: 'pose-locked', className: 'dim', hidden: true });
-  /** What is used seldom leaves the room to the joints. */
+  /** Rarely used controls are folded. */
   private readonly more = make('details', { id: 'pose-more' });
   private readonly form;
   private readonly from = make('select', { id: 'play-from' }, { 'aria-label': 'Play from the pose' });
@@ -66,7 +66,7 @@ export class PosesBox {
     return this.fleet.current?.key ?? '';
   }
 
-  /** Whether a person may move the robot. */
+  /** Whether the user may move the robot. */
   enable(movable: boolean): void {
     if (this.movable === movable) return;
     this.movable = movable;
@@ -81,7 +81,7 @@ export class PosesBox {
     this.element.hidden = !moving;
     const poses = fleet.posesOf(key);
     const deletable = kept !== undefined && kept.locked === null;
-    // What is focused must not vanish because something unrelated happened.
+    // A focused element must not be rebuilt because of unrelated changes.
     const now = JSON.stringify([key, poses, movable, deletable]);
     if (now !== this.shown) {
       this.shown = now;
@@ -92,14 +92,14 @@ export class PosesBox {
       if (focused != null && !this.list.contains(document.activeElement))
         this.list.querySelector<HTMLElement>(`[data-pose="${CSS.escape(focused)}"]`)?.focus();
     }
-    // A file that was opened here has no server to keep poses; of the others it is known soon.
+    // A local file has no server for poses; for other robots the answer is on its way.
     const why = fleet.isLocal(key) ? 'This file was opened from this machine, and no server keeps its poses.' : (kept?.locked ?? null);
     this.form.hidden = why !== null || kept === undefined;
     this.locked.hidden = why === null;
     setText(this.locked, why === null ? '' : `No pose can be stored here. ${why}`);
   }
 
-  /** What can be played between: where the robot stands, and all poses. */
+  /** The ends of playback: the current positions, and all poses. */
   private showWays(poses: readonly api.NamedPose[]): void {
     this.ways.hidden = poses.length === 0;
     const options = () => poses.map((pose, at) => make('option', { value: String(at), textContent: label(pose) }));
@@ -118,7 +118,7 @@ export class PosesBox {
     const [from, to] = [poses[Number(this.from.value || -1)], poses[Number(this.to.value)]];
     if (!model || !to) return;
     const name = `${from ? label(from) : 'here'} to ${label(to)}`;
-    // What only one of the two sets is where the robot stands in the other.
+    // Joints that only one of the poses sets keep their current position in the other.
     const here = model.storable();
     const start = { ...here, ...from?.joints };
     this.player.open(key, between(name, start, { ...here, ...from?.joints, ...to.joints }));
@@ -176,7 +176,7 @@ export class PosesBox {
     if (this.said.contains(undo)) undo.focus();
   }
 
-  /** Has the server change something, and says how it went. */
+  /** Calls the server and shows the result. */
   private async change(key: string, done: string, act: () => Promise<void>, more?: HTMLElement): Promise<void> {
     this.store.disabled = true;
     try {
@@ -197,7 +197,7 @@ export class PosesBox {
     this.said.replaceChildren(text, ...(more ? [more] : []));
   }
 
-  /** Shows a message at the field, or none. `field`: whether the field is what is wrong. */
+  /** Shows a message at the field, or none. `field`: whether the field is wrong. */
   private complain(message: string | null, field = message !== null): void {
     this.problem.hidden = message === null;
     setText(this.problem, message ?? '');
@@ -209,7 +209,7 @@ export class PosesBox {
   }
 }
 
-/** With a capital and a full stop. */
+/** Formats a sentence: capital and full stop. */
 function sentence(text: string): string {
   const whole = /[.!?]$/.test(text) ? text : `${text}.`;
   return whole.charAt(0).toUpperCase() + whole.slice(1);

@@ -1,4 +1,4 @@
-// Robots: which there are, how their conversion went, their files.
+// Robots: the list, the results of conversions, files.
 
 import { assetUrl, type AssetFile, type RobotEntry } from '../api.js';
 import { make } from '../dom.js';
@@ -32,7 +32,7 @@ export class RobotsPanel implements Panel {
     const { entries, current } = this.fleet;
     this.all.element.hidden = entries.length < 2;
     this.all.set(this.fleet.showsAll);
-    // What is focused or opened must not vanish because something unrelated happened.
+    // A focused or opened element must not be rebuilt because of unrelated changes.
     const now = JSON.stringify([
       entries,
       current?.key,
@@ -54,7 +54,7 @@ export class RobotsPanel implements Panel {
       ? 'Asking the server…'
       : listProblem
         ? `The server does not answer: ${listProblem}`
-        : 'No robot yet. The node has not heard a robot description, and nobody has called its service convert.';
+        : 'No robot yet. The node has received no robot description and no call of its service convert.';
     return make('li', { className: 'empty', textContent: text });
   }
 
@@ -79,7 +79,7 @@ export class RobotsPanel implements Panel {
       item.append(make('p', { className: 'dim' }, {}, 'namespace ', make('code', { textContent: entry.namespace })));
     if (entry.key !== entry.name)
       item.append(make('p', { className: 'dim' }, {}, 'asset ', make('code', { textContent: entry.key })));
-    // The revision is told above.
+    // The revision is shown above.
     const message = entry.message.replace(/^revision \d+(?:; | in )/, '');
     if (message) item.append(make('p', { className: 'message', textContent: message }));
     const problem = this.fleet.problems.get(entry.key);
@@ -113,7 +113,7 @@ export class RobotsPanel implements Panel {
       const blob = await packed(entry, where, (part) => (button.textContent = `${Math.round(part * 100)} %`));
       const url = URL.createObjectURL(blob);
       make('a', { href: url, download: `${entry.name.replaceAll('/', '_')}.zip` }).click();
-      // The browser has it by then.
+      // The browser has started the download by then.
       setTimeout(() => URL.revokeObjectURL(url), 10_000);
       button.textContent = text;
     } catch (error) {

@@ -1,4 +1,4 @@
-// The panels as tabs: one is shown, arrow keys go from tab to tab.
+// The panels as tabs: one is shown, arrow keys move between tabs.
 
 import { make, setAttributes, setText } from '../dom.js';
 
@@ -8,7 +8,7 @@ export interface Panel {
   readonly id: string;
   readonly title: string;
   readonly element: HTMLElement;
-  /** Called when it becomes visible, and whenever it should show what is new. */
+  /** Called when it becomes visible, and to refresh it. */
   refresh?(): void;
 }
 
@@ -39,7 +39,7 @@ export class Tabs {
     if (first) this.show(first.id);
   }
 
-  /** Which panel is visible. */
+  /** The visible panel. */
   get current(): string {
     return this.shown;
   }
@@ -60,7 +60,7 @@ export class Tabs {
     next.panel.refresh?.();
   }
 
-  /** Puts a short word on a tab, with what it means for readers of screens; none if it is empty. */
+  /** Puts a badge on a tab, with its meaning for screen readers; none if it is empty. */
   badge(id: string, text: string, meaning: string, kind = ''): void {
     const badge = this.tabs.get(id)?.badge;
     if (!badge) return;

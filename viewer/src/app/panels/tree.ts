@@ -1,4 +1,4 @@
-// A tree after ARIA's pattern: arrows go through it and open and close branches, one item is in the tab order.
+// A tree after ARIA's pattern: arrow keys move, open and close; one item is in the tab order.
 
 import { icon, make } from '../dom.js';
 
@@ -6,12 +6,12 @@ import { icon, make } from '../dom.js';
 export interface TreeNode {
   id: string;
   text: string;
-  /** What follows the text. */
+  /** Marks after the text. */
   marks: HTMLElement[];
   children: TreeNode[];
 }
 
-/** A tree that remembers what is open. */
+/** A tree that remembers its open branches. */
 export class Tree {
   readonly element = make('ul', { className: 'tree' }, { role: 'tree' });
   private readonly closed = new Set<string>();
@@ -29,7 +29,7 @@ export class Tree {
     this.element.addEventListener('click', (event) => this.click(event));
   }
 
-  /** Shows these; what was open stays so, the focus stays where it was. Where only marks differ, only marks are made anew. */
+  /** Shows nodes, keeping open branches and the focus. If only marks differ, only marks are rebuilt. */
   show(roots: TreeNode[]): void {
     const shape = JSON.stringify(roots, (key, value: unknown) => (key === 'marks' || key === 'text' ? undefined : value));
     if (shape === this.shape) return this.update(roots);
@@ -54,7 +54,7 @@ export class Tree {
     }
   }
 
-  /** Marks an item as selected and opens what it is in; brings it into view if it is asked to. */
+  /** Marks an item as selected, opens its ancestors, and scrolls to it on request. */
   select(id: string | null, show: boolean): void {
     if (this.selected !== null) this.items.get(this.selected)?.setAttribute('aria-selected', 'false');
     this.selected = id;
@@ -147,7 +147,7 @@ export class Tree {
     act();
   }
 
-  /** Makes one item the one that tab reaches. */
+  /** Makes one item the tab stop. */
   private rove(id: string | null, focus: boolean): void {
     const item = id === null ? undefined : this.items.get(id);
     if (!item) return;
@@ -158,7 +158,7 @@ export class Tree {
   }
 }
 
-/** How an item is read out. */
+/** The accessible name of an item. */
 function name(node: TreeNode): string {
   return [node.text, ...node.marks.map((mark) => mark.textContent)].join(', ');
 }

@@ -1,4 +1,4 @@
-// View: what is drawn and how, and with which of its meshes.
+// View: display options and the choice of meshes.
 
 import { make, setText } from '../dom.js';
 import { TIER_SETS, type Fleet } from '../fleet.js';
@@ -23,7 +23,7 @@ const SCENE: [Switch, string][] = [
   ['shadows', 'Shadows'],
 ];
 
-/** What is chosen, and the variants of each set in words; others are called by their names. */
+/** The variant sets, with labels of their variants; other variants are shown by name. */
 const DETAIL: [keyof typeof TIER_SETS, string, Record<string, string>][] = [
   ['meshes', 'Meshes', { mesh_high: 'full', mesh_medium: 'medium', mesh_low: 'low' }],
   ['colliders', 'Collision shapes', { trimesh: 'triangle meshes', convex_hull: 'convex hulls', spheres: 'spheres' }],
@@ -67,7 +67,7 @@ export class ViewPanel implements Panel {
     return make('fieldset', {}, {}, make('legend', { textContent: title }), ...content);
   }
 
-  /** Which meshes are drawn, of those that the robot has. */
+  /** The choice of meshes, if the robot has one. */
   private detail(): HTMLElement {
     const said = make('p', { id: 'detail-said', className: 'dim' }, { role: 'status' });
     const rows = DETAIL.map(([option, label, words]) => {
@@ -76,7 +76,7 @@ export class ViewPanel implements Panel {
         const key = this.fleet.current?.key ?? '';
         const set = this.fleet.offered(key).find(({ set }) => set === TIER_SETS[option]);
         row.element.hidden = !set;
-        // The first is in the robot's own file.
+        // The robot's own file has the first.
         const options = (set?.variants ?? []).map((name, at) => [at === 0 ? null : name, words[name] ?? name] as const);
         row.set(options, this.fleet.chosen(key)[TIER_SETS[option]] ?? null);
       };
@@ -93,7 +93,7 @@ export class ViewPanel implements Panel {
     return group;
   }
 
-  /** How far what was chosen is. */
+  /** The state of the chosen meshes. */
   private said(): string {
     const key = this.fleet.current?.key ?? '';
     const model = this.fleet.currentModel;

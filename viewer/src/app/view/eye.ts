@@ -1,4 +1,4 @@
-// The camera: turning, presets in ROS's directions, and standing back so that everything is in view.
+// The camera: orbit, presets in ROS's directions, and fitting everything into view.
 
 import { Box3, PerspectiveCamera, Sphere, Spherical, Vector3 } from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
@@ -10,14 +10,14 @@ const DIRECTIONS: Record<Preset, readonly [number, number, number]> = {
   back: [0, 0.12, -1],
   left: [1, 0.12, 0],
   right: [-1, 0.12, 0],
-  // Nearly from above: forward is up in the picture.
+  // Not exactly from above, so that forward is up in the picture.
   top: [0, 1, -1e-3],
   iso: [0.8, 0.62, 1],
 };
 
 const MOVE_MS = 350;
 
-/** How much further back than needed. */
+/** Factor of the distance, for a margin. */
 const MARGIN = 1.12;
 
 interface Move {
@@ -31,7 +31,7 @@ export class Eye {
   readonly camera = new PerspectiveCamera(35, 1, 0.01, 100);
   readonly controls: OrbitControls;
   private move: Move | null = null;
-  /** The part of the picture's height that nothing covers. */
+  /** The part of the picture's height that no control covers. */
   private free = 1;
 
   constructor(
@@ -51,14 +51,14 @@ export class Eye {
     });
   }
 
-  /** The picture's size in CSS pixels, and how much at its top and bottom is behind controls: what is looked at is between. */
+  /** Sets the picture's size in CSS pixels, and the covered margins at top and bottom: the target is centred between them. */
   resize(width: number, height: number, covered: { top: number; bottom: number }): void {
     this.camera.aspect = width / height;
     this.free = Math.max(0.5, 1 - (covered.top + covered.bottom) / height);
     this.camera.setViewOffset(width, height, 0, (covered.bottom - covered.top) / 2, width, height);
   }
 
-  /** Near and far for a scene of this radius. */
+  /** Sets the near and far planes for a scene of this radius. */
   scale(radius: number): void {
     this.camera.near = radius / 200;
     this.camera.far = radius * 200;
@@ -67,7 +67,7 @@ export class Eye {
     this.camera.updateProjectionMatrix();
   }
 
-  /** Brings these points into view, from a preset's direction or from where the camera is. */
+  /** Brings points into view, from a preset's direction or the current one. */
   fit(points: readonly Vector3[], preset: Preset | null, atOnce = false): void {
     if (points.length === 0) return;
     const { center, radius } = new Box3().setFromPoints([...points]).getBoundingSphere(new Sphere());
@@ -81,7 +81,7 @@ export class Eye {
       .map((at) => [at.dot(right), at.dot(up), at.dot(direction)] as const);
     const middle = (k: 0 | 1) => (least(seen.map((at) => at[k])) + most(seen.map((at) => at[k]))) / 2;
     const [x, y] = [middle(0), middle(1)];
-    // How far to stand back so that each point is within the picture's height and width.
+    // The distance at which each point is within the picture's height and width.
     const tangent = Math.tan((this.camera.fov * Math.PI) / 360);
     const needed = seen.map(
       (at) => Math.max(Math.abs(at[1] - y) / this.free, Math.abs(at[0] - x) / this.camera.aspect) / tangent + at[2],
@@ -91,12 +91,12 @@ export class Eye {
     this.go(target.clone().addScaledVector(direction, distance), target, atOnce);
   }
 
-  /** Stands there and looks there, at once. */
+  /** Sets position and target at once. */
   look(position: Vector3, target: Vector3): void {
     this.go(position, target, true);
   }
 
-  /** Goes there, in one step if the person prefers calm. */
+  /** Moves there, in one step if the user prefers reduced motion. */
   private go(position: Vector3, target: Vector3, atOnce: boolean): void {
     const from = { position: this.camera.position.clone(), target: this.controls.target.clone() };
     this.move = { from, to: { position, target: target.clone() }, start: null };
@@ -109,7 +109,7 @@ export class Eye {
     const { from, to } = this.move;
     const eased = part * part * (3 - 2 * part);
     this.controls.target.lerpVectors(from.target, to.target, eased);
-    // On an arc about the target, so that the robot keeps its size while the camera goes round it.
+    // On an arc about the target, so that the robot keeps its size during the movement.
     const [a, b] = [from.position.clone().sub(from.target), to.position.clone().sub(to.target)];
     const length = a.length() + (b.length() - a.length()) * eased;
     const offset = a.normalize().lerp(b.clone().normalize(), eased);
@@ -120,7 +120,7 @@ export class Eye {
     this.move = null;
   }
 
-  /** Turns round the target by angles in radians, and changes the distance by a factor. */
+  /** Rotates about the target by angles in radians, and scales the distance. */
   turn(about: number, up: number, nearer: number): void {
     this.move = null;
     const round = new Spherical().setFromVector3(this.camera.position.clone().sub(this.controls.target));
@@ -131,7 +131,7 @@ export class Eye {
     this.controls.dispatchEvent({ type: 'change' });
   }
 
-  /** Moves on to this time; says whether there is more to come. */
+  /** Advances the movement to this time. Returns whether it continues. */
   update(time: number): boolean {
     if (this.move) {
       this.move.start ??= time;
@@ -142,6 +142,6 @@ export class Eye {
   }
 }
 
-// Of any number of values: a call can't have as many arguments.
+// A loop, since a call cannot have arbitrarily many arguments.
 const least = (values: number[]) => values.reduce((a, b) => Math.min(a, b), Infinity);
 const most = (values: number[]) => values.reduce((a, b) => Math.max(a, b), -Infinity);

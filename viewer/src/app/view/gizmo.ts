@@ -1,5 +1,5 @@
-// Which way the robot faces: ROS's axes as seen from the camera, in a corner of the picture. Drawn as SVG so that it is sharp and has a
-// name.
+// The orientation of the robot: ROS's axes as seen from the camera, in a corner of the picture. Drawn as SVG, which is sharp and can have a
+// label.
 
 import { Matrix4, Vector3 } from 'three';
 import { svg } from '../dom.js';
@@ -14,7 +14,7 @@ const AXES = [
 
 const REACH = 26;
 
-/** Draws the axes into `box` and keeps them turned as the camera is. */
+/** Draws the axes into `box` and keeps them oriented like the camera. */
 export function gizmo(box: Element, stage: Stage): void {
   const arms = AXES.map(({ name, class: kind, direction }) => {
     const line = svg('line', { x1: 0, y1: 0 });
@@ -41,7 +41,7 @@ export function gizmo(box: Element, stage: Stage): void {
       ] as const)
         arm.line.setAttribute(name, value);
       for (const child of [arm.group.children[1], arm.text]) child?.setAttribute('transform', `translate(${x} ${y})`);
-      // The nearest is drawn last.
+      // The nearest axis is drawn last.
       drawing.append(arm.group);
     }
   });

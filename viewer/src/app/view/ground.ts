@@ -11,7 +11,7 @@ const VERTEX = `
     gl_Position = projectionMatrix * viewMatrix * world;
   }`;
 
-// Lines of one pixel wherever they are seen from; those of every tenth cell are stronger.
+// Lines one pixel wide at any distance; every tenth one is stronger.
 const FRAGMENT = `
   uniform vec3 uLine;
   uniform float uCell;
@@ -27,7 +27,7 @@ const FRAGMENT = `
   }
   void main() {
     float away = length(vAt - uCentre) / uReach;
-    // Fine lines end first: far off they would be a haze.
+    // Fine lines fade out first: in the distance they would be a haze.
     float fine = lines(uCell) * 0.4 * (1.0 - smoothstep(0.1, 0.55, away));
     float strength = max(fine, lines(uCell * 10.0) * 0.85 * (1.0 - smoothstep(0.15, 1.0, away)));
     if (strength < 0.004) discard;
@@ -38,7 +38,7 @@ const FRAGMENT = `
 /** Grid and shadow. */
 export class Ground {
   readonly object = new Group();
-  /** The side of a cell, metres. */
+  /** The size of a cell in metres. */
   cell = 0.1;
   private readonly grid: Mesh<PlaneGeometry, ShaderMaterial>;
   private readonly shadow: Mesh<PlaneGeometry, ShadowMaterial>;
@@ -69,11 +69,11 @@ export class Ground {
     this.object.add(this.grid, this.shadow);
   }
 
-  /** Puts it under something of this radius. */
+  /** Adapts to a scene of this radius. */
   place(centre: Vector3, radius: number): void {
     const reach = radius * 7;
     this.object.position.copy(centre);
-    // A hair lower than feet and bases stand, so that they don't flicker.
+    // Slightly below the robot's feet, which avoids z-fighting.
     this.object.position.y -= radius * 1e-3;
     this.object.scale.setScalar(reach * 2);
     this.cell = 10 ** Math.floor(Math.log10(radius / 5));

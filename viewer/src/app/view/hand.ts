@@ -1,5 +1,5 @@
-// Moving a robot with the pointer: a link that is grabbed is drawn to where the pointer goes, or turned and placed with handles, and the
-// joints above it follow within their limits. Moves the picture only, never a robot.
+// Moving a robot with the pointer: a grabbed link follows the pointer, or handles rotate and move it, and the joints above it follow within
+// their limits. Moves the picture only, never a robot.
 
 import { Matrix4, Object3D, Plane, Quaternion, Raycaster, Vector2, Vector3 } from 'three';
 import { TransformControls } from 'three/addons/controls/TransformControls.js';
@@ -13,22 +13,22 @@ import { pick } from './pick.js';
 import type { Show } from './show.js';
 import type { Stage } from './stage.js';
 
-/** A pointer that moved less than this, in CSS pixels, only selects. */
+/** A pointer that moved less than this, in CSS pixels, selects. */
 const STILL = 4;
-/** How far a key moves a link, metres; with handles for turning, radians. */
+/** Step of a key in metres; with rotation handles, in radians. */
 const KEY_METRES = 0.01;
 const KEY_RADIANS = 0.05;
 
-/** What is held. */
+/** The grabbed link. */
 interface Grip {
   key: string;
   problem: Problem;
   robot: Robot;
-  /** In the world; the robot's frame follows from it when it is worked on. */
+  /** In the world; converted to the robot's frame when it is solved. */
   goal: Goal;
-  /** Where all joints stood, for who changes their mind. */
+  /** The positions of all joints before, for cancelling. */
   before: Record<string, number | number[]>;
-  /** Whether there is something to be worked on before the next picture. */
+  /** Whether there is something to solve before the next frame. */
   isNew: boolean;
 }
 
@@ -63,7 +63,7 @@ export class Hand {
       else this.release();
     });
     this.handles.addEventListener('objectChange', () => this.place());
-    // Before the camera takes the pointer.
+    // Before the camera gets the pointer.
     canvas.addEventListener('pointerdown', (event) => this.press(event), { capture: true });
     canvas.addEventListener('pointermove', (event) => this.move(event));
     canvas.addEventListener('pointerup', (event) => this.lift(event));
@@ -74,7 +74,7 @@ export class Hand {
     state.on('pose', (key) => {
       if (key === state.selection?.key && !this.handles.dragging) this.seat();
     });
-    // Somebody begins to publish where it is.
+    // Joint states are published from now on.
     state.on('live', (key) => {
       if (key !== this.grip?.key || !fleet.live(key).following) return;
       fleet.takeOver(key);
@@ -84,7 +84,7 @@ export class Hand {
     stage.beforeFrame(() => this.work());
   }
 
-  /** Whether the handles turn or place the link. */
+  /** Whether the handles rotate or move the link. */
   set turning(turning: boolean) {
     this.handles.setMode(turning ? 'rotate' : 'translate');
   }
@@ -93,7 +93,7 @@ export class Hand {
     return this.handles.mode === 'rotate';
   }
 
-  /** Shows handles on the selected link while things are moved by hand. */
+  /** Shows handles on the selected link while links are moved by hand. */
   private arrange(): void {
     const found = this.state.tool === 'move' ? this.selected() : null;
     if (this.grip && (this.state.tool !== 'move' || !this.models().has(this.grip.key))) this.drop();
@@ -123,7 +123,7 @@ export class Hand {
     return link && robot ? { key, robot, link } : null;
   }
 
-  /** Puts the handles where the link is. */
+  /** Places the handles at the link. */
   private seat(): void {
     const found = this.selected();
     if (!found) return;
@@ -132,13 +132,13 @@ export class Hand {
     this.stage.invalidate();
   }
 
-  // ---- A link is grabbed ----
+  // ---- Dragging a link ----
 
   private press(event: PointerEvent): void {
     if (this.state.tool !== 'move' || !event.isPrimary || event.button !== 0) return;
     const at = this.pointer(event);
     if (this.handles.enabled) {
-      // A finger does not hover before it presses.
+      // A touch does not hover before it presses.
       (this.handles as unknown as { pointerHover(at: object): void }).pointerHover({ x: at.x, y: at.y, button: -1 });
       if (this.handles.axis !== null) return;
     }
@@ -179,7 +179,7 @@ export class Hand {
   private lift(event: PointerEvent): void {
     const { down } = this;
     if (!down || event.pointerId !== down.id) return;
-    // What the last move wanted comes before the end.
+    // The last move is applied before the end.
     this.work();
     this.release();
     if (down.moved) return;
@@ -187,7 +187,7 @@ export class Hand {
     this.state.select(down.hit);
   }
 
-  /** Lets go: what is moved stays. */
+  /** Releases the link: the positions stay. */
   private release(): void {
     this.down = null;
     this.grip = null;
@@ -195,14 +195,14 @@ export class Hand {
     this.seat();
   }
 
-  /** Lets go, without looking at the robot again. */
+  /** Releases the link without accessing the robot, which may be gone. */
   private drop(): void {
     this.down = null;
     this.grip = null;
     this.state.stop(null);
   }
 
-  /** Lets go and puts everything back. */
+  /** Releases the link and restores the positions. */
   private giveUp(): void {
     const { grip } = this;
     if (!grip) return;
@@ -218,7 +218,7 @@ export class Hand {
     const dragging = this.handles.dragging;
     this.giveUp();
     if (!dragging) return;
-    // The handles would go on until the pointer is lifted.
+    // Otherwise the handles would continue until the pointer is lifted.
     this.handles.dragging = false;
     this.handles.axis = null;
   }
@@ -242,7 +242,7 @@ export class Hand {
     this.stage.request();
   }
 
-  /** With shift, arrows and the page keys move the selected link as seen from the camera, or turn it. */
+  /** With shift, arrows and the page keys move the selected link relative to the camera, or rotate it. */
   private key(event: KeyboardEvent): void {
     if (this.state.tool !== 'move' || !event.shiftKey || event.ctrlKey || event.metaKey || event.altKey || this.grip) return;
     const [x, y, z] = KEYS[event.key] ?? [0, 0, 0];
@@ -264,15 +264,15 @@ export class Hand {
     if (stopped.length) this.state.stop({ key: found.key, joints: stopped });
   }
 
-  // ---- Work ----
+  // ---- Solving ----
 
-  /** Brings the link as near to what is wanted as it gets, once per picture. */
+  /** Moves the link as near to its target as possible, once per frame. */
   private work(): void {
     const { grip } = this;
     if (!grip?.isNew) return;
     grip.isNew = false;
     const { key, problem, robot, goal } = grip;
-    // Somebody else may publish where it is.
+    // Joint states may have been published meanwhile.
     this.fleet.takeOver(key);
     robot.root.updateWorldMatrix(true, false);
     const inverse = new Matrix4().copy(robot.root.matrixWorld).invert();
@@ -283,7 +283,7 @@ export class Hand {
     this.fleet.setPositions(key, problem.positions());
     const stopped = problem.stopped().map((joint) => joint.name);
     this.state.stop(stopped.length ? { key, joints: stopped } : null);
-    // A long way takes more than one picture.
+    // A long way takes more than one frame.
     const off = outcome.position + outcome.angle;
     const far = !outcome.reached && Math.abs(off - (this.last ?? Infinity)) > 1e-5;
     this.last = outcome.reached ? null : off;

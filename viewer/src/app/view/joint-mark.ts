@@ -1,5 +1,5 @@
-// A joint's axis, what it can move through, and where it stands: of the joint that is pointed at, of the one that moves the selected link,
-// and of those that are at a limit while a link is dragged.
+// A joint's axis, range and position: of the highlighted joint, of the one that moves the selected link,
+// and of those at a limit while a link is dragged.
 
 import {
   Box3,
@@ -34,10 +34,10 @@ interface Drawn {
   needle: Mesh;
 }
 
-/** Keeps the marks of joints as the state says. */
+/** Keeps the marks of joints up to date with the state. */
 export class JointMarks {
   private drawn: Drawn[] = [];
-  /** Which joints are marked, in words: drawn anew only if that changes. */
+  /** The marked joints as a string: rebuilt only if it changes. */
   private shown = '';
   private readonly fill = material(0.14);
   private readonly line = material(0.95);
@@ -56,7 +56,7 @@ export class JointMarks {
     this.paint();
   }
 
-  /** The joints that are marked, by name. */
+  /** The marked joints, by name. */
   marked(): string[] {
     return [...new Set(this.drawn.map(({ joint }) => joint.name))];
   }
@@ -93,7 +93,7 @@ export class JointMarks {
     for (const { model, joint, stopped } of wanted) {
       const size = SHARE * sizeOf(model);
       joint.dofs.forEach((dof, index) => {
-        // Six at once would be a knot: of a floating joint its turns.
+        // Six at once would be unreadable: of a floating joint only its rotations.
         if (joint.dofs.length > 2 && dof.motion === 'translation') return;
         this.drawn.push(this.draw(joint, dof, index, size, stopped));
       });
@@ -124,7 +124,7 @@ export class JointMarks {
     const { lower = Number.NaN, upper = Number.NaN } = dof.limit ?? {};
     let needle: Mesh;
     if (dof.motion === 'rotation') {
-      // Along the group's y; angles are from its x towards its −z, as turns about y are.
+      // Along the group's y; angles are from its x towards its −z, as rotations about y are.
       part(new CylinderGeometry(thin, thin, size * 1.5, 8), line);
       const [from, to] = Number.isFinite(lower) && Number.isFinite(upper) ? [Math.min(lower, upper), Math.max(lower, upper)] : [-Math.PI, Math.PI];
       const span = Math.min(to - from, 2 * Math.PI);
@@ -162,13 +162,13 @@ function turnNeedle({ joint, index, dof, needle }: Drawn): void {
   else needle.position.y = at;
 }
 
-/** How far the group has to be turned about the axis so that the needle, at zero, points along what the joint moves. */
+/** The rotation of the group about the axis, so that the needle at zero points along the moved part. */
 function facing(joint: Joint, dof: Dof, group: Group): number {
   const box = new Box3();
   for (const visual of joint.child.visuals) for (const mesh of meshes(visual)) box.expandByObject(mesh);
   if (box.isEmpty()) return 0;
   dof.node.updateWorldMatrix(true, false);
-  // In the frame that turns, where the link stands as at zero.
+  // In the rotating frame, where the link is at its zero position.
   const way = dof.node.worldToLocal(box.getCenter(new Vector3())).applyQuaternion(group.quaternion.clone().invert());
   return Math.hypot(way.x, way.z) < 1e-6 ? 0 : Math.atan2(-way.z, way.x);
 }
@@ -200,7 +200,7 @@ function sector(inner: number, outer: number, from: number, to: number): BufferG
   return geometry;
 }
 
-/** A line from the middle outwards. */
+/** A line from the centre outwards. */
 function spoke(length: number, thickness: number, angle: number): BufferGeometry {
   return new CylinderGeometry(thickness, thickness, length, 6).rotateZ(-Math.PI / 2).translate(length / 2, 0, 0).rotateY(angle);
 }

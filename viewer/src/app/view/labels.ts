@@ -1,4 +1,4 @@
-// Names of links beside their frames, as text over the picture. Sighted people's help only: the same names are in the panel.
+// Names of links beside their frames, as text over the picture. Hidden from screen readers, since the panel has the same names.
 
 import { Vector3 } from 'three';
 import type { Link } from '../../loader/index.js';
@@ -15,10 +15,10 @@ interface Label {
   at: Vector3;
 }
 
-/** A label's height, with some air, in CSS pixels. */
+/** The height of a label with padding, in CSS pixels. */
 const HEIGHT = 17;
 
-/** Keeps labels where the links are. Of labels that would overlap, the nearest is shown; the selected link's always. */
+/** Keeps labels at their links. Of overlapping labels only the nearest is shown; the selected link's always. */
 export function labels(box: HTMLElement, state: State, stage: Stage, show: Show): void {
   let drawn: Label[] = [];
   const rebuild = () => {

@@ -1,15 +1,15 @@
-// How a model is drawn: visual and collision shapes, transparency, wireframe. Puts everything back when it is disposed of.
+// The drawing style of a model: visual and collision shapes, transparency, wireframe. Restores everything on disposal.
 
 import { Mesh, MeshStandardMaterial, type Material, type Object3D } from 'three';
 import type { Model } from '../model.js';
 import type { Options } from '../state.js';
 
-/** Collision shapes are drawn in one colour, so that nobody takes them for the robot. */
+/** Collision shapes have one colour, to distinguish them from the robot. */
 const COLLISION = 0xf28c28;
 
 type Drawn = Material & { wireframe?: boolean };
 
-/** What is changed of a material. */
+/** The overridden properties of a material. */
 interface Original {
   opacity: number;
   transparent: boolean;
@@ -20,7 +20,7 @@ interface Original {
 /** The look of one model. */
 export class Look {
   private readonly originals = new Map<Drawn, Original>();
-  /** What the file gives meshes of collision shapes. */
+  /** The file's materials of collision meshes. */
   private readonly covered = new Map<Mesh, Mesh['material']>();
   private readonly visuals: Object3D[];
   private readonly collisions: Object3D[];
@@ -72,7 +72,7 @@ export class Look {
     this.solid.opacity = options.wireframe ? 0.8 : 0.38;
   }
 
-  /** Leaves the model as the file has it. */
+  /** Restores the model as in the file. */
   dispose(): void {
     for (const [material, original] of this.originals) dress(material, original);
     for (const [mesh, material] of this.covered) mesh.material = material;
@@ -81,13 +81,13 @@ export class Look {
 }
 
 function dress(material: Drawn, { opacity, transparent, depthWrite, wireframe }: Original): void {
-  // A change of `transparent` needs another program.
+  // A change of `transparent` needs another shader program.
   if (material.transparent !== transparent) material.needsUpdate = true;
   Object.assign(material, { opacity, transparent, depthWrite });
   if ('wireframe' in material) material.wireframe = wireframe;
 }
 
-/** All meshes at and below an object. */
+/** Returns all meshes at and below an object. */
 export function meshes(object: Object3D): Mesh[] {
   const found: Mesh[] = [];
   object.traverse((at) => {

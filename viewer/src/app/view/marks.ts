@@ -1,4 +1,4 @@
-// What is drawn over a robot: the selected link's glow, and link frames in ROS's colours (x red, y green, z blue).
+// Marks on a robot: the glow of the selected link, and link frames in ROS's colours (x red, y green, z blue).
 
 import {
   BufferAttribute,
@@ -39,7 +39,7 @@ function triad(): BufferGeometry {
 export class Marks {
   private readonly triad = triad();
   private readonly axes = new MeshBasicMaterial({ vertexColors: true, toneMapped: false });
-  /** Over everything: a link's frame is nearly always inside the link. */
+  /** Drawn over everything, since a link's frame is nearly always inside the link. */
   private readonly axesThrough = new MeshBasicMaterial({
     vertexColors: true,
     toneMapped: false,
@@ -63,7 +63,7 @@ export class Marks {
     this.ghost.color.set(color);
   }
 
-  /** A triad to stand at the origin. */
+  /** Makes a triad at the origin. */
   origin(size: number): Mesh {
     return this.arrows(this.axes, size);
   }
@@ -91,7 +91,7 @@ export class Marks {
     this.frames.delete(model);
   }
 
-  /** Makes one link stand out, or none. */
+  /** Highlights one link, or none. */
   highlight(link: Link | null, options: Options): void {
     for (const mesh of this.highlighted) mesh.removeFromParent();
     this.highlighted = [];
@@ -113,7 +113,7 @@ export class Marks {
   }
 }
 
-/** Marks a drawing that is no part of a robot: neither picked nor measured. */
+/** Excludes an object that is no part of a robot from picking and measuring. */
 function unseen(mesh: Mesh, order: number): Mesh {
   mesh.raycast = () => undefined;
   mesh.userData['mark'] = true;

@@ -1,4 +1,4 @@
-// Centres of mass, and the solid boxes with the same mass and inertia: of the selected link, or else of all.
+// Centres of mass, and the solid boxes with the same mass and inertia: of the selected link, or of all.
 
 import { BoxGeometry, EdgesGeometry, LineBasicMaterial, LineSegments, Mesh, MeshBasicMaterial, type Object3D, SphereGeometry } from 'three';
 import { inertialOf } from '../extras.js';
@@ -7,10 +7,10 @@ import type { State } from '../state.js';
 import type { Show } from './show.js';
 import type { Stage } from './stage.js';
 
-/** The density that a centre of mass is drawn with, kg/m³: the heavier, the larger. */
+/** The density of the displayed centre of mass, kg/m³: the heavier, the larger. */
 const DENSITY = 200_000;
 
-/** Keeps the marks as the state says. */
+/** Keeps the marks up to date with the state. */
 export function massMarks(state: State, stage: Stage, show: Show): { drawn(): string[] } {
   const sphere = new SphereGeometry(1, 20, 14);
   const box = new BoxGeometry(1, 1, 1);

@@ -1,4 +1,4 @@
-// The distance between two points of what is drawn, which stay on their links.
+// The distance between two points of the robots, which stay on their links.
 
 import { BufferGeometry, Line, LineBasicMaterial, Mesh, MeshBasicMaterial, type Object3D, SphereGeometry, Vector2, Vector3 } from 'three';
 import { make, setText } from '../dom.js';
@@ -9,12 +9,12 @@ import { pick } from './pick.js';
 import type { Show } from './show.js';
 import type { Stage } from './stage.js';
 
-/** A pointer that moved further than this, in CSS pixels, turned the camera. */
+/** A pointer that moved farther than this, in CSS pixels, turned the camera. */
 const STILL = 4;
-/** The radius of a point, as a share of its distance from the camera. */
+/** The radius of a point as a share of its distance from the camera. */
 const POINT = 0.006;
 
-/** Lets a person take two points, and says how far apart they are: to people who see, beside the line; to all by `tell`. */
+/** Lets the user pick two points and shows their distance beside the line, and by `tell` to screen readers. */
 export function measure(
   canvas: HTMLCanvasElement,
   labels: HTMLElement,
@@ -40,7 +40,7 @@ export function measure(
     stage.scene.add(object);
   }
   const [from, to] = [new Vector3(), new Vector3()];
-  /** Where the points are now, in the world. */
+  /** The current positions of the points in the world. */
   const places = () => points.map(({ node, at }, k) => node.localToWorld((k ? to : from).copy(at)));
   const clear = () => {
     points.length = 0;
@@ -50,7 +50,7 @@ export function measure(
   const take = (at: Vector2) => {
     const hit = pick(at, stage, show);
     const node = hit && show.models().find(([key]) => key === hit.key)?.[1].link(hit.link)?.node;
-    if (!hit || !node) return tell('There is nothing here to measure: take a point on the robot.');
+    if (!hit || !node) return tell('Nothing to measure here: choose a point on the robot.');
     if (points.length === 2) points.length = 0;
     points.push({ node, at: node.worldToLocal(hit.point.clone()) });
     if (points.length === 1) tell(`First point on ${hit.link}. Now the second.`);
@@ -74,12 +74,12 @@ export function measure(
   canvas.addEventListener('keydown', (event) => {
     if (state.tool !== 'measure' || event.key !== 'Enter') return;
     event.preventDefault();
-    // By keyboard: what is in the middle of the picture, where the arrows turn things to.
+    // By keyboard: the middle of the picture, to which the arrow keys turn the robot.
     take(new Vector2(0, 0));
   });
   state.on('tool', () => {
     canvas.classList.toggle('aims', state.tool === 'measure');
-    if (state.tool === 'measure') tell('Take two points on the robot: click, or turn one to the middle and press Enter.');
+    if (state.tool === 'measure') tell('Choose two points on the robot: click, or turn one to the middle and press Enter.');
     else clear();
   });
   state.on('model', clear);

@@ -1,4 +1,4 @@
-// Clicking a part selects its link, clicking beside the robot selects nothing; resting on a part points at the joint that moves it.
+// Clicking a part selects its link, clicking beside the robot clears the selection; hovering over a part highlights its joint.
 
 import { Mesh, type Object3D, Raycaster, Vector2, type Vector3 } from 'three';
 import type { Fleet } from '../fleet.js';
@@ -6,21 +6,21 @@ import type { State } from '../state.js';
 import type { Show } from './show.js';
 import type { Stage } from './stage.js';
 
-/** A pointer that moved further than this, in CSS pixels, turned the camera. */
+/** A pointer that moved farther than this, in CSS pixels, turned the camera. */
 const STILL = 4;
-/** A pointer that passes over a part does not mean it. */
+/** Delay in milliseconds before hovering counts. */
 const REST_MS = 60;
 
 /** A part at a point of the picture. */
 export interface Hit {
   key: string;
   link: string;
-  /** Where it was met, in the world. */
+  /** The hit point in the world. */
   point: Vector3;
   distance: number;
 }
 
-/** Makes parts of robots selectable with the pointer. `opened`: one was selected by looking at it. */
+/** Makes parts of robots selectable with the pointer. `opened`: called after a click selects a link. */
 export function pickable(
   canvas: HTMLCanvasElement,
   state: State,

@@ -1,17 +1,17 @@
-// The light of a room around everything, as it falls on smooth and rough surfaces.
+// The environment light of a room, prefiltered for smooth and rough surfaces.
 
 import { PMREMGenerator, type WebGLCubeRenderTarget, type WebGLRenderer } from 'three';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 
-/** How far the room is blurred, in radians, so that no mirror shows that it is made of boxes. */
+/** The blur of the room in radians, so that reflections do not show its boxes. */
 const BLUR = 0.04;
 
-/** Pixels along the sides of the cube that it is drawn on: one of them is 0.025 radians, less than the blur. */
+/** The cube map's size in pixels: one pixel is 0.025 radians, less than the blur. */
 const SIZE = 64;
 
 /**
- * three draws it on at least 256 pixels, whatever its option says: where there is no graphics card, that takes two seconds of two processors
- * before the first picture.
+ * three renders it with at least 256 pixels, whatever its option: without a graphics card, that takes two seconds of two processors
+ * before the first frame.
  */
 export class SmallGenerator extends PMREMGenerator {
   declare _cubeSize: number;
@@ -21,7 +21,7 @@ export class SmallGenerator extends PMREMGenerator {
   }
 }
 
-/** Draws it. */
+/** Renders it. */
 export function room(renderer: WebGLRenderer): WebGLCubeRenderTarget {
   const generator = new SmallGenerator(renderer);
   const scene = new RoomEnvironment();

@@ -1,4 +1,4 @@
-// Keeps the picture as the state says: which robots stand where, how they look, what is selected. Nothing is decided here.
+// Keeps the picture up to date with the state: visible robots, their look, the selection. Decides nothing itself.
 
 import { Box3, type Mesh, Vector3 } from 'three';
 import type { Fleet } from '../fleet.js';
@@ -19,7 +19,7 @@ export class Show {
   private readonly shown = new Map<string, Shown>();
   private readonly marks = new Marks();
   private readonly origin: Mesh;
-  /** Which robots the camera was last fitted to. */
+  /** The robots that the camera was last fitted to. */
   private fitted = '';
 
   constructor(
@@ -47,7 +47,7 @@ export class Show {
     this.stage.paint(colors);
   }
 
-  /** Puts the robots that are to be seen beside each other, along ROS's y. */
+  /** Places the visible robots beside each other, along ROS's y. */
   private arrange(): void {
     this.exchange();
     const models = this.fleet.shown().flatMap((key) => this.fleet.models.get(key) ?? []);
@@ -62,14 +62,14 @@ export class Show {
       const box = boxes[at] ?? new Box3();
       if (models.length > 1 && !box.isEmpty()) model.holder.position.x = left - box.max.x;
       left -= (widths[at] ?? 0) + gap;
-      // Feet on the ground that all share.
+      // Feet on common ground.
       if (models.length > 1 && !box.isEmpty()) model.holder.position.y = -box.min.y;
     });
     this.look();
     this.settle();
   }
 
-  /** Takes out what is gone and puts in what is new. */
+  /** Removes old models and adds new ones. */
   private exchange(): void {
     const wanted = new Map(
       this.fleet.shown().flatMap((key) => {
@@ -92,7 +92,7 @@ export class Show {
     }
   }
 
-  /** Ground and light; the camera only if other robots are shown than before. */
+  /** Updates ground and light; the camera only if other robots are shown than before. */
   private settle(): void {
     const points = this.points();
     const box = new Box3().setFromPoints(points);
@@ -114,7 +114,7 @@ export class Show {
     }
     this.stage.ground.gridShown = options.grid;
     this.stage.ground.shadowShown = options.shadows;
-    // Of robots beside each other, none stands at the origin.
+    // With robots beside each other, none is at the origin.
     this.origin.visible = options.grid && this.shown.size < 2;
     this.stage.shadows = options.shadows;
     this.highlight();
@@ -132,7 +132,7 @@ export class Show {
     return [...this.shown].map(([key, { model }]) => [key, model]);
   }
 
-  /** Everything in view, from a preset's direction or from where the camera is. */
+  /** Fits everything into view, from a preset's direction or the current one. */
   fit(preset: Preset | null): void {
     this.stage.eye.fit(this.points(), preset);
   }
@@ -143,8 +143,8 @@ export class Show {
 }
 
 /**
- * The corners of the boxes around what is drawn of a model, its visual shapes unless something else is; its frames, with some room, if
- * nothing is.
+ * Returns the corners of the bounding boxes of a model's drawn shapes, the visual ones unless others are drawn; of its frames, with a
+ * margin, if none is.
  */
 function corners(model: Model, shown = { visual: true, collision: false }): Vector3[] {
   model.holder.updateMatrixWorld(true);

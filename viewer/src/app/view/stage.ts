@@ -1,5 +1,5 @@
-// The picture: renderer, light and ground, drawn only when something changed. Without WebGL there is no renderer and the rest of the
-// viewer goes on.
+// The picture: renderer, light and ground, drawn only after changes. Without WebGL there is no renderer, and the rest of the viewer
+// works.
 
 import {
   CanvasTexture,
@@ -20,15 +20,15 @@ import { Eye } from './eye.js';
 import { Ground } from './ground.js';
 import { room } from './room.js';
 
-/** More pixels than this per CSS pixel cost more than they show. */
+/** Maximum device pixel ratio: more costs more than it shows. */
 const MOST_PIXELS = 2;
 
-/** How much of the picture is behind the toolbar and the axes, in CSS pixels. */
+/** The margins of the picture behind the toolbar and the axes, in CSS pixels. */
 const COVERED = { top: 48, bottom: 28 };
 
 /**
- * Whether edges are drawn smooth: as `?antialias=on` or `off` in the address says, or else where there is a graphics card. Without one (most
- * virtual machines) that takes half of the time of each picture.
+ * Whether to antialias: as `?antialias=on` or `off` in the address says, otherwise if there is a graphics card. Without one (most
+ * virtual machines) it takes half of the time of each frame.
  */
 function isSmooth(): boolean {
   const said = new URLSearchParams(location.search).get('antialias');
@@ -38,14 +38,14 @@ function isSmooth(): boolean {
   return !gl || !info || !/swiftshader|llvmpipe|software/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)));
 }
 
-/** The scene and what draws it. */
+/** The scene and its renderer. */
 export class Stage {
   readonly scene = new Scene();
   readonly eye: Eye;
   readonly ground = new Ground();
   /** Why nothing can be drawn, if so. */
   readonly problem: string | null = null;
-  /** How many pictures were drawn. */
+  /** The number of drawn frames. */
   frame = 0;
   private readonly renderer: WebGLRenderer | null = null;
   private readonly sun = new DirectionalLight(0xffffff, 1.9);
@@ -72,13 +72,13 @@ export class Stage {
     canvas.addEventListener('webglcontextlost', (event) => {
       event.preventDefault();
       this.lost = true;
-      // It belongs to the context that is lost, and the next one knows nothing of it.
+      // It belongs to the lost context; the next one does not know it.
       this.environment?.dispose();
       this.environment = null;
     });
     canvas.addEventListener('webglcontextrestored', () => {
       this.lost = false;
-      // What was drawn into a texture is gone with the context.
+      // Textures that were rendered are lost with the context.
       if (this.renderer) this.surround(this.renderer);
       this.invalidate({ shadows: true });
     });
@@ -89,7 +89,7 @@ export class Stage {
     renderer.toneMapping = NeutralToneMapping;
     renderer.shadowMap.enabled = true;
     renderer.shadowMap.type = PCFShadowMap;
-    // A shadow changes when the robot moves, not when the eye does.
+    // Shadows change when the robot moves, not with the camera.
     renderer.shadowMap.autoUpdate = false;
     this.surround(renderer);
     this.sun.castShadow = true;
@@ -99,14 +99,14 @@ export class Stage {
     return renderer;
   }
 
-  /** Lights everything by a room around it. */
+  /** Lights the scene by a room around it. */
   private surround(renderer: WebGLRenderer): void {
     this.environment = room(renderer);
     this.scene.environment = this.environment.texture;
     this.scene.environmentIntensity = 0.42;
   }
 
-  /** Takes on the colours of the page. */
+  /** Applies the colours of the page. */
   paint(colors: Colors): void {
     const picture = document.createElement('canvas');
     [picture.width, picture.height] = [2, 256];
@@ -126,7 +126,7 @@ export class Stage {
     this.invalidate();
   }
 
-  /** Lights and grounds what is in `box`, which stands on `floor`. */
+  /** Adapts light and ground to `box`, which stands on `floor`. */
   enclose(box: Box3, floor: number): void {
     const sphere = box.getBoundingSphere(new Sphere());
     const radius = Math.max(sphere.radius, 1e-3);
@@ -147,7 +147,7 @@ export class Stage {
     this.invalidate({ shadows: true });
   }
 
-  /** Calls `work` before or after each picture. */
+  /** Calls `work` before or after each frame. */
   beforeFrame(work: () => void): void {
     this.before.add(work);
   }
@@ -156,14 +156,14 @@ export class Stage {
     this.after.add(work);
   }
 
-  /** Something changed: draw once more, soon. `shadows`: something moved that throws one. */
+  /** Requests a frame after a change. `shadows`: an object that casts one moved. */
   invalidate({ shadows = false } = {}): void {
     this.stale = true;
     if (shadows && this.renderer) this.renderer.shadowMap.needsUpdate = true;
     this.request();
   }
 
-  /** Runs what comes before a picture, soon, and draws if that changes anything. */
+  /** Requests the work before a frame, and a frame if that changes anything. */
   request(): void {
     if (this.requested) return;
     this.requested = true;
@@ -192,7 +192,7 @@ export class Stage {
     this.renderer?.setPixelRatio(Math.min(window.devicePixelRatio, MOST_PIXELS));
     this.renderer?.setSize(box.width, box.height, false);
     this.eye.resize(box.width, box.height, COVERED);
-    // At once: a canvas is empty after its size has changed.
+    // At once, since resizing clears a canvas.
     this.draw();
   }
 
