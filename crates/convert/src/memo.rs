@@ -104,7 +104,9 @@ pub(super) fn remember_published(report: &Report, states: States, store: &Store)
 }
 
 fn published_key(directory: &Path, store: &Store) -> Option<Key> {
-    let folder = std::env::current_dir().ok().filter(|_| store.is_enabled())?;
+    let folder = std::env::current_dir()
+        .ok()
+        .filter(|_| store.is_enabled())?;
     Some(
         Key::builder("published")
             .and(folder.join(directory).as_os_str().as_encoded_bytes())

@@ -39,11 +39,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .iter()
             .filter(|(name, _)| !OTHERS.contains(&name.as_str()))
         {
-            for target in relationship
-                .targets
-                .iter()
-                .filter(|target| !exists(target))
-            {
+            for target in relationship.targets.iter().filter(|target| !exists(target)) {
                 let message = format!(
                     "{name} of {} targets {target}, which does not exist",
                     prim.path

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use urdf_usd_stage::PrimId;
 
 use super::{Findings, Subject, rule};
-use crate::kinematic::{scale_op, kinematic};
+use crate::kinematic::{kinematic, scale_op};
 use crate::layers::is_geometry;
 
 rule! {
@@ -34,7 +34,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let is_leaf =
             is_geometry(&prim.type_name) || prim.children.is_empty() || !prim.arcs.is_empty();
         let site = prim.site(Some(&op)).map(|site| (site.layer, &site.path));
-        if (is_leaf && !above_kinematic.contains(&id)) || site.is_some_and(|site| !reported.insert(site)) {
+        if (is_leaf && !above_kinematic.contains(&id))
+            || site.is_some_and(|site| !reported.insert(site))
+        {
             continue;
         }
         let what = if above_kinematic.contains(&id) {

@@ -32,7 +32,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             [] if kind == Kind::Joint => continue,
             [] => format!("{name} has no transform"),
             ["xformOp:orient", "xformOp:translate"] => {
-                format!("{name} lists xformOp:orient before xformOp:translate, so it rotates about the origin of its parent")
+                format!(
+                    "{name} lists xformOp:orient before xformOp:translate, so it rotates about the origin of its parent"
+                )
             }
             other => format!("{name} is placed by {}", other.join(", ")),
         };

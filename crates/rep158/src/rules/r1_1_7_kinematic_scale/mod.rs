@@ -1,7 +1,7 @@
 //! Bodies, joints and frames have no scale.
 
 use super::{Findings, Subject, rule};
-use crate::kinematic::{scale_op, kinematic};
+use crate::kinematic::{kinematic, scale_op};
 
 rule! {
     severity: Error,

@@ -38,8 +38,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     "{key} is {unit} in {}, but {root_value} in the root layer",
                     layer.file_name()
                 );
-                let help =
-                    format!("convert the contents of the layer, and set {key} = {root_value} there");
+                let help = format!(
+                    "convert the contents of the layer, and set {key} = {root_value} there"
+                );
                 findings.layer(LayerId(index), "", message, help);
             }
         }
@@ -58,8 +59,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 "upAxis is {axis} in {}, but {root_value} in the root layer",
                 layer.file_name()
             );
-            let help =
-                format!("rotate the contents of the layer, and set upAxis = \"{root_value}\" there");
+            let help = format!(
+                "rotate the contents of the layer, and set upAxis = \"{root_value}\" there"
+            );
             findings.layer(LayerId(index), "", message, help);
         }
     }

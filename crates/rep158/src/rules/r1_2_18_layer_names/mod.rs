@@ -26,7 +26,11 @@ const NAMES: &[(Content, &str, &[&str])] = &[
         "geometries.usdc",
         &["geometr", "geom", "geo", "mesh"],
     ),
-    (Content::Looks, "materials.usda", &["material", "mtl", "look"]),
+    (
+        Content::Looks,
+        "materials.usda",
+        &["material", "mtl", "look"],
+    ),
 ];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {

@@ -21,7 +21,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let own: Vec<String> = contents(root)
         .iter()
         .filter(|found| !matches!(found.content, Content::Transforms | Content::Vendor))
-        .map(|found| format!("{} ({} at {})", found.content.name(), found.name, found.path))
+        .map(|found| {
+            format!(
+                "{} ({} at {})",
+                found.content.name(),
+                found.name,
+                found.path
+            )
+        })
         .collect();
     if !own.is_empty() {
         let message = format!(

@@ -24,7 +24,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     };
     let message = match value.map(text) {
         None => format!("assetInfo of {} has no identifier", prim.path),
-        Some(None) => format!("the identifier in assetInfo of {} is not a string", prim.path),
+        Some(None) => format!(
+            "the identifier in assetInfo of {} is not a string",
+            prim.path
+        ),
         Some(Some("")) => format!("the identifier in assetInfo of {} is empty", prim.path),
         Some(Some(_)) => return,
     };

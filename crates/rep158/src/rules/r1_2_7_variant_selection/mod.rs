@@ -33,12 +33,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     prim.path, set.name
                 ),
             };
-            findings.prim(
-                id,
-                None,
-                message,
-                "select the variant that is the default",
-            );
+            findings.prim(id, None, message, "select the variant that is the default");
         }
     }
 }

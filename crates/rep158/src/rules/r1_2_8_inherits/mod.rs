@@ -25,7 +25,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .iter()
             .filter(|arc| matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize))
         {
-            if is_inside(stage, arc) || !reported.insert((arc.site.layer, &arc.site.path, &arc.prim)) {
+            if is_inside(stage, arc)
+                || !reported.insert((arc.site.layer, &arc.site.path, &arc.prim))
+            {
                 continue;
             }
             let does = if arc.kind == ArcKind::Inherit {

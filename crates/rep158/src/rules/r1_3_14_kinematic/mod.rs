@@ -20,8 +20,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 "the body {} has time samples for its pose, but is not kinematic",
                 prim.path
             );
-            let help =
-                "author `bool physics:kinematicEnabled = true`, or remove the time samples";
+            let help = "author `bool physics:kinematicEnabled = true`, or remove the time samples";
             findings.prim(id, Some("physics:kinematicEnabled"), message, help);
         }
     }

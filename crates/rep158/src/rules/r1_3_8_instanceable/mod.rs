@@ -25,7 +25,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let obstacle = stage
             .subtree(id)
             .find_map(|id| Some((&stage[id], instancing_obstacle(&stage[id])?)));
-        let Some((found, what)) = obstacle else { continue };
+        let Some((found, what)) = obstacle else {
+            continue;
+        };
         let message = if found.path == prim.path {
             format!("{} is instanceable and {what}", prim.path)
         } else {

@@ -14,7 +14,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for joint in &subject.physics.joints {
         let prim = &subject.stage[joint.prim];
         let has_common = prim.has("ExtendedPhysicsMimicAPI");
-        let other = FOREIGN.iter().find(|schema| prim.has(schema) && !has_common);
+        let other = FOREIGN
+            .iter()
+            .find(|schema| prim.has(schema) && !has_common);
         let Some(schema) = prim
             .has("MimicJointAPI")
             .then_some(&"MimicJointAPI")

@@ -21,7 +21,10 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate() {
         let contents = contents(layer);
-        let Some(neutral) = contents.iter().find(|found| found.content != Content::Vendor) else {
+        let Some(neutral) = contents
+            .iter()
+            .find(|found| found.content != Content::Vendor)
+        else {
             continue;
         };
         if is_proprietary(layer, &contents) {

@@ -26,10 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 format!("the joint {} has an empty {name}", prim.path)
             }
             Value::String(_) => continue,
-            _ => format!(
-                "the joint {} has a {name} that is not a string",
-                prim.path
-            ),
+            _ => format!("the joint {} has a {name} that is not a string", prim.path),
         };
         findings.prim(
             id,

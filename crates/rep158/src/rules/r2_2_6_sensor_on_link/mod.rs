@@ -30,7 +30,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .any(|id| is_body(&stage[id]) || stage[id].has("RosFrameAPI"));
         if is_robot && !has_frame && !sensor.prim.has("RosFrameAPI") {
             let type_name = sensor.text("type").unwrap_or_default();
-            let message = format!("the topic {} of the type {type_name} is not in a link", sensor.prim.path);
+            let message = format!(
+                "the topic {} of the type {type_name} is not in a link",
+                sensor.prim.path
+            );
             findings.prim(
                 sensor.id,
                 None,

@@ -26,13 +26,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         if interface.kind != Kind::Topic && !is_server {
             continue;
         }
-        let other = match known.entry((interface.kind, ros::resolve_name(stage, interface.id, name))) {
-            Entry::Vacant(free) => {
-                free.insert(interface);
-                continue;
-            }
-            Entry::Occupied(taken) => *taken.get(),
-        };
+        let other =
+            match known.entry((interface.kind, ros::resolve_name(stage, interface.id, name))) {
+                Entry::Vacant(free) => {
+                    free.insert(interface);
+                    continue;
+                }
+                Entry::Occupied(taken) => *taken.get(),
+            };
         let (path, other_path) = (&interface.prim.path, &other.prim.path);
         let message = match (interface.text("type"), other.text("type")) {
             _ if is_server => format!(

@@ -14,12 +14,11 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for interface in ros::interfaces_of_kind(subject.stage, Kind::Topic) {
         let name = "ros:topic:override_frame_id";
-        if let Some(fault) = interface
-            .prim
-            .value(name)
-            .and_then(ros::frame_value_fault)
-        {
-            let message = format!("override_frame_id of the topic {} is {fault}", interface.prim.path);
+        if let Some(fault) = interface.prim.value(name).and_then(ros::frame_value_fault) {
+            let message = format!(
+                "override_frame_id of the topic {} is {fault}",
+                interface.prim.path
+            );
             findings.prim(
                 interface.id,
                 Some(name),

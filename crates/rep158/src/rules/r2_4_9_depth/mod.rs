@@ -24,7 +24,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             Some(Value::Int(depth)) => format!("{depth}"),
             Some(_) => "not an int".to_owned(),
         };
-        let message = format!("the queue depth of the topic {} is {depth}", interface.prim.path);
+        let message = format!(
+            "the queue depth of the topic {} is {depth}",
+            interface.prim.path
+        );
         findings.prim(
             interface.id,
             Some(name),

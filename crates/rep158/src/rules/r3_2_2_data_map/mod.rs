@@ -49,7 +49,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 "the texture {}, which feeds {input}, is a JPEG",
                 image.authored
             );
-            let help = "export a PNG from its source: a conversion does not restore what the JPEG lost";
+            let help =
+                "export a PNG from its source: a conversion does not restore what the JPEG lost";
             findings.prim(image.prim, Some(&image.attribute), message, help);
         }
     }

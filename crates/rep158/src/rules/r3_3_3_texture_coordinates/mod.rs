@@ -31,7 +31,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 "the texture {} reads no texture coordinates",
                 stage[texture.shader].path
             );
-            let help = "connect a UsdPrimvarReader_float2 with inputs:varname = \"st\" to inputs:st";
+            let help =
+                "connect a UsdPrimvarReader_float2 with inputs:varname = \"st\" to inputs:st";
             findings.prim(texture.shader, Some("inputs:st"), message, help);
         }
     }

@@ -21,9 +21,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let what = match surface.flipped_edges {
             0 if surface.is_inside_out() => "its faces point inwards".to_owned(),
             0 => continue,
-            edges => format!(
-                "its faces are wound inconsistently along {edges} of its edges"
-            ),
+            edges => format!("its faces are wound inconsistently along {edges} of its edges"),
         };
         let message = format!("the mesh {} is doubleSided, and {what}", prim.path);
         findings.prim(

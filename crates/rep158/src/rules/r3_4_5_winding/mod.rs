@@ -18,9 +18,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let prim = &subject.stage[mesh];
         let surface = subject.meshes.surface(prim);
         let what = match surface.flipped_edges {
-            0 if surface.is_inside_out() => {
-                "is inside out: its faces point inwards".to_owned()
-            }
+            0 if surface.is_inside_out() => "is inside out: its faces point inwards".to_owned(),
             0 => continue,
             edges => {
                 format!("has faces that are wound inconsistently, along {edges} of its edges")

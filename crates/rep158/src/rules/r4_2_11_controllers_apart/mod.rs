@@ -20,7 +20,8 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     let mut known: HashMap<&String, PrimId> = HashMap::new();
-    for (id, prim) in control::controllers(stage).filter(|(_, prim)| control::starts_enabled(prim)) {
+    for (id, prim) in control::controllers(stage).filter(|(_, prim)| control::starts_enabled(prim))
+    {
         for target in control::targets(prim) {
             match known.entry(target) {
                 Entry::Vacant(free) => {

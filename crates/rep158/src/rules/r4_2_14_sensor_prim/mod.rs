@@ -23,7 +23,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 prim.path
             )
         } else if !matches!(prim.type_name.as_str(), "Xform" | "Camera") {
-            format!("the sensor {} ({schema}) is not an Xform or Camera", prim.path)
+            format!(
+                "the sensor {} ({schema}) is not an Xform or Camera",
+                prim.path
+            )
         } else {
             continue;
         };
