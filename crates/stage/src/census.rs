@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use openusd::sdf::{AbstractData, SpecType};
-use openusd::{ar, sdf, usda, usdc};
+use openusd::{ar, sdf, usdc};
 
 use super::layer::arcs;
 use super::prim::{Arc, ArcKind};
@@ -109,27 +109,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Reads a text layer, and parses it only if it contains a keyword of an arc.
-    pub fn from_text(text: &[u8]) -> Self {
-        let words = [
-            "inherits",
-            "specializes",
-            "references",
-            "payload",
-            "subLayers",
-            "variantSet",
-        ];
-        let has_arcs = |text: &&str| words.iter().any(|word| text.contains(word));
-        let Some(text) = str::from_utf8(text).ok().filter(has_arcs) else {
-            return Self::default();
-        };
-        // Composition reports parse errors.
-        usda::parse(text)
-            .map(|data| Self::from_data(&data))
-            .unwrap_or_default()
-    }
-
-    /// Reads a binary layer, and decodes it only if it has a token of an arc.
+    /// Reads a binary layer, by what it has tokens for.
     pub fn from_binary(file: &usdc::CrateFile, bytes: &ar::SharedBuffer) -> Self {
         let names = [
             "inheritPaths",
@@ -312,7 +292,7 @@ mod tests {
         } else {
             format!("class \"{}\" {{\n{prims}}}\n", &folder[1..])
         };
-        Contents::from_text(text.as_bytes())
+        contents(&text)
     }
 
     #[test]
@@ -351,40 +331,26 @@ mod tests {
         assert_eq!(census.add("root", &Contents::default(), parts), Ok(()));
     }
 
-    #[test]
-    fn layers_are_read_like_by_the_parser() {
-        for start in [
-            "#usda 1.0\n",
-            "\n#usda 1.0\n",
-            "# comment\n#usda 1.0\n",
-            "\u{feff}#usda 1.0\n",
-        ] {
-            let text = format!("{start}def \"a\" (references = </b>) {{}}\n");
-            let is_parsed = usda::parse(&text).is_ok();
-            assert_eq!(
-                Contents::from_text(text.as_bytes()).targets.is_empty(),
-                !is_parsed,
-                "{start:?}"
-            );
-        }
+    fn contents(text: &str) -> Contents {
+        Contents::from_data(&crate::usda::parse(text.as_bytes()).expect("a layer"))
     }
 
     #[test]
     fn cycles_and_long_chains_end() {
         let cycle = "#usda 1.0\ndef \"a\" (references = </b>) {}\ndef \"b\" (references = [</a>, </b>]) {}\n";
         assert_eq!(
-            Census::default().add("a", &Contents::from_text(cycle.as_bytes()), Vec::new()),
+            Census::default().add("a", &contents(cycle), Vec::new()),
             Ok(())
         );
         let chain: String = (0..5000)
             .map(|at| format!("def \"p{at}\" (references = </p{}>) {{}}\n", at + 1))
             .collect();
-        let chain = Contents::from_text(format!("#usda 1.0\n{chain}").as_bytes());
+        let chain = contents(&format!("#usda 1.0\n{chain}"));
         assert!(Census::default().add("a", &chain, Vec::new()).is_err());
         let many: String = (0..5000)
             .map(|at| format!("def \"p{at}\" (references = </part>) {{}}\n"))
             .collect();
-        let many = Contents::from_text(format!("#usda 1.0\n{many}").as_bytes());
+        let many = contents(&format!("#usda 1.0\n{many}"));
         assert_eq!(Census::default().add("a", &many, Vec::new()), Ok(()));
     }
 }

@@ -101,7 +101,8 @@ impl Layer {
     pub(super) fn read(id: LayerId, layer: &sdf::Layer, is_local: bool, is_binary: bool) -> Self {
         let data = layer.data();
         let identifier = layer.identifier().to_owned();
-        let path = PathBuf::from(layer.resolved_path().unwrap_or(&identifier));
+        let location = layer.resolved_path().unwrap_or(&identifier);
+        let path = PathBuf::from(super::shallow::file_path(location).as_ref());
         let root = sdf::Path::abs_root();
         let metadata = fields(data, &root)
             .filter(|(key, _)| !is_list_of_specs(key))
@@ -147,7 +148,10 @@ pub(super) fn fields<'a>(
     path: &'a sdf::Path,
 ) -> impl Iterator<Item = (String, Value)> + 'a {
     let names = data.list_fields(path).unwrap_or_default();
-    names.into_iter().filter_map(move |name| {
+    let names = names
+        .into_iter()
+        .filter(|name| name != super::usda::FIRST_TOKEN);
+    names.filter_map(move |name| {
         let value = data.try_field(path, &name).ok()??.into_owned();
         Some((name, value))
     })

@@ -10,7 +10,6 @@
 
 mod census;
 mod layer;
-mod lex;
 mod open;
 mod places;
 mod prim;
@@ -18,6 +17,7 @@ mod shallow;
 mod shared;
 mod tables;
 mod transform;
+pub mod usda;
 mod value;
 
 use std::collections::{BTreeSet, HashMap};

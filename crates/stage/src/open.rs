@@ -590,8 +590,9 @@ impl<'a> Reader<'a> {
                     .layer_stack()
                     .iter()
                     .any(|local| local == identifier);
-                let path = layer.resolved_path().unwrap_or(identifier).to_owned();
-                Layer::read(id, &layer, is_local, is_binary(&path))
+                let location = layer.resolved_path().unwrap_or(identifier);
+                let is_binary = is_binary(&shallow::file_path(location));
+                Layer::read(id, &layer, is_local, is_binary)
             });
         let known = read.map(|layer| {
             self.layers.push(layer);

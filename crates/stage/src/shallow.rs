@@ -17,13 +17,14 @@ use std::time::SystemTime;
 use openusd::ar::{
     self, Asset, AssetBuffer, AssetInfo, DefaultResolver, ResolvedPath, Resolver, SharedBuffer,
 };
+use openusd::sdf::FileFormat as _;
 use openusd::usdc::CrateFile;
+use openusd::usdz::UsdzFileFormat;
 use urdf_usd_resolve::{Files, Opened, Resolver as Packages};
 
 use super::census::{Census, Contents};
-use super::lex::{Part, part};
 use super::shared::{CodedArrays, coded_arrays};
-use super::tables;
+use super::{tables, usda};
 
 /// Maximum nesting of prims, and of brackets in the text of a layer. Assets that this program writes
 /// stay below 80.
@@ -46,6 +47,43 @@ pub const MAX_LAYER_BLOCKS: usize = 1_000_000;
 /// Maximum number of arcs to other layers that the composition of one prim resolves. A prim with
 /// several paths to it resolves its arcs for each.
 pub const MAX_ARCS: usize = 8192;
+
+/// The ending that the resolver adds to the locations of text layers.
+///
+/// `openusd` picks its parser by the ending of a location and has no way to register another one.
+/// At this ending it looks at the content, so that [`Shallow`] can hand it what [`usda::parse`]
+/// read, in the binary encoding.
+const PARSED: &str = ".usd";
+
+/// Adds [`PARSED`] to the location of a text layer, and enters a package at its first layer.
+fn parsed_location(resolver: &Shallow, location: ResolvedPath) -> ResolvedPath {
+    let location = match has_ending(&location.to_string_lossy(), "usdz") {
+        true => UsdzFileFormat
+            .resolve_layer(resolver, &location)
+            .unwrap_or(location),
+        false => location,
+    };
+    if !has_ending(&location.to_string_lossy(), "usda") {
+        return location;
+    }
+    let path = location.to_string_lossy();
+    let stem = path.trim_end_matches(']');
+    let brackets = path.get(stem.len()..).unwrap_or_default();
+    ResolvedPath::new(format!("{stem}{PARSED}{brackets}"))
+}
+
+/// Returns the path of the file, or of the layer in a package, at a location that the resolver of
+/// an asset returned.
+pub(super) fn file_path(location: &str) -> Cow<'_, str> {
+    let stem = location.trim_end_matches(']');
+    match stem.strip_suffix(PARSED) {
+        Some(path) if has_ending(path, "usda") => {
+            let brackets = location.get(stem.len()..).unwrap_or_default();
+            format!("{path}{brackets}").into()
+        }
+        _ => location.into(),
+    }
+}
 
 /// State that the resolver of an asset shares with the reader of the stage: the layers that it has
 /// opened, and the arcs that it has resolved.
@@ -136,30 +174,25 @@ impl Shallow {
         }
     }
 
-    /// Checks the limits of a layer before it is composed.
+    /// Looks into a layer, in the binary encoding, before it is composed.
     fn survey(&self, location: &ResolvedPath, bytes: &SharedBuffer) -> io::Result<()> {
         let path = location.to_string_lossy();
-        let contents = if bytes.starts_with(b"PXR-USDC") {
-            tables::check(bytes)
-                .map_err(|reason| rejected(format!("{path} is not read: {reason}")))?;
-            // The reader of the layer reports damage.
-            let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else {
-                return Ok(());
-            };
-            let contents = Contents::from_binary(&file, bytes);
-            let arrays = coded_arrays(file);
-            if !arrays.is_empty() {
-                let mut known = self
-                    .watch
-                    .arrays
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner);
-                known.insert(path.clone().into_owned(), Arc::new(arrays));
-            }
-            contents
-        } else {
-            Contents::from_text(bytes)
+        let name = file_path(&path);
+        tables::check(bytes).map_err(|reason| rejected(format!("{name} is not read: {reason}")))?;
+        // What is damaged is reported where it is read again.
+        let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else {
+            return Ok(());
         };
+        let contents = Contents::from_binary(&file, bytes);
+        let arrays = coded_arrays(file);
+        if !arrays.is_empty() {
+            let mut known = self
+                .watch
+                .arrays
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            known.insert(path.clone().into_owned(), Arc::new(arrays));
+        }
         let locate = |sublayer: &String| self.resolve(&self.identifier(sublayer, Some(location)));
         let sublayers = contents
             .sublayers
@@ -174,7 +207,7 @@ impl Shallow {
             .unwrap_or_else(PoisonError::into_inner);
         census
             .add(&path, &contents, sublayers)
-            .map_err(|reason| rejected(format!("{path} is not composed: {reason}")))
+            .map_err(|reason| rejected(format!("{name} is not composed: {reason}")))
     }
 
     fn identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
@@ -216,7 +249,7 @@ impl Resolver for Shallow {
             return None;
         }
         if self.in_memory(asset_path).is_some() {
-            return Some(ResolvedPath::new(asset_path));
+            return Some(parsed_location(self, ResolvedPath::new(asset_path)));
         }
         let in_package = self.in_package(asset_path);
         let path = in_package.as_deref().unwrap_or(asset_path);
@@ -237,7 +270,7 @@ impl Resolver for Shallow {
         {
             files.rely_on(Path::new(path));
         }
-        found
+        found.map(|location| parsed_location(self, location))
     }
 
     fn resolve_for_new_asset(&self, asset_path: &str) -> Option<ResolvedPath> {
@@ -245,7 +278,8 @@ impl Resolver for Shallow {
     }
 
     fn open_asset(&self, resolved_path: &ResolvedPath) -> io::Result<Box<dyn Asset>> {
-        let path = resolved_path.to_string_lossy();
+        let location = resolved_path.to_string_lossy();
+        let path = file_path(&location);
         let bytes = match (
             self.in_memory(&path),
             ar::split_package_relative_path_outer(&path),
@@ -270,21 +304,19 @@ impl Resolver for Shallow {
         };
         let is_package = bytes.starts_with(PACKAGE);
         let is_binary = is_package || bytes.starts_with(BINARY);
-        if !is_binary {
-            let (deepest, blocks) = nesting(&bytes);
-            if deepest > DEEPEST {
-                return Err(rejected(format!(
-                    "{path} is nested more than {DEEPEST} deep"
-                )));
-            }
-            if blocks > MAX_LAYER_BLOCKS {
-                return Err(rejected(format!(
-                    "{path} has more than {MAX_LAYER_BLOCKS} prims, variants and dictionaries"
-                )));
-            }
+        let is_text = path != location;
+        if is_text && is_binary {
+            return Err(rejected(format!(
+                "{path} is in the binary encoding: name it .usd or .usdc"
+            )));
         }
+        let is_parsed = !is_binary && (is_text || has_ending(&path, "usd"));
+        let bytes = match is_parsed {
+            true => binary(&bytes, &path).map_err(refusal)?,
+            false => bytes,
+        };
         let bytes = AssetBuffer::Owned(bytes).into_shared();
-        if !is_package {
+        if is_parsed || (is_binary && !is_package) {
             self.survey(resolved_path, &bytes)?;
         }
         Ok(Box::new(io::Cursor::new(AssetBuffer::Shared(bytes))))
@@ -398,49 +430,28 @@ fn rejected(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// Returns the maximum nesting of brackets in the text of a layer, and the number of opening braces.
-///
-/// Brackets in strings, references and comments do not count. The rules have to be those of
-/// `openusd`'s lexer: otherwise a part that only this function takes for a string could hide
-/// brackets.
-fn nesting(text: &[u8]) -> (usize, usize) {
-    let (mut at, mut depth, mut deepest, mut blocks) = (0, 0_usize, 0, 0);
-    while let Some((part, length)) = text.get(at..).and_then(part) {
-        match part {
-            Part::Byte(bracket @ (b'{' | b'[' | b'(')) => {
-                blocks += usize::from(bracket == b'{');
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            Part::Byte(b'}' | b']' | b')') => depth = depth.saturating_sub(1),
-            Part::Byte(_) | Part::String | Part::Opaque => {}
+/// Whether a path, or that of a file in a package, has an ending.
+fn has_ending(path: &str, ending: &str) -> bool {
+    let path = path.trim_end_matches(']');
+    path.rsplit_once('.')
+        .is_some_and(|(_, found)| found.eq_ignore_ascii_case(ending))
+}
+
+/// Parses the text of a layer, and writes it in the binary encoding.
+fn binary(text: &[u8], path: &str) -> Result<Vec<u8>, String> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    usda::encode(text).map_err(|error| match error {
+        usda::EncodeError::Text(error) => {
+            let (line, column) = (error.line, error.column);
+            format!("{}, {name}:{line}:{column}", error.message)
         }
-        at += length.max(1);
-    }
-    (deepest, blocks)
+        usda::EncodeError::Format(error) => format!("{error}, {name}"),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn brackets_in_strings_and_comments_do_not_count() {
-        for (text, depth) in [
-            ("def \"a\" ( x = [(1, 2)] ) { def \"b\" {} }", 3),
-            (
-                "\"{{{\" 'a\\'{{' \"\"\" \"{{ \"\"\" ''' {{' ''' @a{{@ @@@ @{ @@@ </a{b=c}d> # {{{\n {",
-                1,
-            ),
-            ("/* {{ * { */ { /**/ }", 1),
-            ("\"\" { ''{ @@ {", 3),
-            ("{ \"open {{{{", 1),
-            ("", 0),
-            ("}}}{", 1),
-        ] {
-            assert_eq!(nesting(text.as_bytes()).0, depth, "{text}");
-        }
-    }
 
     #[test]
     fn work_has_a_large_stack_and_panics_resume() {
@@ -484,10 +495,7 @@ mod tests {
             ))
         };
         assert_eq!(open_text(prims(40)).unwrap().prims[0].name(), "a");
-        assert_eq!(
-            open_text(dictionaries(DEEPEST - 2)).unwrap().prims[0].name(),
-            "a"
-        );
+        assert_eq!(open_text(dictionaries(30)).unwrap().prims[0].name(), "a");
         for text in [
             prims(DEEPEST + 1),
             prims(1500),

@@ -142,10 +142,18 @@ pub fn array_len(value: &Value) -> Option<usize> {
 /// Returns the asset paths in a value, also in dictionaries and lists, as authored and as resolved.
 pub fn asset_paths(value: &Value) -> Vec<(String, Option<String>)> {
     let path = |path: &openusd::sdf::AssetPath| {
-        (
-            path.authored_path.clone(),
-            path.resolved_path().map(str::to_owned),
-        )
+        let resolved = path.resolved_path().map(|location| {
+            let file = super::shallow::file_path(location);
+            // A package was entered at its first layer; its own path is meant.
+            match path.authored_path.ends_with(".usdz") && *file != *location {
+                true => file
+                    .rsplit_once('[')
+                    .map_or(&*file, |(package, _)| package)
+                    .to_owned(),
+                false => file.into_owned(),
+            }
+        });
+        (path.authored_path.clone(), resolved)
     };
     match value {
         Value::AssetPath(one) if one.is_empty() => Vec::new(),

@@ -2,42 +2,30 @@
 
 use openusd::pcp::{ArcType, CompositionDiagnostic};
 
-use super::super::CompositionError;
+use super::super::{CompositionError, usda};
 
 /// Returns the file name of a layer.
 pub(super) fn file_name(identifier: &str) -> &str {
     identifier.rsplit('/').next().unwrap_or(identifier)
 }
 
-/// Shortens an error of `openusd` to the fault and the line, without source text and internals of the
-/// parser.
+/// Returns what is wrong with a layer in the words of this project.
 pub(super) fn shorten(reason: &str) -> String {
-    let mut lines = reason.lines();
-    let first = lines
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .trim_start_matches("Unable to parse pseudo root: ");
+    let first = reason.lines().next().unwrap_or_default();
     if let Some(file) = first.strip_prefix("no file format registered for ") {
         return format!(
             "{} does not have the extension of an OpenUSD file",
             file_name(file)
         );
     }
-    if first.starts_with("Text file must start with magic token")
-        || first == "Unexpected end of tokens"
-    {
+    if first.starts_with(usda::NO_HEADER) {
         return "it is not an OpenUSD file: its text does not begin with `#usda 1.0`, and it is neither binary nor a package"
             .to_owned();
     }
     if first.starts_with("failed to read pod ") {
         return "the file is truncated or damaged".to_owned();
     }
-    let place = lines
-        .next()
-        .and_then(|line| line.trim().strip_prefix("--> "))
-        .map(file_name);
-    place.map_or_else(|| first.to_owned(), |place| format!("{first}, {place}"))
+    first.to_owned()
 }
 
 /// Converts an error of the composition.

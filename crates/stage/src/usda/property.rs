@@ -1,0 +1,231 @@
+//! Reads attributes and relationships.
+
+use openusd::sdf::schema::FieldKey;
+use openusd::sdf::{self, SpecData, SpecType, Value, ValueTypeName, Variability};
+
+use super::lexer::Token;
+use super::{ListEdit, Parsed, Parser};
+
+impl Parser<'_> {
+    /// Reads a property of the prim or variant at `owner`. `edit` was read before it.
+    pub fn property(
+        &mut self,
+        owner: &sdf::Path,
+        edit: ListEdit,
+        properties: &mut Vec<String>,
+    ) -> Parsed<()> {
+        let is_custom = self.eat_word("custom")?;
+        let is_varying = self.eat_word("varying")?;
+        if self.eat_word("rel")? {
+            return self.relationship(owner, edit, is_custom, is_varying, properties);
+        }
+        if is_varying {
+            return Err(self.expected("`rel`"));
+        }
+        let is_uniform = self.eat_word("uniform")? || self.eat_word("config")?;
+        let type_name = self.type_name()?;
+        let path = self.property_path(owner, properties)?;
+        let mut spec = self.specs.remove(&path).unwrap_or_else(|| {
+            let mut spec = SpecData::new(SpecType::Attribute);
+            spec.add(FieldKey::TypeName, Value::Token(type_name.as_token()));
+            if is_custom {
+                spec.add(FieldKey::Custom, Value::Bool(true));
+            }
+            if is_uniform {
+                let uniform = Value::Variability(Variability::Uniform);
+                spec.add(FieldKey::Variability, uniform);
+            }
+            spec
+        });
+        self.attribute(owner, edit, &type_name, &mut spec)?;
+        self.specs.insert(path, spec);
+        Ok(())
+    }
+
+    /// Reads the name of a property, lists it, and returns its path.
+    fn property_path(
+        &mut self,
+        owner: &sdf::Path,
+        properties: &mut Vec<String>,
+    ) -> Parsed<sdf::Path> {
+        let (Token::Word(name) | Token::Namespaced(name)) = *self.token() else {
+            return Err(self.expected("the property's name"));
+        };
+        let path = owner
+            .append_property(name)
+            .map_err(|error| self.fault(error.to_string()))?;
+        if !self.specs.contains_key(&path) {
+            properties.push(name.to_owned());
+        }
+        self.note(&path, self.start());
+        self.advance()?;
+        Ok(path)
+    }
+
+    /// Reads what follows the name of an attribute.
+    fn attribute(
+        &mut self,
+        owner: &sdf::Path,
+        edit: ListEdit,
+        type_name: &ValueTypeName,
+        spec: &mut SpecData,
+    ) -> Parsed<()> {
+        if self.eat(b'.')? {
+            let Token::Word(field) = *self.token() else {
+                return Err(self.expected("`connect` or `timeSamples`"));
+            };
+            let start = self.start();
+            self.advance()?;
+            self.expect(b'=')?;
+            match field {
+                "connect" => {
+                    let targets = self.targets(owner, edit)?;
+                    let targets = Value::PathListOp(edit.apply(targets));
+                    spec.add_list_op(FieldKey::ConnectionPaths, targets);
+                }
+                "timeSamples" if edit == ListEdit::Explicit => {
+                    let samples = self.time_samples(type_name)?;
+                    spec.add(FieldKey::TimeSamples, Value::TimeSamples(samples));
+                }
+                // `openusd` has no type for splines that its binary encoding can hold.
+                "spline" if edit == ListEdit::Explicit => {
+                    let text = self.block()?;
+                    spec.add("spline", Value::UnregisteredValue(text));
+                }
+                _ => {
+                    let message =
+                        format!("an attribute has no `.{field}`: use `.connect` or `.timeSamples`");
+                    return Err(self.fault_at(start, message));
+                }
+            }
+            return Ok(());
+        }
+        if edit != ListEdit::Explicit {
+            return Err(self.expected("`.connect`"));
+        }
+        if self.eat(b'=')? {
+            let value = match self.token() {
+                // Only a type that OpenUSD does not have takes a path; its value is lost there too.
+                Token::Path(_) => {
+                    self.advance()?;
+                    None
+                }
+                Token::Word("AnimationBlock") => {
+                    self.advance()?;
+                    None
+                }
+                _ => Some(self.value(type_name)?),
+            };
+            if let Some(value) = value {
+                spec.add(FieldKey::Default, value);
+            }
+        }
+        self.property_metadata_block(spec)
+    }
+
+    fn relationship(
+        &mut self,
+        owner: &sdf::Path,
+        edit: ListEdit,
+        is_custom: bool,
+        is_varying: bool,
+        properties: &mut Vec<String>,
+    ) -> Parsed<()> {
+        let path = self.property_path(owner, properties)?;
+        let mut spec = self.specs.remove(&path).unwrap_or_else(|| {
+            let mut spec = SpecData::new(SpecType::Relationship);
+            if is_custom {
+                spec.add(FieldKey::Custom, Value::Bool(true));
+            }
+            if !is_varying {
+                let uniform = Value::Variability(Variability::Uniform);
+                spec.add(FieldKey::Variability, uniform);
+            }
+            spec
+        });
+        if self.eat(b'.')? {
+            if !self.eat_word("default")? {
+                return Err(self.expected("`default`"));
+            }
+            self.expect(b'=')?;
+            self.path()?;
+        } else if self.eat(b'[')? {
+            self.path()?;
+            self.expect(b']')?;
+        } else {
+            if self.eat(b'=')? {
+                let targets = self.targets(owner, edit)?;
+                let targets = Value::PathListOp(edit.apply(targets));
+                spec.add_list_op(FieldKey::TargetPaths, targets);
+            }
+            self.property_metadata_block(&mut spec)?;
+        }
+        self.specs.insert(path, spec);
+        Ok(())
+    }
+
+    /// Reads the targets of a relationship or connection; relative paths start at the prim.
+    fn targets(&mut self, owner: &sdf::Path, edit: ListEdit) -> Parsed<Vec<sdf::Path>> {
+        let start = self.start();
+        let mut targets = Vec::new();
+        self.one_or_list(|parser| {
+            let start = parser.start();
+            let target = parser.path()?;
+            let absolute = owner.make_absolute(&target);
+            if target.is_empty() || absolute.is_empty() {
+                return Err(parser.fault_at(start, "this target leads nowhere"));
+            }
+            targets.push(absolute);
+            Ok(())
+        })?;
+        if targets.is_empty() && edit != ListEdit::Explicit {
+            return Err(self.fault_at(start, "a list that is edited needs an item"));
+        }
+        Ok(targets)
+    }
+
+    /// Reads a path in angle brackets; `<>` is the empty path.
+    pub fn path(&mut self) -> Parsed<sdf::Path> {
+        let Token::Path(text) = *self.token() else {
+            return Err(self.expected("a path such as </robot/base>"));
+        };
+        let path = match text {
+            "" => sdf::Path::default(),
+            _ => sdf::Path::new(text).map_err(|error| self.fault(error.to_string()))?,
+        };
+        self.advance()?;
+        Ok(path)
+    }
+
+    /// Returns the text of a block in braces.
+    fn block(&mut self) -> Parsed<String> {
+        let start = self.start();
+        let mut depth = 0_usize;
+        loop {
+            match self.token() {
+                Token::Mark(b'{') => depth += 1,
+                Token::Mark(b'}') => depth = depth.saturating_sub(1),
+                Token::End => return Err(self.expected("`}`")),
+                _ => {}
+            }
+            if depth == 0 {
+                let text = self.slice(start, self.end()).to_owned();
+                self.advance()?;
+                return match text.starts_with('{') {
+                    true => Ok(text),
+                    false => Err(self.fault_at(start, "expected `{`")),
+                };
+            }
+            self.advance()?;
+        }
+    }
+
+    fn property_metadata_block(&mut self, spec: &mut SpecData) -> Parsed<()> {
+        match self.token() {
+            Token::Mark(b'(') => {
+                self.statements(b'(', b')', |parser| parser.property_metadata(spec))
+            }
+            _ => Ok(()),
+        }
+    }
+}
