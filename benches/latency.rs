@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use urdf_usd::convert::{self, Context, Job, Source, Timings};
 use urdf_usd::resolve;
-use urdf_usd::store::{MEMORY_BYTES, Store};
+use urdf_usd::store::{DEFAULT_MEMORY_BYTES, Store};
 
 /// Number of published descriptions; p99 is the second longest of 200.
 const DESCRIPTIONS: usize = 200;
@@ -68,7 +68,7 @@ fn measure(urdf: &Path) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let text = std::fs::read_to_string(urdf).expect("a URDF");
     let context = Context {
-        store: Store::in_memory(MEMORY_BYTES),
+        store: Store::in_memory(DEFAULT_MEMORY_BYTES),
         ..Context::default()
     };
     let mut times: Vec<Duration> = Vec::new();

@@ -312,7 +312,7 @@ impl Resolver for Shallow {
         }
         let is_parsed = !is_binary && (is_text || has_ending(&path, "usd"));
         let bytes = match is_parsed {
-            true => binary(&bytes, &path).map_err(refusal)?,
+            true => binary(&bytes, &path).map_err(rejected)?,
             false => bytes,
         };
         let bytes = AssetBuffer::Owned(bytes).into_shared();
