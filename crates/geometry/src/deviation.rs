@@ -4,6 +4,8 @@
 //! cheaper than the distance itself, since the search ends at the first triangle that is near
 //! enough.
 
+#![allow(clippy::indexing_slicing, reason = "coordinates have three axes")]
+
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

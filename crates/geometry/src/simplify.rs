@@ -1,5 +1,4 @@
-//! Meshes with fewer triangles, for where the source's are not needed (`mesh_medium` and `mesh_low`
-//! of REP-158 §1.3.2).
+//! Meshes with fewer triangles, for where the source's are not needed: a medium and a low tier.
 //!
 //! meshopt collapses edges; its estimate of the error is no bound. So what it gives is measured
 //! against the source. Where it lies too far off or is turned round it is mended; where that can't
