@@ -1,5 +1,5 @@
-//! Answers questions about one robot, a line of JSON for each, so that other programs can be held
-//! against this one without being started for every configuration.
+//! Answers questions about one robot, a line of JSON for each, so that other programs can compare
+//! their results without starting this one for every configuration.
 //!
 //! `answers ROBOT.urdf`: the first line says what the coordinates are. Then, for each line of
 //! standard input:
