@@ -66,8 +66,7 @@ impl Chain {
         if mechanism.root(base) != mechanism.root(tip) {
             return Err(Error::NoWay { base, tip });
         }
-        // A step comes after the one that it hangs on, so the later of two cannot be above the
-        // other.
+        // A step comes after its parent, so the later of two cannot be above the other.
         let (mut up, mut down) = (Vec::new(), Vec::new());
         let (mut a, mut b) = (from.on, to.on);
         while a != b {

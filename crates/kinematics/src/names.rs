@@ -31,7 +31,7 @@ pub fn joint(robot: &Robot, name: &str) -> Result<JointId, Diagnostic> {
     })
 }
 
-/// Returns the error that a name is not among `names`; `what` is the kind of element, in a word.
+/// Returns the error for a name that is not among `names`; `what` is the kind of element.
 pub fn unknown<'a>(
     robot: &Robot,
     code: &'static Code,

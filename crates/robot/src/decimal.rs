@@ -39,7 +39,7 @@ pub fn of_single(number: f32) -> f64 {
 /// in that order. They have as few digits as `is_same` allows, which returns whether a rotation is
 /// equivalent to `rotation`.
 ///
-/// Of the two solutions, returns the one with the smaller angles; in gimbal lock (pitch at a right
+/// Returns the solution with the smaller angles of the two; in gimbal lock (pitch at a right
 /// angle), the one with zero roll. Multiples of 15 degrees are exact in double precision.
 pub fn roll_pitch_yaw(
     rotation: &UnitQuaternion<f64>,

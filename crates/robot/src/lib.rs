@@ -124,7 +124,7 @@ pub struct Contact {
     pub static_friction: f64,
     /// Coefficient of sliding friction; not negative, not above the static one.
     pub dynamic_friction: f64,
-    /// From 0 (nothing bounces) to 1, if the source says.
+    /// Coefficient of restitution, from 0 (inelastic) to 1, if given.
     pub restitution: Option<f64>,
 }
 
@@ -152,8 +152,8 @@ pub struct Shape {
     pub material: Option<MaterialId>,
     /// The reference to the unreadable mesh that this shape replaces.
     pub stand_in_for: Option<String>,
-    /// The number of the set of copies that it is one of, if the source has such sets: shapes of one
-    /// set and one mesh may be drawn as instances.
+    /// The index of its set of copies, if the source has such sets: shapes of one set and one mesh
+    /// may be drawn as instances.
     pub instance_set: Option<usize>,
     /// Data of the source without an equivalent in the model.
     pub custom: Custom,
@@ -585,9 +585,9 @@ pub struct NamedPose {
     pub group: Option<String>,
     /// The base and tip links of the group, if it is a chain.
     pub chain: Option<(LinkId, LinkId)>,
-    /// The joints that it sets and their positions (radians or metres, as many as
-    /// [`kinematics::position_count`] says), in the robot's order, each joint once. Never a joint
-    /// that follows another.
+    /// The joints that it sets and their positions (radians or metres; see
+    /// [`kinematics::position_count`]), in the robot's order, each joint once. Joints that follow
+    /// others are never among them.
     pub positions: Vec<(JointId, Vec<f64>)>,
     /// Position in the source.
     pub place: Place,

@@ -54,7 +54,7 @@ pub struct Material {
 pub struct LookVariant {
     /// The name; unique in the robot.
     pub name: String,
-    /// The materials that replace those of parts of visuals; `None`: no material.
+    /// The materials that replace the present ones, by part; `None`: no material.
     pub materials: BTreeMap<VisualPart, Option<Material>>,
 }
 

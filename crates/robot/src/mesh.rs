@@ -13,10 +13,10 @@ use super::{ImagePlacement, Material};
 
 /// Triangles with the materials to draw them, in memory.
 ///
-/// Points are in metres in the mesh's own frame, without the `scale` of the geometry. Colours of
-/// corners show where neither the part nor the robot names a material, and where a part's material
-/// says so ([`Material::shows_corner_colors`]). Dereferences to its arrays; changing them copies
-/// them if they are shared.
+/// Points are in metres in the mesh's own frame, without the `scale` of the geometry. Vertex
+/// colours are drawn if neither the part nor the robot names a material, or if the part's material
+/// has [`Material::shows_corner_colors`]. Dereferences to its arrays; changing them copies them if
+/// they are shared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mesh {
     /// Points, triangles, and the values of corners.

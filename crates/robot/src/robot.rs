@@ -330,7 +330,7 @@ impl Robot {
     /// Adds a link.
     ///
     /// # Errors
-    /// If there is one of this name, or if the robot does not have a material or mesh of its shapes.
+    /// If the name is taken, or if the robot does not have a material or mesh of its shapes.
     pub fn add_link(&mut self, link: Link) -> Result<LinkId, InvalidRobot> {
         if self.link_names.contains_key(&link.name) {
             return Err(InvalidRobot::DuplicateLink(link.name));
@@ -377,7 +377,7 @@ impl Robot {
     /// root, that is the last one in the source's order.
     ///
     /// # Errors
-    /// If there is one of this name, or if the robot does not have the links that it connects.
+    /// If the name is taken, or if the robot does not have the links that it connects.
     pub fn add_joint(&mut self, mut joint: Joint) -> Result<JointId, InvalidRobot> {
         if self.joint_names.contains_key(&joint.name) {
             return Err(InvalidRobot::DuplicateJoint(joint.name));
@@ -415,7 +415,7 @@ impl Robot {
         at
     }
 
-    /// Lets a joint follow another, or (`None`) no other.
+    /// Makes a joint follow another, or (`None`) no other.
     ///
     /// # Errors
     /// If it would follow itself, directly or through others, a joint is not of this robot, or a
@@ -449,7 +449,7 @@ impl Robot {
         result
     }
 
-    /// Lets joints follow others, or (`None`) no others.
+    /// Makes joints follow others, or (`None`) no others.
     ///
     /// # Errors
     /// If joints would follow each other in a circle, a joint is not of this robot, or a named pose
@@ -580,7 +580,7 @@ impl Robot {
     /// Adds a look.
     ///
     /// # Errors
-    /// If there is one of this name, or if the robot does not have a link of it.
+    /// If the name is taken, or if the robot does not have one of its links.
     pub fn add_look_variant(&mut self, variant: LookVariant) -> Result<(), InvalidRobot> {
         if self
             .look_variants
@@ -677,13 +677,13 @@ impl Robot {
         links.try_for_each(|link| self.check_link(link, &format!("{link:?}")))
     }
 
-    /// Returns pairs of links that need not be checked for collision. Links that a joint connects
-    /// are not among them unless the source says so.
+    /// Returns pairs of links that are excluded from collision checks. Links connected by a joint
+    /// are excluded only if the source excludes them.
     pub fn disabled_collisions(&self) -> &LinkPairs {
         &self.disabled_collisions
     }
 
-    /// Adds pairs of links that need not be checked for collision.
+    /// Excludes pairs of links from collision checks.
     ///
     /// # Errors
     /// If the robot does not have one of the links.

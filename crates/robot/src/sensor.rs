@@ -14,12 +14,12 @@ pub struct Sensor {
     pub link: LinkId,
     /// The sensor's frame in the link's: x forward, z up, cameras too.
     pub origin: Pose,
-    /// The link whose frame its messages are in, where that is another than `link`; for a camera, a
-    /// link that is an optical frame (z forward, x right, y down), or `None` if the robot has none
-    /// for it.
+    /// The link whose frame its messages are in, if it differs from `link`; for a camera, a link
+    /// that is an optical frame (z forward, x right, y down), or `None` if the robot has none for
+    /// it.
     pub frame: Option<LinkId>,
-    /// The name of the frame of its messages where the source gives one that is no link: a frame at
-    /// `origin`, or (for a camera) its optical frame, that no other sensor has; or one of
+    /// The name of the frame of its messages, if the source gives one that is no link: a frame at
+    /// `origin`, or (for a camera) its optical frame, which no other sensor has; or one of
     /// [`GLOBAL_FRAMES`].
     pub frame_name: Option<String>,
     /// Its ROS interfaces. Names are relative to the robot's namespace unless they begin with a
@@ -35,7 +35,7 @@ pub const GLOBAL_FRAMES: [&str; 4] = ["world", "map", "odom", "earth"];
 /// The quantity that a sensor measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SensorKind {
-    /// Pictures, of colour or depth.
+    /// Colour or depth images.
     Camera(Camera),
     /// Ranges along rays.
     Lidar,
@@ -54,10 +54,10 @@ pub enum SensorKind {
 /// A camera's view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Radians, over the width of the image; above 0 and below π.
+    /// Horizontal field of view, radians; above 0 and below π.
     pub horizontal_fov: f64,
-    /// Metres: how wide what it sees is, if it sees along parallel lines and `horizontal_fov` means
-    /// nothing. Above zero.
+    /// Width of the view of an orthographic camera, whose `horizontal_fov` is ignored, metres.
+    /// Above zero.
     pub parallel_width: Option<f64>,
     /// Pixels; never zero.
     pub width: u32,
@@ -70,7 +70,7 @@ pub struct Camera {
 }
 
 impl Camera {
-    /// Radians, over the height of the image; above 0 and below π.
+    /// Returns the vertical field of view, radians; above 0 and below π.
     pub fn vertical_fov(&self) -> f64 {
         2.0 * ((self.horizontal_fov / 2.0).tan() * f64::from(self.height) / f64::from(self.width))
             .atan()

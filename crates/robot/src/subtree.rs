@@ -10,17 +10,17 @@ use super::{
 /// Outcome of [`Robot::keep_below`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Removed {
-    /// The present handle of each former link; `None` if it was removed.
+    /// The new handle of each former link; `None` if it was removed.
     pub links: ArenaMap<Link, Option<LinkId>>,
     /// Names of the removed joints, in their order.
     pub joints: Vec<String>,
-    /// Present handles of joints that followed a removed one. They follow none any more.
+    /// New handles of joints that followed a removed one; they no longer follow any.
     pub freed: Vec<JointId>,
 }
 
 impl Robot {
-    /// Makes `base` the root: removes links that are not below it, with all that refers to them.
-    /// Meshes and materials stay.
+    /// Makes `base` the root: removes links that are not below it, with everything that refers to
+    /// them. Meshes and materials stay.
     ///
     /// # Errors
     /// If the remaining robot would be invalid; `self` is unchanged then.
@@ -34,7 +34,7 @@ impl Robot {
         }
         let mut joints = ArenaMap::filled(self.joints(), None);
         for (id, joint) in self.joints().iter() {
-            // A joint that closes a loop may come from anywhere, but nothing is above the base.
+            // A joint that closes a loop may have any parent, but the base must stay the root.
             let child = links[joint.child()].filter(|_| joint.child() != base);
             if let (Some(parent), Some(child)) = (links[joint.parent()], child) {
                 joints[id] = Some(kept.add_joint(joint.between(parent, child))?);

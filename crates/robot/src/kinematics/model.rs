@@ -43,7 +43,7 @@ pub enum ModelError {
     /// A frame or joint refers to one that does not exist.
     #[error("it refers to a frame or joint that does not exist")]
     Missing,
-    /// Frames hang on each other, or joints follow each other, in a circle.
+    /// Frames, or joints that follow each other, form a cycle.
     #[error("its frames hang on each other, or its joints follow each other, in a circle")]
     Circular,
 }
