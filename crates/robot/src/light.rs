@@ -51,8 +51,8 @@ pub enum LightKind {
 }
 
 impl Light {
-    /// Returns the colour and intensity of a light, with components above 1 moved from the colour
-    /// into the intensity.
+    /// Normalises a colour and an intensity: a colour with a component above 1 is scaled down, and
+    /// the intensity up.
     pub fn balanced(color: [f32; 3], intensity: f64) -> ([f32; 3], f64) {
         let color = color.map(|part| if part.is_finite() { part.max(0.0) } else { 0.0 });
         let most = color.into_iter().fold(1.0, f32::max);

@@ -81,7 +81,7 @@ pub enum MapRole {
     Roughness,
     /// Metalness.
     Metallic,
-    /// Opacity, multiplied with the alpha of the base colour.
+    /// Opacity, with that of the base colour as its factor.
     Opacity,
     /// Emitted colour, sRGB.
     Emissive,

@@ -122,8 +122,8 @@ impl Lm {
             // Scale the damping with the error: more far from the solution, less near it.
             let off = at.squares.sqrt().min(1.0);
             let damped = damping * off.max(1e-6);
-            // The bias changes the solution by its square, so it must vanish with the error. When
-            // iterations make no progress the bias may be the reason: leave it out.
+            // The bias distorts the step by its square, so it must vanish with the error. It may be
+            // the reason for steps without progress: then leave it out.
             let bias_strength = if damping <= self.damping {
                 damped * self.null_space_bias * off
             } else {
