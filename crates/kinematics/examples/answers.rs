@@ -1,8 +1,8 @@
-//! Answers questions about one robot, a line of JSON for each, so that other programs can be held
-//! against this one without being started for every configuration.
+//! Answers questions about one robot, a line of JSON for each, so that other programs can compare
+//! their results without starting this one for every configuration.
 //!
-//! `answers ROBOT.urdf`: the first line says what the coordinates are. Then, for each line of
-//! standard input:
+//! `answers ROBOT.urdf` first prints a line that describes the coordinates. Then it answers each
+//! line of standard input:
 //!
 //! - `{"q": […], "base": LINK, "tip": LINK, "qd": […], "qdd": […]}`: where all links are (4×4, row
 //!   by row), the Jacobians of `tip` in `base` in each reference, mass, centre of mass, mass

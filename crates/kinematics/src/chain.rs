@@ -1,4 +1,4 @@
-//! The motion of one link as seen from another.
+//! The motion of one link relative to another.
 
 use nalgebra::{Vector3, Vector6};
 use urdf_usd_robot::{JointId, LinkId};
@@ -6,11 +6,10 @@ use urdf_usd_robot::{JointId, LinkId};
 use crate::mechanism::{Mechanism, Step};
 use crate::{Error, Transform};
 
-/// How a frame moves for one unit (radian or metre) of a position: linear velocity, then angular
-/// velocity.
+/// Velocity of a frame per unit (radian or metre) of a position: linear, then angular.
 pub type Twist = Vector6<f64>;
 
-/// Which point's motion a Jacobian tells, and in which axes.
+/// The point and the axes of a Jacobian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reference {
     /// The point of the tip that is at the base's origin, in the base's axes: the spatial Jacobian.
@@ -22,7 +21,7 @@ pub enum Reference {
     Tip,
 }
 
-/// A turn about, or a slide along, the z axis of the frame that `before` leads to.
+/// A rotation about, or a translation along, the z axis of the frame that `before` leads to.
 #[derive(Clone, Copy, Debug)]
 struct Motion {
     before: Transform,
@@ -33,21 +32,20 @@ struct Motion {
     offset: f64,
 }
 
-/// A joint on the way from the base of a chain to its tip.
+/// A joint on the path from the base of a chain to its tip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainJoint {
     /// The joint.
     pub joint: JointId,
-    /// Whether the way goes from its child to its parent.
+    /// Whether the path goes from its child to its parent.
     pub is_backward: bool,
 }
 
-/// The way from one link to another through joints, up and down the tree, and all that it takes to
-/// say how the second moves in the first.
+/// The path of joints from one link to another, up and down the tree, with its forward kinematics
+/// and Jacobian.
 ///
 /// Its coordinates are those of the mechanism that it depends on ([`Chain::coordinates`]), in the
-/// order in which they come on the way. Fixed joints are no work: what they do is part of the next
-/// one's.
+/// order of the path. Fixed joints cost nothing: they are folded into the next one.
 #[derive(Clone, Debug)]
 pub struct Chain {
     base: LinkId,
@@ -59,7 +57,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The way from `base` to `tip`.
+    /// Returns the chain from `base` to `tip`.
     ///
     /// # Errors
     /// [`Error::NoWay`] if they are in two trees.
@@ -68,8 +66,7 @@ impl Chain {
         if mechanism.root(base) != mechanism.root(tip) {
             return Err(Error::NoWay { base, tip });
         }
-        // A step comes after the one that it hangs on, so the later of two cannot be above the
-        // other.
+        // A step comes after its parent, so the later of two cannot be above the other.
         let (mut up, mut down) = (Vec::new(), Vec::new());
         let (mut a, mut b) = (from.on, to.on);
         while a != b {
@@ -122,34 +119,34 @@ impl Chain {
         })
     }
 
-    /// The link that the tip is seen from.
+    /// Returns the link that the tip's pose is relative to.
     pub fn base(&self) -> LinkId {
         self.base
     }
 
-    /// The link that moves.
+    /// Returns the link that moves.
     pub fn tip(&self) -> LinkId {
         self.tip
     }
 
-    /// All joints on the way, from the base to the tip, fixed ones included.
+    /// Returns all joints on the path, from the base to the tip, fixed ones included.
     pub fn joints(&self) -> &[ChainJoint] {
         &self.joints
     }
 
-    /// The coordinates that it depends on, as indices into [`Mechanism::coordinates`].
+    /// Returns the coordinates that it depends on, as indices into [`Mechanism::coordinates`].
     pub fn coordinates(&self) -> &[usize] {
         &self.coordinates
     }
 
-    /// Takes the chain's coordinates out of the mechanism's.
+    /// Copies the chain's coordinates from the mechanism's.
     pub fn gather(&self, mechanism: &[f64], q: &mut [f64]) {
         for (at, to) in self.coordinates.iter().zip(q) {
             *to = mechanism.get(*at).copied().unwrap_or(0.0);
         }
     }
 
-    /// Puts the chain's coordinates into the mechanism's.
+    /// Copies the chain's coordinates into the mechanism's.
     pub fn scatter(&self, q: &[f64], mechanism: &mut [f64]) {
         for (at, from) in self.coordinates.iter().zip(q) {
             if let Some(to) = mechanism.get_mut(*at) {
@@ -158,7 +155,7 @@ impl Chain {
         }
     }
 
-    /// Where the tip is in the base for the chain's coordinates `q`.
+    /// Returns the pose of the tip in the base for the chain's coordinates `q`.
     pub fn forward(&self, q: &[f64]) -> Transform {
         let mut frame = Transform::IDENTITY;
         for motion in &self.motions {
@@ -167,9 +164,9 @@ impl Chain {
         frame.then(&self.tail)
     }
 
-    /// Where the tip is in the base, and how it moves with each of the chain's coordinates `q`:
-    /// linear velocity, then angular velocity, for one unit (radian or metre). `columns` are as
-    /// many as coordinates.
+    /// Returns the pose of the tip in the base, and writes the Jacobian with respect to the chain's
+    /// coordinates `q`: linear velocity, then angular velocity, per unit (radian or metre).
+    /// `columns` has as many elements as there are coordinates.
     pub fn jacobian(&self, q: &[f64], reference: Reference, columns: &mut [Twist]) -> Transform {
         columns.fill(Twist::zeros());
         let mut frame = Transform::IDENTITY;
@@ -229,12 +226,12 @@ fn add(column: &mut Twist, linear: &Vector3<f64>, angular: &Vector3<f64>) {
     );
 }
 
-/// The joints from one link to another, which are in one tree.
+/// Returns the joints from one link to another of the same tree.
 fn joints(mechanism: &Mechanism, base: LinkId, tip: LinkId) -> Vec<ChainJoint> {
     let (mut up, mut down) = (Vec::new(), Vec::new());
     let (mut a, mut b) = (base, tip);
     while a != b {
-        // Leave whichever link the other one does not hang on.
+        // Step up from the link that is not above the other.
         let is_backward = !mechanism.tree.is_below(b, a);
         let (at, way) = if is_backward {
             (&mut a, &mut up)

@@ -1,4 +1,4 @@
-//! The codes of what can't be asked of a robot's joints and links.
+//! The codes of invalid queries about a robot's joints and links.
 
 use urdf_usd_diagnostic::codes;
 

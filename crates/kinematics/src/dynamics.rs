@@ -1,10 +1,10 @@
-//! What a robot weighs and what it takes to hold and to move it: centre of mass, mass matrix,
-//! torques (recursive Newton–Euler).
+//! Dynamics: centre of mass, mass matrix, gravity forces and inverse dynamics (recursive
+//! Newton–Euler).
 //!
-//! Masses are those of the source, as given: a link without mass properties has none. Forces belong
-//! to coordinates ([`Mechanism::coordinates`]): N·m for angles, N for distances; where joints
-//! follow others, the leader's coordinate bears all. Everything is in the frame of the root, which
-//! stands still, so of several trees each has its own.
+//! Masses are those of the source: a link without mass properties has none. Forces are generalised
+//! forces of the coordinates ([`Mechanism::coordinates`]): N·m for angles, N for distances; the
+//! leader's coordinate bears the forces of its followers. Everything is in the frame of the root,
+//! which is at rest; each tree has its own root.
 
 #![allow(
     clippy::indexing_slicing,
@@ -15,12 +15,12 @@ use nalgebra::Vector3;
 
 use crate::mechanism::{Data, Lump, Mechanism, Step};
 
-/// The pull of the earth in a root frame whose z axis points up, m/s².
+/// Gravitational acceleration in a root frame whose z axis points up, m/s².
 pub const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -9.81);
 
 impl Mechanism {
-    /// The mass of all links, kg, and their centre in the root's frame, metres; the centre is
-    /// `None` where there is no mass.
+    /// Returns the mass of all links, kg, and their centre of mass in the root's frame, metres; the
+    /// centre is `None` without mass.
     pub fn centre_of_mass(&self, q: &[f64], data: &mut Data) -> (f64, Option<Vector3<f64>>) {
         self.forward(q, data);
         let (mut mass, mut moment) = (0.0, Vector3::zeros());
@@ -31,8 +31,8 @@ impl Mechanism {
         (mass, (mass > 0.0).then(|| moment / mass))
     }
 
-    /// Writes the mass matrix, row by row: as many rows and columns as coordinates. Its unit is
-    /// kg·m² between angles, kg between distances, kg·m between the two.
+    /// Writes the mass matrix in row-major order, with a row and a column for each coordinate. Its
+    /// unit is kg·m² between angles, kg between distances, kg·m between the two.
     pub fn mass_matrix(&self, q: &[f64], data: &mut Data, matrix: &mut [f64]) {
         let size = self.coordinates().len();
         matrix.fill(0.0);
@@ -60,8 +60,8 @@ impl Mechanism {
         }
     }
 
-    /// Writes the forces that hold the robot still against `gravity` (m/s², in the root's axes;
-    /// [`GRAVITY`]), N·m and N.
+    /// Writes the generalised forces that hold the robot still against `gravity` (m/s², in the
+    /// root's axes; [`GRAVITY`]), N·m and N.
     pub fn gravity_forces(
         &self,
         q: &[f64],
@@ -82,9 +82,9 @@ impl Mechanism {
         }
     }
 
-    /// Writes the forces that give the coordinates the accelerations `qdd` (rad/s², m/s²) where
-    /// they have the velocities `qd` (rad/s, m/s), against `gravity` (m/s², in the root's axes):
-    /// inverse dynamics, N·m and N.
+    /// Writes the generalised forces for the accelerations `qdd` (rad/s², m/s²) at the velocities
+    /// `qd` (rad/s, m/s), against `gravity` (m/s², in the root's axes): inverse dynamics, N·m and
+    /// N.
     pub fn forces(
         &self,
         q: &[f64],
@@ -97,7 +97,7 @@ impl Mechanism {
         forces.fill(0.0);
         self.forward(q, data);
         let zero = Vector3::zeros();
-        // That the root is accelerated upwards is the same as that everything is pulled down.
+        // Accelerating the root upwards is equivalent to gravity on every link.
         data.motions.resize(self.steps.len() + 1, [zero; 4]);
         data.motions[0] = [zero, zero, zero, -gravity];
         let rate =
@@ -114,8 +114,7 @@ impl Mechanism {
                 speed_rate + linear * by_rate + spin.cross(&own_speed) + speed.cross(&own_spin),
             ];
         }
-        // The wrench on each step, from the last to the first: what it takes itself and what hangs
-        // on it takes.
+        // The wrench on each step, from the last to the first: its own, and that of its children.
         for index in (0..=self.steps.len()).rev() {
             let lump = self.lumps[index].placed(&data.frames[index]);
             let [spin, speed, spin_rate, speed_rate] = data.motions[index];
@@ -140,7 +139,7 @@ impl Mechanism {
         }
     }
 
-    /// The mass of each step with all that hangs on it, about the root's origin; after
+    /// Computes the composite mass of each step and its descendants, about the root's origin; after
     /// [`Mechanism::forward`].
     fn compose(&self, data: &mut Data) {
         data.lumps.resize(self.lumps.len(), Lump::NONE);
@@ -154,7 +153,8 @@ impl Mechanism {
     }
 }
 
-/// How a step moves what is at the root's origin for one unit: angular, then linear.
+/// Returns the spatial velocity at the root's origin per unit of a step's motion: angular, then
+/// linear.
 #[inline]
 fn unit_axis(step: &Step, data: &Data, at: usize) -> (Vector3<f64>, Vector3<f64>) {
     let frame = &data.frames[at];
@@ -166,14 +166,14 @@ fn unit_axis(step: &Step, data: &Data, at: usize) -> (Vector3<f64>, Vector3<f64>
     }
 }
 
-/// The same for one unit of the coordinate.
+/// Returns the same per unit of the coordinate.
 #[inline]
 fn axis(step: &Step, data: &Data, at: usize) -> (Vector3<f64>, Vector3<f64>) {
     let (angular, linear) = unit_axis(step, data, at);
     (angular * step.factor, linear * step.factor)
 }
 
-/// Momentum and angular momentum about the root's origin of a mass that moves so.
+/// Returns the linear and angular momentum, about the root's origin, of a moving mass.
 #[inline]
 fn momentum(
     lump: &Lump,

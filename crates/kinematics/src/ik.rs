@@ -1,9 +1,9 @@
-//! Inverse kinematics: joint positions that bring links where they are wanted.
+//! Inverse kinematics: joint positions that bring links to target poses.
 //!
-//! A [`Problem`] is what is wanted: one [`Target`] or several at once, with the limits of all
-//! joints on the way. [`Lm`] changes coordinates until it holds. [`solve`] starts it again elsewhere
-//! where it ends in a dead end. It leads to a solution near where it starts; [`Starts`] finds a start where there is none to
-//! keep to.
+//! A [`Problem`] is one [`Target`] or several at once, with the limits of all joints on the path.
+//! [`Lm`] improves the coordinates iteratively until they solve it, and finds a solution near its
+//! start. [`solve`] restarts it elsewhere from a local minimum. [`Starts`] finds a start for
+//! callers that have none.
 //!
 //! ```
 //! # use urdf_usd_kinematics::{Mechanism, ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve}};
@@ -29,20 +29,19 @@ pub use problem::{Goal, Problem, Target};
 pub use restarts::{Restarts, solve};
 pub use starts::Starts;
 
-/// What came of an attempt to solve a [`Problem`].
+/// Outcome of an attempt to solve a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Whether every target is reached, as near as the solver was told.
+    /// Whether every target is reached within the solver's tolerance.
     pub is_reached: bool,
     /// The norm of the weighted errors of all targets (metres and radians).
     pub cost: f64,
-    /// The largest distance of a target from where it is wanted, metres; of those that say where.
+    /// The largest distance of a tip from its target, metres, among targets with a position.
     pub position: f64,
-    /// The largest angle by which a target is turned from what is wanted, radians; of those that
-    /// say how.
+    /// The largest angle between a tip and its target, radians, among targets with an orientation.
     pub angle: f64,
-    /// How many steps were tried, over all attempts.
+    /// Number of iterations, over all attempts.
     pub iterations: usize,
-    /// How many times it was started.
+    /// Number of starts.
     pub attempts: usize,
 }

@@ -1,9 +1,9 @@
-//! A robot's kinematics: where its links are, how they move, what holds them, and which joint
-//! positions bring a link where it is wanted.
+//! Kinematics and dynamics of a robot: poses of its links, Jacobians, forces, and inverse
+//! kinematics.
 //!
-//! [`Mechanism::of`] makes a [`Robot`](urdf_usd_robot::Robot) ready: every joint, mimic joints
-//! included, becomes steps of one degree of freedom on flat arrays. From then on nothing is
-//! allocated.
+//! [`Mechanism::of`] prepares a [`Robot`](urdf_usd_robot::Robot): every joint, mimic joints
+//! included, becomes steps of one degree of freedom on flat arrays. Later computations don't
+//! allocate.
 //!
 //! - [`Mechanism::poses`]: where all links are
 //!   ([`Model`](urdf_usd_robot::kinematics::Model) for coordinates).
@@ -35,25 +35,25 @@ pub use transform::{PoseError, Transform, pose_error};
 pub use urdf_usd_geometry::Random;
 use urdf_usd_robot::{JointId, LinkId};
 
-/// Why something can't be worked out.
+/// Errors of queries about a robot's kinematics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// No joints lead from one link to the other.
+    /// Two links are not in the same tree.
     #[error("no joints lead from link {} to link {}", .base.index(), .tip.index())]
     NoWay {
-        /// The one.
+        /// The base of the chain.
         base: LinkId,
-        /// The other.
+        /// The tip of the chain.
         tip: LinkId,
     },
-    /// A joint has another number of positions than were given.
+    /// The wrong number of positions was given for a joint.
     #[error("joint {} has {has} positions, not {given}", .joint.index())]
     Positions {
         /// The joint.
         joint: JointId,
-        /// How many it has.
+        /// Number of positions that it has.
         has: usize,
-        /// How many were given.
+        /// Number of positions given.
         given: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! A robot as steps of one degree of freedom each, on flat arrays.
+//! A robot as joints of one degree of freedom each, on flat arrays.
 
 #![allow(
     clippy::indexing_slicing,
@@ -14,7 +14,7 @@ use urdf_usd_robot::{
 
 use crate::Transform;
 
-/// Reach of a distance without bounds, either way, metres.
+/// Range of an unlimited distance in either direction, metres.
 const UNLIMITED_SLIDE: f64 = 1.0;
 
 /// A coordinate: a position of a joint that follows no other.
@@ -22,18 +22,18 @@ const UNLIMITED_SLIDE: f64 = 1.0;
 pub struct Coordinate {
     /// The joint.
     pub joint: JointId,
-    /// Which of the joint's positions it is: 0, but for planar and floating joints.
+    /// Index among the joint's positions: 0, except for planar and floating joints.
     pub index: usize,
     /// Whether it is an angle in radians; otherwise it is a distance in metres.
     pub is_angle: bool,
-    /// The values that it can take, so that every joint that follows it is within its own limits
-    /// too, if that is possible.
+    /// The range in which every joint that follows it is within its own limits too, if there is
+    /// such a range.
     pub bounds: Bounds,
 }
 
 impl Coordinate {
-    /// Returns a finite range to choose positions from. Angles without bounds go half a turn either
-    /// way, distances without bounds a metre.
+    /// Returns a finite range for sampling: half a turn either way for unlimited angles, a metre
+    /// for unlimited distances.
     pub fn range(&self) -> (f64, f64) {
         let reach = if self.is_angle {
             std::f64::consts::PI
@@ -49,13 +49,13 @@ impl Coordinate {
     }
 }
 
-/// A turn about, or a slide along, the z axis of a frame of its own, by `factor · coordinate +
-/// offset`.
+/// A rotation about, or a translation along, the z axis of the step's frame, by `factor ·
+/// coordinate + offset`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// What it hangs on: 0 is the root, `n` the step `n - 1`.
+    /// The parent: 0 is the root, `n` the step `n - 1`.
     pub(crate) parent: usize,
-    /// Its frame in that of its parent.
+    /// Its frame in the parent's frame.
     pub(crate) origin: Transform,
     pub(crate) is_turn: bool,
     pub(crate) coordinate: usize,
@@ -69,7 +69,7 @@ impl Step {
         self.factor * q.get(self.coordinate).copied().unwrap_or(0.0) + self.offset
     }
 
-    /// The frame after the motion, in which `frame` is given before it.
+    /// Returns the frame after the motion, given the frame before it.
     #[inline]
     pub(crate) fn moved(frame: &Transform, is_turn: bool, by: f64) -> Transform {
         if is_turn {
@@ -80,10 +80,10 @@ impl Step {
     }
 }
 
-/// Where a link is in a step's frame.
+/// The pose of a link in a step's frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
-    /// What it hangs on, as [`Step::parent`].
+    /// The step that it is rigidly connected to, as in [`Step::parent`].
     pub(crate) on: usize,
     pub(crate) pose: Transform,
 }
@@ -123,13 +123,12 @@ impl Lump {
         self.inertia += other.inertia;
     }
 
-    /// The same in the frame in which this one's is `frame`.
+    /// Returns the same mass in the frame in which this one's frame is `frame`.
     #[inline]
     pub(crate) fn placed(&self, frame: &Transform) -> Self {
         let (turn, at) = (&frame.rotation, &frame.translation);
         let moment = turn * self.moment;
-        // About a point that is `at` away, by the parallel axis theorem with the centre of mass
-        // left out: it may be undefined.
+        // Parallel axis theorem, in terms of the first moment: the centre of mass may be undefined.
         let cross = 2.0 * at.dot(&moment) * nalgebra::Matrix3::identity()
             - at * moment.transpose()
             - moment * at.transpose();
@@ -141,33 +140,31 @@ impl Lump {
     }
 }
 
-/// The inertia of a point mass at `at`.
+/// Returns the inertia of a unit point mass at `at`.
 #[inline]
 fn shifted(mass: f64, at: &Vector3<f64>) -> nalgebra::Matrix3<f64> {
     (nalgebra::Matrix3::identity() * at.norm_squared() - at * at.transpose()) * mass
 }
 
-/// The places in which a [`Mechanism`] keeps what it works out, so that nothing is allocated for
-/// each configuration.
+/// Buffers for the results of a [`Mechanism`], so that no configuration allocates.
 #[derive(Clone, Debug)]
 pub struct Data {
     /// The frame of the root, then of each step after its motion, in the root.
     pub(crate) frames: Vec<Transform>,
-    /// The mass of each step with all that hangs on it, in the root; the root's first.
+    /// The composite mass of each step and its descendants, in the root; the root's first.
     pub(crate) lumps: Vec<Lump>,
-    /// Velocity and acceleration of each step in the root, angular and linear, as
-    /// [`crate::dynamics`] wants them.
+    /// Velocity and acceleration of each step in the root, angular and linear, for
+    /// [`crate::dynamics`].
     pub(crate) motions: Vec<[Vector3<f64>; 4]>,
 }
 
-/// A robot's joints and links, made ready for computing where links are, how they move and what
-/// holds them.
+/// A robot's joints and links, prepared for kinematics and dynamics.
 ///
-/// What can move is described by **coordinates**: the positions of all joints that follow no other,
-/// in radians or metres, in the robot's order ([`Mechanism::coordinates`]); a planar joint has two,
-/// a floating one six, as [`position_count`] says. Joints that follow others (mimic) are where
-/// these bring them. A joint that closes a loop moves nothing; it has coordinates only if others
-/// follow it. Missing coordinates, at the end of an array that is too short, count as zero.
+/// A configuration is described by **coordinates**: the positions of all joints that follow no
+/// other, in radians or metres, in the robot's order ([`Mechanism::coordinates`]); a planar joint
+/// has two, a floating one six (see [`position_count`]). The coordinates determine the positions of
+/// joints that follow others (mimic). A joint that closes a loop moves nothing; it has coordinates
+/// only if others follow it. Missing coordinates, at the end of a shorter array, count as zero.
 ///
 /// All poses are in the frame of the tree's root link.
 #[derive(Clone, Debug)]
@@ -183,7 +180,7 @@ pub struct Mechanism {
     pub(crate) roots: ArenaMap<Link, LinkId>,
     model: Model,
     pub(crate) joints: ArenaMap<Joint, JointAt>,
-    /// The joint that each joint follows, through all others.
+    /// For each joint, the one that it follows through the whole chain of mimics.
     pub(crate) followed: ArenaMap<Joint, Option<Followed>>,
     pub(crate) tree: Tree,
 }
@@ -196,7 +193,7 @@ pub(crate) struct Followed {
     offset: f64,
 }
 
-/// A joint as it stands between links.
+/// A joint between links.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JointAt {
     pub(crate) kind: JointKind,
@@ -207,7 +204,7 @@ pub(crate) struct JointAt {
 }
 
 impl Mechanism {
-    /// The mechanism of a robot. Links without mass properties have none.
+    /// Creates the mechanism of a robot. Links without mass properties have no mass.
     pub fn of(robot: &Robot) -> Self {
         let model = Model::of(robot);
         let followed = ArenaMap::new(robot.joints(), |joint, _| {
@@ -296,18 +293,18 @@ impl Mechanism {
         }
     }
 
-    /// Returns the step that something hangs on ([`Step::parent`]); `None` for the root.
+    /// Returns the step at index `on` ([`Step::parent`]); `None` for the root.
     pub(crate) fn step(&self, on: usize) -> Option<&Step> {
         self.steps.get(on.checked_sub(1)?)
     }
 
-    /// The coordinates, in the order of the arrays that all functions take.
+    /// Returns the coordinates, in the order of the arrays that all functions take.
     pub fn coordinates(&self) -> &[Coordinate] {
         &self.coordinates
     }
 
-    /// Where a joint's own coordinates begin; `None` if it has none: it is fixed, follows another
-    /// or closes a loop.
+    /// Returns the index of a joint's first coordinate; `None` if it has none: it is fixed, follows
+    /// another or closes a loop.
     pub fn first(&self, joint: JointId) -> Option<usize> {
         self.first[joint]
     }
@@ -317,7 +314,7 @@ impl Mechanism {
         self.roots[link]
     }
 
-    /// Room for what is worked out from coordinates.
+    /// Creates the buffers for computations.
     pub fn data(&self) -> Data {
         Data {
             frames: vec![Transform::IDENTITY; self.steps.len() + 1],
@@ -326,7 +323,7 @@ impl Mechanism {
         }
     }
 
-    /// The coordinates at rest: zero, or the value within bounds that is nearest to it.
+    /// Returns the coordinates at rest: zero, or the nearest value within bounds.
     pub fn rest(&self) -> Vec<f64> {
         self.coordinates
             .iter()
@@ -334,7 +331,8 @@ impl Mechanism {
             .collect()
     }
 
-    /// Works out where each step is for the coordinates `q`; `data` is [`Mechanism::data`]'s.
+    /// Computes the pose of each step for the coordinates `q`; `data` comes from
+    /// [`Mechanism::data`].
     pub(crate) fn forward(&self, q: &[f64], data: &mut Data) {
         data.frames
             .resize(self.steps.len() + 1, Transform::IDENTITY);
@@ -344,16 +342,15 @@ impl Mechanism {
         }
     }
 
-    /// Writes where each link is in its root, in the order of [`Robot::links`], and the positions of
-    /// all joints, as [`Mechanism::positions`] does.
+    /// Writes the pose of each link in its root, in the order of [`Robot::links`], and the
+    /// positions of all joints, as [`Mechanism::positions`] does.
     pub fn poses(&self, q: &[f64], positions: &mut [f64], poses: &mut [Pose]) {
         self.positions(q, positions);
         self.model.forward(positions, poses);
     }
 
-    /// Writes the positions of all joints, as [`Model`] has them: those that follow others
-    /// included. Of joints that close a loop and that no other follows, the positions stay as they
-    /// are.
+    /// Writes the positions of all joints, followers included, laid out as in [`Model`]. The
+    /// positions of joints that close a loop and have no follower are left unchanged.
     pub fn positions(&self, q: &[f64], positions: &mut [f64]) {
         for (at, coordinate) in self.coordinates.iter().enumerate() {
             let place = self.model.range(coordinate.joint.index()).start + coordinate.index;
@@ -364,8 +361,8 @@ impl Mechanism {
         self.model.follow(positions);
     }
 
-    /// Writes the coordinates from the positions of all joints, as [`Model`] has them; those of
-    /// joints that follow others are ignored.
+    /// Writes the coordinates for the positions of all joints, laid out as in [`Model`]; the
+    /// positions of followers are ignored.
     pub fn from_positions(&self, positions: &[f64], q: &mut [f64]) {
         for (coordinate, to) in self.coordinates.iter().zip(q) {
             let place = self.model.range(coordinate.joint.index()).start + coordinate.index;
@@ -381,13 +378,13 @@ impl Mechanism {
         }
     }
 
-    /// How many positions all joints have together, as [`Model::positions`] counts them.
+    /// Returns the number of positions of all joints together, as [`Model::positions`] does.
     pub fn position_count(&self) -> usize {
         self.model.positions()
     }
 }
 
-/// Returns all coordinates, and for each joint its first one, if it has its own.
+/// Returns all coordinates, and for each joint the index of its first one, if it has any.
 fn coordinates(
     robot: &Robot,
     followed: &ArenaMap<Joint, Option<Followed>>,
@@ -422,7 +419,7 @@ fn coordinates(
     (coordinates, first)
 }
 
-/// Whether a position of a joint is an angle.
+/// Returns whether a position of a joint is an angle.
 fn is_angle(kind: JointKind, index: usize) -> bool {
     match kind {
         JointKind::Revolute | JointKind::Continuous => true,
@@ -431,13 +428,13 @@ fn is_angle(kind: JointKind, index: usize) -> bool {
     }
 }
 
-/// A turn about, or a slide along, the third of `axes`.
+/// A rotation about, or a translation along, one of the three axes.
 struct AxisMotion {
     is_turn: bool,
     axes: nalgebra::Matrix3<f64>,
 }
 
-/// The motions of a joint, one after another.
+/// Returns the motions of a joint, in order.
 fn motions(kind: JointKind, axis: &nalgebra::Unit<Vector3<f64>>) -> Vec<AxisMotion> {
     let motion = |is_turn: bool, z: &nalgebra::Unit<Vector3<f64>>| {
         let (u, v) = planar_basis(z);
@@ -469,8 +466,8 @@ fn motions(kind: JointKind, axis: &nalgebra::Unit<Vector3<f64>>) -> Vec<AxisMoti
     }
 }
 
-/// What is left of a leader's bounds where the follower, at `factor · leader + offset`, is within
-/// its own; the leader's if nothing is.
+/// Restricts a leader's bounds to those for which the follower, at `factor · leader + offset`, is
+/// within its own bounds. Returns the leader's bounds if no position is left.
 fn narrowed(leader: Bounds, follower: Bounds, factor: f64, offset: f64) -> Bounds {
     if factor == 0.0 || !factor.is_finite() {
         return leader;

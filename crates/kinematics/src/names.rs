@@ -6,13 +6,13 @@ use urdf_usd_robot::{Joint, JointId, Link, LinkId, Robot};
 use crate::mechanism::Mechanism;
 use crate::{Chain, Error, codes};
 
-/// How many names are listed where none looks like the one that was given.
+/// Maximum number of names listed in an error without a suggestion.
 const MOST_NAMED: usize = 30;
 
-/// Returns the link of a name.
+/// Returns the link with a name.
 ///
 /// # Errors
-/// [`codes::UNKNOWN_LINK`], with a name that looks like it.
+/// [`codes::UNKNOWN_LINK`], with a similar name.
 pub fn link(robot: &Robot, name: &str) -> Result<LinkId, Diagnostic> {
     robot.link_named(name).ok_or_else(|| {
         let names = robot.links().values().map(Link::name);
@@ -20,10 +20,10 @@ pub fn link(robot: &Robot, name: &str) -> Result<LinkId, Diagnostic> {
     })
 }
 
-/// Returns the joint of a name.
+/// Returns the joint with a name.
 ///
 /// # Errors
-/// [`codes::UNKNOWN_JOINT`], with a name that looks like it.
+/// [`codes::UNKNOWN_JOINT`], with a similar name.
 pub fn joint(robot: &Robot, name: &str) -> Result<JointId, Diagnostic> {
     robot.joint_named(name).ok_or_else(|| {
         let names = robot.joints().values().map(Joint::name);
@@ -31,7 +31,7 @@ pub fn joint(robot: &Robot, name: &str) -> Result<JointId, Diagnostic> {
     })
 }
 
-/// That a robot has nothing of a name among `names`; `what` it would be, in a word.
+/// Returns the error for a name that is not among `names`; `what` is the kind of element.
 pub fn unknown<'a>(
     robot: &Robot,
     code: &'static Code,
@@ -66,7 +66,7 @@ pub fn unknown<'a>(
     .help(help)
 }
 
-/// Returns the link that poses are in where none is named: the root of the first tree.
+/// Returns the default base of poses: the root of the first tree.
 ///
 /// # Errors
 /// [`codes::UNKNOWN_LINK`] if the robot has no links.
@@ -77,7 +77,7 @@ pub fn base(robot: &Robot) -> Result<LinkId, Diagnostic> {
     })
 }
 
-/// The chain between two links.
+/// Returns the chain between two links.
 ///
 /// # Errors
 /// [`codes::NO_WAY`] if they are in two trees.
@@ -90,7 +90,7 @@ pub fn chain(
     Chain::between(mechanism, base, tip).map_err(|error| no_way(robot, error))
 }
 
-/// What an error about links means to people.
+/// Returns the error as a diagnostic, with the names of the links.
 pub fn no_way(robot: &Robot, error: Error) -> Diagnostic {
     let name = |link: LinkId| robot.links()[link].name();
     let message = match error {

@@ -1,4 +1,4 @@
-//! A robot in the world: joint positions set on it, and read from where its links are.
+//! A robot in the world: joint positions from poses of links, and poses from positions.
 
 use nalgebra::{UnitQuaternion, Vector3};
 use urdf_usd_robot::kinematics::{floating_positions, planar_basis, position_count};
@@ -7,7 +7,7 @@ use urdf_usd_robot::{ArenaMap, JointId, JointKind, Link, LinkId, Pose};
 use crate::mechanism::{JointAt, Mechanism};
 use crate::{Error, Transform};
 
-/// How far links are, at most, from where joints can bring them.
+/// Largest deviation of given poses of links from poses that the joints allow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Misfit {
     /// Metres.
@@ -16,21 +16,21 @@ pub struct Misfit {
     pub angle: f64,
 }
 
-/// A robot in the world: its coordinates, and where that puts its links.
+/// A robot in the world: its coordinates and the poses of its links.
 #[derive(Clone, Debug)]
 pub struct Stance {
     q: Vec<f64>,
     /// The positions of all joints.
     positions: Vec<f64>,
-    /// Where each link is in its root.
+    /// The pose of each link in its root.
     poses: Vec<Pose>,
-    /// Where the root of each link's tree is in the world; of roots only.
+    /// The pose in the world of the root of each tree; only the entries of roots are used.
     roots: ArenaMap<Link, Transform>,
     links: ArenaMap<Link, Transform>,
 }
 
 impl Stance {
-    /// At rest ([`Mechanism::rest`]), with each root at the world's origin.
+    /// Creates a stance at rest ([`Mechanism::rest`]), with each root at the world's origin.
     pub fn new(mechanism: &Mechanism) -> Self {
         let links = mechanism.seats.map(|_| Transform::IDENTITY);
         let mut stance = Self {
@@ -44,25 +44,24 @@ impl Stance {
         stance
     }
 
-    /// The coordinates.
+    /// Returns the coordinates.
     pub fn coordinates(&self) -> &[f64] {
         &self.q
     }
 
-    /// Where each link is in the world.
+    /// Returns the link whose frame has this name, with or without a leading slash.
     pub fn links(&self) -> &ArenaMap<Link, Transform> {
         &self.links
     }
 
-    /// The positions of all joints, as [`urdf_usd_robot::kinematics::Model`] has them, those of
-    /// followers included.
+    /// Returns the positions of all joints, followers included, laid out as in
+    /// [`urdf_usd_robot::kinematics::Model`].
     pub fn positions(&self) -> &[f64] {
         &self.positions
     }
 
-    /// Puts joints at positions (radians, metres), and all links where that brings them; roots stay
-    /// where they are. What is given for joints that follow others is ignored, since they follow.
-    /// Limits are not looked at.
+    /// Sets joints to positions (radians, metres) and updates the poses of all links; roots don't
+    /// move. Positions of joints that follow others are ignored. Limits are not enforced.
     ///
     /// # Errors
     /// [`Error::Positions`]; then nothing has changed.
@@ -93,8 +92,8 @@ impl Stance {
         Ok(())
     }
 
-    /// The same, but `anchor` stays where it is in the world, and the rest of its tree moves
-    /// instead.
+    /// Sets joints as [`Stance::teleport`] does, but `anchor` keeps its pose in the world, and the
+    /// rest of its tree moves.
     ///
     /// # Errors
     /// As of [`Stance::teleport`].
@@ -113,7 +112,7 @@ impl Stance {
         Ok(())
     }
 
-    /// Puts the root of a link's tree so that the link is at `pose` in the world.
+    /// Places the root of a link's tree so that the link is at `pose` in the world.
     pub fn put(&mut self, mechanism: &Mechanism, link: LinkId, pose: &Pose) {
         let root = mechanism.root(link);
         let in_root = self.roots[root].inverse().then(&self.links[link]);
@@ -121,10 +120,10 @@ impl Stance {
         self.place(mechanism);
     }
 
-    /// Reads the coordinates from where links are in the world, one pose for each link, and says
-    /// how far that is from what joints allow. An angle is taken within the joint's bounds if a
-    /// whole turn brings it there, otherwise from -π to π. Missing poses count as where the link
-    /// is.
+    /// Reads the coordinates from the poses of links in the world, one for each link, and returns
+    /// how far these are from poses that the joints allow. An angle is within the joint's bounds if
+    /// a whole turn brings it there, otherwise from -π to π. A missing pose counts as the link's
+    /// present one.
     pub fn read(&mut self, mechanism: &Mechanism, links: &[Pose]) -> Misfit {
         let mut given = self.links.map(Transform::pose);
         for (to, pose) in given.values_mut().zip(links) {
@@ -173,8 +172,8 @@ impl Stance {
     }
 }
 
-/// The positions of a joint whose child is at `motion` in the joint's frame, as near as they come,
-/// and how many there are.
+/// Returns the positions of a joint that bring its child nearest to `motion` in the joint's frame,
+/// and their number.
 fn positions_of(joint: &JointAt, motion: &Pose) -> ([f64; 6], usize) {
     let along = |axis: &Vector3<f64>| axis.dot(&motion.translation.vector);
     let mut positions = [0.0; 6];
@@ -193,7 +192,7 @@ fn positions_of(joint: &JointAt, motion: &Pose) -> ([f64; 6], usize) {
     (positions, position_count(joint.kind))
 }
 
-/// The angle about `axis` that comes nearest to a rotation, from -π to π.
+/// Returns the angle of the rotation about `axis` that is nearest to a rotation, from -π to π.
 fn angle_about(rotation: &UnitQuaternion<f64>, axis: &Vector3<f64>) -> f64 {
     let angle = 2.0 * rotation.imag().dot(axis).atan2(rotation.w);
     let turn = std::f64::consts::TAU;

@@ -62,7 +62,7 @@ fn values(count: usize) -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(-3.0..3.0_f64, count)
 }
 
-/// The twist that takes one pose to another in `2 h`, by its definition: (dT/dq) T⁻¹.
+/// Returns the twist between two poses that are `2 h` apart, by its definition: (dT/dq) T⁻¹.
 fn derivative(before: &Pose, at: &Pose, after: &Pose, h: f64) -> Twist {
     let difference = (after.to_homogeneous() - before.to_homogeneous()) / (2.0 * h)
         * at.inverse().to_homogeneous();
@@ -71,8 +71,7 @@ fn derivative(before: &Pose, at: &Pose, after: &Pose, h: f64) -> Twist {
 }
 
 proptest! {
-    /// A chain leads where the robot's model has its links, and its Jacobian is the derivative of
-    /// that, by numerical differentiation.
+    /// A chain agrees with the robot's model, and its Jacobian with numerical differentiation.
     #[test]
     fn chains_move_as_the_robot_s_model_does(q in values(10), base in 0..8_usize, tip in 0..8_usize) {
         let robot = robot(MIXED);
@@ -107,7 +106,7 @@ proptest! {
         prop_assert_eq!(again, q);
     }
 
-    /// Energy: power is force times velocity. And with nothing moving the forces are those of
+    /// Conservation of energy: power is force times velocity. At rest the forces are those of
     /// gravity; they are linear in accelerations.
     #[test]
     fn forces_follow_from_energy(q in values(10), qd in values(10), qdd in values(10)) {
@@ -310,7 +309,7 @@ fn nothing_is_allocated_once_it_is_set_up() {
     assert_eq!(info.count_total, 0);
 }
 
-/// Every goal of `problem` is reached within limits, or the test fails.
+/// Solves `problem` within limits and asserts that every goal is reached.
 fn reached(problem: &Problem<'_>) -> Vec<f64> {
     let mut q = problem.mechanism().rest();
     let outcome = solve(&mut Lm::default(), problem, &mut q, &Restarts::default());
@@ -397,7 +396,7 @@ fn a_joint_that_follows_is_held_by_its_leader() {
             "{held}"
         );
     }
-    // Too wide a margin for any range is no reason to be nowhere.
+    // A margin too wide for any range still has a solution.
     for margin in [1.0, 1e3, f64::MAX] {
         let problem = free.clone().with_margin(margin);
         let mut q = mechanism.rest();
@@ -511,7 +510,7 @@ fn starts_keep_what_is_held_and_know_every_goal() {
             "{goal:?}"
         );
     }
-    // Nothing may move: nothing is chosen.
+    // With all joints held, no start is chosen.
     let all: Vec<JointId> = robot.joints().handles().collect();
     let goal = Goal::Position(Point3::origin());
     let problem = Problem::new(&mechanism, &[Target::new(base, tool, goal)])

@@ -1,4 +1,4 @@
-//! Rigid transforms as matrices: the form that is quickest to put one after another.
+//! Rigid transforms as matrices, the fastest form to compose.
 
 use nalgebra::{Matrix3, Point3, Rotation3, Translation3, UnitQuaternion, Vector3};
 use urdf_usd_robot::Pose;
@@ -19,7 +19,7 @@ impl Transform {
         translation: Vector3::new(0.0, 0.0, 0.0),
     };
 
-    /// `self`, then `next` in the frame that it leads to.
+    /// Composes `self` with `next`, which is in the frame that `self` leads to.
     #[inline]
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
@@ -29,7 +29,7 @@ impl Transform {
         }
     }
 
-    /// The parent in the child.
+    /// Returns the inverse: the parent in the child.
     #[inline]
     #[must_use]
     pub fn inverse(&self) -> Self {
@@ -40,20 +40,20 @@ impl Transform {
         }
     }
 
-    /// A point of the child in the parent, metres.
+    /// Transforms a point of the child to the parent, metres.
     #[inline]
     pub fn point(&self, point: &Vector3<f64>) -> Vector3<f64> {
         self.rotation * point + self.translation
     }
 
-    /// The same as a [`Pose`].
+    /// Converts it to a [`Pose`].
     pub fn pose(&self) -> Pose {
         let rotation =
             UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(self.rotation));
         Pose::from_parts(Translation3::from(self.translation), rotation)
     }
 
-    /// Turned about its own z axis by an angle in radians.
+    /// Rotates it about its own z axis by an angle in radians.
     #[inline]
     pub(crate) fn turned(&self, angle: f64) -> Self {
         let (sine, cosine) = angle.sin_cos();
@@ -66,7 +66,7 @@ impl Transform {
         }
     }
 
-    /// Moved along its own z axis by a distance in metres.
+    /// Translates it along its own z axis by a distance in metres.
     #[inline]
     pub(crate) fn slid(&self, distance: f64) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Transform {
         }
     }
 
-    /// Its z axis in the parent.
+    /// Returns its z axis in the parent.
     #[inline]
     pub(crate) fn z(&self) -> Vector3<f64> {
         self.rotation.column(2).into_owned()
@@ -97,26 +97,25 @@ impl From<Pose> for Transform {
     }
 }
 
-/// How far a pose is from another: what would have to be done to it.
+/// The difference between two poses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PoseError {
-    /// The turn, as axis times angle in radians (at most π), in the axes of the frame that both
-    /// poses are in.
+    /// The rotation, as axis times angle in radians (at most π), in the axes of the common frame.
     pub rotation: Vector3<f64>,
-    /// The way, metres, in the same axes.
+    /// The translation, metres, in the same axes.
     pub position: Vector3<f64>,
 }
 
 impl PoseError {
-    /// Rotation (x, y, z), then position (x, y, z): the order of Isaac's `pose_error`.
+    /// Returns rotation (x, y, z), then position (x, y, z): the order of Isaac's `pose_error`.
     pub fn to_array(&self) -> [f64; 6] {
         let (r, p) = (self.rotation, self.position);
         [r.x, r.y, r.z, p.x, p.y, p.z]
     }
 }
 
-/// What takes `actual` to `desired`, both in one frame: a turn about the origin of `actual`, and a
-/// shift of it.
+/// Returns the motion from `actual` to `desired`, both in one frame: a rotation about the origin of
+/// `actual`, and a translation.
 pub fn pose_error(desired: &Pose, actual: &Pose) -> PoseError {
     transform_error(&Transform::from(desired), &Transform::from(actual))
 }
@@ -129,7 +128,7 @@ pub(crate) fn transform_error(desired: &Transform, actual: &Transform) -> PoseEr
     }
 }
 
-/// Axis times angle of a rotation matrix, the angle from 0 to π.
+/// Returns axis times angle of a rotation matrix, the angle from 0 to π.
 #[inline]
 pub(crate) fn rotation_vector(m: &Matrix3<f64>) -> Vector3<f64> {
     // Twice the axis times the sine of the angle.
@@ -140,11 +139,11 @@ pub(crate) fn rotation_vector(m: &Matrix3<f64>) -> Vector3<f64> {
     );
     let (sine, cosine) = (0.5 * w.norm(), 0.5 * (m.trace() - 1.0));
     if sine < 1e-4 && cosine < 0.0 {
-        // Near a half turn the sine says too little of the axis.
+        // Near half a turn the sine loses the axis.
         return UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(*m))
             .scaled_axis();
     }
-    // Angle over sine goes to 1 with the angle.
+    // Angle over sine approaches 1.
     if sine < 1e-9 {
         w * 0.5
     } else {
@@ -152,7 +151,7 @@ pub(crate) fn rotation_vector(m: &Matrix3<f64>) -> Vector3<f64> {
     }
 }
 
-/// The point, as a vector.
+/// Returns a point as a vector.
 pub(crate) fn vector(point: &Point3<f64>) -> Vector3<f64> {
     point.coords
 }

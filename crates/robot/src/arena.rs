@@ -1,8 +1,8 @@
 //! Typed handles into arenas, so that an index of one kind is never used for another.
 //!
-//! An [`Arena`] only grows, and only its owner can make a [`Handle`]: whoever holds one holds the
-//! index of an element that exists. A handle is meaningful for the arena that made it; another
-//! arena of the same type may have no such element, and indexing panics. The handles in a
+//! An [`Arena`] only grows, and only its owner can make a [`Handle`], so a handle is always the
+//! index of an existing element. A handle is meaningful for the arena that made it; another arena
+//! of the same type may have no such element, and indexing panics. The handles in a
 //! [`Robot`](crate::Robot) are all its own.
 
 use std::cmp::Ordering;
@@ -31,7 +31,7 @@ impl<T> Handle<T> {
     }
 }
 
-// Derived implementations would demand the same of `T`.
+// Derived implementations would put the same bounds on `T`.
 impl<T> Clone for Handle<T> {
     fn clone(&self) -> Self {
         *self
@@ -147,7 +147,7 @@ impl<T> Arena<T> {
         (index < self.elements.len()).then(|| Handle::new(index))
     }
 
-    /// Returns whether the handle is of an element that exists.
+    /// Returns whether the handle refers to an existing element.
     pub fn contains(&self, handle: Handle<T>) -> bool {
         handle.index < self.elements.len()
     }

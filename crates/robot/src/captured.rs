@@ -6,9 +6,9 @@ use super::{Captured, Interface, InterfaceKind, LinkId, Pose, Robot, Sensor, Sen
 use urdf_usd_diagnostic::Place;
 
 impl Robot {
-    /// Takes in what the running robot was seen to have. An interface that the source names already
-    /// becomes what was seen. A topic whose messages are in the frame of a link belongs to that
-    /// link, everything else to the robot as a whole.
+    /// Merges the interfaces observed on the running robot. An observed interface replaces the one
+    /// of the same name from the source. A topic whose messages are in the frame of a link is
+    /// assigned to that link, all others to the robot as a whole.
     pub fn take_captured(&mut self, captured: &[Captured]) {
         for seen in captured {
             let frame = seen
@@ -25,7 +25,7 @@ impl Robot {
                 {
                     *rate = said;
                 }
-                // The topics of a controller are there whether it is active or not.
+                // A controller's topics exist whether it is active or not.
                 interface.starts_enabled = known.starts_enabled;
                 if fits {
                     *known = interface;
@@ -49,14 +49,14 @@ impl Robot {
         }
     }
 
-    /// The link whose frame has this name, with the slash of old in front or without.
+    /// Returns the link whose frame has this name, with or without a leading slash.
     fn link_of_frame(&self, frame: &str) -> Option<LinkId> {
         let frame = frame.trim_start_matches('/');
         self.link_named(frame)
     }
 
-    /// The interface of the source that is the same, and whether it stands where messages in
-    /// `frame` belong.
+    /// Returns the same interface of the source, and whether it already belongs to the owner that
+    /// `frame` implies.
     fn known(
         &mut self,
         interface: &Interface,

@@ -1,4 +1,4 @@
-//! The code of what a [`Robot`](crate::Robot) refuses.
+//! The code of a change that a [`Robot`](crate::Robot) refuses.
 
 use urdf_usd_diagnostic::codes;
 

@@ -1,7 +1,6 @@
-//! Numbers that people can read: the shortest decimal that still means the same, and angles that a
-//! rotation has about fixed axes.
+//! Human-readable numbers: shortest equivalent decimals, and roll-pitch-yaw angles of rotations.
 //!
-//! What means the same is for who asks to say: the same bits, or the same number in single
+//! The caller defines equivalence: the same bits, for example, or the same number in single
 //! precision.
 
 #![allow(
@@ -13,16 +12,15 @@ use std::f64::consts::{PI, TAU};
 
 use nalgebra::{Matrix3, UnitQuaternion};
 
-/// The most digits that a number in double precision needs.
+/// Maximum number of significant digits of a number in double precision.
 const DIGITS: usize = 17;
-/// Angles as near as this to a whole number of steps of 15 degrees may be meant as that, radians.
+/// Tolerance for rounding an angle to a multiple of 15 degrees, radians.
 const NEAR_STEP: f64 = 1e-6;
-/// Angles are written with this many decimals where no shorter ones are the same rotation: 10⁻¹⁴
-/// rad.
+/// Number of decimals of angles for which no shorter ones give the same rotation: 10⁻¹⁴ rad.
 const DECIMALS: usize = 14;
 
-/// The decimal with the fewest digits, rounded from `number`, that `is_same` takes for it; `number`
-/// itself if it takes none.
+/// Rounds `number` to the fewest significant digits that `is_same` accepts. Returns `number` itself
+/// if it accepts none.
 pub fn shortest(number: f64, is_same: impl Fn(f64) -> bool) -> f64 {
     let rounded =
         (0..DIGITS).filter_map(|digits| format!("{number:.digits$e}").parse::<f64>().ok());
@@ -32,18 +30,17 @@ pub fn shortest(number: f64, is_same: impl Fn(f64) -> bool) -> f64 {
         .unwrap_or(number)
 }
 
-/// The shortest decimal of a number in single precision: 4.2 and not 4.199999809265137.
+/// Returns the shortest decimal of a number in single precision: 4.2, not 4.199999809265137.
 pub fn of_single(number: f32) -> f64 {
     number.to_string().parse().unwrap_or(f64::from(number))
 }
 
-/// Angles about the fixed axes x, y and z, in that order, that make `rotation`: roll, pitch and
-/// yaw, radians. With as few digits as `is_same` allows; it is asked whether a rotation is as
-/// good as `rotation`.
+/// Returns roll, pitch and yaw of `rotation`, in radians: angles about the fixed axes x, y and z,
+/// in that order. They have as few digits as `is_same` allows, which returns whether a rotation is
+/// equivalent to `rotation`.
 ///
-/// Of the two ways to make a rotation, the one with the smaller angles is taken; where pitch is a
-/// right angle, so that there are many, the one with a roll of zero. Whole steps of 15 degrees are
-/// as exact as double precision is.
+/// Returns the solution with the smaller angles of the two; in gimbal lock (pitch at a right
+/// angle), the one with zero roll. Multiples of 15 degrees are exact in double precision.
 pub fn roll_pitch_yaw(
     rotation: &UnitQuaternion<f64>,
     is_same: impl Fn(&UnitQuaternion<f64>) -> bool,
@@ -56,11 +53,12 @@ pub fn roll_pitch_yaw(
     for decimals in 0..=DIGITS {
         for &roll in &rolls {
             for round in [stepped, kept] {
-                // Pitch and yaw make up for what is rounded off.
+                // Pitch and yaw compensate for the rounding of roll.
                 let angles = turn
                     .after(round(roll, decimals.min(most)))
                     .map(|angle| round(angle, decimals));
-                // Just beyond half a turn is just before it, the other way round.
+                // An angle just beyond half a turn is equivalent to one just before it, of the
+                // other sign.
                 for turned in [[0.0, 0.0], [PI, 0.0], [0.0, PI], [PI, PI]] {
                     let other = |angle: f64, turned: f64| match turned {
                         0.0 => Some(angle),
@@ -85,7 +83,7 @@ pub fn roll_pitch_yaw(
 struct Turn(Matrix3<f64>);
 
 impl Turn {
-    /// Pitch and yaw that go with a roll.
+    /// Returns roll with the pitch and yaw that complete it.
     fn after(&self, roll: f64) -> [f64; 3] {
         let m = &self.0;
         let (sin, cos) = roll.sin_cos();
@@ -94,18 +92,18 @@ impl Turn {
         [roll, pitch, yaw]
     }
 
-    /// How many decimals of a roll are more than noise: the nearer pitch is to a right angle, the
-    /// less roll can be told from yaw.
+    /// Returns the number of significant decimals of roll: near gimbal lock, roll and yaw are
+    /// nearly interchangeable.
     fn roll_decimals(&self) -> usize {
         let level = self.0[(2, 1)].hypot(self.0[(2, 2)]);
         (DECIMALS as f64 + (1.01 * level).log10().floor()).clamp(0.0, DECIMALS as f64) as usize
     }
 
-    /// The rolls that the rotation may have, the simplest first; at least one.
+    /// Returns the candidates for roll, the simplest first; at least one.
     fn rolls(&self) -> Vec<f64> {
         let m = &self.0;
         let level = m[(2, 1)].hypot(m[(2, 2)]);
-        // Pitch is a right angle: only the sum or difference of roll and yaw counts.
+        // Gimbal lock: only the sum or difference of roll and yaw is determined.
         if level < 1e-15 {
             return vec![0.0];
         }
@@ -118,22 +116,22 @@ impl Turn {
                 .sum::<f64>()
         };
         rolls.sort_by(|a, b| size(a).total_cmp(&size(b)));
-        // Nearly a right angle: where few digits count it is one.
+        // Near gimbal lock, which few digits don't distinguish from it.
         rolls.extend((level < 1e-3).then_some(0.0));
         rolls
     }
 }
 
-/// The whole number of steps of 15 degrees that an angle is near to, or else the angle rounded.
+/// Rounds an angle to a multiple of 15 degrees if it is near one, otherwise to `decimals`.
 fn stepped(angle: f64, decimals: usize) -> f64 {
     step_near(angle).unwrap_or_else(|| rounded(angle, decimals))
 }
 
-/// The whole number of steps of 15 degrees that an angle is but for noise, or else the angle
-/// rounded.
+/// Rounds an angle to `decimals`, unless it is a multiple of 15 degrees up to rounding errors,
+/// which is returned exactly.
 fn kept(angle: f64, decimals: usize) -> f64 {
     let rounded = rounded(angle, decimals);
-    // What is rounded to a step's neighbour would be taken for the step the next time.
+    // Test the rounded angle too: otherwise a second call could round it to the multiple.
     let near = [angle, rounded]
         .map(|angle| step_near(angle).filter(|step| (step - angle).abs() < 1.5e-14));
     near.into_iter().flatten().next().unwrap_or(rounded)
@@ -146,11 +144,10 @@ fn rounded(number: f64, decimals: usize) -> f64 {
         + 0.0
 }
 
-/// The whole number of steps of 15 degrees that an angle is near to, within 10⁻⁶ rad, as exact as
-/// double precision is.
+/// Returns the multiple of 15 degrees within 10⁻⁶ rad of an angle, exact in double precision.
 pub fn step_near(angle: f64) -> Option<f64> {
     let steps = (angle * 12.0 / PI).round();
-    // In lowest terms, so that right angles and their halves are exact.
+    // In lowest terms, so that multiples of 90 and 45 degrees are exact.
     let divisor = [12.0, 6.0, 4.0, 3.0, 2.0]
         .into_iter()
         .find(|divisor| steps % divisor == 0.0)

@@ -1,12 +1,11 @@
-//! What a robot promises of every mesh, for tests and fuzzers: [`check`] panics where it does not
-//! hold.
+//! The invariants of a robot's meshes, for tests and fuzzers: [`check`] panics if one is violated.
 
 use crate::{MapRole, Mesh};
 
-/// Asserts what a [`Mesh`] promises.
+/// Asserts the invariants of a [`Mesh`].
 ///
 /// # Panics
-/// If it does not hold.
+/// If one is violated.
 pub fn check(mesh: &Mesh) {
     urdf_usd_geometry::invariants::check(mesh);
     let mut next = 0;

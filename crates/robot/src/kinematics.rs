@@ -21,11 +21,13 @@ pub fn position_count(kind: JointKind) -> usize {
     }
 }
 
-/// The two directions of a plane with the given normal: orthonormal, and right-handed with the
-/// normal as third. Which of them is meant by a planar joint's first position is part of the model,
-/// so a format that has planar joints must construct them alike.
+/// Returns two directions that span the plane with the given normal: orthonormal, and right-handed
+/// with the normal as third.
+///
+/// The first position of a planar joint is along the first of them. This is part of the model: a
+/// format with planar joints must construct the same basis.
 pub fn planar_basis(normal: &Unit<Vector3<f64>>) -> (Unit<Vector3<f64>>, Unit<Vector3<f64>>) {
-    // Too close to x and the cross product loses its digits.
+    // A cross product with a nearly parallel vector would lose precision.
     let helper = if normal.x.abs() < 0.9 {
         Vector3::x()
     } else {
@@ -36,13 +38,13 @@ pub fn planar_basis(normal: &Unit<Vector3<f64>>) -> (Unit<Vector3<f64>>, Unit<Ve
     (u, v)
 }
 
-/// The child's frame in the joint frame for `positions` (radians or metres); missing ones count as
-/// zero.
+/// Returns the child's frame in the joint frame for `positions` (radians or metres); missing ones
+/// count as zero.
 pub fn motion(joint: &Joint, positions: &[f64]) -> Pose {
     moved(joint.kind(), &joint.axis, positions)
 }
 
-/// What a joint of this kind about or along this axis does for `positions`: see [`motion`].
+/// Returns the motion of a joint of this kind about or along `axis`; see [`motion`].
 pub fn moved(kind: JointKind, axis: &Unit<Vector3<f64>>, positions: &[f64]) -> Pose {
     let q = |k: usize| positions.get(k).copied().unwrap_or(0.0);
     match kind {
@@ -73,8 +75,8 @@ pub fn moved(kind: JointKind, axis: &Unit<Vector3<f64>>, positions: &[f64]) -> P
     }
 }
 
-/// The positions of a floating joint that move its child to `pose` in the joint frame: the inverse
-/// of [`motion`]. Where pitch is a right angle, yaw is zero.
+/// Returns the positions of a floating joint that move its child to `pose` in the joint frame: the
+/// inverse of [`motion`]. In gimbal lock (pitch at a right angle), yaw is zero.
 pub fn floating_positions(pose: &Pose) -> [f64; 6] {
     let m = pose.rotation.to_rotation_matrix();
     // The sine and cosine of pitch.
@@ -85,7 +87,7 @@ pub fn floating_positions(pose: &Pose) -> [f64; 6] {
         ((-m[(1, 2)]).atan2(m[(2, 2)]), (-m[(0, 1)]).atan2(m[(0, 0)]))
     };
     let at = pose.translation.vector;
-    // Adding zero takes the sign off a zero.
+    // Adding zero turns -0 into 0.
     [at.x, at.y, at.z, roll, sine.atan2(cosine), yaw].map(|position| position + 0.0)
 }
 

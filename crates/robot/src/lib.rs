@@ -1,17 +1,16 @@
-//! The model: a robot as it is meant, free of any file format.
+//! The model: a robot, independent of any file format.
 //!
-//! Readers build a [`Robot`], writers empty it, tools look at it. Everything that a source left out
-//! has been settled by the reader: a writer never asks what an absent attribute means, and opens no
-//! file, since meshes and images are in the robot. Lengths are metres, angles radians, masses
-//! kilograms, frames are right-handed with x forward, y left, z up (REP 103). Colours are linear.
+//! Readers build a [`Robot`], writers serialise it, tools inspect it. The reader has resolved all
+//! defaults of its format: a writer never interprets an absent attribute, and opens no file, since
+//! meshes and images are in the robot. Lengths are metres, angles radians, masses kilograms, frames
+//! are right-handed with x forward, y left, z up (REP 103). Colours are linear.
 //!
 //! A [`Robot`] is valid at all times: its links, joints, materials and meshes are referred to by
-//! [`Handle`]s, every handle in it is of an element that it has, and whatever could break an
-//! invariant is a method that refuses to ([`InvalidRobot`]). So a writer takes a `&Robot` and checks
-//! nothing.
+//! [`Handle`]s, every handle in it refers to one of its elements, and every method that could break
+//! an invariant refuses to ([`InvalidRobot`]). So a writer takes a `&Robot` and checks nothing.
 //!
-//! This crate must not know any file format, files or networks. What a robot offers to ROS is data
-//! of the model ([`Interface`]).
+//! This crate must not know any file format, files or networks. A robot's ROS interface is data of
+//! the model ([`Interface`]).
 
 mod arena;
 mod captured;
@@ -74,9 +73,10 @@ pub type MeshId = Handle<MeshSource>;
 
 /// A rigid part of a robot, with its own frame.
 ///
-/// The name is fixed. A [`Robot`] gives out links for reading only: its shapes change by
-/// [`Robot::set_visuals`] and the like, which check the handles in them, everything else by
-/// [`Robot::link_mut`], which gives the [`LinkProperties`] that a link dereferences to.
+/// The name is fixed. A [`Robot`] gives out links for reading only. Its shapes are changed by
+/// [`Robot::set_visuals`] and similar methods, which check the handles in them, its other
+/// properties by [`Robot::link_mut`], which returns the [`LinkProperties`] that a link dereferences
+/// to.
 #[derive(Clone, Debug)]
 pub struct Link {
     name: String,
@@ -110,8 +110,8 @@ pub struct Inertial {
     /// kg·m² about the centre of mass, along the axes of the inertial frame. Symmetric, as given:
     /// it may be non-physical.
     pub inertia: Matrix3<f64>,
-    /// Whether nobody measured it: it was made from a density, or from a mass that was given in
-    /// place of the source's.
+    /// Whether it was estimated: derived from a density, or from a mass that overrides the
+    /// source's.
     pub is_assumed: bool,
     /// Position in the source.
     pub place: Place,
@@ -124,12 +124,12 @@ pub struct Contact {
     pub static_friction: f64,
     /// Coefficient of sliding friction; not negative, not above the static one.
     pub dynamic_friction: f64,
-    /// From 0 (nothing bounces) to 1, if the source says.
+    /// Coefficient of restitution, from 0 (inelastic) to 1, if given.
     pub restitution: Option<f64>,
 }
 
 impl Default for Contact {
-    /// What contact is like where the source doesn't say: rubber-like plastic on a hard floor.
+    /// Returns the default contact of sources without one: rubber-like plastic on a hard floor.
     fn default() -> Self {
         Self {
             static_friction: 0.8,
@@ -146,14 +146,14 @@ pub struct Shape {
     pub name: Option<String>,
     /// The shape's frame in the link frame.
     pub origin: Pose,
-    /// What it is.
+    /// Its geometry.
     pub geometry: Geometry,
     /// The material of the source. A mesh's own materials take precedence over it.
     pub material: Option<MaterialId>,
-    /// The reference to the mesh that could not be read and that this stands in for.
+    /// The reference to the unreadable mesh that this shape replaces.
     pub stand_in_for: Option<String>,
-    /// The number of the set of copies that it is one of, if the source has such sets: shapes of one
-    /// set and one mesh may be drawn as instances.
+    /// The index of its set of copies, if the source has such sets: shapes of one set and one mesh
+    /// may be drawn as instances.
     pub instance_set: Option<usize>,
     /// Data of the source without an equivalent in the model.
     pub custom: Custom,
@@ -181,7 +181,7 @@ pub enum Geometry {
         /// Metres.
         radius: f64,
     },
-    /// Along z; `length` is that of the cylindrical part.
+    /// Along z; `length` excludes the caps.
     Capsule {
         /// Metres.
         radius: f64,
@@ -190,20 +190,20 @@ pub enum Geometry {
     },
     /// A mesh with a scale per axis (1, 1, 1 if none was given; may be negative, never zero).
     Mesh {
-        /// Which mesh.
+        /// The mesh.
         mesh: MeshId,
         /// Factors along the mesh's own axes.
         scale: Vector3<f64>,
     },
-    /// A mesh that was not read. There is nothing to draw and nothing to collide with, but the
-    /// shape keeps its number, name and frame, so that the others keep theirs.
+    /// A mesh that was not read. It is neither drawn nor collides, but keeps its index, name and
+    /// frame, so that the indices of the other shapes stay the same.
     Missing {
         /// Factors along the mesh's own axes, as for [`Geometry::Mesh`].
         scale: Vector3<f64>,
     },
 }
 
-/// A mesh of the robot, and what is made from it.
+/// A mesh of the robot, with its convex hull and simplified versions.
 #[derive(Clone, Debug)]
 pub struct MeshSource {
     /// The reference to its file as written, or another name for it. Writers name the mesh after
@@ -213,15 +213,15 @@ pub struct MeshSource {
     pub place: Place,
     /// The triangles.
     pub mesh: Arc<LazyMesh>,
-    /// Its convex hull, if it collides and has one: closed, wound outwards, in the same
+    /// Its convex hull, if it is a collider and has one: closed, wound outwards, in the same
     /// coordinates.
     pub hull: Option<Arc<LazyMesh>>,
-    /// Stand-ins with fewer triangles, if it is seen.
+    /// Simplified versions, if it is visible.
     pub tiers: Tiers,
 }
 
 impl MeshSource {
-    /// A mesh without a hull and without stand-ins.
+    /// Creates a mesh without a hull and without simplified versions.
     pub fn new(uri: impl Into<String>, place: Place, mesh: Arc<LazyMesh>) -> Self {
         Self {
             uri: uri.into(),
@@ -232,7 +232,7 @@ impl MeshSource {
         }
     }
 
-    /// The name of the mesh: the last part of the reference, without its ending.
+    /// Returns the name of the mesh: the last part of the reference, without its extension.
     pub fn stem(&self) -> &str {
         let name = self.uri.rsplit(['/', '\\']).next().unwrap_or_default();
         name.rsplit_once('.').map_or(name, |(stem, _)| stem)
@@ -241,9 +241,9 @@ impl MeshSource {
 
 /// A connection of two links, and the motion that it allows.
 ///
-/// Its name, kind and ends are fixed, and [`Robot::set_mimics`] says which joint follows which;
-/// everything else is in its [`JointProperties`], which it dereferences to: [`Robot::joint_mut`]
-/// gives those only, so that no change can invalidate the robot.
+/// Its name, kind and ends are fixed, and [`Robot::set_mimics`] sets the joint that it follows;
+/// everything else is in its [`JointProperties`], which it dereferences to. [`Robot::joint_mut`]
+/// returns those only, so that no change can invalidate the robot.
 #[derive(Clone, Debug)]
 pub struct Joint {
     name: String,
@@ -271,7 +271,8 @@ pub struct JointProperties {
     pub safety: Option<Safety>,
     /// Reference positions, if the source gives the element.
     pub calibration: Option<Calibration>,
-    /// The drive that the source gives. A mimic joint has none all the same: ask [`Joint::drive`].
+    /// The drive in the source. A mimic joint may have one, which has no effect: use
+    /// [`Joint::drive`].
     pub commanded: Option<Drive>,
     /// Data of the source without an equivalent in the model.
     pub custom: Custom,
@@ -335,7 +336,7 @@ impl Link {
         }
     }
 
-    /// Returns the name as the source gives it; unique in the robot.
+    /// Returns the name in the source; unique in the robot.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -373,43 +374,43 @@ impl Joint {
         }
     }
 
-    /// Returns the name as the source gives it; unique in the robot.
+    /// Returns the name in the source; unique in the robot.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns what motion it allows.
+    /// Returns the type of the joint.
     pub fn kind(&self) -> JointKind {
         self.kind
     }
 
-    /// Returns the link that it hangs on.
+    /// Returns the parent link.
     pub fn parent(&self) -> LinkId {
         self.parent
     }
 
-    /// Returns the link that it moves.
+    /// Returns the child link.
     pub fn child(&self) -> LinkId {
         self.child
     }
 
-    /// Returns the joint that this one follows, and how ([`Robot::set_mimics`]).
+    /// Returns the joint that this one follows, with factor and offset ([`Robot::set_mimics`]).
     pub fn mimic(&self) -> Option<Mimic> {
         self.mimic
     }
 
-    /// Returns whether it closes a loop: links above it connect its ends already.
+    /// Returns whether it closes a loop: its ends are already connected by the tree.
     pub fn closes_loop(&self) -> bool {
         self.closes_loop
     }
 
-    /// Returns how it is driven. A joint that follows another is not, whatever its source says.
+    /// Returns the drive. A joint that follows another has none, whatever its source says.
     pub fn drive(&self) -> Option<Drive> {
         self.commanded.filter(|_| self.mimic.is_none())
     }
 
-    /// The positions that it can take, in radians or metres. Of a planar joint along each
-    /// direction; a continuous, fixed or floating joint has no bounds, whatever its source says.
+    /// Returns the range of positions, in radians or metres; for a planar joint, along each
+    /// direction. A continuous, fixed or floating joint has no bounds, whatever its source says.
     pub fn bounds(&self) -> Bounds {
         match (self.kind, &self.limit) {
             (JointKind::Revolute | JointKind::Prismatic | JointKind::Planar, Some(limit)) => {
@@ -448,7 +449,7 @@ impl JointKind {
         Self::Floating,
     ];
 
-    /// Returns the word for it that most formats share.
+    /// Returns its name in URDF, which most formats share.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",
@@ -476,8 +477,8 @@ impl Bounds {
         upper: f64::INFINITY,
     };
 
-    /// The range between two positions, in whichever order they are given. A side that is not
-    /// given, or is no number, is unlimited.
+    /// Returns the range between two positions, in either order. A missing or NaN side is
+    /// unlimited.
     pub fn between(lower: Option<f64>, upper: Option<f64>) -> Self {
         let side =
             |side: Option<f64>, none: f64| side.filter(|side| !side.is_nan()).unwrap_or(none);
@@ -488,17 +489,17 @@ impl Bounds {
         }
     }
 
-    /// The lowest position; minus infinity if there is none.
+    /// Returns the lower limit; negative infinity if there is none.
     pub fn lower(self) -> f64 {
         self.lower
     }
 
-    /// The highest position; infinity if there is none.
+    /// Returns the upper limit; infinity if there is none.
     pub fn upper(self) -> f64 {
         self.upper
     }
 
-    /// The lowest and the highest position, as far as there are any.
+    /// Returns the finite limits.
     pub fn sides(self) -> (Option<f64>, Option<f64>) {
         (
             Some(self.lower).filter(|side| side.is_finite()),
@@ -511,7 +512,7 @@ impl Bounds {
         (self.lower..=self.upper).contains(&position)
     }
 
-    /// The position in the range that is nearest to `position`.
+    /// Clamps `position` to the range.
     pub fn nearest(self, position: f64) -> f64 {
         position.max(self.lower).min(self.upper)
     }
@@ -526,12 +527,12 @@ impl Default for Bounds {
 /// Limits of a joint, in radians or metres and their rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limit {
-    /// The positions that the source names. Whether the joint is held to them follows from its
-    /// kind: ask [`Joint::bounds`].
+    /// The range in the source. Whether it applies depends on the joint's kind: use
+    /// [`Joint::bounds`].
     pub bounds: Bounds,
-    /// Largest torque or force in N·m or N, if given.
+    /// Maximum torque or force in N·m or N, if given.
     pub effort: Option<f64>,
-    /// Largest speed in rad/s or m/s, if given.
+    /// Maximum speed in rad/s or m/s, if given.
     pub velocity: Option<f64>,
 }
 
@@ -549,11 +550,11 @@ pub struct Dynamics {
 pub struct Drive {
     /// Commanded quantity.
     pub command: Command,
-    /// The position that it starts at in radians or metres, if the source says.
+    /// The initial position in radians or metres, if given.
     pub initial_position: Option<f64>,
 }
 
-/// Quantity that a drive takes as its command.
+/// The commanded quantity of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Command {
     /// Torque or force.
@@ -567,7 +568,7 @@ pub enum Command {
 /// `position = multiplier · position(joint) + offset`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mimic {
-    /// The joint that is followed. Never the joint itself, and never round in a circle.
+    /// The joint that is followed. Chains of mimics never form a cycle.
     pub joint: JointId,
     /// Factor.
     pub multiplier: f64,
@@ -575,18 +576,18 @@ pub struct Mimic {
     pub offset: f64,
 }
 
-/// A pose of a robot, or of a group of its joints, that a source has a name for.
+/// A named pose of a robot, or of a group of its joints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedPose {
-    /// As the source gives it; not empty.
+    /// The name in the source; not empty.
     pub name: String,
-    /// The group of joints that it is about; `None`: the robot.
+    /// The group of joints that it sets; `None`: the robot.
     pub group: Option<String>,
-    /// The links that the chain of that group begins and ends with, if it is one.
+    /// The base and tip links of the group, if it is a chain.
     pub chain: Option<(LinkId, LinkId)>,
-    /// The joints that it sets and their positions (radians or metres, as many as
-    /// [`kinematics::position_count`] says), in the robot's order, each joint once. Never a joint
-    /// that follows another.
+    /// The joints that it sets and their positions (radians or metres; see
+    /// [`kinematics::position_count`]), in the robot's order, each joint once. Joints that follow
+    /// others are never among them.
     pub positions: Vec<(JointId, Vec<f64>)>,
     /// Position in the source.
     pub place: Place,

@@ -1,4 +1,4 @@
-//! Mass properties as a simulator can take them: principal moments that a body can have.
+//! Mass properties that physics engines accept: principal moments that are physically realisable.
 
 #![allow(
     clippy::indexing_slicing,
@@ -9,9 +9,9 @@ use nalgebra::{Matrix3, Rotation3, SymmetricEigen, UnitQuaternion, Vector3};
 
 use super::{Inertial, Pose};
 
-/// The stand-in for a missing mass: a ball of 1 g ...
+/// Placeholder for a missing mass, kg.
 const STAND_IN_MASS: f64 = 1e-3;
-/// ... and 5 cm radius.
+/// Radius of the placeholder, a solid ball, metres.
 const STAND_IN_RADIUS: f64 = 0.05;
 
 /// The mass properties of a body.
@@ -25,12 +25,13 @@ pub struct Mass {
     pub moments: Vector3<f64>,
     /// From the principal axes to the body's.
     pub axes: UnitQuaternion<f64>,
-    /// Whether the moments are others than the source's.
+    /// Whether the source's moments were not physically realisable and were replaced.
     pub repaired: bool,
 }
 
 impl Mass {
-    /// Those of a link, in its frame; `None` if the source gives no mass above zero.
+    /// Returns the mass properties of a link, in its frame; `None` if the source gives no mass
+    /// above zero.
     pub fn of(inertial: &Inertial) -> Option<Self> {
         let Pose {
             rotation,
@@ -46,7 +47,7 @@ impl Mass {
         })
     }
 
-    /// What stands in for a mass that the source does not give: never one computed from a volume.
+    /// Returns the placeholder for a missing mass, which is never derived from a volume.
     pub fn stand_in(centre: Vector3<f64>) -> Self {
         let moments = ball(STAND_IN_MASS);
         Self {
@@ -58,7 +59,8 @@ impl Mass {
         }
     }
 
-    /// `inertia` is about the centre of mass, along axes that `axes` turns into the body's.
+    /// Creates mass properties from an inertia tensor about the centre of mass, in axes that the
+    /// rotation `axes` turns into the body's.
     fn new(
         mass: f64,
         centre: Vector3<f64>,
@@ -76,7 +78,8 @@ impl Mass {
         }
     }
 
-    /// Those of bodies that are one: `parts` in one frame. `None` of none.
+    /// Merges bodies that are rigidly connected; `parts` are in one frame. `None` if they have no
+    /// mass.
     pub fn together(parts: &[Self]) -> Option<Self> {
         if let [only] = parts {
             return Some(only.clone());
@@ -99,7 +102,7 @@ impl Mass {
         ))
     }
 
-    /// The tensor about `point`, along the body's axes.
+    /// Returns the inertia tensor about `point`, in the body's axes (parallel axis theorem).
     fn inertia_about(&self, point: &Vector3<f64>) -> Matrix3<f64> {
         let axes = self.axes.to_rotation_matrix().into_inner();
         let arm = self.centre - point;
@@ -107,7 +110,7 @@ impl Mass {
             + (Matrix3::identity() * arm.norm_squared() - arm * arm.transpose()) * self.mass
     }
 
-    /// The same in a frame in which the body's is at `pose`.
+    /// Returns the same mass properties in a frame in which the body's frame is at `pose`.
     #[must_use]
     pub fn placed(&self, pose: &Pose) -> Self {
         let centre = (pose * nalgebra::Point3::from(self.centre)).coords;
@@ -119,16 +122,16 @@ impl Mass {
     }
 }
 
-/// The moments of a ball of stand-in size.
+/// Returns the principal moments of a ball with the placeholder's radius.
 fn ball(mass: f64) -> Vector3<f64> {
     Vector3::repeat(0.4 * mass * STAND_IN_RADIUS * STAND_IN_RADIUS)
 }
 
-/// The principal moments of a symmetric tensor, and the rotation from its principal axes to the
-/// axes that it is given in.
+/// Returns the principal moments of a symmetric tensor, and the rotation from its principal axes to
+/// the axes of the tensor.
 ///
-/// Of all the ways to order and direct the axes, the one nearest to no rotation is taken, so that a
-/// tensor that is diagonal already keeps its order.
+/// Eigenvectors have no inherent order and sign; those nearest to the identity are chosen, so that
+/// a diagonal tensor keeps its order.
 pub fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f64>) {
     let off_diagonal = [tensor[(0, 1)], tensor[(0, 2)], tensor[(1, 2)]];
     if off_diagonal.iter().all(|&v| v == 0.0) {
@@ -174,15 +177,15 @@ pub fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f6
     }
 }
 
-/// The nearest moments that a body can have: each above zero, none above the sum of the others.
-/// `None` if none is above zero.
+/// Returns the nearest physically realisable moments: each above zero, none above the sum of the
+/// others. `None` if none is above zero.
 fn physical_moments(moments: &Vector3<f64>) -> Option<Vector3<f64>> {
     let largest = moments.max();
     let smallest_sound = f64::from(f32::MIN_POSITIVE);
     if largest <= smallest_sound {
         return None;
     }
-    // What eigenvalues of a singular tensor come to by rounding is no moment either.
+    // Rounding gives a singular tensor tiny eigenvalues, which are no moments either.
     let sound = moments.map(|m| {
         if m > smallest_sound.max(1e-12 * largest) {
             m

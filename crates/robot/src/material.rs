@@ -1,4 +1,4 @@
-//! How a surface looks.
+//! Materials: colours, textures and their placement.
 
 #![allow(
     clippy::indexing_slicing,
@@ -15,18 +15,19 @@ use super::LinkId;
 pub struct Material {
     /// The name in the source; may be empty and need not be unique.
     pub name: String,
-    /// Linear red, green, blue and opacity, each 0 to 1. With a texture: what stands in for it
-    /// where it can't be shown.
+    /// Linear red, green, blue and opacity, each 0 to 1. With a texture: the fallback where it
+    /// can't be shown.
     pub base_color: [f32; 4],
-    /// Whether the colours of a mesh's corners multiply the base colour and its texture. A reader
-    /// that sets this has multiplied the base colour into the corners, so that it is white.
+    /// Whether the vertex colours of a mesh multiply the base colour and its texture. A reader that
+    /// sets this has multiplied the base colour into the vertex colours, so the base colour is
+    /// white.
     pub shows_corner_colors: bool,
     /// The image that gives colour (and opacity, if it has alpha), sRGB.
     pub base_color_texture: Option<Arc<Texture>>,
-    /// How that image lies. The image of opacity lies as it does.
+    /// Placement of the base colour texture, which also applies to the opacity map.
     pub base_color_placement: ImagePlacement,
-    /// From 0 to 1: where the opacity is at least this the surface is opaque, elsewhere nothing is
-    /// seen. `None`: it is as opaque as it says.
+    /// Alpha cut-off, 0 to 1: the surface is opaque where its opacity is at least this, invisible
+    /// elsewhere. `None`: alpha blending.
     pub opacity_threshold: Option<f32>,
     /// 0 to 1. With a map: the factor of its values.
     pub metallic: f32,
@@ -36,58 +37,57 @@ pub struct Material {
     pub emissive: [f32; 3],
     /// The index of refraction, at least 1.
     pub ior: f32,
-    /// Linear red, green and blue, each 0 to 1: how much of the light from straight above it
-    /// mirrors, where that is not what the index of refraction makes of it. Only of a surface that
-    /// is no metal at all.
+    /// Specular reflectance at normal incidence (F0), linear red, green and blue, each 0 to 1, if
+    /// it differs from the one that follows from `ior`. Only for a dielectric.
     pub specular: Option<[f32; 3]>,
-    /// How much of a clear lacquer is on it, 0 to 1. With a map: the factor of its values.
+    /// Clearcoat weight, 0 to 1. With a map: the factor of its values.
     pub clearcoat: f32,
-    /// The roughness of the lacquer, 0 to 1. With a map: the factor of its values.
+    /// Clearcoat roughness, 0 to 1. With a map: the factor of its values.
     pub clearcoat_roughness: f32,
-    /// The images of all but the base colour. Those of roughness and of metalness lie alike. They
-    /// use the mesh's texture coordinates, as that of the base colour does.
+    /// All maps except the base colour. Roughness and metallic maps have the same placement. They
+    /// use the same texture coordinates of the mesh as the base colour texture.
     pub maps: BTreeMap<MapRole, Map>,
 }
 
-/// A choice of materials for some of what is seen, which changes nothing else.
+/// Returns the link whose frame has this name, with or without a leading slash.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LookVariant {
     /// The name; unique in the robot.
     pub name: String,
-    /// What shows on a part of a visual instead of its material; `None`: no material.
+    /// The materials that replace the present ones, by part; `None`: no material.
     pub materials: BTreeMap<VisualPart, Option<Material>>,
 }
 
-/// A part of something that is seen.
+/// A part of a visual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VisualPart {
     /// The link that it is on.
     pub link: LinkId,
-    /// Which of the link's visuals.
+    /// Index of the visual in the link.
     pub visual: usize,
-    /// Which part of its mesh; 0 of a solid.
+    /// Index of the part in its mesh; 0 for a primitive.
     pub part: usize,
 }
 
-/// What an image says of a surface.
+/// The material property that a map controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MapRole {
-    /// Which way the surface looks, in tangent space: red, green and blue are x, y (towards the
-    /// image's upper side) and z, from -1 to 1.
+    /// The surface normal in tangent space: red, green and blue are x, y (towards the top of the
+    /// image) and z, from -1 to 1.
     Normal,
-    /// How much of the light from all sides comes to it: 1 is all.
+    /// Ambient occlusion: 1 is unoccluded.
     Occlusion,
-    /// Its roughness.
+    /// Roughness.
     Roughness,
-    /// Its metalness.
+    /// Metalness.
     Metallic,
-    /// Its opacity, beside that of the base colour.
+    /// Opacity, with that of the base colour as its factor.
     Opacity,
-    /// The colour that it emits, sRGB.
+    /// Emitted colour, sRGB.
     Emissive,
-    /// How much lacquer is on it.
+    /// Clearcoat weight.
     Clearcoat,
-    /// The roughness of the lacquer.
+    /// Clearcoat roughness.
     ClearcoatRoughness,
 }
 
@@ -104,7 +104,7 @@ impl MapRole {
         Self::ClearcoatRoughness,
     ];
 
-    /// What it is called in a sentence: "its …".
+    /// Returns its name for use in a sentence, after "its".
     pub fn name(self) -> &'static str {
         match self {
             Self::Normal => "normals",
@@ -118,29 +118,29 @@ impl MapRole {
         }
     }
 
-    /// Whether one channel of the image counts; otherwise red, green and blue do.
+    /// Returns whether the map has one channel; otherwise it has red, green and blue.
     pub fn is_scalar(self) -> bool {
         !matches!(self, Self::Normal | Self::Emissive)
     }
 }
 
-/// An image that says something of a surface. All but those of emission hold numbers as they are,
-/// without loss.
+/// An image that controls a material property. All but emission are linear data, not sRGB, in a
+/// lossless encoding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
-    /// The image. Its alpha means nothing unless it is the channel.
+    /// The image. Its alpha is ignored unless it is the channel.
     pub texture: Arc<Texture>,
-    /// Which channel counts, if only one does.
+    /// The channel of a scalar map; ignored for others.
     pub channel: Channel,
-    /// Of normals: the factor of x and y. Of occlusion `s`: a value `v` counts as `1 + s (v - 1)`.
-    /// Of others 1.
+    /// Strength. Normals: the factor of x and y. Occlusion `s`: a value `v` counts as `1 + s (v -
+    /// 1)`. Others: 1.
     pub strength: f32,
-    /// How the image lies.
+    /// Placement of the image.
     pub placement: ImagePlacement,
 }
 
 impl Map {
-    /// One channel of an image.
+    /// Creates a map of one channel of an image.
     pub fn of(texture: Arc<Texture>, channel: Channel) -> Self {
         Self {
             texture,
@@ -151,18 +151,17 @@ impl Map {
     }
 }
 
-/// How an image lies on texture coordinates, whose (0, 0) is its lower left: where on the image a
-/// point of the surface is follows from its coordinates by the scale, then the rotation, then the
-/// translation.
+/// The transform from texture coordinates, with (0, 0) at the lower left, to image coordinates:
+/// scale, then rotation, then translation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImagePlacement {
-    /// How the image goes on beyond its left and right edge, and beyond its lower and upper one.
+    /// Wrap modes: horizontal, then vertical.
     pub wrap: [Wrap; 2],
     /// Factors.
     pub scale: [f32; 2],
     /// Radians, counter-clockwise.
     pub rotation: f64,
-    /// In widths and heights of the image.
+    /// In multiples of the image's width and height.
     pub translation: [f32; 2],
 }
 
@@ -178,14 +177,14 @@ impl Default for ImagePlacement {
 }
 
 impl ImagePlacement {
-    /// Whether it is elsewhere than the coordinates say.
+    /// Returns whether the transform differs from the identity.
     pub fn is_moved(&self) -> bool {
         let plain = Self::default();
         (self.scale, self.rotation, self.translation)
             != (plain.scale, plain.rotation, plain.translation)
     }
 
-    /// Where on the image coordinates are.
+    /// Transforms texture coordinates to image coordinates.
     pub fn apply(&self, uv: [f32; 2]) -> [f32; 2] {
         let (sin, cos) = self.rotation.sin_cos();
         let [u, v] = [0, 1].map(|k| f64::from(uv[k]) * f64::from(self.scale[k]));
@@ -197,15 +196,15 @@ impl ImagePlacement {
     }
 }
 
-/// How an image goes on beyond an edge.
+/// Wrap mode: continuation of an image beyond an edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wrap {
-    /// It begins anew.
+    /// Repeats the image.
     #[default]
     Repeat,
-    /// It goes back.
+    /// Repeats the image, mirrored every other time.
     Mirror,
-    /// Its edge goes on.
+    /// Repeats the pixels of the edge.
     Clamp,
 }
 
@@ -217,7 +216,7 @@ impl Wrap {
 /// A channel of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Channel {
-    /// Red, or the grey of an image without colours.
+    /// Red, or the grey of a greyscale image.
     Red,
     /// Green.
     Green,
@@ -232,17 +231,17 @@ impl Channel {
     pub const ALL: [Self; 4] = [Self::Red, Self::Green, Self::Blue, Self::Alpha];
 }
 
-/// The index of refraction where nothing says otherwise.
+/// Default index of refraction.
 pub const PLAIN_IOR: f32 = 1.5;
 
-/// The roughness of lacquer where nothing says otherwise.
+/// Default roughness of the clearcoat.
 pub const PLAIN_CLEARCOAT_ROUGHNESS: f32 = 0.01;
 
-/// The threshold of opacity of images that are mostly cut-outs, where nothing says otherwise.
+/// Default alpha cut-off of images that are mostly cut-outs.
 const CUT_OUT: f32 = 0.5;
 
 impl Material {
-    /// A dielectric of one colour.
+    /// Creates a dielectric of one colour.
     pub fn plain(name: impl Into<String>, base_color: [f32; 4]) -> Self {
         Self {
             name: name.into(),
@@ -262,14 +261,14 @@ impl Material {
         }
     }
 
-    /// Every image that it shows.
+    /// Returns all its textures.
     pub fn textures(&self) -> impl Iterator<Item = &Arc<Texture>> {
         self.base_color_texture
             .iter()
             .chain(self.maps.values().map(|map| &map.texture))
     }
 
-    /// Whether an image says how opaque it is.
+    /// Returns whether a texture controls its opacity.
     pub fn has_opacity_image(&self) -> bool {
         self.maps.contains_key(&MapRole::Opacity)
             || self
@@ -278,22 +277,23 @@ impl Material {
                 .is_some_and(|texture| texture.has_alpha)
     }
 
-    /// For sources that don't say whether an image of opacity cuts holes or is translucent: most
-    /// are cut-outs, and blending them would draw surfaces in the wrong order.
+    /// Sets the default alpha cut-off, for sources that don't distinguish cut-outs from
+    /// translucency. Most opacity textures are cut-outs, and blending them would draw surfaces in
+    /// the wrong order.
     pub fn cut_out(&mut self) {
         if self.base_color[3] >= 1.0 && self.has_opacity_image() {
             self.opacity_threshold = Some(CUT_OUT);
         }
     }
 
-    /// How much of the light from straight above a dielectric mirrors: the part that follows from
-    /// its index of refraction.
+    /// Returns the reflectance of a dielectric at normal incidence (F0), from its index of
+    /// refraction.
     pub fn reflectance(ior: f32) -> f32 {
         ((ior - 1.0) / (ior + 1.0)).powi(2)
     }
 
-    /// How its images lie, for a writer that has one placement for all: as that of the base colour,
-    /// or else as the first.
+    /// Returns one placement for all its images, for a writer that supports only one: that of the
+    /// base colour, or else of the first map.
     pub fn placement(&self) -> ImagePlacement {
         let first = self.maps.values().next().map(|map| map.placement);
         self.base_color_texture
@@ -303,19 +303,19 @@ impl Material {
             .unwrap_or_default()
     }
 
-    /// Whether it shows any image.
+    /// Returns whether it has any texture.
     pub fn has_textures(&self) -> bool {
         self.textures().next().is_some()
     }
 
-    /// Takes away the images that are not to be kept. What they are the factor of stays.
+    /// Removes the textures for which `keeps` returns false. Their factors stay.
     pub fn retain_textures(&mut self, keeps: impl Fn(&Texture) -> bool) {
         self.base_color_texture.take_if(|texture| !keeps(texture));
         self.maps.retain(|_, map| keeps(&map.texture));
     }
 
-    /// What shows the colours of a mesh's corners where neither the mesh nor the robot names a
-    /// material.
+    /// Creates a material that shows vertex colours, for meshes for which neither the mesh nor the
+    /// robot names a material.
     pub fn of_corners(name: impl Into<String>) -> Self {
         Self {
             shows_corner_colors: true,
@@ -323,7 +323,7 @@ impl Material {
         }
     }
 
-    /// The sRGB component of a linear value (IEC 61966-2-1).
+    /// Converts a linear value to an sRGB component (IEC 61966-2-1).
     pub fn srgb(linear: f64) -> f64 {
         let linear = linear.clamp(0.0, 1.0);
         if linear <= 0.003_130_8 {
@@ -333,7 +333,7 @@ impl Material {
         }
     }
 
-    /// The linear value of an sRGB component (IEC 61966-2-1).
+    /// Converts an sRGB component to a linear value (IEC 61966-2-1).
     pub fn linear(srgb: f64) -> f64 {
         if srgb <= 0.040_45 {
             srgb / 12.92
@@ -346,20 +346,19 @@ impl Material {
 /// An image file, PNG or JPEG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texture {
-    /// The stem of its file's name, for a name in the output.
+    /// The stem of its file's name, from which its name in the output is made.
     pub name: String,
-    /// What `bytes` are.
+    /// The encoding of `bytes`.
     pub format: ImageFormat,
     /// The encoded image.
     pub bytes: Arc<[u8]>,
-    /// SHA-256 of `bytes`, in lower-case hex: the same image is the same texture, wherever it came
-    /// from.
+    /// SHA-256 of `bytes`, in lower-case hex: identifies equal images from different files.
     pub sha256: String,
-    /// Whether any of it may be transparent.
+    /// Whether any pixel may be transparent.
     pub has_alpha: bool,
 }
 
-/// How a texture is encoded.
+/// The encoding of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageFormat {
     /// PNG.
@@ -369,7 +368,7 @@ pub enum ImageFormat {
 }
 
 impl ImageFormat {
-    /// The usual ending of a file's name, without the dot.
+    /// Returns the usual file name extension, without the dot.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Png => "png",
@@ -377,7 +376,7 @@ impl ImageFormat {
         }
     }
 
-    /// The media type.
+    /// Returns the media type.
     pub fn mime(self) -> &'static str {
         match self {
             Self::Png => "image/png",

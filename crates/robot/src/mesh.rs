@@ -11,12 +11,12 @@ use urdf_usd_geometry::{MeshArrays, Outline};
 
 use super::{ImagePlacement, Material};
 
-/// Triangles with what is needed to draw them, in memory.
+/// Triangles with the materials to draw them, in memory.
 ///
-/// Points are in metres in the mesh's own frame, without the `scale` of the geometry. Colours of
-/// corners show where neither the part nor the robot names a material, and where a part's material
-/// says so ([`Material::shows_corner_colors`]). Dereferences to its arrays; changing them copies
-/// them if they are shared.
+/// Points are in metres in the mesh's own frame, without the `scale` of the geometry. Vertex
+/// colours are drawn if neither the part nor the robot names a material, or if the part's material
+/// has [`Material::shows_corner_colors`]. Dereferences to its arrays; changing them copies them if
+/// they are shared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mesh {
     /// Points, triangles, and the values of corners.
@@ -33,15 +33,15 @@ pub struct Mesh {
 /// A mesh whose arrays are in memory, or loaded from a cache on each use: all meshes of a robot at
 /// once can exceed the memory limit.
 ///
-/// What most callers need is in its [`Outline`], which is always at hand.
+/// The [`Outline`] suffices for most callers; it is always in memory.
 #[derive(Clone)]
 pub struct LazyMesh {
     arrays: LazyArrays,
-    /// As of [`Mesh::parts`].
+    /// See [`Mesh::parts`].
     pub parts: Vec<Part>,
-    /// As of [`Mesh::materials`].
+    /// See [`Mesh::materials`].
     pub materials: Vec<Material>,
-    /// As of [`Mesh::digest`].
+    /// See [`Mesh::digest`].
     pub digest: [u8; 32],
 }
 
@@ -74,7 +74,8 @@ impl CachedArrays {
     }
 }
 
-/// Data was removed from its cache, or damaged there, after it was found and before it was loaded.
+/// Cached data was evicted or damaged after it was found and before it was loaded.
+///
 /// The remedy is to start over without the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cached data was evicted while it was in use")]
@@ -90,7 +91,7 @@ pub struct Part {
     pub material: Option<usize>,
 }
 
-/// Stand-ins for a mesh with fewer triangles, within a bound of it and with the same materials.
+/// Simplified versions of a mesh, within an error bound and with the same materials.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tiers {
     /// For ordinary use; `None` where the mesh itself serves.
@@ -132,7 +133,7 @@ impl From<Mesh> for LazyMesh {
 }
 
 impl PartialEq for LazyMesh {
-    /// Whether the meshes are equal. Arrays that can't be loaded compare unequal.
+    /// Compares the meshes. Arrays that can't be loaded compare unequal.
     fn eq(&self, other: &Self) -> bool {
         matches!((self.load(), other.load()), (Ok(mesh), Ok(other)) if mesh == other)
     }
@@ -157,7 +158,7 @@ impl fmt::Debug for LazyMesh {
 }
 
 impl LazyMesh {
-    /// Creates a mesh whose arrays `load` gives. `outline` and `digest` are those of that mesh.
+    /// Creates a mesh whose arrays `load` returns. `outline` and `digest` describe that mesh.
     pub fn cached(
         outline: Outline,
         load: Box<LoadArrays>,
@@ -178,7 +179,7 @@ impl LazyMesh {
         }
     }
 
-    /// Returns what is known of the mesh without loading it.
+    /// Returns the mesh's summary, which needs no loading.
     pub fn outline(&self) -> &Outline {
         match &self.arrays {
             LazyArrays::InMemory(arrays, outline) => outline.get_or_init(|| arrays.outline()),
@@ -275,8 +276,9 @@ impl Mesh {
         Self::new(arrays, parts, Vec::new())
     }
 
-    /// The mesh with texture coordinates that say where on its images a corner is, whatever the
-    /// placement of these. `other` is the material of parts that have none of their own.
+    /// Returns the mesh with texture coordinates that include the placement of its images.
+    ///
+    /// `other` is the material of parts without their own.
     #[must_use]
     pub fn with_placed_uvs(&self, other: Option<&Material>) -> Cow<'_, Self> {
         let placement = |part: &Part| {

@@ -1,4 +1,4 @@
-//! Identifiers and ROS names for names that may be anything, and names that are given once.
+//! Conversion of arbitrary names to identifiers and ROS names, and unique names.
 
 #![allow(clippy::indexing_slicing, reason = "each name was counted before")]
 
@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 /// and a long one would be repeated in each.
 pub const MAX_IDENTIFIER: usize = 255;
 
-/// The most bytes of a part of a ROS name that is made here: ROS allows 255 for a whole name, topic
-/// included.
+/// Maximum length in bytes of a generated part of a ROS name: ROS allows 255 for a whole name,
+/// topic included.
 const MAX_ROS_PART: usize = 100;
 
 /// Returns `name`, or else the first of `name_1`, `name_2` and so on that `is_free` accepts.
@@ -33,11 +33,11 @@ pub fn unique_from(
         .unwrap_or_default()
 }
 
-/// Names of one scope, each given once. Many equal names take linear time.
+/// The names of one scope, each unique. Takes linear time even for many equal names.
 #[derive(Clone, Debug, Default)]
 pub struct UniqueNames {
     taken: HashSet<String>,
-    /// The number to try next behind each name that was asked for again.
+    /// The next suffix to try for each name that was requested again.
     next: HashMap<String, usize>,
 }
 
@@ -78,7 +78,7 @@ impl UniqueNames {
     }
 }
 
-/// Whether `name` is an identifier (UAX #31): `_` or XID_Start, then XID_Continue.
+/// Returns whether `name` is an identifier (UAX #31): `_` or XID_Start, then XID_Continue.
 pub fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     chars
@@ -87,8 +87,8 @@ pub fn is_identifier(name: &str) -> bool {
         && chars.all(unicode_ident::is_xid_continue)
 }
 
-/// The nearest identifier to `name`: every other character becomes `_`, a leading digit gets one in
-/// front. `fallback` stands in for a name with nothing in it.
+/// Returns the identifier nearest to `name`: every other character becomes `_`, a leading digit is
+/// prefixed with `_`. `fallback` replaces a name without any valid character.
 fn nearest(name: &str, fallback: &str) -> String {
     let mut out = String::with_capacity(name.len() + 1);
     for c in name.chars() {
@@ -106,7 +106,8 @@ fn nearest(name: &str, fallback: &str) -> String {
         });
     }
     if out.len() > MAX_IDENTIFIER {
-        // Room for the tail that tells it from others that begin alike, and for a number.
+        // Leave room for the hash that distinguishes it from others with this prefix, and for a
+        // number.
         let end = (0..=MAX_IDENTIFIER - 20)
             .rev()
             .find(|&end| out.is_char_boundary(end))
@@ -120,20 +121,19 @@ fn nearest(name: &str, fallback: &str) -> String {
     }
 }
 
-/// Identifiers for the siblings `names`, all in one pass: distinct from each other and from
+/// Returns identifiers for the siblings `names`, in one pass: distinct from each other and from
 /// `reserved`.
 ///
 /// A name that is an identifier of at most [`MAX_IDENTIFIER`] bytes is kept. Others become the
-/// nearest identifier; where that is taken or wanted by two, they get a tail made from the name
-/// itself, so that they don't change when unrelated siblings do. Equal names are told apart by a
-/// number.
+/// nearest identifier. If that is taken, or nearest to several, they get a suffix derived from the
+/// name itself, so that they don't change when unrelated siblings do. Equal names get a number.
 pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<String> {
     let mut wanted: HashMap<String, usize> = HashMap::new();
     let near: Vec<String> = names.iter().map(|name| nearest(name, fallback)).collect();
     let mut met: HashSet<&str> = HashSet::new();
     for (name, near) in names.iter().zip(&near) {
-        // An exact name has the first right to itself; count only those that would have to share,
-        // and equal ones once: what is made from the name would not tell them apart.
+        // An exact name has priority. Count only names that would collide, and equal ones once: a
+        // suffix derived from the name would not distinguish them.
         if name != near && met.insert(name) {
             *wanted.entry(near.clone()).or_default() += 1;
         }
@@ -143,7 +143,7 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
     let held: HashSet<&str> = reserved.iter().copied().collect();
     let mut taken: HashSet<String> = reserved.iter().map(|&r| r.to_owned()).collect();
     let mut out = Vec::with_capacity(names.len());
-    // The number to try next for names that come to the same: many do in some robots.
+    // The next number to try for names with the same identifier, which are common in some robots.
     let mut next: HashMap<String, usize> = HashMap::new();
     for (name, near) in names.iter().zip(near) {
         let contested = *name != near
@@ -171,15 +171,16 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
     out
 }
 
-/// Whether a part between the slashes of a ROS name may be called so: letters, digits and
-/// underscores of ASCII, no digit in front.
+/// Returns whether a part between the slashes of a ROS name is valid: ASCII letters, digits and
+/// underscores, no leading digit.
 pub fn is_ros_part(part: &str) -> bool {
     !part.is_empty()
         && !part.starts_with(|c: char| c.is_ascii_digit())
         && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Whether ROS allows `name`: parts with single slashes between them, and maybe one in front.
+/// Returns whether `name` is a valid ROS name: parts separated by single slashes, with an optional
+/// leading slash.
 pub fn is_ros_name(name: &str) -> bool {
     name.strip_prefix('/')
         .unwrap_or(name)
@@ -187,10 +188,11 @@ pub fn is_ros_name(name: &str) -> bool {
         .all(is_ros_part)
 }
 
-/// A part of a ROS name for `name`: `name` itself where ROS allows it. Otherwise what of it ROS
-/// allows, with an underscore for all between, and a tail made from the whole name, so that no two
-/// names come to the same: `left arm` becomes `left_arm_` and six hex digits. `fallback` begins it
-/// where nothing is left or a digit would; an underscore never does, since ROS hides such names.
+/// Returns a valid part of a ROS name for `name`: `name` itself if it is valid. Otherwise the valid
+/// characters, with an underscore for each run of others, and a hash of the whole name, so that
+/// different names stay distinct: `left arm` becomes `left_arm_` and six hex digits. `fallback` is
+/// the prefix if no character is valid or the first is a digit; an underscore never is, since ROS
+/// hides such names.
 pub fn ros_part(name: &str, fallback: &str) -> String {
     if is_ros_part(name) && name.len() <= MAX_ROS_PART {
         return name.to_owned();
@@ -212,7 +214,7 @@ pub fn ros_part(name: &str, fallback: &str) -> String {
     format!("{}_{tail}", out.trim_end_matches('_'))
 }
 
-/// Six hex digits that depend on nothing but the name.
+/// Returns six hex digits that depend only on the name.
 fn tail(name: &str) -> String {
     Sha256::digest(name.as_bytes())
         .iter()

@@ -1,14 +1,14 @@
-//! What motion planners need to know of a robot beside its kinematics.
+//! Motion planning data of a robot beyond its kinematics.
 
 use nalgebra::{Point3, Vector3};
 
 use super::{JointId, LinkId, LinkPairs, NamedPose, Pose, Robot};
 use crate::kinematics::{Model, position_count};
 
-/// The name of the pose that a planner takes where none is named: that of the robot as a whole.
+/// Name of the default pose of a planner, for the robot as a whole.
 pub const DEFAULT_POSE: &str = "default";
 
-/// What motion planners need to know of a robot beside its kinematics.
+/// Motion planning data of a robot beyond its kinematics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Planning {
     /// The coordinates of the configuration space in their order, each joint once. Each joint has
@@ -16,34 +16,33 @@ pub struct Planning {
     pub coordinates: Vec<Coordinate>,
     /// The links whose motion is planned, the most important first, each once.
     pub tool_frames: Vec<LinkId>,
-    /// Geometry as spheres, each group with a name of its own.
+    /// Collision spheres, in groups with unique names.
     pub groups: Vec<SphereGroup>,
-    /// What is held off obstacles.
+    /// Collision avoidance with obstacles.
     pub collision: Option<PlanningCollision>,
-    /// What is held off other links of the robot.
+    /// Collision avoidance between links of the robot.
     pub self_collision: Option<PlanningCollision>,
-    /// Pairs of links whose spheres are not held off each other. Links that are no bodies can be
-    /// among them: spheres may be on any frame.
+    /// Pairs of links that are excluded from self-collision checks. They can include links that are
+    /// only frames, since spheres may be on any frame.
     pub ignored: LinkPairs,
 }
 
 /// A coordinate of the configuration space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coordinate {
-    /// The joint whose position it is.
+    /// The joint.
     pub joint: JointId,
-    /// The largest magnitude of the acceleration, rad/s² or m/s²; above zero. `None` where the
-    /// source does not say.
+    /// Maximum magnitude of the acceleration, rad/s² or m/s²; above zero. `None` if the source
+    /// gives none.
     pub acceleration: Option<f64>,
-    /// The largest magnitude of the jerk, rad/s³ or m/s³; above zero. `None` where the source does
-    /// not say.
+    /// Maximum magnitude of the jerk, rad/s³ or m/s³; above zero. `None` if the source gives none.
     pub jerk: Option<f64>,
 }
 
 /// A named set of spheres.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SphereGroup {
-    /// As the source gives it; not empty.
+    /// The name in the source; not empty.
     pub name: String,
     /// The spheres of each link, each link once, in the source's order.
     pub spheres: Vec<(LinkId, Vec<Sphere>)>,
@@ -54,17 +53,17 @@ pub struct SphereGroup {
 pub struct Sphere {
     /// Metres, in the link's frame.
     pub center: Point3<f64>,
-    /// Metres. It may be negative: then only a buffer distance makes it a sphere.
+    /// Metres. It may be negative: then the sphere exists only with a buffer distance.
     pub radius: f64,
 }
 
-/// What is held off something.
+/// Spheres for collision avoidance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanningCollision {
     /// The index of the spheres in [`Planning::groups`].
     pub group: usize,
-    /// What is added to the radius of all spheres of a link, metres; may be negative. Each link
-    /// once, in the source's order; zero for others.
+    /// Buffer distances, which are added to the radii of all spheres of a link, metres; may be
+    /// negative. Each link once, in the source's order; zero for others.
     pub buffers: Vec<(LinkId, f64)>,
 }
 
@@ -75,18 +74,17 @@ pub struct Touch {
     pub first: LinkId,
     /// The other.
     pub second: LinkId,
-    /// How deep the deepest pair of their spheres is in each other, metres; buffer distances
-    /// included. Not negative.
+    /// Maximum penetration depth of their spheres, metres, buffer distances included. Not negative.
     pub depth: f64,
 }
 
 impl Planning {
-    /// Whether it says nothing.
+    /// Returns whether there are no data.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Every link that it refers to.
+    /// Returns every link that it refers to.
     pub(crate) fn links(&self) -> impl Iterator<Item = LinkId> {
         let of_spheres = self.groups.iter().flat_map(|group| &group.spheres);
         let collisions = self.collision.iter().chain(&self.self_collision);
@@ -99,8 +97,8 @@ impl Planning {
             .chain(pairs)
     }
 
-    /// The spheres that are held off other links, with their buffer distances, by link; those that
-    /// are none (no radius is left) are left out.
+    /// Returns the spheres for self-collision checks by link, enlarged by their buffer distances.
+    /// Spheres without a positive radius are left out.
     pub fn self_collision_spheres(&self) -> Vec<(LinkId, Vec<Sphere>)> {
         let Some(collision) = &self.self_collision else {
             return Vec::new();
@@ -132,8 +130,9 @@ impl Planning {
     }
 }
 
-/// Which of `spheres` (by link, each link once) touch those of another link where the links are at
-/// `poses` (by index of the link), without the pairs in `ignored`. Sorted.
+/// Finds the pairs of links whose spheres touch, except those in `ignored`; sorted.
+///
+/// `spheres` has each link once; `poses` are indexed by link.
 pub fn touches(
     spheres: &[(LinkId, Vec<Sphere>)],
     poses: &[Pose],
@@ -165,7 +164,7 @@ pub fn touches(
     found
 }
 
-/// The spheres of a link where that link is.
+/// The spheres of a link at its pose.
 #[derive(Clone, Debug)]
 pub struct PlacedSpheres {
     around: Ball,
@@ -173,7 +172,7 @@ pub struct PlacedSpheres {
 }
 
 impl PlacedSpheres {
-    /// `spheres` in the frame of a link that is at `pose`.
+    /// Transforms `spheres` from the frame of a link to the frame that its `pose` is in.
     pub fn new(spheres: &[Sphere], pose: &Pose) -> Self {
         let balls: Vec<Ball> = spheres
             .iter()
@@ -185,12 +184,12 @@ impl PlacedSpheres {
         }
     }
 
-    /// Whether any of them touches one of `others`.
+    /// Returns whether any sphere touches one of `others`.
     pub fn touch(&self, others: &Self) -> bool {
         self.depths(others).any(|depth| depth >= 0.0)
     }
 
-    /// How deep those that may touch are in each of the others'; negative: how far they are apart.
+    /// Returns the penetration depths of all pairs that may touch; negative for a gap.
     fn depths(&self, others: &Self) -> impl Iterator<Item = f64> {
         let is_near = depth(&self.around, &others.around) >= 0.0;
         let near = self
@@ -204,12 +203,12 @@ impl PlacedSpheres {
 /// Centre and radius.
 type Ball = (Vector3<f64>, f64);
 
-/// How deep two balls are in each other; negative: how far they are apart.
+/// Returns the penetration depth of two spheres; negative for a gap.
 fn depth(a: &Ball, b: &Ball) -> f64 {
     a.1 + b.1 - (a.0 - b.0).norm()
 }
 
-/// A ball around balls.
+/// Returns a bounding sphere of spheres.
 fn around(balls: &[Ball]) -> Ball {
     let center = balls.iter().map(|ball| ball.0).sum::<Vector3<f64>>() / balls.len().max(1) as f64;
     (
@@ -222,15 +221,15 @@ fn around(balls: &[Ball]) -> Ball {
 }
 
 impl Robot {
-    /// The pose that a planner takes where none is named ([`DEFAULT_POSE`]), if the robot has one.
+    /// Returns the default pose of a planner ([`DEFAULT_POSE`]), if the robot has one.
     pub fn default_pose(&self) -> Option<&NamedPose> {
         self.named_poses()
             .iter()
             .find(|pose| pose.name == DEFAULT_POSE && pose.group.is_none())
     }
 
-    /// The positions of all joints (as [`Model`] has them) in a pose; joints that it does not set
-    /// are at zero or at the limit that is next to it, and those that follow others follow.
+    /// Returns the positions of all joints in a pose, laid out as in [`Model`]. Joints that the
+    /// pose does not set are at zero or the limit nearest to it; followers follow.
     pub fn positions(&self, model: &Model, pose: Option<&NamedPose>) -> Vec<f64> {
         let mut positions = vec![0.0; model.positions()];
         let set = |positions: &mut Vec<f64>, joint: usize, to: &[f64]| {

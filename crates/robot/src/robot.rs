@@ -1,4 +1,4 @@
-//! The robot as a whole, and the only ways to change it: each keeps it valid.
+//! The robot as a whole, and its mutators, which preserve its validity.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -13,13 +13,13 @@ use super::{
 };
 use crate::kinematics::position_count;
 
-/// A robot: links joined by joints, with what hangs on them.
+/// A robot: links connected by joints, with geometry, sensors, lights and planning data.
 ///
 /// Its structure is valid at all times. Links and joints have unique names; each joint connects
 /// links of the robot; each link has at most one joint above it, further ones close loops
-/// ([`Tree`]); joints follow each other in no circle; named poses and planning coordinates refer to
-/// joints that have the positions they set; every handle in a shape, a sensor, a light, a look, a
-/// pose, a pair of links or planning data is of an element that the robot has.
+/// ([`Tree`]); joints don't follow each other in a circle; named poses and planning coordinates
+/// refer to joints that have the positions they set; every handle in a shape, a sensor, a light, a
+/// look, a pose, a pair of links or planning data refers to an element of the robot.
 ///
 /// A handle of another robot is refused unless this one has as many elements, and is meaningless
 /// then: it refers to some other element. Looking one up in an arena directly may panic, as an
@@ -33,7 +33,7 @@ pub struct Robot {
     joint_names: HashMap<String, JointId>,
     /// Union-find over links: links of one set are connected by joints of the tree.
     connected: Vec<usize>,
-    /// Whether a joint of the tree is above each link.
+    /// For each link, whether a joint of the tree is above it.
     has_parent: Vec<bool>,
     /// Derived from links and joints on first use.
     tree: OnceLock<Tree>,
@@ -74,14 +74,16 @@ pub enum InvalidRobot {
     /// Two look variants of one name.
     #[error("the robot has a look variant \"{0}\" already")]
     DuplicateLook(String),
-    /// A named pose or a coordinate of the configuration space that the joints can't take: a joint
-    /// that follows another, is set twice or out of order, or has another number of positions.
+    /// A named pose or a coordinate of the configuration space that does not match the joints: a
+    /// joint that follows another, is set twice or out of order, or has another number of
+    /// positions.
     #[error("\"{0}\" sets positions that the joints of the robot do not have")]
     Positions(String),
 }
 
 impl InvalidRobot {
-    /// Returns the finding of a reader that leaves out what was refused although it should fit.
+    /// Returns the finding of a reader that leaves out a refused element, which should have been
+    /// valid.
     pub fn to_diagnostic(&self, place: Place) -> Diagnostic {
         let message = format!("a part of the robot is left out: {self}");
         let help = "this is a defect of the program; please report it with the file";
@@ -139,8 +141,7 @@ impl Extend<(LinkId, LinkId)> for LinkPairs {
 }
 
 impl fmt::Debug for Robot {
-    /// Leaves out what is derived from links and joints: the order of a hash map would differ from
-    /// run to run.
+    /// Leaves out data derived from links and joints: the order of a hash map differs between runs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Robot")
             .field("name", &self.name)
@@ -189,7 +190,7 @@ impl Robot {
         robot
     }
 
-    /// Returns the name as the source gives it, or a stand-in if it gives none; never empty.
+    /// Returns the name in the source, or a default if it gives none; never empty.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -299,7 +300,7 @@ impl Robot {
         }
     }
 
-    /// Checks that the robot has a link and what shapes on it refer to.
+    /// Checks that the robot has a link, and the meshes and materials of shapes on it.
     fn check_shapes(&self, link: LinkId, shapes: &[Shape]) -> Result<(), InvalidRobot> {
         self.check_link(link, &format!("{link:?}"))?;
         if shapes.iter().all(|shape| self.has_parts_of(shape)) {
@@ -329,7 +330,7 @@ impl Robot {
     /// Adds a link.
     ///
     /// # Errors
-    /// If there is one of this name, or if the robot does not have a material or mesh of its shapes.
+    /// If the name is taken, or if the robot does not have a material or mesh of its shapes.
     pub fn add_link(&mut self, link: Link) -> Result<LinkId, InvalidRobot> {
         if self.link_names.contains_key(&link.name) {
             return Err(InvalidRobot::DuplicateLink(link.name));
@@ -376,7 +377,7 @@ impl Robot {
     /// root, that is the last one in the source's order.
     ///
     /// # Errors
-    /// If there is one of this name, or if the robot does not have the links that it connects.
+    /// If the name is taken, or if the robot does not have the links that it connects.
     pub fn add_joint(&mut self, mut joint: Joint) -> Result<JointId, InvalidRobot> {
         if self.joint_names.contains_key(&joint.name) {
             return Err(InvalidRobot::DuplicateJoint(joint.name));
@@ -414,7 +415,7 @@ impl Robot {
         at
     }
 
-    /// Lets a joint follow another, or (`None`) no other.
+    /// Makes a joint follow another, or (`None`) no other.
     ///
     /// # Errors
     /// If it would follow itself, directly or through others, a joint is not of this robot, or a
@@ -448,7 +449,7 @@ impl Robot {
         result
     }
 
-    /// Lets joints follow others, or (`None`) no others.
+    /// Makes joints follow others, or (`None`) no others.
     ///
     /// # Errors
     /// If joints would follow each other in a circle, a joint is not of this robot, or a named pose
@@ -488,7 +489,7 @@ impl Robot {
         self.check_positions()
     }
 
-    /// Checks what sets positions of joints.
+    /// Checks the named poses and planning data, which set positions of joints.
     fn check_positions(&self) -> Result<(), InvalidRobot> {
         let mut poses = self.named_poses.iter();
         poses.try_for_each(|pose| self.check_pose(pose))?;
@@ -498,7 +499,7 @@ impl Robot {
     /// Returns a joint that follows itself, if there is one. Each joint is visited once, however
     /// long chains are.
     fn circular(&self) -> Option<JointId> {
-        // The walk that first came to each joint: coming to it again in the same walk is a circle.
+        // The walk that visited each joint first: visiting it again in the same walk is a cycle.
         let mut walks = vec![None; self.joints.len()];
         for start in self.joints.handles() {
             let mut next = Some(start);
@@ -571,7 +572,7 @@ impl Robot {
         own.or_else(|| Some(&self.materials[shape.material?]))
     }
 
-    /// Returns looks that the robot can have instead of the one that it has.
+    /// Returns the alternative looks of the robot.
     pub fn look_variants(&self) -> &[LookVariant] {
         &self.look_variants
     }
@@ -579,7 +580,7 @@ impl Robot {
     /// Adds a look.
     ///
     /// # Errors
-    /// If there is one of this name, or if the robot does not have a link of it.
+    /// If the name is taken, or if the robot does not have one of its links.
     pub fn add_look_variant(&mut self, variant: LookVariant) -> Result<(), InvalidRobot> {
         if self
             .look_variants
@@ -636,7 +637,7 @@ impl Robot {
         }
     }
 
-    /// Returns what motion planners need to know of it; empty unless a source says.
+    /// Returns the motion planning data; empty unless a source gives some.
     pub fn planning(&self) -> &Planning {
         &self.planning
     }
@@ -644,8 +645,8 @@ impl Robot {
     /// Replaces the planning data.
     ///
     /// # Errors
-    /// If a coordinate is of a joint that follows another, has more or less than one position, or
-    /// is set twice, or if the data refer to a link or a group of spheres that is not there.
+    /// If a coordinate's joint follows another, does not have exactly one position, or is set
+    /// twice, or if the data refer to a link or a group of spheres that does not exist.
     pub fn set_planning(&mut self, planning: Planning) -> Result<(), InvalidRobot> {
         self.check_planning(&planning)?;
         self.planning = planning;
@@ -676,13 +677,13 @@ impl Robot {
         links.try_for_each(|link| self.check_link(link, &format!("{link:?}")))
     }
 
-    /// Returns pairs of links that need not be checked for collision. Links that a joint connects
-    /// are not among them unless the source says so.
+    /// Returns pairs of links that are excluded from collision checks. Links connected by a joint
+    /// are excluded only if the source excludes them.
     pub fn disabled_collisions(&self) -> &LinkPairs {
         &self.disabled_collisions
     }
 
-    /// Adds pairs of links that need not be checked for collision.
+    /// Excludes pairs of links from collision checks.
     ///
     /// # Errors
     /// If the robot does not have one of the links.
@@ -739,9 +740,9 @@ impl Robot {
         Ok(())
     }
 
-    /// Returns the root link that stands for the world, if there is one: named `world`, with
-    /// geometry or with joints on it, whatever other roots there are. It does not move, what hangs
-    /// on it by a fixed joint is held, and its mass means nothing.
+    /// Returns the root link that represents the world, if there is one: named `world`, with
+    /// geometry or with joints on it, regardless of other roots. It does not move, links connected
+    /// to it by fixed joints are static, and its mass is ignored.
     pub fn world_root(&self) -> Option<LinkId> {
         let world = self.link_named("world")?;
         let tree = self.tree();
@@ -749,8 +750,7 @@ impl Robot {
         (tree.parent_joint(world).is_none() && is_used).then_some(world)
     }
 
-    /// Returns whether a link is no more than a frame: nothing physical is on it, or it is the
-    /// world.
+    /// Returns whether a link is only a frame: it has no mass and no geometry, or is the world.
     pub fn is_frame(&self, link: LinkId) -> bool {
         self.world_root() == Some(link) || self.links[link].is_empty()
     }

@@ -1,17 +1,17 @@
-//! Which links are rigid bodies to an engine and which are frames.
+//! Classification of links as rigid bodies or frames.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{ArenaMap, Joint, JointKind, Link, LinkId, Robot};
 
-/// Whether the base is held to the world.
+/// Attachment of the base to the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Base {
-    /// As the source says: held where its root is a link named `world`.
+    /// As in the source: fixed if its root is a link named `world`.
     #[default]
     Auto,
-    /// Held.
+    /// Fixed.
     Fixed,
     /// Free.
     Floating,
@@ -21,7 +21,7 @@ impl Base {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Auto, Self::Fixed, Self::Floating];
 
-    /// How people write it.
+    /// Returns the name, as users write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -51,10 +51,10 @@ impl FromStr for Base {
     }
 }
 
-/// What a link is to an engine.
+/// The role of a link in a physics engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The world itself ([`Robot::world_root`]). It does not move; geometry on it is a static
+    /// The world itself ([`Robot::world_root`]). It is static; geometry on it is a static
     /// environment.
     World,
     /// A rigid body.
@@ -68,17 +68,17 @@ pub enum Role {
 pub struct Roles {
     /// The role of each link.
     pub of: ArenaMap<Link, Role>,
-    /// The nearest body at or above each link; `None` where only the world is.
+    /// The nearest body at or above each link; `None` if only the world is.
     pub body: ArenaMap<Link, Option<LinkId>>,
-    /// Of each body, the link whose mass and geometry it has. That is the link itself, but
-    /// for the base of a robot that moves: an empty one (`base_footprint`) has those of the one
-    /// link that is fixed to it (`base_link`), which becomes a frame in it. The edges of TF keep
-    /// the joints' direction, and what is rigid moves as one.
+    /// For each body, the link whose mass and geometry it takes. This is the link itself, except
+    /// for an empty base of a mobile robot (`base_footprint`): it takes those of the one link that
+    /// is fixed to it (`base_link`), which becomes a frame. TF edges keep the direction of the
+    /// joints, and rigidly connected links move as one.
     pub content: ArenaMap<Link, LinkId>,
 }
 
 impl Roles {
-    /// Those of `robot`, whose base is held to the world as `base` says.
+    /// Computes the roles of the links of `robot`.
     pub fn new(robot: &Robot, base: Base) -> Self {
         let tree = robot.tree();
         let (world, occupied) = (robot.world_root(), occupied(robot));
@@ -87,9 +87,9 @@ impl Roles {
             body: ArenaMap::filled(robot.links(), None),
             content: ArenaMap::new(robot.links(), |link, _| link),
         };
-        // Links whose mass and geometry the base above them has.
+        // Links whose mass and geometry the base above them takes.
         let mut given = ArenaMap::filled(robot.links(), false);
-        // From the roots outwards: what a base takes is below it.
+        // From the roots outwards: a base takes from a link below it.
         for &link in tree.order() {
             let joint = tree.parent_joint(link).map(|joint| &robot.joints()[joint]);
             let is_empty = robot.links()[link].is_empty();
@@ -124,8 +124,8 @@ impl Roles {
     }
 }
 
-/// Whether anything at or below each link must be a body of the link's tree: what has a mass or a
-/// shape, and what a joint moves. What floats is a tree of its own.
+/// Returns, for each link, whether it or a link below it must be a body of its tree: a link with
+/// mass or a shape, or one that a joint moves. A floating link begins its own tree.
 fn occupied(robot: &Robot) -> ArenaMap<Link, bool> {
     let mut occupied = ArenaMap::new(robot.links(), |_, link| !link.is_empty());
     // A joint that closes a loop and moves needs a body at either end.
@@ -155,8 +155,8 @@ fn occupied(robot: &Robot) -> ArenaMap<Link, bool> {
     occupied
 }
 
-/// The link with a mass or a shape that fixed joints hold to the empty link `base`, if there is
-/// exactly one with nothing but empty links between.
+/// Returns the only link with mass or a shape that fixed joints connect to the empty link `base`,
+/// with only empty links between; `None` if there are several or none.
 fn only_link_on(robot: &Robot, base: LinkId) -> Option<LinkId> {
     let (mut found, mut stack) = (None, vec![base]);
     while let Some(link) = stack.pop() {

@@ -1,4 +1,4 @@
-//! Sensors, and what a robot offers to ROS: topics and actions, as data.
+//! Sensors, and the robot's ROS interface as data: topics, services and actions.
 
 use super::{LinkId, Pose};
 use urdf_usd_diagnostic::Place;
@@ -8,21 +8,21 @@ use urdf_usd_diagnostic::Place;
 pub struct Sensor {
     /// The name as the source gives it, or its kind; not necessarily unique.
     pub name: String,
-    /// What it senses.
+    /// The measured quantity.
     pub kind: SensorKind,
-    /// The link that it sits on.
+    /// The link that it is mounted on.
     pub link: LinkId,
     /// The sensor's frame in the link's: x forward, z up, cameras too.
     pub origin: Pose,
-    /// The link whose frame its messages are in, where that is another than `link`; for a camera, a
-    /// link that is an optical frame (z forward, x right, y down), or `None` if the robot has none
-    /// for it.
+    /// The link whose frame its messages are in, if it differs from `link`; for a camera, a link
+    /// that is an optical frame (z forward, x right, y down), or `None` if the robot has none for
+    /// it.
     pub frame: Option<LinkId>,
-    /// The name of the frame of its messages where the source gives one that is no link: a frame at
-    /// `origin`, or (for a camera) its optical frame, that no other sensor has; or one of
+    /// The name of the frame of its messages, if the source gives one that is no link: a frame at
+    /// `origin`, or (for a camera) its optical frame, which no other sensor has; or one of
     /// [`GLOBAL_FRAMES`].
     pub frame_name: Option<String>,
-    /// What it offers to ROS. Names are relative to the robot's namespace unless they begin with a
+    /// Its ROS interfaces. Names are relative to the robot's namespace unless they begin with a
     /// slash.
     pub interfaces: Vec<Interface>,
     /// Position in the source.
@@ -32,10 +32,10 @@ pub struct Sensor {
 /// Frames that a robot does not have, whatever its links are called (REP 105).
 pub const GLOBAL_FRAMES: [&str; 4] = ["world", "map", "odom", "earth"];
 
-/// What a sensor senses.
+/// The quantity that a sensor measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SensorKind {
-    /// Pictures, of colour or depth.
+    /// Colour or depth images.
     Camera(Camera),
     /// Ranges along rays.
     Lidar,
@@ -54,30 +54,30 @@ pub enum SensorKind {
 /// A camera's view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Radians, over the width of the image; above 0 and below π.
+    /// Horizontal field of view, radians; above 0 and below π.
     pub horizontal_fov: f64,
-    /// Metres: how wide what it sees is, if it sees along parallel lines and `horizontal_fov` means
-    /// nothing. Above zero.
+    /// Width of the view of an orthographic camera, whose `horizontal_fov` is ignored, metres.
+    /// Above zero.
     pub parallel_width: Option<f64>,
     /// Pixels; never zero.
     pub width: u32,
     /// Pixels; never zero.
     pub height: u32,
-    /// Metres: what is nearer is not seen. Above zero.
+    /// Near clipping distance, metres. Above zero.
     pub near: f64,
-    /// Metres: what is farther is not seen. Above `near`.
+    /// Far clipping distance, metres. Above `near`.
     pub far: f64,
 }
 
 impl Camera {
-    /// Radians, over the height of the image; above 0 and below π.
+    /// Returns the vertical field of view, radians; above 0 and below π.
     pub fn vertical_fov(&self) -> f64 {
         2.0 * ((self.horizontal_fov / 2.0).tan() * f64::from(self.height) / f64::from(self.width))
             .atan()
     }
 }
 
-/// Something that a robot offers to ROS.
+/// A ROS interface of a robot: a topic, a service or an action.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Interface {
     /// A valid ROS name, relative to the robot's namespace unless it begins with a slash:
@@ -85,10 +85,10 @@ pub struct Interface {
     pub name: String,
     /// The ROS type: `sensor_msgs/msg/Image`.
     pub type_name: String,
-    /// What it is.
+    /// Its kind and direction.
     pub kind: InterfaceKind,
-    /// Whether it is there from the start: false for what a controller offers that another one
-    /// keeps from its joints.
+    /// Whether it is active from the start: false for the interface of a controller whose joints
+    /// another controller claims.
     pub starts_enabled: bool,
 }
 
@@ -99,12 +99,12 @@ pub enum InterfaceKind {
     Publisher {
         /// Hz.
         rate: f64,
-        /// How its messages are delivered.
+        /// The QoS that it offers.
         qos: Qos,
     },
-    /// A topic that the robot listens to.
+    /// A topic that the robot subscribes to.
     Subscription {
-        /// What it asks for.
+        /// The QoS that it requests.
         qos: Qos,
     },
     /// A service that the robot answers.
@@ -113,41 +113,41 @@ pub enum InterfaceKind {
     ServiceClient,
     /// An action that the robot serves.
     ActionServer,
-    /// An action that the robot asks others for.
+    /// An action that the robot is a client of.
     ActionClient,
 }
 
 impl InterfaceKind {
-    /// A topic that the robot listens to, as the system has it.
+    /// A subscription with the system's default QoS.
     pub const SUBSCRIPTION: Self = Self::Subscription { qos: Qos::Default };
 }
 
-/// How messages of a topic are delivered.
+/// QoS profile of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Qos {
-    /// As the system has it.
+    /// The system's default.
     Default,
-    /// As for sensors: the newest few, lost ones are not sent again (REP 2003).
+    /// Sensor data: best effort, the newest few messages only (REP 2003).
     Sensor,
-    /// Reliable, and the last message is there for who comes later.
+    /// Reliable, and the last message is delivered to late subscribers (transient local).
     Latched,
-    /// As it was seen on a running robot.
+    /// As observed on a running robot.
     Seen {
-        /// Whether lost messages are sent again.
+        /// Reliable rather than best effort.
         is_reliable: bool,
-        /// Whether those who come late get what was said before.
+        /// Transient local rather than volatile.
         is_latched: bool,
-        /// How many messages are kept, if that is known.
+        /// Queue depth, if known.
         depth: Option<u32>,
     },
 }
 
-/// An interface as a running robot was seen to have it.
+/// An interface as observed on a running robot.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Captured {
-    /// What it is; its name is relative to the robot's namespace.
+    /// The interface; its name is relative to the robot's namespace.
     pub interface: Interface,
-    /// Whether a publisher's rate was measured; if not, it is a stand-in.
+    /// Whether a publisher's rate was measured; if not, it is a placeholder.
     pub is_measured: bool,
     /// The frame that its messages carry, if they carry one and always the same.
     pub frame: Option<String>,

@@ -1,4 +1,4 @@
-//! Forms that are filled evenly: what they weigh, and how that is spread.
+//! Solids of uniform density: mass, centre of mass and inertia tensor.
 
 #![allow(
     clippy::indexing_slicing,
@@ -9,7 +9,7 @@ use nalgebra::{Matrix3, Point3, Vector3};
 
 use super::{Geometry, MeshArrays, Pose};
 
-/// A body of even density in a frame.
+/// A body of uniform density, in a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Solid {
     /// kg.
@@ -21,7 +21,7 @@ pub struct Solid {
 }
 
 impl Solid {
-    /// The same form with so many times the mass.
+    /// Returns the same form with `factor` times the mass.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Solid {
         }
     }
 
-    /// The same in a frame in which its own is at `pose`.
+    /// Returns the same solid in a frame in which its own frame is at `pose`.
     #[must_use]
     pub fn placed(self, pose: &Pose) -> Self {
         let turn = pose.rotation.to_rotation_matrix().into_inner();
@@ -43,7 +43,7 @@ impl Solid {
         }
     }
 
-    /// Several as one; `None` of none.
+    /// Merges several solids into one; `None` if they have no mass.
     pub fn together(parts: &[Self]) -> Option<Self> {
         let mass: f64 = parts.iter().map(|part| part.mass).sum();
         if !(mass > 0.0 && mass.is_finite()) {
@@ -66,8 +66,8 @@ impl Solid {
         })
     }
 
-    /// A form filled evenly with so many kg/m³; `None` if it encloses nothing. `mesh` is that of
-    /// the form, if it is a mesh: a closed one.
+    /// Returns a solid of uniform density, in kg/m³; `None` if the geometry encloses no volume.
+    /// `mesh` is the closed mesh of the geometry, if it is a mesh.
     pub fn of(geometry: &Geometry, mesh: Option<&MeshArrays>, density: f64) -> Option<Self> {
         let about_origin = |mass: f64, moments: [f64; 3]| Self {
             mass,
@@ -116,9 +116,9 @@ impl Solid {
     }
 }
 
-/// What a closed surface encloses, as a sum of tetrahedra.
+/// Integrates over the volume that a closed surface encloses, as a sum of signed tetrahedra.
 fn of_mesh(mesh: &MeshArrays, scale: &Vector3<f64>, density: f64) -> Option<Solid> {
-    // From a point of its own, so that what is far from the origin keeps its digits.
+    // Relative to a vertex of the mesh, so that a mesh far from the origin loses no precision.
     let at =
         |index: u32| Vector3::from(mesh.points[index as usize].map(f64::from)).component_mul(scale);
     let origin = at(mesh.triangles.first()?[0]);
@@ -133,7 +133,7 @@ fn of_mesh(mesh: &MeshArrays, scale: &Vector3<f64>, density: f64) -> Option<Soli
             (a * a.transpose() + b * b.transpose() + c * c.transpose() + sum * sum.transpose())
                 * (six / 120.0);
     }
-    // Turned inside out by a mirroring scale, all of them change sign.
+    // A mirroring scale turns the surface inside out, which changes the sign of all sums.
     if volume < 0.0 {
         (volume, first, second) = (-volume, -first, -second);
     }

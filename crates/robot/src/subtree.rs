@@ -1,4 +1,4 @@
-//! A part of a robot as a robot: what hangs on one of its links.
+//! Extraction of a subtree of a robot as a robot.
 
 use std::collections::HashSet;
 
@@ -10,20 +10,20 @@ use super::{
 /// Outcome of [`Robot::keep_below`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Removed {
-    /// The present handle of each former link; `None` if it was removed.
+    /// The new handle of each former link; `None` if it was removed.
     pub links: ArenaMap<Link, Option<LinkId>>,
     /// Names of the removed joints, in their order.
     pub joints: Vec<String>,
-    /// Present handles of joints that followed a removed one. They follow none any more.
+    /// New handles of joints that followed a removed one; they no longer follow any.
     pub freed: Vec<JointId>,
 }
 
 impl Robot {
-    /// Makes `base` the root: removes links that are not below it, with all that refers to them.
-    /// Meshes and materials stay.
+    /// Makes `base` the root: removes links that are not below it, with everything that refers to
+    /// them. Meshes and materials stay.
     ///
     /// # Errors
-    /// If what is left of a valid robot were invalid; the robot is as it was before then.
+    /// If the remaining robot would be invalid; `self` is unchanged then.
     pub fn keep_below(&mut self, base: LinkId) -> Result<Removed, InvalidRobot> {
         let mut kept = Self::without_links(self);
         let mut links = ArenaMap::filled(self.links(), None);
@@ -34,7 +34,7 @@ impl Robot {
         }
         let mut joints = ArenaMap::filled(self.joints(), None);
         for (id, joint) in self.joints().iter() {
-            // A joint that closes a loop may come from anywhere, but nothing is above the base.
+            // A joint that closes a loop may have any parent, but the base must stay the root.
             let child = links[joint.child()].filter(|_| joint.child() != base);
             if let (Some(parent), Some(child)) = (links[joint.parent()], child) {
                 joints[id] = Some(kept.add_joint(joint.between(parent, child))?);
@@ -78,7 +78,7 @@ impl Robot {
     }
 }
 
-/// The present handles of what a robot had; `None` of what was removed.
+/// The new handles of a robot's former elements; `None` for removed ones.
 struct Now {
     links: ArenaMap<Link, Option<LinkId>>,
     joints: ArenaMap<Joint, Option<JointId>>,
@@ -89,7 +89,8 @@ impl Now {
         Some((self.links[a]?, self.links[b]?))
     }
 
-    /// Lets joints of `kept` follow as they did. Returns those that followed a removed one.
+    /// Restores the mimics among the joints of `kept`. Returns the joints that followed a removed
+    /// one.
     fn mimics(&self, before: &Robot, kept: &mut Robot) -> Result<Vec<JointId>, InvalidRobot> {
         let (mut mimics, mut freed) = (Vec::new(), Vec::new());
         for (id, joint) in before.joints().iter() {
@@ -105,7 +106,7 @@ impl Now {
         Ok(freed)
     }
 
-    /// Gives `kept` the sensors, lights and pairs of links that are left.
+    /// Adds the remaining sensors, lights and pairs of links to `kept`.
     fn devices(&self, before: &Robot, kept: &mut Robot) -> Result<(), InvalidRobot> {
         let pairs = before.disabled_collisions().iter();
         kept.disable_collisions(pairs.filter_map(|pair| self.pair(pair)))?;
@@ -126,7 +127,7 @@ impl Now {
         kept.set_lights(before.lights().iter().filter_map(light).collect())
     }
 
-    /// Gives `kept` the looks and named poses that are left.
+    /// Adds the remaining looks and named poses to `kept`.
     fn looks_and_poses(&self, before: &Robot, kept: &mut Robot) -> Result<(), InvalidRobot> {
         for variant in before.look_variants() {
             let part = |part: &VisualPart| {
@@ -186,7 +187,7 @@ impl Now {
         }
     }
 
-    /// Returns the values of links that are left.
+    /// Returns the values of the remaining links.
     fn by_link<T: Clone>(&self, values: &[(LinkId, T)]) -> Vec<(LinkId, T)> {
         let values = values.iter();
         values
@@ -195,7 +196,7 @@ impl Now {
     }
 }
 
-/// Names of what is gone, and of links that are not.
+/// Names of removed joints and links, and of the remaining links.
 struct Gone<'a> {
     joints: HashSet<&'a str>,
     links: HashSet<&'a str>,
@@ -203,7 +204,7 @@ struct Gone<'a> {
 }
 
 impl Gone<'_> {
-    /// Whether a name, of a link or a joint, is only of what is gone.
+    /// Returns whether only removed elements have this name of a link or joint.
     fn has(&self, name: &str, is_joint: &impl Fn(&str) -> bool) -> bool {
         (self.joints.contains(name) || self.links.contains(name))
             && !self.kept.contains(name)
@@ -211,8 +212,8 @@ impl Gone<'_> {
     }
 }
 
-/// Takes away what is about joints and links that are gone: `joint` elements, transmissions that
-/// lose their joint by it, and what Gazebo is told of them.
+/// Removes the elements that refer to removed joints and links: `joint` elements, transmissions
+/// that lose all their joints by it, and `gazebo` extensions.
 fn forget(elements: &mut Vec<Element>, gone: &Gone<'_>, is_joint: &impl Fn(&str) -> bool) {
     let value = |element: &Element, key: &str| {
         element

@@ -1,4 +1,4 @@
-//! How joints connect links: a spanning forest, and the joints that close loops in it.
+//! The spanning forest of the links, and the joints that close loops in it.
 
 use super::{Arena, ArenaMap, Joint, JointId, Link, LinkId};
 
@@ -9,7 +9,7 @@ pub struct Tree {
     parent_joint: ArenaMap<Link, Option<JointId>>,
     child_joints: ArenaMap<Link, Vec<JointId>>,
     order: Vec<LinkId>,
-    /// The range of [`Tree::order`] that each link and what hangs on it takes.
+    /// The range in [`Tree::order`] of each link with its descendants.
     spans: ArenaMap<Link, (usize, usize)>,
 }
 
@@ -73,13 +73,13 @@ impl Tree {
         &self.order
     }
 
-    /// Returns a link and all links that hang on it, each after its parent.
+    /// Returns a link and all its descendants, each after its parent.
     pub fn below(&self, link: LinkId) -> &[LinkId] {
         let (start, end) = self.spans[link];
         self.order.get(start..end).unwrap_or_default()
     }
 
-    /// Returns whether `link` is `above`, or hangs on it.
+    /// Returns whether `link` is `above` or one of its descendants.
     pub fn is_below(&self, link: LinkId, above: LinkId) -> bool {
         let (start, end) = self.spans[above];
         (start..end).contains(&self.spans[link].0)

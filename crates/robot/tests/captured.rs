@@ -1,4 +1,4 @@
-//! What was seen of interfaces, taken into robots that were read from URDF.
+//! Merging observed interfaces into robots read from URDF.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
 
@@ -48,7 +48,7 @@ fn what_the_source_names_becomes_what_was_seen() {
     assert_eq!(robot.sensors()[0].interfaces[0].name, "scan");
     robot.take_captured(&[seen("scan", Some("base"), None)]);
     let scan = &robot.sensors()[0].interfaces[0];
-    // The rate was not measured, so what the source says stands.
+    // The rate was not measured, so the source's is kept.
     assert_eq!(
         (scan.type_name.as_str(), rate(scan), robot.sensors().len()),
         ("a/msg/B", 7.0, 1)
@@ -94,7 +94,7 @@ fn it_moves_to_the_frame_of_its_messages() {
         ("scan", robot.link_named("laser").unwrap())
     );
     assert_eq!(rate(&robot.sensors()[1].interfaces[0]), 7.0);
-    // Seen again, it stays there.
+    // When observed again, it stays with the sensor.
     robot.take_captured(&[seen("scan", Some("laser"), Some(3.0))]);
     assert_eq!(
         (

@@ -8,28 +8,28 @@
 use super::problem::{Linear, Variable};
 use super::{Outcome, Problem};
 
-/// Steps of least squares, damped as much as it takes for them to lead nearer
-/// (Levenberg–Marquardt). The defaults are those of Isaac's solver `lm`.
+/// Damped least squares with adaptive damping (Levenberg–Marquardt). The defaults are those of
+/// Isaac's solver `lm`.
 ///
-/// Coordinates stop at their limits, and the others make up for it; an angle that has room for it
-/// goes a whole turn back instead. It gives up early where it gets slow: another start
+/// Coordinates stop at their limits, and the others compensate; an angle whose range spans a whole
+/// turn wraps around instead. It gives up early when progress is slow: a restart
 /// ([`solve`](super::solve)) is worth more.
 #[derive(Clone, Debug)]
 pub struct Lm {
-    /// How much it is damped at first; it adapts.
+    /// Initial damping; it adapts.
     pub damping: f64,
-    /// The most steps that are tried.
+    /// Maximum number of iterations.
     pub iterations: usize,
-    /// The cost ([`Outcome::cost`]: metres and radians) at which it is reached.
+    /// The cost ([`Outcome::cost`]: metres and radians) up to which the problem counts as solved.
     pub tolerance: f64,
-    /// What radians count, on top of the targets' own weights.
+    /// Weight of radians, a factor of the targets' own weights.
     pub rotation_weight: f64,
-    /// What metres count, on top of the targets' own weights.
+    /// Weight of metres, a factor of the targets' own weights.
     pub position_weight: f64,
-    /// The largest change of a coordinate in a step, radians or metres.
+    /// Maximum change of a coordinate in an iteration, radians or metres.
     pub max_step: f64,
-    /// How strongly coordinates are drawn to the middle of their ranges, where that changes nothing
-    /// for the targets.
+    /// Strength of the bias towards the middle of the coordinates' ranges, in the null space of the
+    /// targets.
     pub null_space_bias: f64,
     work: Work,
 }
@@ -49,35 +49,35 @@ impl Default for Lm {
     }
 }
 
-/// A step that leaves more than this share of the squared error is slow ...
+/// Returns the link whose frame has this name, with or without a leading slash.
 const SLOW: f64 = 0.8;
-/// ... and after so many one after another it has come as near as it soon will.
+/// Number of successive slow iterations after which the solver gives up.
 const PATIENCE: usize = 3;
 
-/// The most steps towards what is out of reach.
+/// Maximum number of iterations towards a target that is out of reach.
 const REFINING: usize = 1000;
 
-/// Room for what is worked out.
+/// Reusable buffers.
 #[derive(Clone, Debug, Default)]
 struct Work {
     at: Linear,
     next: Linear,
-    /// The mechanism's coordinates of the next try.
+    /// The mechanism's coordinates of the next iteration.
     q: Vec<f64>,
     rhs: Vec<f64>,
     bounded: Bounded,
 }
 
 impl Lm {
-    /// Changes the mechanism's coordinates `q` until the problem is solved, or as near as it comes.
-    /// What the problem does not depend on, or holds, stays as it is; all else ends within the
-    /// problem's bounds.
+    /// Changes the mechanism's coordinates `q` until the problem is solved, or the solver gives up.
+    /// Coordinates that the problem does not depend on, or holds, are unchanged; all others end
+    /// within the problem's bounds.
     pub fn solve(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
         self.descend(problem, q, self.iterations, PATIENCE)
     }
 
-    /// The same where [`Lm::solve`] gives up too early: `q` is the nearest that was found, and all
-    /// that is wanted is to come nearer still.
+    /// Continues where [`Lm::solve`] gives up: `q` is the best solution so far of a problem that
+    /// may be out of reach, and is brought as near as possible.
     pub fn refine(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
         self.descend(problem, q, REFINING, usize::MAX)
     }
@@ -119,11 +119,11 @@ impl Lm {
         let (mut iterations, mut slow) = (0, 0);
         while at.squares > least && iterations < most && slow < patience {
             iterations += 1;
-            // More where the way is long, less near the end.
+            // Scale the damping with the error: more far from the solution, less near it.
             let off = at.squares.sqrt().min(1.0);
             let damped = damping * off.max(1e-6);
-            // What is drawn to the middle bends the way by its square: it has to vanish with the
-            // error. And where steps lead no nearer it may be what leads away.
+            // The bias distorts the step by its square, so it must vanish with the error. It may be
+            // the reason for steps without progress: then leave it out.
             let bias_strength = if damping <= self.damping {
                 damped * self.null_space_bias * off
             } else {
@@ -185,8 +185,8 @@ impl Lm {
 }
 
 impl Variable {
-    /// Within its range: a whole turn off, if that is within it but for what is rounded, or at its
-    /// limit.
+    /// Moves `position` into the range: by whole turns if the range spans one, up to rounded
+    /// limits, otherwise to the nearest limit.
     fn within(&self, position: f64) -> f64 {
         let turn = std::f64::consts::TAU;
         if self.turns && position > self.upper {
@@ -199,22 +199,22 @@ impl Variable {
     }
 }
 
-/// Room for [`bounded`].
+/// Buffers of [`Bounded::find`].
 #[derive(Clone, Debug, Default)]
 struct Bounded {
-    /// The step that is found.
+    /// The solution.
     step: Vec<f64>,
-    /// Which coordinates no limit stops ...
+    /// Whether each coordinate is free, not stopped by a limit.
     is_free: Vec<bool>,
-    /// ... and how far the others go.
+    /// The steps of the coordinates that are stopped.
     stops: Vec<f64>,
     factor: Vec<f64>,
 }
 
 impl Bounded {
-    /// Finds the step that solves `(A + damping) x = b` as nearly as it can within limits:
-    /// coordinates that would go over theirs stop there, and the others make up for it. False if
-    /// there is none.
+    /// Solves `(A + damping) x = b` within limits, by an active set: coordinates that would exceed
+    /// their limits stop there, and the system is solved again for the others. Returns false if
+    /// there is no solution.
     fn find(
         &mut self,
         a: &[f64],
@@ -274,8 +274,9 @@ impl Bounded {
     }
 }
 
-/// Solves `(A + damping) x = b` for the free coordinates, by Cholesky's factors; those of the
-/// others are zero. `A` is the lower triangle; `x` stands in `b`. False if it can't be.
+/// Solves `(A + damping) x = b` for the free coordinates by Cholesky decomposition; the others are
+/// zero. `A` is the lower triangle; `x` replaces `b`. Returns false if the matrix is not positive
+/// definite.
 fn solve(
     a: &[f64],
     size: usize,

@@ -1,4 +1,4 @@
-//! What is wanted of links, and what joints may do for it.
+//! Inverse kinematics problems: targets for links, and the coordinates that may change.
 
 #![allow(
     clippy::indexing_slicing,
@@ -14,43 +14,43 @@ use crate::mechanism::Step;
 use crate::transform::{rotation_vector, transform_error, vector};
 use crate::{Chain, Error, Mechanism, Reference, Transform};
 
-/// What is wanted of a link, in the frame of its target's base.
+/// The goal of a link, in the frame of its target's base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// To be there, turned so.
+    /// A position and orientation.
     Pose(Pose),
-    /// To be there (metres), however turned.
+    /// A position (metres), with any orientation.
     Position(Point3<f64>),
-    /// To be turned so, wherever it is.
+    /// An orientation, at any position.
     Orientation(UnitQuaternion<f64>),
-    /// To have a point (metres) straight ahead.
+    /// A point (metres) straight ahead.
     LookAt {
-        /// What is ahead, in the link.
+        /// The direction that counts as ahead, in the link.
         axis: Unit<Vector3<f64>>,
-        /// Where to look, in the base.
+        /// The point to look at, in the base.
         point: Point3<f64>,
     },
 }
 
-/// A link, and what is wanted of it.
+/// A link and its goal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
-    /// The link in whose frame the goal is.
+    /// The link whose frame the goal is in.
     pub base: LinkId,
-    /// The link to bring there.
+    /// The link to move.
     pub tip: LinkId,
-    /// The frame on the tip that is meant, such as a tool's: in the tip's frame.
+    /// The frame to bring to the goal, such as a tool's, in the tip's frame.
     pub frame: Pose,
-    /// What is wanted.
+    /// The goal.
     pub goal: Goal,
-    /// What a radian off counts.
+    /// Weight of an error of one radian.
     pub rotation_weight: f64,
-    /// What a metre off counts.
+    /// Weight of an error of one metre.
     pub position_weight: f64,
 }
 
 impl Target {
-    /// With weights of one, for the tip's own frame.
+    /// Creates a target with weights of one, for the tip's own frame.
     pub fn new(base: LinkId, tip: LinkId, goal: Goal) -> Self {
         Self {
             base,
@@ -63,7 +63,7 @@ impl Target {
     }
 }
 
-/// A goal as it is held against a frame.
+/// A goal in the form in which errors are computed.
 #[derive(Clone, Copy, Debug)]
 enum Aim {
     Pose(Transform),
@@ -96,7 +96,7 @@ impl From<&Goal> for Aim {
 #[derive(Clone, Debug)]
 struct Aimed {
     chain: Chain,
-    /// For each of the chain's coordinates its index in [`Problem::variables`]; `None` if it is
+    /// For each of the chain's coordinates, its index in [`Problem::variables`]; `None` if it is
     /// held.
     variables: Vec<Option<usize>>,
     frame: Transform,
@@ -112,16 +112,15 @@ pub(crate) struct Variable {
     pub(crate) coordinate: usize,
     pub(crate) lower: f64,
     pub(crate) upper: f64,
-    /// The middle of its range, where it has one.
+    /// The middle of its range, if it has two limits.
     pub(crate) middle: Option<f64>,
-    /// Whether it can go a whole turn back instead of over a limit.
+    /// Whether its range spans a whole turn, so that it wraps around instead of exceeding a limit.
     pub(crate) turns: bool,
-    /// Where to start at random.
+    /// The range of random starts.
     pub(crate) start: (f64, f64),
 }
 
-/// A range that is shorter than a whole turn by at most this, radians, is one whose limits are
-/// rounded: ±3.14.
+/// Tolerance, in radians, for ranges of a whole turn with rounded limits, such as ±3.14.
 const ROUNDED: f64 = 4e-3;
 
 /// One or several targets, and the coordinates that may change for them.
@@ -135,8 +134,8 @@ pub struct Problem<'m> {
 }
 
 impl<'m> Problem<'m> {
-    /// All of `targets` at once. Every joint on the way may move within its limits, and so may
-    /// those that they follow.
+    /// Creates a problem of all `targets` at once. Every joint on the path may move within its
+    /// limits, and so may the joints that they follow.
     ///
     /// # Errors
     /// [`Error::NoWay`].
@@ -163,8 +162,7 @@ impl<'m> Problem<'m> {
         Ok(problem)
     }
 
-    /// The same with joints that stay where they are. One that follows another (mimic) stays if
-    /// that one does.
+    /// Holds joints at their positions. A joint that follows another (mimic) holds its leader.
     #[must_use]
     pub fn holding(mut self, joints: &[JointId]) -> Self {
         let followed = &self.mechanism.followed;
@@ -174,8 +172,8 @@ impl<'m> Problem<'m> {
         self
     }
 
-    /// The same with joints kept off their limits by `margin` (radians, metres); where a range is
-    /// too small for that, in its middle.
+    /// Keeps joints away from their limits by `margin` (radians, metres); a joint whose range is
+    /// too small for that is kept in its middle.
     #[must_use]
     pub fn with_margin(mut self, margin: f64) -> Self {
         self.margin = margin.max(0.0);
@@ -183,25 +181,25 @@ impl<'m> Problem<'m> {
         self
     }
 
-    /// Wants something else of a target, by its index. There is no such target: nothing happens.
+    /// Changes the goal of the target at an index; does nothing if there is no such target.
     pub fn aim(&mut self, target: usize, goal: &Goal) {
         if let Some(target) = self.targets.get_mut(target) {
             target.aim = Aim::from(goal);
         }
     }
 
-    /// The mechanism.
+    /// Returns the mechanism.
     pub fn mechanism(&self) -> &'m Mechanism {
         self.mechanism
     }
 
-    /// The chains of the targets.
+    /// Returns the chains of the targets.
     pub fn chains(&self) -> impl Iterator<Item = &Chain> {
         self.targets.iter().map(|target| &target.chain)
     }
 
-    /// Returns the index of the first target that no free joint moves in the frame of its base:
-    /// what is wanted of it holds already, or never will.
+    /// Returns the index of the first target that no free joint moves in the frame of its base, so
+    /// that it is either reached already or can't be.
     pub fn unmoved(&self) -> Option<usize> {
         self.targets.iter().position(|target| {
             let mut coordinates = target.chain.coordinates().iter();
@@ -209,7 +207,7 @@ impl<'m> Problem<'m> {
         })
     }
 
-    /// The range of a coordinate (an index into [`Mechanism::coordinates`]) that a solution is in;
+    /// Returns the range of a coordinate (an index into [`Mechanism::coordinates`]) in solutions;
     /// `None` if it does not change.
     pub fn range(&self, coordinate: usize) -> Option<(f64, f64)> {
         let variable = self
@@ -219,7 +217,7 @@ impl<'m> Problem<'m> {
         Some((variable.lower, variable.upper))
     }
 
-    /// Adds where the targets' frames are with the mechanism's coordinates `q`.
+    /// Appends the targets' frames at the mechanism's coordinates `q`.
     pub(crate) fn tips(&self, q: &[f64], out: &mut Vec<Transform>) {
         let mut of_chain = Vec::new();
         for target in &self.targets {
@@ -229,17 +227,17 @@ impl<'m> Problem<'m> {
         }
     }
 
-    /// How far such frames are from what is wanted, for comparison: the sum of the squares of
-    /// weighted radians, as which metres count `per_metre` times. Quicker than the errors, and the
-    /// same where angles are small.
+    /// Returns a measure of the distance of tips from their goals, for comparison: the sum of
+    /// squared weighted radians, with a metre equal to `per_metre` radians. Cheaper than the
+    /// errors, and equal to them for small angles.
     pub(crate) fn far(&self, tips: &[Transform], per_metre: f64) -> f64 {
         let mut sum = 0.0;
         for (target, tip) in self.targets.iter().zip(tips) {
             let way = |to: &Vector3<f64>| {
                 (to - tip.translation).norm_squared() * (target.position_weight * per_metre).powi(2)
             };
-            // Of rotations, three minus the sum of all products is half the sum of all squared
-            // differences.
+            // For rotation matrices, 3 - tr(AᵀB) is half the squared Frobenius norm of A - B, about
+            // the squared angle.
             let turn = |to: &Transform| {
                 (3.0 - to.rotation.dot(&tip.rotation)) * target.rotation_weight.powi(2)
             };
@@ -290,7 +288,7 @@ impl<'m> Problem<'m> {
                         (lower.is_finite() && upper.is_finite()).then_some(0.5 * (lower + upper));
                     let (from, to) = about.range();
                     let start = (from.max(lower), to.min(upper));
-                    // A whole turn must be the same for all that follow, too.
+                    // A whole turn must also be a whole number of turns for all followers.
                     let is_whole = |step: &Step| {
                         step.coordinate != coordinate || step.is_turn && step.factor.fract() == 0.0
                     };
@@ -310,8 +308,8 @@ impl<'m> Problem<'m> {
         }
     }
 
-    /// How far the targets are from what is wanted with the mechanism's coordinates `q`: an outcome
-    /// of no iterations, which is reached if the cost is at most `tolerance`.
+    /// Evaluates the mechanism's coordinates `q`: an outcome of no iterations, which is reached if
+    /// the cost is at most `tolerance`.
     pub fn outcome(&self, q: &[f64], tolerance: f64) -> Outcome {
         let outcome = self.measure(q, &mut Linear::default());
         Outcome {
@@ -320,7 +318,7 @@ impl<'m> Problem<'m> {
         }
     }
 
-    /// The same in room that is there, without a verdict.
+    /// Evaluates `q` using existing buffers; `is_reached` is not computed.
     pub(crate) fn measure(&self, q: &[f64], room: &mut Linear) -> Outcome {
         let (mut squares, mut position, mut angle) = (0.0, 0.0_f64, 0.0_f64);
         for target in &self.targets {
@@ -344,9 +342,9 @@ impl<'m> Problem<'m> {
     }
 }
 
-/// A range without `margin` at both ends.
+/// Returns a range reduced by `margin` at both ends.
 fn kept_off(lower: f64, upper: f64, margin: f64) -> (f64, f64) {
-    // Only a range with two ends has a middle.
+    // Only a range with two limits has a middle.
     if !(upper - lower).is_finite() || upper - lower > 2.0 * margin {
         (lower + margin, upper - margin)
     } else {
@@ -355,7 +353,7 @@ fn kept_off(lower: f64, upper: f64, margin: f64) -> (f64, f64) {
     }
 }
 
-/// What a solver works on, with all the room that it needs.
+/// The linearised problem, with its buffers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Linear {
     /// Normal matrix, row by row, lower triangle; and right-hand side: `JᵀJ` and `Jᵀe`.
@@ -368,8 +366,8 @@ pub(crate) struct Linear {
 }
 
 impl Problem<'_> {
-    /// Works out errors, normal matrix and right-hand side for the mechanism's coordinates `q`;
-    /// weights count `rotation` and `position` times.
+    /// Computes errors, normal matrix and right-hand side at the mechanism's coordinates `q`;
+    /// `rotation` and `position` are factors of the weights.
     pub(crate) fn linearise(&self, q: &[f64], rotation: f64, position: f64, out: &mut Linear) {
         let size = self.variables.len();
         out.normal.clear();
@@ -412,7 +410,7 @@ impl Problem<'_> {
     }
 }
 
-/// What a radian and a metre off count.
+/// Weights of an error of a radian and a metre.
 #[derive(Clone, Copy)]
 struct Weights {
     rotation: f64,
@@ -420,7 +418,7 @@ struct Weights {
 }
 
 impl Aimed {
-    /// Position and rotation that are missing.
+    /// Returns the errors of position and rotation.
     #[inline]
     fn errors(&self, tip: &Transform) -> [Vector3<f64>; 2] {
         match &self.aim {
@@ -440,7 +438,7 @@ impl Aimed {
         }
     }
 
-    /// Turns spatial twists into how the errors shrink, weighted.
+    /// Converts spatial twists to weighted rates at which the errors shrink.
     #[inline]
     fn reduce(&self, tip: &Transform, weights: Weights, columns: &mut [Twist]) {
         let Weights { rotation, position } = weights;
@@ -461,7 +459,8 @@ impl Aimed {
                     let ahead = tip.rotation * axis;
                     let to = point - tip.translation;
                     let distance = to.norm_squared().max(1e-12);
-                    // Turning about the line of sight does nothing; moving aside turns the line.
+                    // Rotation about the line of sight has no effect; translation sideways rotates
+                    // the line.
                     let aside = to.cross(&linear) / distance;
                     (
                         Vector3::zeros(),
@@ -476,8 +475,7 @@ impl Aimed {
     }
 }
 
-/// The shortest turn, axis times angle, from one direction to another, whose length does not
-/// matter.
+/// Returns the shortest rotation, axis times angle, between two directions of any length.
 fn between(from: &Vector3<f64>, to: &Vector3<f64>) -> Vector3<f64> {
     let cross = from.cross(to);
     let (sine, cosine) = (cross.norm(), from.dot(to));
@@ -487,7 +485,7 @@ fn between(from: &Vector3<f64>, to: &Vector3<f64>) -> Vector3<f64> {
     if cosine >= 0.0 {
         return Vector3::zeros();
     }
-    // Straight behind: about any axis across.
+    // Opposite directions: any perpendicular axis will do.
     let helper = if from.x.abs() < 0.9 {
         Vector3::x()
     } else {

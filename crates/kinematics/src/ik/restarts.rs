@@ -1,14 +1,14 @@
-//! Another start where the first leads nowhere.
+//! Restarts from random configurations.
 
 use super::{Lm, Outcome, Problem};
 use crate::Random;
 
-/// How often a solver is started, and where.
+/// Number and seed of the starts of a solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restarts {
-    /// The most starts, the first included.
+    /// Maximum number of starts, the first included.
     pub attempts: usize,
-    /// What the random starts follow from: the same seed, the same result.
+    /// Seed of the random starts: the same seed gives the same result.
     pub seed: u64,
 }
 
@@ -21,8 +21,8 @@ impl Default for Restarts {
     }
 }
 
-/// Starts a solver at `q`, then at random configurations within the problem's bounds until the
-/// problem is solved. `q` becomes the solution, or the nearest that was found.
+/// Runs a solver from `q`, then from random configurations within the problem's bounds, until the
+/// problem is solved. `q` becomes the solution, or the best approximation found.
 pub fn solve(
     solver: &mut Lm,
     problem: &Problem<'_>,

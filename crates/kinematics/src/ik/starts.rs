@@ -1,4 +1,4 @@
-//! A start for those who have none.
+//! Selection of a start for callers that have none.
 
 use std::f64::consts::{PI, TAU};
 
@@ -8,34 +8,34 @@ use super::problem::Variable;
 use super::{Lm, Problem};
 use crate::Transform;
 
-/// How many configurations are looked over ...
+/// Number of sampled configurations.
 const COUNT: usize = 512;
-/// ... how many of them are tried ...
+/// Number of nearest samples that are refined.
 const TRIES: usize = 24;
-/// ... with how many steps each ...
+/// Number of iterations for each of them.
 const STEPS: usize = 6;
-/// ... and the cost from which on none can do better: from there every step about squares the
-/// error.
+/// Cost below which no other sample is tried: from there each iteration roughly squares the error.
 const NEAR: f64 = 1e-3;
 
-/// Of the size of the space that the tips reach, what counts as much as a radian.
+/// Distance that weighs as much as a radian, as a share of the size of the tips' workspace.
 const RADIAN: f64 = 0.5;
 
-/// Configurations all over the ranges of a problem's coordinates, and where they bring its tips:
-/// where to look for a start if the caller has none. It is made once and holds for whatever the
-/// targets are aimed at.
+/// Samples of the configuration space of a problem with the poses of its tips, from which a start
+/// is chosen.
 ///
-/// A robot that stands somewhere is better served by the solution next to where it stands: start
-/// there.
+/// They are computed once and remain valid whatever the targets' goals are.
 ///
-/// The same problem has the same configurations, and the same goals have the same start.
+/// A robot that is already in a configuration is better served by the solution next to it: start
+/// there instead.
+///
+/// The same problem has the same samples, and the same goals have the same start.
 #[derive(Clone, Debug)]
 pub struct Starts {
-    /// Configuration by configuration, the problem's variables.
+    /// The problem's variables of each configuration, one after another.
     configurations: Vec<f64>,
-    /// Configuration by configuration, the tips of all targets.
+    /// The tips of all targets of each configuration, one after another.
     tips: Vec<Transform>,
-    /// How many radians a metre off counts as.
+    /// Radians that weigh as much as a metre.
     per_metre: f64,
     lm: Lm,
     nearest: Vec<(f64, usize)>,
@@ -44,7 +44,7 @@ pub struct Starts {
 }
 
 impl Starts {
-    /// For a problem whose coordinates that may not change are as in the mechanism's coordinates
+    /// Samples a problem, whose held coordinates keep their values in the mechanism's coordinates
     /// `q`.
     pub fn new(problem: &Problem<'_>, q: &[f64]) -> Self {
         let variables = problem.variables();
@@ -86,10 +86,11 @@ impl Starts {
         }
     }
 
-    /// Puts the start for what `problem`, which these starts are for, is aimed at into the
-    /// mechanism's coordinates `q`, and says how many steps it took to find it: of the
-    /// configurations whose tips are nearest, the one that a few steps of [`Lm`] bring nearest,
-    /// after these steps. Coordinates that may not change stay.
+    /// Writes the start for the present goals of `problem`, from which these starts were made, to
+    /// the mechanism's coordinates `q`, and returns the number of iterations.
+    ///
+    /// It is the best of the samples nearest to the goals, each refined by a few iterations of
+    /// [`Lm`]. Held coordinates are unchanged.
     pub fn choose(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> usize {
         let variables = problem.variables();
         let (width, targets) = (variables.len(), problem.chains().count());
@@ -135,8 +136,8 @@ impl Starts {
     }
 }
 
-/// Where to start: of more than a whole turn the one in the middle, since the others are the same
-/// poses.
+/// Returns the range of starts, reduced to the middle turn if it has more than one: the others
+/// repeat the same poses.
 fn one_turn(variable: &Variable) -> (f64, f64) {
     let (from, to) = variable.start;
     match variable.turns && to - from > TAU {
@@ -145,9 +146,9 @@ fn one_turn(variable: &Variable) -> (f64, f64) {
     }
 }
 
-/// The ratio whose powers, added again and again to a point of the unit cube of so many dimensions,
-/// fill it evenly: the inverse of the root above one of `x^(dimensions + 1) = x + 1`, which is the
-/// golden ratio for one dimension.
+/// Returns the ratio whose powers are the increments of an additive sequence that fills the unit
+/// cube of `dimensions` dimensions evenly: the inverse of the root above one of `x^(dimensions + 1)
+/// = x + 1`, for one dimension the golden ratio (the low-discrepancy sequence R of M. Roberts).
 fn ratio(dimensions: usize) -> f64 {
     let mut root = 1.5_f64;
     for _ in 0..64 {
@@ -156,7 +157,7 @@ fn ratio(dimensions: usize) -> f64 {
     1.0 / root
 }
 
-/// How far points are from their mean: the root of the mean of the squares, metres.
+/// Returns the root mean square distance of points from their mean, metres.
 fn spread(tips: &[Transform]) -> f64 {
     let count = tips.len() as f64;
     let mean = tips.iter().map(|tip| tip.translation).sum::<Vector3<f64>>() / count;

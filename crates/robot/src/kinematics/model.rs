@@ -1,4 +1,4 @@
-//! A kinematic model on flat arrays: where frames are, without allocating once it is set up.
+//! Forward kinematics on flat arrays, without allocation after construction.
 
 #![allow(
     clippy::indexing_slicing,
@@ -15,47 +15,46 @@ use crate::{Handle, JointKind, Pose, Robot};
 /// A frame of a [`Model`].
 #[derive(Clone, Debug)]
 pub struct ModelFrame {
-    /// The frame that it hangs on; `None` for a root.
+    /// The parent frame; `None` for a root.
     pub parent: Option<usize>,
-    /// The joint that moves it; `None` if nothing does.
+    /// The joint that moves it; `None` if it is fixed.
     pub joint: Option<usize>,
     /// The joint's frame in the parent, metres.
     pub origin: Pose,
-    /// This frame in what the joint moves. The identity where both are one
-    /// frame.
+    /// This frame in the frame that the joint moves; the identity if they coincide.
     pub tail: Pose,
 }
 
 /// A joint of a [`Model`].
 #[derive(Clone, Copy, Debug)]
 pub struct ModelJoint {
-    /// What motion it allows.
+    /// The joint's type.
     pub kind: JointKind,
     /// The axis of motion (the normal of a plane) in the joint's frame.
     pub axis: Unit<Vector3<f64>>,
-    /// The joint that it follows, and how: `position = multiplier · position(joint) + offset`, in
-    /// radians and metres.
+    /// The joint that it follows, a factor and an offset: `position = multiplier · position(joint)
+    /// + offset`, in radians and metres.
     pub mimic: Option<(usize, f64, f64)>,
 }
 
-/// Why frames and joints are no model.
+/// Reasons why frames and joints form no valid model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// A frame or joint refers to one that does not exist.
     #[error("it refers to a frame or joint that does not exist")]
     Missing,
-    /// Frames hang on each other, or joints follow each other, in a circle.
+    /// Frames, or joints that follow each other, form a cycle.
     #[error("its frames hang on each other, or its joints follow each other, in a circle")]
     Circular,
 }
 
-/// A joint with its place in the array of positions.
+/// Returns the link whose frame has this name, with or without a leading slash.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     kind: JointKind,
     axis: Unit<Vector3<f64>>,
     first: usize,
-    /// The position that it follows through all others, if that has one.
+    /// The driving position at the end of the chain of mimics, if that joint has one.
     leader: Option<Leader>,
 }
 
@@ -68,12 +67,12 @@ struct Leader {
     offset: f64,
 }
 
-/// Frames that joints move in each other.
+/// A forest of frames connected by joints.
 ///
-/// All positions stand in one array, joint after joint, as many for each as [`position_count`]
-/// says; [`Model::range`] tells where. Positions beyond the end of an array that is too short count
-/// as zero. Joints that follow others have their place too: it is taken as it is, and
-/// [`Model::follow`] sets it.
+/// All positions are in one array, joint after joint, [`position_count`] for each; [`Model::range`]
+/// returns a joint's range. Positions beyond the end of a shorter array count as zero. Joints that
+/// follow others have a range too: its values are used as they are, and [`Model::follow`] computes
+/// them.
 #[derive(Clone, Debug)]
 pub struct Model {
     frames: Vec<ModelFrame>,
@@ -84,8 +83,9 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of a robot: its frames are [`Robot::links`], its joints [`Robot::joints`], those
-    /// that close loops included (they have positions and can be followed, but move nothing).
+    /// Creates the model of a robot: its frames are [`Robot::links`], its joints [`Robot::joints`],
+    /// including those that close loops (they have positions and can be followed, but move
+    /// nothing).
     pub fn of(robot: &Robot) -> Self {
         let tree = robot.tree();
         let mut frames: Vec<ModelFrame> = Vec::with_capacity(robot.links().len());
@@ -117,7 +117,7 @@ impl Model {
         )
     }
 
-    /// A model of any frames and joints.
+    /// Creates a model of arbitrary frames and joints.
     ///
     /// # Errors
     /// [`ModelError`].
@@ -151,7 +151,7 @@ impl Model {
         Ok(Self::assemble(frames, joints, &leaders, order))
     }
 
-    /// From what is known to be sound; `leaders` are those of [`leaders`].
+    /// Assembles a model of validated frames and joints; `leaders` is the result of [`leaders`].
     fn assemble(
         frames: Vec<ModelFrame>,
         joints: &[ModelJoint],
@@ -190,31 +190,31 @@ impl Model {
         }
     }
 
-    /// How many frames it has.
+    /// Returns the number of frames.
     pub fn frames(&self) -> usize {
         self.frames.len()
     }
 
-    /// How many positions all joints have together.
+    /// Returns the number of positions of all joints together.
     pub fn positions(&self) -> usize {
         self.positions
     }
 
-    /// Where a joint's positions stand.
+    /// Returns the range of a joint's positions in the array.
     pub fn range(&self, joint: usize) -> Range<usize> {
         self.joints.get(joint).map_or(0..0, |joint| {
             joint.first..joint.first + position_count(joint.kind)
         })
     }
 
-    /// The joint that `joint` follows in the end, through all that follow others, with factor and
-    /// offset: `None` if it follows none.
+    /// Returns the joint that drives `joint` through the whole chain of mimics, with factor and
+    /// offset; `None` if it follows none.
     pub fn driver(&self, joint: usize) -> Option<(usize, f64, f64)> {
         let leader = self.joints.get(joint)?.leader.as_ref()?;
         Some((leader.joint, leader.multiplier, leader.offset))
     }
 
-    /// The joint's positions as one array, from those of each joint.
+    /// Concatenates the positions of the joints into one array.
     pub fn flat<P: AsRef<[f64]>>(&self, positions: &[P]) -> Vec<f64> {
         let mut flat = vec![0.0; self.positions];
         for (joint, positions) in positions.iter().enumerate() {
@@ -225,8 +225,8 @@ impl Model {
         flat
     }
 
-    /// Sets the position of every joint that follows another, through chains. Of several positions
-    /// the first is set, the others are zero.
+    /// Sets the positions of every joint that follows another, through chains. If it has several,
+    /// the first is set and the others are zero.
     pub fn follow(&self, positions: &mut [f64]) {
         for joint in &self.joints {
             let Some(Leader {
@@ -254,7 +254,7 @@ impl Model {
         }
     }
 
-    /// A frame's pose in its parent.
+    /// Returns a frame's pose in its parent.
     pub fn local(&self, frame: usize, positions: &[f64]) -> Pose {
         let at = &self.frames[frame];
         match at.joint.map(|joint| &self.joints[joint]) {
@@ -263,7 +263,7 @@ impl Model {
         }
     }
 
-    /// A frame's pose in its parent for the positions of the joint that moves it alone.
+    /// Returns a frame's pose in its parent, given the positions of its joint only.
     pub fn place(&self, frame: usize, positions: &[f64]) -> Pose {
         let at = &self.frames[frame];
         let motion = at.joint.map_or(Pose::identity(), |joint| {
@@ -286,7 +286,7 @@ impl Model {
         }
     }
 
-    /// Every frame's pose in its root.
+    /// Returns every frame's pose in its root.
     pub fn poses(&self, positions: &[f64]) -> Vec<Pose> {
         let mut poses = vec![Pose::identity(); self.frames.len()];
         self.forward(positions, &mut poses);
@@ -294,11 +294,11 @@ impl Model {
     }
 }
 
-/// Which joint another follows, and by which factor and offset.
+/// The joint that another follows, the factor and the offset.
 type Follows = (usize, f64, f64);
 
-/// For each joint the one that it follows in the end; `None` if joints follow each other in a
-/// circle. A chain is gone through once, however many joints are in it.
+/// Returns the driving joint of each joint; `None` if joints follow each other in a circle. Visits
+/// each joint of a chain once.
 fn leaders(joints: &[ModelJoint]) -> Option<Vec<Option<Follows>>> {
     let mut leaders: Vec<Option<Follows>> = vec![None; joints.len()];
     let mut is_known = vec![false; joints.len()];
