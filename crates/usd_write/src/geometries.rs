@@ -1,4 +1,4 @@
-//! `geometries.usdc`: every distinct mesh once with the faces that its materials are for, and
+//! `geometries.usdc`: every distinct mesh once, with the faces of each of its materials, and
 //! nothing else.
 
 use std::mem::take;
@@ -41,8 +41,8 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
     Ok(content)
 }
 
-/// What decides the layer: names, geometry, and which faces are for which material. `None` if some
-/// mesh has no digest.
+/// Returns the cache key of the layer: names, geometry and material faces. `None` if some mesh has
+/// no digest.
 fn key(scene: &Scene<'_>) -> Option<Key> {
     let mut key = Key::builder("geometries");
     for MeshEntry {

@@ -179,8 +179,8 @@ struct MeshKey {
     scale: [u64; 3],
 }
 
-/// How many triangles copies of meshes may have together that are there only since a mesh is used
-/// with several scales. Beyond that the scale is on the leaf.
+/// Maximum number of triangles in all copies of meshes that exist only because a mesh is used with
+/// several scales. Beyond that, the scale is authored on the leaf prim.
 const MAX_COPIED: usize = 4 << 20;
 /// Range of sizes, in metres from the origin, that baked points may have: single precision
 /// represents these without loss.
