@@ -16,8 +16,8 @@ use urdf_usd_usd_author::{Attribute, Prim};
 /// simulations with 100 or more steps per second to integrate.
 const FREQUENCY: f64 = 10.0;
 
-/// Up to how many links what a joint carries is summed one by one; beyond, from sums that are made
-/// once: in a long chain, each joint carries nearly all links.
+/// Maximum number of carried links that are summed one by one. Beyond that, precomputed sums are
+/// used: in a long chain each joint carries nearly all links.
 const MAX_ONE_BY_ONE: usize = 256;
 
 /// Authors the drive of a joint on its prim: `angular` or `linear`, with type `force`, in USD's
@@ -81,9 +81,9 @@ pub(super) struct Carried {
 /// zero.
 #[derive(Clone, Copy, Default)]
 struct Whole {
-    /// kg.
+    /// Total mass, kg.
     mass: f64,
-    /// Masses times places, kg·m.
+    /// First moment of mass, kg·m.
     first: Vector3<f64>,
     /// Inertia about the origin, kg·m².
     inertia: Matrix3<f64>,

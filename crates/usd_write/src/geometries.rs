@@ -200,8 +200,8 @@ fn corner_indices<T>(corners: &Option<Corners<T>>) -> &[[u32; 3]] {
     corners.as_ref().map_or(&[], |corners| &corners.indices)
 }
 
-/// The faces of each material of a mesh that has several, by the material's name. The materials
-/// themselves are bound in instances.usda: here are the arrays, which don't belong in text.
+/// Authors the face subsets of a mesh with several materials, by material name. The materials are
+/// bound in `instances.usda`; the arrays are here because they don't belong in text.
 fn author_subsets<'a>(
     scene: &Scene<'_>,
     layer: &mut Layer,

@@ -54,7 +54,8 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     layer
 }
 
-/// NewtonJointAPI: friction in N·m or N, damping and speed per degree where the joint turns.
+/// Authors NewtonJointAPI: friction in N·m or N, damping and speed per degree if the joint is
+/// angular.
 fn passive(layer: &mut Layer, joint: &Joint, plan: &JointPlan) {
     let Some(is_angular) = is_angular(joint.kind()) else {
         return;
@@ -169,7 +170,7 @@ fn followed<'a>(
 /// Returns the base of each link's tree of bodies, if it is a body.
 fn bases(robot: &Robot, plan: &Plan) -> ArenaMap<Link, LinkId> {
     let mut bases = ArenaMap::new(robot.links(), |link, _| link);
-    // From the roots outwards, so that the base above is known.
+    // From the roots outwards, so that the parent's base is already known.
     for &link in robot.tree().order() {
         let joint = robot
             .tree()

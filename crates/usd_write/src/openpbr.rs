@@ -539,7 +539,8 @@ fn author_coordinates(layer: &mut Layer, path: &str, image: &str, placement: &Im
     }
 }
 
-/// A node that gives the primvar `name`, whose type is `kind` to MaterialX and `type_name` to USD.
+/// Authors a node that reads the primvar `name`, with the type `kind` in MaterialX and `type_name`
+/// in USD.
 fn author_primvar_reader(
     layer: &mut Layer,
     path: &str,

@@ -114,7 +114,7 @@ struct Inherited {
     collider: Option<PrimId>,
     /// True below a point instancer: the geometry shows only where the instancer places it.
     is_instanced: bool,
-    /// Whether it is one, or one is above.
+    /// True at or below a point instancer.
     hides_below: bool,
 }
 
