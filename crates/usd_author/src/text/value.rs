@@ -245,7 +245,7 @@ pub(super) fn selections(out: &mut String, indent: usize, map: &HashMap<String, 
     out.push_str("}\n");
 }
 
-/// Appends an expression-like dictionary of strings in the short form, without types.
+/// Appends a dictionary of strings as `name: value` entries without types.
 pub(super) fn substitutions(
     out: &mut String,
     indent: usize,

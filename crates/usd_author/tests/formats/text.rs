@@ -111,7 +111,8 @@ fn strings_are_quoted_as_openusd_does() {
     }
 }
 
-/// OpenUSD reads prims at this depth and deeper, even on a thread with a small stack.
+/// OpenUSD reads prims at this depth and deeper, so a thread with a small stack must be able to
+/// write them.
 #[test]
 fn depth_is_no_matter_of_the_stack() {
     let mut layer = Layer::new("", "");
