@@ -155,6 +155,8 @@ fn above_all(robot: &Robot, joints: &[(JointId, f64)]) -> Option<LinkId> {
     let (mut seen, mut top) = (HashSet::new(), 0);
     for (joint, _) in joints {
         let mut at = robot.joints()[*joint].parent();
+        // Climbs until the path of the first joint. `seen` makes the whole search linear in the
+        // number of links, however many joints share an ancestor.
         while !rank.contains_key(&at) && seen.insert(at) {
             at = parent_of(robot, at)?;
         }

@@ -642,6 +642,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             if !seen.insert(start) {
                 continue;
             }
+            // A body gets the parent found first; a later joint to a seen body closes a loop.
             let mut next = VecDeque::from([start]);
             while let Some(body) = next.pop_front() {
                 for other in neighbours.get(&body).into_iter().flatten() {

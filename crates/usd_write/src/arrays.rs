@@ -516,6 +516,7 @@ fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
     bytes.extend(common.to_le_bytes());
     bytes.resize(lengths + count.div_ceil(4), 0);
     for (i, difference) in differences.enumerate() {
+        // Two bits a delta: 0 for the common delta, 1 to 3 if 8, 16 or 32 bits follow.
         let length = if difference == common {
             0
         } else if let Ok(small) = i8::try_from(difference) {

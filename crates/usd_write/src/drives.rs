@@ -112,6 +112,7 @@ impl Whole {
     /// Returns the moment of inertia about the unit vector `axis` through `point` (parallel axis
     /// theorem).
     fn about(&self, axis: &Vector3<f64>, point: &Vector3<f64>) -> f64 {
+        // Expands Σ m·spread(r − p, r − p): only the sums about the origin are stored.
         let between = spread(point, &self.first) + spread(&self.first, point);
         let inertia = self.inertia - between + self.mass * spread(point, point);
         axis.dot(&(inertia * axis))
@@ -134,6 +135,7 @@ impl Carried {
                 .unwrap_or_default()
         });
         let mut count = ArenaMap::filled(robot.links(), 1);
+        // Reverse tree order visits children first: a sum is complete when its parent adds it.
         for &link in robot.tree().order().iter().rev() {
             let joint = robot
                 .tree()

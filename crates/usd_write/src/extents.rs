@@ -54,8 +54,7 @@ enum Body<'a> {
 
 /// Returns the `extentsHint` of the default prim, with all joints at zero and the default variants:
 /// a pair of corners for each purpose in USD's order (default, render, proxy, guide), without
-/// trailing empty ones. Empty if the robot has no geometry. The bounds of meshes are cached in
-/// `store` by mesh and transform.
+/// trailing empty ones. Empty if the robot has no geometry. `store` caches the bounds of meshes.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
@@ -135,8 +134,8 @@ struct UsedMesh<'a> {
     places: Vec<(usize, &'a Place)>,
 }
 
-/// Returns the bounds of meshes at their transforms, in order, cached in `store`: computing them
-/// takes as long as writing all layers, and may require loading arrays.
+/// Returns the bounds of meshes at their transforms, in order. `store` caches the whole list:
+/// computing it takes as long as writing all layers, and may require loading arrays.
 fn bounds_of_meshes<'a>(
     meshes: impl Iterator<Item = (&'a Place, &'a LazyMesh)>,
     store: &Store,

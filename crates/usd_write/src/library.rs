@@ -54,7 +54,7 @@ pub(super) struct MaterialEntry {
 }
 
 impl MaterialEntry {
-    /// The path of an image of the material in the asset.
+    /// Returns the path of an image of the material in the asset.
     pub fn file(&self, texture: &Texture) -> &str {
         self.files.get(&texture.sha256).map_or("", String::as_str)
     }

@@ -48,6 +48,8 @@ pub(super) fn dictionary_order(left: &str, right: &str) -> Ordering {
 
 /// Returns the rank of a letter in the alphabet; `_` comes first.
 fn letter_rank(byte: u8) -> u8 {
+    // Upper and lower case share the low five bits. Adding 5 wraps `_` (31) around, to before `a`
+    // (1).
     byte.wrapping_add(5) & 31
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Collider {
     pub pose: Pose,
 }
 
-/// All geometry of the robot.
+/// Finds all geometry of the robot.
 pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Drawn> {
     let mut drawn = Vec::new();
     let inherited = scene.stage.inherit(|id, prim, above| {

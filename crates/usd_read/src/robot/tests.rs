@@ -632,7 +632,8 @@ fn numbers_come_back(roll: &str, within: f64) {
     }
 }
 
-/// Returns the pose of every link by name, with the n-th joint (by name) at its first position.
+/// Returns the pose of every link by name, with joint positions derived from `seed` and the
+/// alphabetical order of the joints.
 fn places(robot: &Robot, seed: f64) -> BTreeMap<String, Pose> {
     let model = Model::of(robot);
     let mut names: Vec<&str> = robot.joints().values().map(|joint| joint.name()).collect();
@@ -966,7 +967,7 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
     }
 }
 
-/// A tetrahedron.
+/// Returns a tetrahedron.
 fn solid_mesh() -> Mesh {
     let polygons = Polygons {
         points: vec![
@@ -1252,7 +1253,7 @@ fn robots_come_back() {
                 .unwrap();
         }
         let folder = tempfile::tempdir().unwrap();
-        // Only one each: large robots are slow, and the random ones cover both.
+        // One nesting for each robot: large robots are slow, and the random ones cover both.
         for bodies in [Bodies::ALL[number % 2]] {
             let asset = write(
                 &robot,

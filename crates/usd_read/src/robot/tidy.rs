@@ -227,6 +227,7 @@ fn is_single(rotation: &UnitQuaternion<f64>, rounded: [f64; 4]) -> bool {
         let components = [q.w, q.i, q.j, q.k].into_iter().zip(rounded);
         components
             .into_iter()
+            // Stricter than half a step, so that noise can't round a component to the next step.
             .all(|(c, to)| c.abs() >= SMALL || (sign * c - to).abs() < 0.3 * STEP)
     };
     single(rotation) == rounded && (is_near(1.0) || is_near(-1.0))
