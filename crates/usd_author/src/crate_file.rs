@@ -49,6 +49,7 @@ pub fn write_to<W: Write + Seek>(data: &sdf::Data, out: &mut W) -> Result<(), Er
         reason,
     };
     CrateWriter::write(data, out).map_err(|error| failed(error.to_string()))?;
+    // `openusd` always writes its own version, so patch the header afterwards.
     out.seek(SeekFrom::Start(VERSION_AT))
         .and_then(|_| out.write_all(&VERSION))
         .map_err(|error| failed(format!("the crate has no header: {error}")))

@@ -138,6 +138,7 @@ fn followed<'a>(
             .mimic()
             .filter(|next| is_angular(joints[next.joint].kind()) == is_angular(leader.kind()))
     };
+    // Composes the chain: m·(n·x + b) + a = (m·n)·x + (a + m·b).
     while let Some(next) = next(&joints[mimic.joint]) {
         mimic.offset += mimic.multiplier * next.offset;
         mimic.multiplier *= next.multiplier;

@@ -267,6 +267,7 @@ fn nest(robot: &Robot, roles: &Roles, name: &str, bodies: Bodies) -> Nesting {
     } else {
         placed(Bodies::Flat, Flattened::Frames).0
     };
+    // Report the requested depth, not that of the flattened layout.
     Nesting { depth, ..flat }
 }
 

@@ -136,6 +136,7 @@ fn cameras_with_links(robot: &Robot, plan: &Plan) -> HashMap<usize, LinkId> {
     let mut is_in_camera = ArenaMap::filled(robot.links(), false);
     let mut cameras = HashMap::new();
     for &link in robot.tree().order() {
+        // Tree order visits parents first, so `is_in_camera` of the parent is final.
         let is_below = plan.links[link]
             .holder
             .is_some_and(|holder| is_in_camera[holder]);
@@ -167,6 +168,7 @@ fn move_optical_frames(
         };
         let frame = &mut plan.links[frame];
         let turned = pose.inverse() * frame.local;
+        // Within tolerance, author the exact half turn instead of a rounded product.
         frame.local = if is_same(&turned, &half_turn()) {
             half_turn()
         } else {

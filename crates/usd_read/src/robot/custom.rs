@@ -46,8 +46,8 @@ pub(super) fn of_shape(scene: &Scene<'_>, id: PrimId) -> Custom {
     }
 }
 
-/// Returns the attributes that URDF defines for an element: `urdf:name`, if the joint's own
-/// attributes are in the schema or have two colons.
+/// Returns the attributes that URDF defines for an element, `urdf:name` with a single colon. A
+/// joint's own attributes are in the schema or have two colons.
 fn own_attributes(scene: &Scene<'_>, id: PrimId) -> Vec<(String, String)> {
     let own = strings(&scene.stage[id]).filter(|string| {
         string

@@ -39,6 +39,7 @@ pub(super) fn order(scene: &Scene<'_>) -> HashMap<PrimId, usize> {
             } else {
                 Vec::new()
             };
+            // Depth first with an explicit stack: nested robots expand in place.
             while let Some(rest) = stack.last_mut() {
                 match rest.pop_front() {
                     None => {

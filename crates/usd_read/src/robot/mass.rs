@@ -56,6 +56,7 @@ fn of(
             &["material:binding:physics", "material:binding"],
         );
         let of_material = material.and_then(|material| density(scene, &scene.stage[material]));
+        // The most specific density wins: collider, then body, then material (UsdPhysicsMassAPI).
         let density = density(scene, of_collider).or(of_body).or(of_material);
         let mesh = match &collider.geometry {
             // Meshes read from USD stay in memory.

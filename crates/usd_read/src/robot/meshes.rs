@@ -381,12 +381,14 @@ fn bake(polygons: &mut Polygons, matrix: &Matrix4<f64>) {
     match linear.try_inverse() {
         Some(inverse) => {
             for normal in &mut polygons.normals.values {
+                // Normals transform with the inverse transpose, so that they stay perpendicular.
                 let turned = inverse.transpose() * nalgebra::Vector3::from(normal.map(f64::from));
                 *normal = single(turned.into());
             }
         }
         None => polygons.normals = PerCorner::default(),
     }
+    // A mirroring matrix reverses the winding.
     if linear.determinant() < 0.0 {
         turn_inside_out(polygons);
     }
@@ -404,6 +406,7 @@ pub(super) fn turn_inside_out(polygons: &mut Polygons) {
             &mut polygons.colors.indices,
         ];
         for list in lists {
+            // Keeps the first corner of each face in place.
             if let Some(face) = list.get_mut(first + 1..end) {
                 face.reverse();
             }
