@@ -1,4 +1,4 @@
-//! Layer data → a binary layer (`usdc`) that OpenUSD 20.x and newer read.
+//! Writes layer data as a binary layer (`usdc`) that OpenUSD 20.x and newer read.
 //!
 //! `openusd` marks its files as crate version 0.12.0, which OpenUSD before 24.11 can't open. Only
 //! path expressions, relocates, splines and time codes need more than 0.8.0, so layers without them
@@ -25,7 +25,7 @@ const MAX_NESTING: usize = 32;
 /// Returns the bytes of a binary layer. Equal data gives equal bytes.
 ///
 /// # Errors
-/// The first spec or value that crate version 0.8.0 cannot hold: time codes, path expressions,
+/// The first spec or value that crate version 0.8.0 can't represent: time codes, path expressions,
 /// relocates, splines, strings with a NUL, asset paths with control characters, prims nested deeper
 /// than 256.
 pub fn write(data: &sdf::Data) -> Result<Vec<u8>, Error> {

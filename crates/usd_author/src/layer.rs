@@ -61,7 +61,7 @@ pub fn token(text: impl Into<Token>) -> Value {
 
 /// An attribute: its type, with a value, flags, metadata and connections.
 ///
-/// There is a constructor per type; [`Attribute::declared`] makes one without a value.
+/// There is a constructor for each type; [`Attribute::declared`] returns one without a value.
 #[derive(Clone, Debug)]
 pub struct Attribute {
     type_name: Cow<'static, str>,

@@ -27,7 +27,7 @@ pub const ASSUMED_MASS: &str = "urdf:inertial:assumed";
 pub const COLLISION: &str = "planning:collision";
 /// Prefix of the attributes of collisions of a robot with itself, for motion planners.
 pub const SELF_COLLISION: &str = "planning:selfCollision";
-/// The relationship and the attribute of the pose that a planner takes (docs/output.md).
+/// The relationship and the attribute of a planner's default pose (`docs/output.md`).
 pub const DEFAULT_POSE_PROPERTIES: [&str; 2] = [
     "planning:defaultPose:joints",
     "planning:defaultPose:positions",

@@ -1,4 +1,4 @@
-//! Named poses of the Isaac robot schema: the chain of links that a pose is about, and its prim.
+//! Named poses of the Isaac robot schema: their prims, and the chains of links they affect.
 
 use std::collections::{HashMap, HashSet};
 

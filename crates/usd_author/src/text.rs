@@ -19,9 +19,8 @@ use order::dictionary_order;
 /// Returns the text of a layer.
 ///
 /// # Errors
-/// The first spec or value that the text format cannot hold: splines, prim relocates, values that
-/// no attribute has, asset paths with control characters, and children that are listed but not
-/// there.
+/// The first spec or value that the text format can't represent: splines, prim relocates, values
+/// that no attribute has, asset paths with control characters, and listed children without a spec.
 pub fn write(data: &sdf::Data) -> Result<String, Error> {
     let mut writer = Writer {
         data,

@@ -199,6 +199,7 @@ impl<'a> Reader<'a> {
             if !seen.insert(start) {
                 continue;
             }
+            // A body gets the parent found first; a later joint to a seen body closes a loop.
             let (mut tree, mut next) = (vec![start], VecDeque::from([start]));
             while let Some(body) = next.pop_front() {
                 for other in neighbours.get(&body).into_iter().flatten() {

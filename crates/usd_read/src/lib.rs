@@ -37,7 +37,7 @@ pub use urdf_usd_tf_check::{
 /// The reason why an asset could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The entry or a layer that it needs is missing or broken.
+    /// The entry or a required layer is missing or broken.
     #[error("{} cannot be opened as OpenUSD: {reason}", path.display())]
     Open {
         /// The entry.
@@ -45,7 +45,7 @@ pub enum ReadError {
         /// The reason.
         reason: String,
     },
-    /// It opens, but has no rigid body.
+    /// The asset has no rigid body.
     #[error("{} holds no robot: {looked_for}", path.display())]
     NoRobot {
         /// The entry.
@@ -53,7 +53,7 @@ pub enum ReadError {
         /// The schemas that were looked for, and the contents of the asset.
         looked_for: String,
     },
-    /// It opens, but is no robot.
+    /// The asset has no default prim.
     #[error("{} has no default prim, so it is not a robot asset", path.display())]
     NoDefaultPrim {
         /// The entry.

@@ -1,4 +1,4 @@
-//! Any OpenUSD asset with rigid bodies → [`Robot`].
+//! Converts any OpenUSD asset with rigid bodies to a [`Robot`].
 //!
 //! Links and joints are identified by schemas and relationships alone (REP-158 §1.3), never by the
 //! nesting of prims. Units, the up axis, all kinds of transforms and scales are normalised here:

@@ -43,7 +43,7 @@ pub struct Summary {
     pub size: Option<[f64; 3]>,
     /// Triangles of all visuals with a mesh, in the selected variants.
     pub triangles: usize,
-    /// Variants by set.
+    /// Variants of all variant sets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantSummary>,
 }
@@ -129,7 +129,7 @@ pub struct InterfaceSummary {
     pub kind: String,
     /// Publisher, subscription, server, client.
     pub role: String,
-    /// As authored: relative to the namespace.
+    /// As authored, relative to the namespace.
     pub name: String,
     /// The ROS type.
     pub type_name: String,

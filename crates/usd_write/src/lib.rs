@@ -154,7 +154,7 @@ pub fn is_layer(name: &str) -> bool {
 /// Options for writing an asset.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The entry layer's name without its ending.
+    /// The entry layer's name without extension.
     pub entry: String,
     /// `assetInfo:identifier`.
     pub identifier: String,
@@ -162,7 +162,7 @@ pub struct Options {
     pub package_uri: Option<String>,
     /// `assetInfo:version`.
     pub version: String,
-    /// `ros:context:namespace`; `None`: [`default_namespace`] (REP-158 §2.1.1).
+    /// `ros:context:namespace`; `None` for [`default_namespace`] (REP-158 §2.1.1).
     pub namespace: Option<String>,
     /// Attachment of the base to the world.
     pub base: Base,
@@ -278,7 +278,8 @@ impl WrittenLayer {
 /// Writes the asset of a robot: the layers of REP-158 §1.2.1 with the entry `<entry>.usda`, and its
 /// textures.
 ///
-/// The same robot and options give the same bytes, whatever is in `store`.
+/// The output is deterministic: it depends on the robot and the options, not on the contents of
+/// `store`.
 ///
 /// # Errors
 /// If a mesh of the robot, or a layer, is no longer in the cache.
@@ -599,7 +600,7 @@ mod tests {
             [5],
             "a body's prim has another name, which is told instead"
         );
-        // Nothing is renamed.
+        // The names are unchanged.
         assert!(String::from_utf8_lossy(&files["ros.usda"]).contains("ros:frame:id = \"tool-0\""));
     }
 

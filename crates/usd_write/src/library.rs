@@ -217,7 +217,7 @@ impl FormKey {
             Form::Primitive(Geometry::Cylinder { radius, length }) => solid(1, radius, length, 0.0),
             Form::Primitive(Geometry::Sphere { radius }) => solid(2, radius, 0.0, 0.0),
             Form::Primitive(Geometry::Capsule { radius, length }) => solid(3, radius, length, 0.0),
-            // Meshes are no primitives.
+            // Form::Primitive never holds a mesh; the arm makes the match exhaustive.
             Form::Primitive(Geometry::Mesh { scale, .. } | Geometry::Missing { scale }) => {
                 solid(4, scale.x, scale.y, scale.z)
             }

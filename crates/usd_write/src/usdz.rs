@@ -1,4 +1,4 @@
-//! USDZ: an asset's files in one package, an archive that programs read without unpacking it.
+//! USDZ: a package with all files of an asset, an archive that programs read without unpacking it.
 //!
 //! Files are stored uncompressed at multiples of 64 bytes, so that a reader can map them. This
 //! module knows the structure of a package; it must not know the contents of a layer.

@@ -562,7 +562,7 @@ fn following(scene: &Scene<'_>, id: PrimId) -> Option<Following> {
         );
         return Some(found("newton:mimicJoint", multiplier, offset));
     }
-    // PhysX: position + gearing · leader's position + offset = 0.
+    // PhysX defines position + gearing · leader's position + offset = 0.
     let instance = prim.instances_of("PhysxMimicJointAPI").next()?;
     let name = |name: &str| format!("physxMimicJoint:{instance}:{name}");
     Some(found(

@@ -26,7 +26,7 @@ const SAME_SCALE: f64 = 1e-6;
 
 /// Geometry of a link.
 pub(super) struct Drawn {
-    /// The link; `None`: the world.
+    /// The link; `None` for the world.
     pub owner: Option<DraftId>,
     pub prim: PrimId,
     /// From the prim's coordinates to the link's, in metres.

@@ -1610,7 +1610,7 @@ fn a_camera_of_parallel_rays_comes_back() {
         ),
         kind => panic!("{kind:?}"),
     };
-    // Apertures are tenths of centimetres.
+    // Apertures are in tenths of the stage's unit, here centimetres.
     assert_eq!(view(&robot), (Some(0.5), 640, 320, 0.1, 4.0));
     let folder = tempfile::tempdir().unwrap();
     let asset = write(
