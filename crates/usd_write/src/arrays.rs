@@ -223,6 +223,7 @@ impl<'a> Arrays<'a> {
         store: &Store,
         write: impl FnOnce(&mut Output) -> Result<(), Error>,
     ) -> Result<Vec<Piece>, WriteError> {
+        // Arrays of one mesh are adjacent and form one task, so that each mesh is loaded once.
         let by_mesh: Vec<&[Array<'_>]> = self.0.chunk_by(Array::is_with).collect();
         let contents: Vec<Vec<Content>> = by_mesh
             .into_par_iter()
@@ -259,6 +260,7 @@ impl<'a> Arrays<'a> {
 /// and far apart.
 fn placeholder(number: usize) -> Vec<i32> {
     let mixed =
+        // Fibonacci hashing: 2⁶⁴ divided by the golden ratio spreads consecutive numbers.
         |k: usize| ((number * MIN_CODED + k + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     (0..MIN_CODED).map(|k| mixed(k) as i32).collect()
 }

@@ -37,6 +37,7 @@ pub(super) fn author(
     };
     let frequency = std::f64::consts::TAU * FREQUENCY;
     let carried = carried.by(scene, id);
+    // A mass m has the natural frequency ω and critical damping for k = m·ω² and d = 2·m·ω.
     let (stiffness, damping) = match drive.command {
         Command::Position => (carried * frequency * frequency, 2.0 * carried * frequency),
         Command::Velocity => (0.0, 2.0 * carried * frequency),

@@ -146,6 +146,7 @@ fn author_surface(surface: &mut Prim<'_>, material: &Material) {
 /// Authors a specular colour: its largest component becomes the index of refraction, and the colour
 /// is divided by it.
 fn author_specular(surface: &mut Prim<'_>, specular: [f32; 3]) {
+    // Fresnel at normal incidence: F0 = ((n − 1) / (n + 1))², so n = (1 + √F0) / (1 − √F0).
     let most = specular.into_iter().fold(0.0, f32::max).min(MOST_MIRRORED);
     let root = most.sqrt();
     let color = specular.map(|part| {

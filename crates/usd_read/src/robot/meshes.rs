@@ -255,7 +255,8 @@ fn single(vector: [f64; 3]) -> [f32; 3] {
     vector.map(|x| x as f32)
 }
 
-/// Returns the authored normals. Subdivision surfaces compute theirs, so authored ones are ignored.
+/// Returns the authored normals. `primvars:normals` take precedence over `normals`
+/// (UsdGeomPointBased).
 fn normals(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 3]> {
     for (name, otherwise) in [("primvars:normals", "constant"), ("normals", "vertex")] {
         if let Some(values) = prim

@@ -551,6 +551,7 @@ fn solid(prim: &Prim, pose: Pose, scale: Vector3<f64>) -> Option<(Geometry, Pose
     let axis = Axis::named(prim.text("axis")).unwrap_or(Axis::Z);
     let turned = pose * z_to(axis);
     let (along, [across, other]) = axis.split(&size);
+    // A scale that distorts a round solid gives another shape, which is `None` here.
     let is_round = is_same(across, other);
     let radii = |otherwise: f64| {
         let (top, bottom) = (
