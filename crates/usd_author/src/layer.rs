@@ -850,8 +850,7 @@ fn check_names(path: &sdf::Path) -> Result<(), Error> {
 }
 
 /// Returns whether a name is valid for a variant: an optional leading dot, then identifier
-/// characters in any order, `
-/// ` and `-`.
+/// characters in any order, `|` and `-`.
 fn is_variant_name(name: &str) -> bool {
     let name = name.strip_prefix('.').unwrap_or(name);
     !name.is_empty()

@@ -641,7 +641,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes a list of paths or arcs: a single item bare, several on one line each.
+    /// Writes a list of paths or arcs: a single item bare, several with one per line.
     fn item_list<T: value::Item>(
         &mut self,
         indent: usize,
@@ -801,7 +801,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes ` = ` and the targets of a relationship or the sources of a connection: a single one
-    /// bare, several on one line each.
+    /// bare, several with one per line.
     fn targets(&mut self, paths: &[sdf::Path], indent: usize) {
         self.out.push_str(" = ");
         match paths {

@@ -2,9 +2,6 @@
 //!
 //! Functions append to a `String`. An error is the reason why a value has no text form; the caller
 //! adds the location.
-//!
-//! Functions append to a `String`. An error is the reason why a value has no text form; the caller
-//! knows whose value it is.
 
 use std::collections::HashMap;
 use std::fmt::{Display, LowerExp, Write};

@@ -105,8 +105,8 @@ pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
 }
 
 /// Reads the named poses: those listed by the robot's prim in its order, then others. A pose that
-/// was read from other attributes of the asset keeps the positions given here. `of`: the prim whose
-/// poses are read, if the stage has several robots.
+/// the robot already has from other attributes of the asset gets the positions given here. `of`:
+/// the prim whose poses are read, if the stage has several robots.
 pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: Option<PrimId>) {
     let stage = scene.stage;
     let mut seen = HashSet::new();

@@ -11,7 +11,7 @@ use crate::codes;
 use urdf_usd_robot::{Light, LightKind, LinkId, Robot};
 use urdf_usd_stage::{Prim, PrimId, Value, double, numbers};
 
-/// Cone angle, in degrees, from which a shaped light emits in all directions.
+/// Half angle of a cone, in degrees, from which a light emits in all directions.
 const ALL_SIDES: f64 = 180.0;
 
 /// Reads the lights. `link` maps a draft, or the world, to the robot's link.

@@ -71,6 +71,7 @@ pub(super) fn lathe(profile: &Profile) -> Polygons {
         let next_sides = sides.clone().cycle().skip(1);
         for ((&low, &high), (&next_low, &next_high)) in sides.zip(next_sides) {
             let mut face = vec![low, next_low, next_high, high];
+            // At a pole the ring is one repeated point: without duplicates the quad is a triangle.
             face.dedup();
             if face.first() == face.last() {
                 face.pop();
