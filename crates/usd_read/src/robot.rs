@@ -786,8 +786,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.add_joint(joint, None);
     }
 
-    /// Places a root that nothing holds. It is the robot's frame wherever it is in the stage,
-    /// unless it is tilted: then its parent is a link with z up.
+    /// Places a root that nothing holds. It is the robot's frame wherever it is in the stage. If
+    /// the stage has y up and the root is tilted, its parent becomes a link with z up.
     fn place_root(&mut self, prim: PrimId, link: LinkId, pose: &Pose) {
         let is_tilted = (pose.rotation * Vector3::z() - Vector3::z()).norm() > 1e-6;
         let name = self.robot.links()[link].name().to_owned();

@@ -399,6 +399,7 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     let velocity = number("urdf:limit:velocity");
     let velocity = velocity.or_else(|| Some(number("newton:velocityLimit")? * unit));
     let velocity = velocity.or_else(|| {
+        // The schema's fallback of 1e6 means no limit.
         Some(number("physxJoint:maxJointVelocity").filter(|speed| *speed < 1e6)? * unit)
     });
     let mut bounds = found.bounds;
@@ -422,6 +423,7 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     }
     if drive.is_some() {
         let gain = |name: &str| of_drive(name).is_some_and(|gain| gain > 0.0);
+        // A drive's stiffness acts on the position error, its damping on the velocity error.
         let command = match (gain("stiffness"), gain("damping")) {
             (true, _) => Command::Position,
             (false, true) => Command::Velocity,
