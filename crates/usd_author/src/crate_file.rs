@@ -1,9 +1,9 @@
-//! Layer data → a binary layer (`usdc`) that OpenUSD 20.x and newer read.
+//! Writes layer data as a binary layer (`usdc`) that OpenUSD 20.x and newer read.
 //!
-//! `openusd` writes the bytes and marks them as crate version 0.12.0, which no OpenUSD before 24.11
-//! opens. Nothing but path expressions, relocates, splines and time codes needs more than 0.8.0, so
-//! a layer without them is marked as that, and a layer with them is refused. This module knows no
-//! robot and no file system.
+//! `openusd` marks its files as crate version 0.12.0, which OpenUSD before 24.11 can't open. Only
+//! path expressions, relocates, splines and time codes need more than 0.8.0, so layers without them
+//! are marked as 0.8.0, and layers with them are rejected. This module is independent of robots and
+//! file systems.
 
 use std::io::{Cursor, Seek, SeekFrom, Write};
 
@@ -12,20 +12,20 @@ use openusd::usdc::CrateWriter;
 
 use super::Error;
 
-/// Where the version stands in the file's header, and what is put there.
+/// Offset of the version in the file's header, and the version written there.
 const VERSION_AT: u64 = 8;
 const VERSION: [u8; 3] = [0, 8, 0];
 
-/// How deep prims may be nested: `openusd` writes the tree of paths by recursion.
+/// Maximum nesting depth of prims: `openusd` writes the tree of paths recursively.
 const MAX_DEPTH: usize = 256;
 
-/// How deep dictionaries may be nested, as `openusd` has it.
+/// Maximum nesting depth of dictionaries, as in `openusd`.
 const MAX_NESTING: usize = 32;
 
 /// Returns the bytes of a binary layer. Equal data gives equal bytes.
 ///
 /// # Errors
-/// The first spec or value that crate version 0.8.0 cannot hold: time codes, path expressions,
+/// The first spec or value that crate version 0.8.0 can't represent: time codes, path expressions,
 /// relocates, splines, strings with a NUL, asset paths with control characters, prims nested deeper
 /// than 256.
 pub fn write(data: &sdf::Data) -> Result<Vec<u8>, Error> {
@@ -37,7 +37,7 @@ pub fn write(data: &sdf::Data) -> Result<Vec<u8>, Error> {
 /// Writes a binary layer to `out`.
 ///
 /// # Errors
-/// Those of [`write`](fn@write), and what `out` says.
+/// Errors of [`write`](fn@write), and I/O errors of `out`.
 pub fn write_to<W: Write + Seek>(data: &sdf::Data, out: &mut W) -> Result<(), Error> {
     let paths = data.spec_paths();
     for path in &paths {
@@ -49,6 +49,7 @@ pub fn write_to<W: Write + Seek>(data: &sdf::Data, out: &mut W) -> Result<(), Er
         reason,
     };
     CrateWriter::write(data, out).map_err(|error| failed(error.to_string()))?;
+    // `openusd` always writes its own version, so patch the header afterwards.
     out.seek(SeekFrom::Start(VERSION_AT))
         .and_then(|_| out.write_all(&VERSION))
         .map_err(|error| failed(format!("the crate has no header: {error}")))
@@ -110,7 +111,7 @@ fn check_value(value: &Value, depth: usize) -> Result<(), String> {
     }
 }
 
-/// The crate's table of tokens ends each with a NUL.
+/// Rejects NUL characters: they terminate strings in the crate's token table.
 fn check_text(text: &str) -> Result<(), String> {
     if text.contains('\0') {
         Err(format!("{text:?} contains a NUL"))
@@ -128,8 +129,9 @@ fn check_asset(path: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A property is told from a prim by the sign of its name's index, which `openusd` cannot give the
-/// token with the index 0: the first field of the first spec. And such a token there must be.
+/// Rejects a layer whose first token names a property. The crate format marks properties by a
+/// negative token index, which does not exist for index 0: the first field of the first spec. The
+/// layer also needs at least one such token.
 fn check_first_token(data: &sdf::Data, paths: &[sdf::Path]) -> Result<(), Error> {
     let refuse = |path: &str, reason: &str| {
         Err(Error {

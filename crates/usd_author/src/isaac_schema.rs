@@ -1,19 +1,19 @@
-//! The names of the Isaac robot schema: schemas, properties and their allowed tokens, for all that
+//! Names of the Isaac robot schema: schemas, properties and their allowed tokens, for code that
 //! writes or reads it.
 //!
 //! Types and fallbacks are in the codeless plugin of the schema ([`crate::ISAAC_SCHEMA_FILES`]).
 
-/// Makes a prim a robot: what it is called and is, its links, joints and poses.
+/// API schema of a robot: its name and type, links, joints and poses.
 pub const ROBOT_API: &str = "IsaacRobotAPI";
-/// Makes a body a link of a robot.
+/// API schema of a body that is a link of a robot.
 pub const LINK_API: &str = "IsaacLinkAPI";
-/// Makes a joint of UsdPhysics a joint of a robot.
+/// API schema of a UsdPhysics joint that is a joint of a robot.
 pub const JOINT_API: &str = "IsaacJointAPI";
-/// Makes a prim a point of interest: a tool mount, a place for a sensor.
+/// API schema of a point of interest: a tool mount, or a place for a sensor.
 pub const SITE_API: &str = "IsaacSiteAPI";
-/// What [`SITE_API`] was called before.
+/// Former name of [`SITE_API`].
 pub const REFERENCE_POINT_API: &str = "IsaacReferencePointAPI";
-/// The type of prims that are named poses, an Xform.
+/// Type of prims that are named poses, an Xform.
 pub const NAMED_POSE: &str = "IsaacNamedPose";
 /// The scope of named poses, in the robot's prim.
 pub const NAMED_POSES: &str = "Named_Poses";
@@ -39,13 +39,13 @@ pub const ROBOT_JOINTS: &str = "isaac:physics:robotJoints";
 /// Relationship to the named poses.
 pub const ROBOT_POSES: &str = "isaac:robot:namedPoses";
 
-/// `string`, of links and joints: what they are called instead of the prim's name.
+/// `string`, of links and joints: a name that replaces the prim's name.
 pub const NAME_OVERRIDE: &str = "isaac:nameOverride";
-/// The same as the schema's file spells it for joints; programs read [`NAME_OVERRIDE`].
+/// Spelling of [`NAME_OVERRIDE`] for joints in the schema's file; programs read [`NAME_OVERRIDE`].
 pub const JOINT_NAME_OVERRIDE: &str = "isaac:NameOverride";
-/// `token[]`, of joints with several degrees of freedom: their order, of [`DOF_TOKENS`].
+/// `token[]`, of joints with several degrees of freedom: their order, from [`DOF_TOKENS`].
 pub const DOF_ORDER: &str = "isaac:physics:DofOffsetOpOrder";
-/// What [`DOF_ORDER`] lists.
+/// The allowed tokens of [`DOF_ORDER`].
 pub const DOF_TOKENS: [&str; 6] = ["TransX", "TransY", "TransZ", "RotX", "RotY", "RotZ"];
 /// `bool[]`, of joints: which degrees of freedom are driven.
 pub const ACTUATOR: &str = "isaac:actuator";
@@ -54,17 +54,17 @@ pub const SITE_DESCRIPTION: &str = "isaac:Description";
 /// `uniform token`, of sites: `X`, `Y` or `Z`.
 pub const FORWARD_AXIS: &str = "isaac:forwardAxis";
 
-/// Relationship to the link that the chain of a pose begins with.
+/// Relationship to the first link of a pose's chain.
 pub const POSE_START: &str = "isaac:robot:pose:startLink";
-/// Relationship to the link or site that it ends with.
+/// Relationship to the last link or site of the chain.
 pub const POSE_END: &str = "isaac:robot:pose:endLink";
 /// Relationship to the joints that the pose sets, in order.
 pub const POSE_JOINTS: &str = "isaac:robot:pose:joints";
-/// `bool`: whether the positions are allowed.
+/// `bool`: whether the positions are within limits.
 pub const POSE_VALID: &str = "isaac:robot:pose:valid";
 /// `float[]`: a position for each of the joints, degrees or metres.
 pub const POSE_VALUES: &str = "isaac:robot:pose:jointValues";
-/// `bool[]`: which of the joints inverse kinematics leaves alone.
+/// `bool[]`: whether inverse kinematics keeps each of the joints fixed.
 pub const POSE_FIXED: &str = "isaac:robot:pose:jointFixed";
 
 /// The allowed tokens of [`LICENSE`].
@@ -82,11 +82,11 @@ pub const LICENSES: [&str; 12] = [
     "Unlicense",
     OTHER_LICENSE,
 ];
-/// A licence that the schema has no token for.
+/// Token of licences that the schema does not list.
 pub const OTHER_LICENSE: &str = "Other";
 
-/// The token for a licence as a package.xml names it: exactly, or in the words that ROS packages
-/// use for it. "BSD" alone is no licence that the schema has: there are two.
+/// Returns the schema's token for a licence in a `package.xml`: an exact match, or a spelling
+/// common in ROS packages. "BSD" alone is ambiguous, because the schema has two of them.
 pub fn license(name: &str) -> &'static str {
     if let Some(token) = LICENSES
         .into_iter()
@@ -135,32 +135,32 @@ pub fn license(name: &str) -> &'static str {
     LICENSES.into_iter().find(is_it).unwrap_or(OTHER_LICENSE)
 }
 
-/// What kind of robot it is: the allowed tokens of [`ROBOT_TYPE`].
+/// The type of a robot: the allowed tokens of [`ROBOT_TYPE`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum RobotType {
-    /// Nothing is said.
+    /// Not specified.
     #[default]
     Default,
     /// A gripper or tool.
     EndEffector,
     /// An arm.
     Manipulator,
-    /// Two arms and two legs.
+    /// A humanoid with two arms and two legs.
     Humanoid,
-    /// On wheels.
+    /// A wheeled robot.
     Wheeled,
-    /// On wheels, into any direction.
+    /// A wheeled robot that moves in any direction.
     Holonomic,
-    /// Four legs.
+    /// A robot with four legs.
     Quadruped,
-    /// An arm on a base that moves.
+    /// An arm on a mobile base.
     MobileManipulators,
-    /// Flies.
+    /// A flying robot.
     Aerial,
 }
 
 impl RobotType {
-    /// All of them.
+    /// All types.
     pub const ALL: [Self; 9] = [
         Self::Default,
         Self::EndEffector,
@@ -173,7 +173,7 @@ impl RobotType {
         Self::Aerial,
     ];
 
-    /// The schema's token.
+    /// Returns the schema's token.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Default => "Default",
@@ -198,7 +198,7 @@ impl std::fmt::Display for RobotType {
 impl std::str::FromStr for RobotType {
     type Err = String;
 
-    /// Reads a token; upper and lower case, spaces, hyphens and underscores do not count.
+    /// Parses a token; ignores case, spaces, hyphens and underscores.
     fn from_str(text: &str) -> Result<Self, String> {
         let plain = |text: &str| -> String {
             text.to_lowercase()

@@ -1,10 +1,10 @@
 //! A layer under construction: prims, attributes, relationships and metadata by path, kept as
 //! `openusd` layer data.
 //!
-//! A call never fails: a path that USD cannot hold is remembered ([`Layer::check`]) and what hangs
-//! on it is left out, so that the code that writes a layer reads like the layer. Names are expected
-//! to be encoded already ([`urdf_usd_robot::names::identifiers`]). This module knows no robot, no
-//! schema and no file format.
+//! Calls never fail: a path that USD can't represent is recorded ([`Layer::check`]) and the items
+//! below it are omitted, so that code that writes a layer reads like the layer. Names must be
+//! encoded already ([`urdf_usd_robot::names::identifiers`]). This module is independent of robots,
+//! schemas and file formats.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,13 +21,13 @@ use urdf_usd_robot::names::is_identifier;
 /// A value of metadata or of a dictionary.
 pub use openusd::sdf::Value;
 
-/// A path (or name) that USD cannot hold, or that holds something else already.
+/// A path (or name) that USD can't represent, or that is already in use for something else.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` cannot be authored: {reason}")]
 pub struct Error {
-    /// What was asked for.
+    /// The requested path.
     pub path: String,
-    /// Why it cannot be.
+    /// The reason why it is not valid.
     pub reason: String,
 }
 
@@ -38,8 +38,8 @@ fn error(path: impl Into<String>, reason: impl Into<String>) -> Error {
     }
 }
 
-/// A dictionary (`assetInfo`, `customData`) from its entries: [`string`], [`Value::Bool`], a nested
-/// [`dictionary`] …
+/// Returns a dictionary (`assetInfo`, `customData`) of entries: [`string`], [`Value::Bool`], a
+/// nested [`dictionary`] …
 pub fn dictionary<K: Into<String>>(entries: impl IntoIterator<Item = (K, Value)>) -> Value {
     Value::Dictionary(
         entries
@@ -49,19 +49,19 @@ pub fn dictionary<K: Into<String>>(entries: impl IntoIterator<Item = (K, Value)>
     )
 }
 
-/// A string, for metadata and dictionaries.
+/// Returns a string, for metadata and dictionaries.
 pub fn string(text: impl Into<String>) -> Value {
     Value::String(text.into())
 }
 
-/// A token, for metadata and dictionaries.
+/// Returns a token, for metadata and dictionaries.
 pub fn token(text: impl Into<Token>) -> Value {
     Value::Token(text.into())
 }
 
-/// An attribute: its type, and with it a value, flags, metadata and connections.
+/// An attribute: its type, with a value, flags, metadata and connections.
 ///
-/// There is a constructor per type; [`Attribute::declared`] makes one without a value.
+/// There is a constructor for each type; [`Attribute::declared`] returns one without a value.
 #[derive(Clone, Debug)]
 pub struct Attribute {
     type_name: Cow<'static, str>,
@@ -72,7 +72,7 @@ pub struct Attribute {
     connections: Vec<String>,
 }
 
-/// One constructor per type whose values convert into the payload of a [`Value`].
+/// One constructor for each type whose values convert into the payload of a [`Value`].
 macro_rules! attribute_types {
     ($($name:ident($input:ty) -> $type_name:literal $variant:ident;)*) => {
         $(
@@ -84,7 +84,7 @@ macro_rules! attribute_types {
     };
 }
 
-/// One constructor per array type, from whatever yields its elements.
+/// One constructor for each array type, from an iterator of its elements.
 macro_rules! attribute_array_types {
     ($($name:ident($input:ty) -> $type_name:literal $variant:ident;)*) => {
         $(
@@ -140,8 +140,8 @@ impl Attribute {
         matrix4d_array(gf::Matrix4d) -> "matrix4d[]" Matrix4dVec;
     }
 
-    /// An attribute of any type, for those without a constructor of their own. `value` must be of
-    /// the type `type_name` names.
+    /// Returns an attribute of any type, for types without a constructor. `value` must have the
+    /// type `type_name`.
     pub fn new(type_name: impl Into<Cow<'static, str>>, value: Value) -> Self {
         Self {
             value: Some(value),
@@ -149,7 +149,7 @@ impl Attribute {
         }
     }
 
-    /// An attribute without a value: `token outputs:surface`.
+    /// Returns an attribute without a value: `token outputs:surface`.
     pub fn declared(type_name: impl Into<Cow<'static, str>>) -> Self {
         Self {
             type_name: type_name.into(),
@@ -161,45 +161,44 @@ impl Attribute {
         }
     }
 
-    /// An attribute that has no value, whatever weaker layers say: `double x = None`.
+    /// Returns an attribute that blocks the values of weaker layers: `double x = None`.
     pub fn blocked(type_name: impl Into<Cow<'static, str>>) -> Self {
         Self::new(type_name, Value::ValueBlock)
     }
 
-    /// An attribute that takes its value from another: `color3f inputs:diffuseColor.connect =
-    /// </…>`.
+    /// Returns an attribute connected to another: `color3f inputs:diffuseColor.connect = </…>`.
     pub fn connected(type_name: impl Into<Cow<'static, str>>, source: impl Into<String>) -> Self {
         Self::declared(type_name).connect(source)
     }
 
-    /// The same, not varying over time.
+    /// Makes the attribute uniform: it does not vary over time.
     #[must_use]
     pub fn uniform(mut self) -> Self {
         self.uniform = true;
         self
     }
 
-    /// The same, in no schema.
+    /// Makes the attribute custom: no schema defines it.
     #[must_use]
     pub fn custom(mut self) -> Self {
         self.custom = true;
         self
     }
 
-    /// The same with the metadata `field` (`interpolation`, `displayName`, `allowedTokens`, …).
+    /// Sets the metadata `field` (`interpolation`, `displayName`, `allowedTokens`, …).
     #[must_use]
     pub fn metadata(mut self, field: impl Into<Cow<'static, str>>, value: Value) -> Self {
         self.metadata.push((field.into(), value));
         self
     }
 
-    /// The same as a primvar of this interpolation: `constant`, `uniform`, `vertex`, `faceVarying`.
+    /// Sets the interpolation of a primvar: `constant`, `uniform`, `vertex`, `faceVarying`.
     #[must_use]
     pub fn interpolation(self, interpolation: &'static str) -> Self {
         self.metadata("interpolation", Value::Token(Token::new(interpolation)))
     }
 
-    /// The same, connected to the attribute at `source` too.
+    /// Adds a connection to the attribute at `source`.
     #[must_use]
     pub fn connect(mut self, source: impl Into<String>) -> Self {
         self.connections.push(source.into());
@@ -207,7 +206,7 @@ impl Attribute {
     }
 }
 
-/// A relationship: its targets, and with them flags and metadata.
+/// A relationship: its targets, with flags and metadata.
 #[derive(Clone, Debug)]
 pub struct Relationship {
     targets: Vec<String>,
@@ -218,7 +217,7 @@ pub struct Relationship {
 }
 
 impl Relationship {
-    /// A relationship to exactly these prims or properties: `rel material:binding = </…>`.
+    /// Returns a relationship to exactly these prims or properties: `rel material:binding = </…>`.
     pub fn to<T: Into<String>>(targets: impl IntoIterator<Item = T>) -> Self {
         Self {
             targets: targets.into_iter().map(Into::into).collect(),
@@ -229,7 +228,7 @@ impl Relationship {
         }
     }
 
-    /// A relationship to these besides those of weaker layers: `prepend rel …`.
+    /// Returns a relationship that adds these targets to those of weaker layers: `prepend rel …`.
     pub fn prepend<T: Into<String>>(targets: impl IntoIterator<Item = T>) -> Self {
         Self {
             prepend: true,
@@ -237,22 +236,22 @@ impl Relationship {
         }
     }
 
-    /// The same without these of weaker layers: `delete rel …`. Only for one that is
-    /// [prepended](Self::prepend).
+    /// Removes these targets of weaker layers: `delete rel …`. Only for a
+    /// [prepended](Self::prepend) relationship.
     #[must_use]
     pub fn delete<T: Into<String>>(mut self, targets: impl IntoIterator<Item = T>) -> Self {
         self.deleted.extend(targets.into_iter().map(Into::into));
         self
     }
 
-    /// The same, in no schema.
+    /// Makes the relationship custom: no schema defines it.
     #[must_use]
     pub fn custom(mut self) -> Self {
         self.custom = true;
         self
     }
 
-    /// The same with the metadata `field` (`bindMaterialAs`, …).
+    /// Sets the metadata `field` (`bindMaterialAs`, …).
     #[must_use]
     pub fn metadata(mut self, field: impl Into<Cow<'static, str>>, value: Value) -> Self {
         self.metadata.push((field.into(), value));
@@ -268,8 +267,8 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// An empty layer with REP-158's stage metadata: metres, kilograms, Z up, one time code a
-    /// second. What is empty of `doc` and `default_prim` is left out.
+    /// Returns an empty layer with REP-158's stage metadata: metres, kilograms, z up, one time code
+    /// per second. An empty `doc` or `default_prim` is not authored.
     pub fn new(doc: &str, default_prim: &str) -> Self {
         let mut data = sdf::Data::new();
         let root = data.create_spec(sdf::Path::abs_root(), SpecType::PseudoRoot);
@@ -286,7 +285,7 @@ impl Layer {
         Self { data, error: None }
     }
 
-    /// The layers below this one, strongest first.
+    /// Sets the sublayers, strongest first.
     pub fn sublayers<T: Into<String>>(&mut self, paths: impl IntoIterator<Item = T>) -> &mut Self {
         let paths: Vec<String> = paths.into_iter().map(Into::into).collect();
         let offsets = vec![sdf::LayerOffset::IDENTITY; paths.len()];
@@ -297,7 +296,7 @@ impl Layer {
         )
     }
 
-    /// Metadata of the layer itself.
+    /// Sets metadata of the layer itself.
     pub fn metadata(&mut self, field: &str, value: Value) -> &mut Self {
         if let Some(root) = self.data.spec_mut(&sdf::Path::abs_root()) {
             root.add(field, value);
@@ -305,9 +304,9 @@ impl Layer {
         self
     }
 
-    /// Defines the prim at `path`, a prim path that may go through variants:
-    /// `/a/visual{set=variant}visual_0`. An empty `type_name` leaves it typeless. Ancestors that do
-    /// not exist are made as overs.
+    /// Defines the prim at `path`, a prim path that may contain variants:
+    /// `/a/visual{set=variant}visual_0`. An empty `type_name` leaves it typeless. Missing ancestors
+    /// are created as overs.
     pub fn def(&mut self, path: &str, type_name: &str) -> Prim<'_> {
         self.specify(path, Specifier::Def, type_name)
     }
@@ -317,14 +316,15 @@ impl Layer {
         self.specify(path, Specifier::Class, type_name)
     }
 
-    /// The prim at `path`, made as an over if it is not there yet. A path that ends in a variant
-    /// (`/a{set=variant}`) gives the variant, whose metadata and properties can be set as a prim's.
+    /// Returns the prim at `path`, created as an over if it does not exist. A path that ends in a
+    /// variant (`/a{set=variant}`) gives the variant, whose metadata and properties can be set like
+    /// a prim's.
     pub fn over(&mut self, path: &str) -> Prim<'_> {
         let path = self.ensure(path);
         Prim { layer: self, path }
     }
 
-    /// A layer that is there already, to be changed.
+    /// Returns an existing layer for editing.
     pub fn of(data: sdf::Data) -> Self {
         let mut layer = Self { data, error: None };
         let root = sdf::Path::abs_root();
@@ -334,12 +334,12 @@ impl Layer {
         layer
     }
 
-    /// Whether the layer says anything of the prim at `path`.
+    /// Returns whether the layer has an opinion about the prim at `path`.
     pub fn has(&self, path: &str) -> bool {
         sdf::Path::new(path).is_ok_and(|path| self.data.spec(&path).is_some())
     }
 
-    /// Takes away all that the layer says of the prim at `path` and of what is below it.
+    /// Removes all opinions of the layer about the prim at `path` and its descendants.
     pub fn remove(&mut self, path: &str) -> &mut Self {
         let Ok(path) = sdf::Path::new(path) else {
             return self;
@@ -365,7 +365,7 @@ impl Layer {
         self
     }
 
-    /// The targets that the layer takes off a relationship of weaker layers.
+    /// Returns the targets that the layer deletes from a relationship of weaker layers.
     pub fn deleted_targets(&self, path: &str, relationship: &str) -> Vec<String> {
         let spec = sdf::Path::new(path)
             .ok()
@@ -383,18 +383,18 @@ impl Layer {
         }
     }
 
-    /// The layer's data.
+    /// Returns the layer's data.
     ///
     /// # Errors
-    /// The first thing asked for that could not be authored.
+    /// The first request that could not be authored.
     pub fn data(&self) -> Result<&sdf::Data, Error> {
         self.check().map(|()| &self.data)
     }
 
-    /// Whether everything asked for could be authored.
+    /// Checks that every request could be authored.
     ///
     /// # Errors
-    /// The first that could not.
+    /// The first request that could not.
     pub fn check(&self) -> Result<(), Error> {
         self.error.clone().map_or(Ok(()), Err)
     }
@@ -416,7 +416,7 @@ impl Layer {
         self.error.get_or_insert(error);
     }
 
-    /// The spec of the prim or variant at `path`, with all it stands in.
+    /// Returns the spec of the prim or variant at `path`, created with its ancestors if missing.
     fn ensure(&mut self, path: &str) -> Option<sdf::Path> {
         match prim_path(path).and_then(|path| self.create(&path).map(|()| path)) {
             Ok(path) => Some(path),
@@ -427,9 +427,9 @@ impl Layer {
         }
     }
 
-    /// Creates the spec at `path` and those of its ancestors, each entered in its parent's list of
-    /// children. The lists are appended to in place: a spec that does not exist yet cannot be in
-    /// one.
+    /// Creates the spec at `path` and those of its ancestors, each appended to its parent's list of
+    /// children. No search for duplicates is needed: a spec that does not exist yet can't be in a
+    /// list.
     fn create(&mut self, path: &sdf::Path) -> Result<(), Error> {
         let mut missing = Vec::new();
         for ancestor in path.ancestors() {
@@ -466,7 +466,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Enters `name` at the end of the list `key` of the spec at `parent`.
+    /// Appends `name` to the list `key` of the spec at `parent`.
     fn enter(&mut self, parent: &sdf::Path, key: ChildrenKey, name: &str) {
         let Some(spec) = self.data.spec_mut(parent) else {
             return;
@@ -477,7 +477,7 @@ impl Layer {
         }
     }
 
-    /// A fresh property spec; one of the same name is replaced.
+    /// Creates a property spec; one of the same name is replaced.
     fn property(&mut self, prim: &sdf::Path, name: &str, spec: SpecData) -> Result<(), Error> {
         let whole = || format!("{prim}.{name}");
         if !name.split(':').all(is_identifier) {
@@ -495,28 +495,28 @@ impl Layer {
     }
 }
 
-/// A prim (or a variant) of a layer under construction. What is set twice holds what was set last;
-/// lists grow.
+/// A prim (or a variant) of a layer under construction. A second call of a setter replaces the
+/// value; lists grow.
 #[derive(Debug)]
 pub struct Prim<'a> {
     layer: &'a mut Layer,
-    /// `None` if USD cannot hold the path; then nothing is authored.
+    /// `None` if USD can't represent the path; then nothing is authored.
     path: Option<sdf::Path>,
 }
 
 impl Prim<'_> {
-    /// The prim's path; empty if USD cannot hold it.
+    /// Returns the prim's path; empty if USD can't represent it.
     pub fn path(&self) -> &str {
         self.path.as_ref().map_or("", sdf::Path::as_str)
     }
 
-    /// Defines a prim below this one.
+    /// Defines a child prim.
     pub fn def(&mut self, name: &str, type_name: &str) -> Prim<'_> {
         let path = self.below(name);
         self.layer.def(&path, type_name)
     }
 
-    /// An over below this prim.
+    /// Returns a child prim, created as an over if it does not exist.
     pub fn over(&mut self, name: &str) -> Prim<'_> {
         let path = self.below(name);
         self.layer.over(&path)
@@ -539,12 +539,12 @@ impl Prim<'_> {
         self.note(result)
     }
 
-    /// Metadata of any kind, by the name of its field in OpenUSD.
+    /// Sets any metadata, by the name of its field in OpenUSD.
     pub fn metadata(&mut self, field: &str, value: Value) -> &mut Self {
         self.edit(|spec| spec.add(field, value))
     }
 
-    /// Applies API schemas: `prepend apiSchemas = […]`. Those applied already are not repeated.
+    /// Applies API schemas: `prepend apiSchemas = […]`. Schemas already applied are not repeated.
     pub fn apply<T: Into<Token>>(&mut self, schemas: impl IntoIterator<Item = T>) -> &mut Self {
         let schemas: Vec<Token> = schemas.into_iter().map(Into::into).collect();
         self.edit(|spec| match spec.get_mut(FieldKey::ApiSchemas.as_str()) {
@@ -565,7 +565,7 @@ impl Prim<'_> {
         })
     }
 
-    /// Takes API schemas off, those of weaker layers too: `delete apiSchemas = […]`.
+    /// Removes API schemas, including those of weaker layers: `delete apiSchemas = […]`.
     pub fn unapply<T: Into<Token>>(&mut self, schemas: impl IntoIterator<Item = T>) -> &mut Self {
         let schemas: Vec<Token> = schemas.into_iter().map(Into::into).collect();
         self.edit(|spec| match spec.get_mut(FieldKey::ApiSchemas.as_str()) {
@@ -589,7 +589,7 @@ impl Prim<'_> {
         })
     }
 
-    /// Takes the opinion of this layer about a property away.
+    /// Removes this layer's opinion about a property.
     pub fn remove_property(&mut self, name: &str) -> &mut Self {
         if let Some(path) = self
             .path
@@ -607,8 +607,8 @@ impl Prim<'_> {
         })
     }
 
-    /// Adds a reference, weaker than those added before, to the prim `prim` (empty: its default
-    /// prim) of the layer `asset` (empty: this layer).
+    /// Adds a reference, weaker than previous ones, to the prim `prim` (empty: the default prim) of
+    /// the layer `asset` (empty: this layer).
     pub fn reference(&mut self, asset: &str, prim: &str) -> &mut Self {
         let Some(prim_path) = self.arc_target(prim) else {
             return self;
@@ -627,8 +627,8 @@ impl Prim<'_> {
         })
     }
 
-    /// Adds a payload, weaker than those added before: the prim `prim` (empty: its default prim) of
-    /// the layer `asset` (empty: this layer).
+    /// Adds a payload, weaker than previous ones: the prim `prim` (empty: the default prim) of the
+    /// layer `asset` (empty: this layer).
     pub fn payload(&mut self, asset: &str, prim: &str) -> &mut Self {
         let Some(prim_path) = self.arc_target(prim) else {
             return self;
@@ -647,7 +647,7 @@ impl Prim<'_> {
         })
     }
 
-    /// Adds an inherit, weaker than those added before, of the class at `class`.
+    /// Adds an inherit of the class at `class`, weaker than previous ones.
     pub fn inherit(&mut self, class: &str) -> &mut Self {
         let Some(class) = self.arc_target(class) else {
             return self;
@@ -661,8 +661,8 @@ impl Prim<'_> {
         })
     }
 
-    /// Declares a variant set and selects one of its variants (none if `selection` is empty). The
-    /// variants themselves are made by authoring prims below `{set=variant}`.
+    /// Declares a variant set and selects one of its variants (none if `selection` is empty).
+    /// Authoring prims below `{set=variant}` creates the variants.
     pub fn variant_set(&mut self, set: &str, selection: &str) -> &mut Self {
         if !is_identifier(set) {
             let result = Err(error(
@@ -704,37 +704,37 @@ impl Prim<'_> {
         )
     }
 
-    /// `kind`: `component`, `assembly`, `subcomponent` …
+    /// Sets `kind`: `component`, `assembly`, `subcomponent` …
     pub fn kind(&mut self, kind: &str) -> &mut Self {
         self.metadata(FieldKey::Kind.as_str(), token(kind))
     }
 
-    /// Whether what the prim composes may be shared with equal prims.
+    /// Sets whether the prim's composition may be shared with equal prims.
     pub fn instanceable(&mut self, instanceable: bool) -> &mut Self {
         self.metadata(FieldKey::Instanceable.as_str(), Value::Bool(instanceable))
     }
 
-    /// Whether the prim, and all below it, is part of the scene.
+    /// Sets whether the prim, with its descendants, is part of the scene.
     pub fn active(&mut self, active: bool) -> &mut Self {
         self.metadata(FieldKey::Active.as_str(), Value::Bool(active))
     }
 
-    /// The name people see.
+    /// Sets the display name.
     pub fn display_name(&mut self, name: &str) -> &mut Self {
         self.metadata(FieldKey::DisplayName.as_str(), string(name))
     }
 
-    /// Documentation.
+    /// Sets the documentation.
     pub fn doc(&mut self, text: &str) -> &mut Self {
         self.metadata(FieldKey::Documentation.as_str(), string(text))
     }
 
-    /// Whether browsers hide the prim.
+    /// Sets whether browsers hide the prim.
     pub fn hidden(&mut self, hidden: bool) -> &mut Self {
         self.metadata(FieldKey::Hidden.as_str(), Value::Bool(hidden))
     }
 
-    /// What identifies the asset; see [`dictionary`].
+    /// Sets the asset info, which identifies the asset; see [`dictionary`].
     pub fn asset_info<K: Into<String>>(
         &mut self,
         entries: impl IntoIterator<Item = (K, Value)>,
@@ -742,7 +742,7 @@ impl Prim<'_> {
         self.metadata(FieldKey::AssetInfo.as_str(), dictionary(entries))
     }
 
-    /// Data of the author's own; see [`dictionary`].
+    /// Sets custom data; see [`dictionary`].
     pub fn custom_data<K: Into<String>>(
         &mut self,
         entries: impl IntoIterator<Item = (K, Value)>,
@@ -775,7 +775,7 @@ impl Prim<'_> {
         self
     }
 
-    /// The prim an arc leads to; `""` stands for the default prim.
+    /// Returns the target prim of an arc; `""` means the default prim.
     fn arc_target(&mut self, path: &str) -> Option<sdf::Path> {
         if path.is_empty() {
             return Some(sdf::Path::default());
@@ -795,7 +795,7 @@ impl Prim<'_> {
     }
 }
 
-/// Appends those of `items` that `list` has not got.
+/// Appends the `items` that are not in `list` yet.
 fn extend<T: PartialEq>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
     for item in items {
         if !list.contains(&item) {
@@ -804,7 +804,7 @@ fn extend<T: PartialEq>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
     }
 }
 
-/// An absolute path to a prim or a variant whose every name OpenUSD accepts.
+/// Parses an absolute path to a prim or a variant, with names that OpenUSD accepts.
 fn prim_path(text: &str) -> Result<sdf::Path, Error> {
     let path = sdf::Path::new(text).map_err(|e| error(text, e.reason))?;
     if !path.is_abs() || path.is_abs_root() || path.is_property_path() {
@@ -814,7 +814,7 @@ fn prim_path(text: &str) -> Result<sdf::Path, Error> {
     Ok(path)
 }
 
-/// An absolute path to a prim or a property whose every name OpenUSD accepts.
+/// Parses an absolute path to a prim or a property, with names that OpenUSD accepts.
 fn target_path(text: &str) -> Result<sdf::Path, Error> {
     let path = sdf::Path::new(text).map_err(|e| error(text, e.reason))?;
     if !path.is_abs() || path.is_abs_root() || path.contains_prim_variant_selection() {
@@ -832,7 +832,8 @@ fn target_path(text: &str) -> Result<sdf::Path, Error> {
     Ok(path)
 }
 
-/// `openusd` takes any non-ASCII character for a letter, OpenUSD goes by Unicode's identifiers.
+/// Checks names by Unicode's identifiers, as OpenUSD does; `openusd` accepts any non-ASCII
+/// character as a letter.
 fn check_names(path: &sdf::Path) -> Result<(), Error> {
     for component in path.components() {
         let fits = match component {
@@ -848,8 +849,8 @@ fn check_names(path: &sdf::Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A variant's name: the characters of an identifier in any order, `|` and `-`, after one dot at
-/// most.
+/// Returns whether a name is valid for a variant: an optional leading dot, then identifier
+/// characters in any order, `|` and `-`.
 fn is_variant_name(name: &str) -> bool {
     let name = name.strip_prefix('.').unwrap_or(name);
     !name.is_empty()
@@ -892,7 +893,7 @@ fn attribute_spec(attribute: Attribute) -> Result<SpecData, Error> {
 
 fn relationship_spec(relationship: Relationship) -> Result<SpecData, Error> {
     let mut spec = SpecData::new(SpecType::Relationship);
-    // A plain `rel` is uniform; a missing field would mean a varying one.
+    // A plain `rel` is uniform; without the field it would be varying.
     spec.add(
         FieldKey::Variability,
         Value::Variability(Variability::Uniform),

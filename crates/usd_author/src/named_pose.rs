@@ -1,4 +1,4 @@
-//! Named poses of the Isaac robot schema: the chain of links that a pose is about, and its prim.
+//! Named poses of the Isaac robot schema: their prims, and the chains of links they affect.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,31 +7,31 @@ use super::numbers::place;
 use super::{Attribute, Layer, Relationship, string};
 use urdf_usd_robot::{JointId, LinkId, NamedPose, Pose, Robot};
 
-/// A prim of the type IsaacNamedPose, as it is authored.
+/// A prim of the type IsaacNamedPose, as authored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PosePrim<'a> {
-    /// What the pose is called.
+    /// Name of the pose.
     pub name: &'a str,
-    /// The group of joints that it is about, if it is one.
+    /// Name of its group of joints, if it has one.
     pub group: Option<&'a str>,
-    /// The path of the link that its chain begins with.
+    /// Path of the first link of its chain.
     pub start: String,
-    /// The path of the link or site that it ends with.
+    /// Path of the last link or site of its chain.
     pub end: String,
     /// The paths of the joints that it sets.
     pub joints: Vec<String>,
-    /// Their positions: degrees, or units of length of the stage.
+    /// Their positions: degrees, or the stage's units of length.
     pub values: Vec<f32>,
-    /// Which of them inverse kinematics leaves alone.
+    /// True for each joint that inverse kinematics keeps fixed.
     pub fixed: Vec<bool>,
-    /// Whether the positions are allowed.
+    /// True if the positions are within limits.
     pub is_valid: bool,
-    /// Where the end is in the robot's prim then, in the stage's units and axes.
+    /// Resulting pose of the end relative to the robot's prim, in the stage's units and axes.
     pub end_at: Pose,
 }
 
 impl PosePrim<'_> {
-    /// Authors the prim at `path`, whose last part is as near to the pose's name as USD can hold.
+    /// Authors the prim at `path`, whose last component is the encoded name of the pose.
     pub fn author(self, layer: &mut Layer, path: &str) {
         let mut prim = layer.def(path, names::NAMED_POSE);
         if name_of(path) != self.name {
@@ -50,23 +50,23 @@ impl PosePrim<'_> {
     }
 }
 
-/// The part of the robot that a pose is about.
+/// The part of the robot that a pose affects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// The link that it begins with.
+    /// Its first link.
     pub start: LinkId,
-    /// The link that it ends with.
+    /// Its last link.
     pub end: LinkId,
-    /// The joints that the pose sets and that have one position, from the base outwards, with
-    /// these: radians or metres.
+    /// The joints of the pose with one degree of freedom, from the base outwards, and their
+    /// positions in radians or metres.
     pub joints: Vec<(JointId, f64)>,
 }
 
 impl Chain {
-    /// The chain of a pose: that of its group, or else the smallest part of the robot that has all
-    /// joints of the pose. `has_prim`: which joints can be named; `body`: the body that a link is
-    /// rigid in. `None` if no joint of the pose can be named and has one position, or they are in
-    /// several trees.
+    /// Returns the chain of a pose: that of its group, or else the smallest part of the robot with
+    /// all joints of the pose. `has_prim`: whether a joint has a prim; `body`: the body that a link
+    /// is rigidly attached to. `None` if the pose has no one-DOF joint with a prim, or its joints
+    /// are in several trees.
     pub fn of(
         robot: &Robot,
         pose: &NamedPose,
@@ -92,7 +92,7 @@ impl Chain {
         if let Some((start, end)) = pose.chain {
             return Some(Self { start, end, joints });
         }
-        // A tool frame that is rigid in the last link, if there is one.
+        // Prefer a tool frame rigidly attached to the last link.
         let is_tool = |tool: &&LinkId| body(**tool) == body(last);
         let end = robot
             .planning()
@@ -108,8 +108,8 @@ impl Chain {
         })
     }
 
-    /// The same between links that can be named: the next towards the end stands for a first link
-    /// that can't be. `None` if the end can't be named.
+    /// Returns the chain between links that have prims: a first link without one is replaced by the
+    /// next link towards the end. `None` if the end has no prim.
     pub fn between(self, robot: &Robot, is_named: &dyn Fn(LinkId) -> bool) -> Option<Self> {
         if !is_named(self.end) {
             return None;
@@ -127,7 +127,7 @@ impl Chain {
         })
     }
 
-    /// Whether all joints are within their limits.
+    /// Returns whether all joints are within their limits.
     pub fn is_valid(&self, robot: &Robot) -> bool {
         self.joints
             .iter()
@@ -135,13 +135,13 @@ impl Chain {
     }
 }
 
-/// Returns the link that a link hangs on.
+/// Returns the parent of a link.
 fn parent_of(robot: &Robot, link: LinkId) -> Option<LinkId> {
     let joint = robot.tree().parent_joint(link)?;
     Some(robot.joints()[joint].parent())
 }
 
-/// The link nearest to these joints that is above all of them.
+/// Returns the nearest common ancestor of these joints.
 fn above_all(robot: &Robot, joints: &[(JointId, f64)]) -> Option<LinkId> {
     let first = robot.joints()[joints.first()?.0].parent();
     let above: Vec<LinkId> =
@@ -151,10 +151,12 @@ fn above_all(robot: &Robot, joints: &[(JointId, f64)]) -> Option<LinkId> {
         .enumerate()
         .map(|(rank, link)| (*link, rank))
         .collect();
-    // Each link is gone up from once.
+    // Each link is visited at most once.
     let (mut seen, mut top) = (HashSet::new(), 0);
     for (joint, _) in joints {
         let mut at = robot.joints()[*joint].parent();
+        // Climbs until the path of the first joint. `seen` makes the whole search linear in the
+        // number of links, however many joints share an ancestor.
         while !rank.contains_key(&at) && seen.insert(at) {
             at = parent_of(robot, at)?;
         }
@@ -163,7 +165,7 @@ fn above_all(robot: &Robot, joints: &[(JointId, f64)]) -> Option<LinkId> {
     above.get(top).copied()
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }

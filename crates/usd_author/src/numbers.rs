@@ -1,24 +1,25 @@
-//! Numbers as USD's physics and transforms want them: single precision, degrees, unit quaternions.
+//! Numbers in the form of USD's physics and transforms: single precision, degrees, unit
+//! quaternions.
 
 use nalgebra::{Unit, UnitQuaternion, Vector3};
 
 use super::{Attribute, Prim};
 use urdf_usd_robot::Pose;
 
-/// A quaternion w, x, y, z in single precision, with w not negative so that equal rotations are
-/// equal numbers.
+/// Returns a quaternion w, x, y, z in single precision. w is not negative, so that equal rotations
+/// give equal numbers.
 pub fn quatf(rotation: &UnitQuaternion<f64>) -> [f32; 4] {
     let q = rotation.quaternion();
     let sign = if q.w < 0.0 { -1.0 } else { 1.0 };
     [q.w, q.i, q.j, q.k].map(|v| positive_zero((sign * v) as f32))
 }
 
-/// Three numbers in single precision.
+/// Returns three numbers in single precision.
 pub fn vec3f(v: &Vector3<f64>) -> [f32; 3] {
     [v.x, v.y, v.z].map(|v| positive_zero(v as f32))
 }
 
-/// Three numbers in double precision.
+/// Returns three numbers in double precision.
 pub fn vec3d(v: &Vector3<f64>) -> [f64; 3] {
     [v.x, v.y, v.z].map(|v| if v == 0.0 { 0.0 } else { v })
 }
@@ -27,20 +28,20 @@ fn positive_zero(v: f32) -> f32 {
     if v == 0.0 { 0.0 } else { v }
 }
 
-/// Degrees in single precision; infinities stay.
+/// Returns degrees in single precision; infinities are preserved.
 pub fn degrees(radians: f64) -> f32 {
     radians.to_degrees() as f32
 }
 
-/// The largest error in radians that single precision may bring into an orientation.
+/// Maximum error in radians that single precision may introduce into an orientation.
 const SINGLE_PRECISION_ERROR: f64 = 5e-7;
 
-/// An orientation as `quatf`, or as `quatd` where single precision would turn it by more than
-/// [`SINGLE_PRECISION_ERROR`].
+/// Returns an orientation as `quatf`, or as `quatd` if single precision would rotate it by more
+/// than [`SINGLE_PRECISION_ERROR`].
 ///
-/// OpenUSD takes the angle of an orientation from w alone, as 2·acos(w). Near no rotation w is so
-/// flat that single precision cannot tell angles apart: 1 mrad comes out up to 0.1 mrad off and 0.1
-/// mrad as nothing, which calibrated robots do not bear.
+/// OpenUSD computes the angle of an orientation from w alone, as 2·acos(w). Near the identity w is
+/// so flat that single precision can't resolve angles: 1 mrad is off by up to 0.1 mrad, and 0.1
+/// mrad becomes zero, which is not acceptable for calibrated robots.
 fn orientation(rotation: &UnitQuaternion<f64>) -> Attribute {
     let single = quatf(rotation);
     let [w, x, y, z] = single.map(f64::from);
@@ -72,8 +73,8 @@ pub fn place(prim: &mut Prim<'_>, pose: &Pose, scale: Option<&Vector3<f64>>) {
     prim.attribute("xformOpOrder", Attribute::token_array(order).uniform());
 }
 
-/// The token of USD's joint axis and the rotation that takes that axis to `axis`: none for the
-/// three positive axes.
+/// Returns the token of USD's joint axis and the rotation from that axis to `axis`: the identity
+/// for the three positive axes.
 pub fn joint_axis(axis: &Unit<Vector3<f64>>) -> (&'static str, UnitQuaternion<f64>) {
     let half_turn =
         |about: Unit<Vector3<f64>>| UnitQuaternion::from_axis_angle(&about, std::f64::consts::PI);

@@ -1,12 +1,12 @@
 //! Codeless schemas that the layers apply beyond OpenUSD's own: Ros*API, ExtendedPhysics*API and
 //! UrdfJointAPI; and those of the Isaac robot schema.
 //!
-//! The Isaac schema is a plugin of its own, since Isaac Sim registers it already.
+//! The Isaac schema is a separate plugin, because Isaac Sim registers it already.
 //!
 //! The files are written by hand in `schema/`. OpenUSD loads them from a directory named in
 //! `PXR_PLUGINPATH_NAME`.
 
-/// The files of the schema plugin by name; they belong into one directory.
+/// The files of the schema plugin by name; they belong in one directory.
 pub const SCHEMA_FILES: [(&str, &str); 2] = [
     (
         "generatedSchema.usda",

@@ -1,9 +1,9 @@
-//! Layer data → text (`usda`), byte for byte what OpenUSD (26.11) prints for the same layer: the
-//! order of fields, properties and variants, the blank lines, the quoting and the numbers. So a
-//! layer does not change when a person saves it again.
+//! Writes layer data as text (`usda`), byte for byte as OpenUSD (26.11) prints the same layer: the
+//! order of fields, properties and variants, blank lines, quoting and numbers. So a layer does not
+//! change when a user saves it in OpenUSD.
 //!
-//! This module knows no robot and no file system. It refuses what it cannot write so that OpenUSD
-//! reads the same back.
+//! This module is independent of robots and file systems. It rejects data that OpenUSD would not
+//! read back unchanged.
 
 mod order;
 mod value;
@@ -16,12 +16,11 @@ use openusd::tf::Token;
 use super::Error;
 use order::dictionary_order;
 
-/// The text of a layer.
+/// Returns the text of a layer.
 ///
 /// # Errors
-/// The first spec or value that the text format cannot hold: splines, prim relocates, values that
-/// no attribute has, asset paths with control characters, and children that are listed but not
-/// there.
+/// The first spec or value that the text format can't represent: splines, prim relocates, values
+/// that no attribute has, asset paths with control characters, and listed children without a spec.
 pub fn write(data: &sdf::Data) -> Result<String, Error> {
     let mut writer = Writer {
         data,
@@ -31,8 +30,8 @@ pub fn write(data: &sdf::Data) -> Result<String, Error> {
     Ok(writer.out)
 }
 
-/// What is left to write, the next on top. Prims may be nested deeper than a thread's stack would
-/// bear.
+/// A pending item of the writer's explicit stack, which replaces recursion: prims may be nested
+/// deeper than a thread's stack allows.
 enum Step {
     /// A prim, and whether a blank line goes before it.
     Prim {
@@ -61,7 +60,7 @@ struct Writer<'a> {
     out: String,
 }
 
-/// The fields of a prim that are not metadata, or have a place of their own.
+/// Fields of a prim that are not metadata, or are written at a fixed place.
 const PRIM_STRUCTURE: [&str; 10] = [
     FieldKey::Comment.as_str(),
     FieldKey::Specifier.as_str(),
@@ -75,7 +74,7 @@ const PRIM_STRUCTURE: [&str; 10] = [
     "properties",
 ];
 
-/// The same of a layer.
+/// Fields of a layer that are not metadata, or are written at a fixed place.
 const LAYER_STRUCTURE: [&str; 5] = [
     FieldKey::Comment.as_str(),
     FieldKey::LayerRelocates.as_str(),
@@ -84,7 +83,7 @@ const LAYER_STRUCTURE: [&str; 5] = [
     ChildrenKey::PrimChildren.as_str(),
 ];
 
-/// The same of an attribute or a relationship.
+/// Fields of an attribute or relationship that are not metadata, or are written at a fixed place.
 const PROPERTY_STRUCTURE: [&str; 10] = [
     FieldKey::Comment.as_str(),
     FieldKey::TypeName.as_str(),
@@ -98,7 +97,7 @@ const PROPERTY_STRUCTURE: [&str; 10] = [
     ChildrenKey::RelationshipTargetChildren.as_str(),
 ];
 
-/// The metadata among the fields of `spec`, in the order of their names.
+/// Returns the metadata among the fields of `spec`, sorted by name.
 fn metadata<'a>(spec: &'a SpecData, structure: &[&str]) -> Vec<(&'a str, &'a Value)> {
     let mut fields: Vec<(&str, &Value)> = spec
         .fields
@@ -149,7 +148,7 @@ fn refuse(path: &sdf::Path, reason: impl Into<String>) -> Error {
     }
 }
 
-/// The operations of a list that are not empty, each with its keyword, in the order they are
+/// Returns the nonempty operations of a list, each with its keyword, in the order in which they are
 /// written.
 fn operations<T: Default + Clone + PartialEq>(op: &ListOp<T>) -> Vec<(&'static str, &[T])> {
     if op.explicit {
@@ -273,7 +272,7 @@ impl<'a> Writer<'a> {
             value::path(&mut self.out, source);
             self.out.push_str(": ");
             value::path(&mut self.out, target);
-            // OpenUSD leaves a blank behind the comma.
+            // OpenUSD writes a space after the comma.
             self.out.push_str(if i + 1 < relocates.len() {
                 ", \n"
             } else {
@@ -337,8 +336,8 @@ impl<'a> Writer<'a> {
         self.body(steps, path, spec, indent)
     }
 
-    /// What stands between the braces of a prim or a variant: what is short is written, what may be
-    /// deep becomes steps.
+    /// Writes the contents of the braces of a prim or variant: flat parts directly, nested prims as
+    /// pending steps.
     fn body(
         &mut self,
         steps: &mut Vec<Step>,
@@ -409,7 +408,7 @@ impl<'a> Writer<'a> {
         self.out.push('\n');
     }
 
-    /// Names in brackets; a single one goes without.
+    /// Writes names in brackets; a single name without brackets.
     fn names<'n>(&mut self, names: impl ExactSizeIterator<Item = &'n str>) {
         let several = names.len() > 1;
         if several {
@@ -490,7 +489,7 @@ impl<'a> Writer<'a> {
         self.parentheses(path, spec, &PRIM_STRUCTURE, indent)
     }
 
-    /// The metadata of a spec in parentheses; nothing if there is none.
+    /// Writes the metadata of a spec in parentheses; nothing if there is none.
     fn parentheses(
         &mut self,
         path: &sdf::Path,
@@ -516,7 +515,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// One field of metadata, on one or more lines of its own.
+    /// Writes one metadata field, on its own lines.
     fn field(
         &mut self,
         indent: usize,
@@ -616,7 +615,7 @@ impl<'a> Writer<'a> {
         self.out.push_str(" = ");
     }
 
-    /// A list whose items stand on one line, always in brackets.
+    /// Writes a list with its items on one line, always in brackets.
     fn flat_list<T: Default + Clone + PartialEq>(
         &mut self,
         indent: usize,
@@ -642,7 +641,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A list of paths or arcs: a single item bare, several on a line each.
+    /// Writes a list of paths or arcs: a single item bare, several with one per line.
     fn item_list<T: value::Item>(
         &mut self,
         indent: usize,
@@ -801,8 +800,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// ` = ` and the targets of a relationship or the sources of a connection: a single one bare,
-    /// several on a line each.
+    /// Writes ` = ` and the targets of a relationship or the sources of a connection: a single one
+    /// bare, several with one per line.
     fn targets(&mut self, paths: &[sdf::Path], indent: usize) {
         self.out.push_str(" = ");
         match paths {

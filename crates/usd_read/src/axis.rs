@@ -21,7 +21,7 @@ impl Axis {
         }
     }
 
-    /// Returns its direction.
+    /// Returns its unit vector.
     pub fn direction(self) -> Unit<Vector3<f64>> {
         match self {
             Self::X => Vector3::x_axis(),
@@ -30,7 +30,7 @@ impl Axis {
         }
     }
 
-    /// Returns the axis that is neither of two.
+    /// Returns the axis other than these two.
     pub fn across(a: Self, b: Self) -> Self {
         [Self::X, Self::Y]
             .into_iter()
@@ -38,7 +38,7 @@ impl Axis {
             .unwrap_or(Self::Z)
     }
 
-    /// Returns the component of a vector along the axis, and those across it, cyclically.
+    /// Returns the component of a vector along the axis, and the other two in cyclic order.
     pub fn split(self, vector: &Vector3<f64>) -> (f64, [f64; 2]) {
         let [x, y, z] = (*vector).into();
         match self {

@@ -1,4 +1,4 @@
-//! The findings of the USD reader.
+//! Diagnostic codes of the USD reader.
 
 use urdf_usd_diagnostic::codes;
 

@@ -1,5 +1,5 @@
-//! Which TF frames an asset declares, by its schemas alone (REP-158 §2.1, §2.7, §2.10): wherever
-//! its bodies, joints and contexts stand.
+//! The TF frames that an asset declares by its schemas (REP-158 §2.1, §2.7, §2.10), independent of
+//! the nesting of its bodies, joints and contexts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -12,11 +12,11 @@ use super::{Node, NodeId, Opened, ReadError, opened, unit};
 use crate::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use urdf_usd_robot::{ArenaMap, JointKind, Pose};
 
-/// The TF frames that a written asset declares, what moves them, and their ROS context.
+/// Reads the TF frames that an asset declares, the joints that move them, and their ROS context.
 ///
-/// Frames are the rigid bodies that joints connect, and the prims with RosFrameAPI. A body inside
-/// another that no joint connects to it is free, and no frame of the robot's tree. Of several
-/// robots in one stage, each in a context of its own, the first counts.
+/// Frames are the rigid bodies connected by joints, and the prims with RosFrameAPI. A body inside
+/// another one that no joint connects to it is free, and not a frame of the robot's tree. If a
+/// stage has several robots, each with its own context, the first is read.
 ///
 /// # Errors
 /// If the asset can't be opened, does not compose, or has no default prim.
@@ -24,46 +24,46 @@ pub fn read_frames(entry: &Path) -> Result<AssetFrames, ReadError> {
     opened(entry, |asset| Reader::new(asset).read())
 }
 
-/// How a body is held.
+/// The attachment of a body to its parent.
 #[derive(Clone, Copy)]
 struct Link {
     /// The joint.
     joint: NodeId,
-    /// The body that it hangs on; `None`: the world.
+    /// The parent body; `None` for the world.
     parent: Option<NodeId>,
-    /// Whether the joint names the moved body first.
+    /// True if the joint names the moved body first.
     reversed: bool,
 }
 
 /// One end of a joint.
 #[derive(Clone, Copy)]
 struct End {
-    /// The body that it is on; `None`: the world.
+    /// The attached body; `None` for the world.
     body: Option<NodeId>,
-    /// The joint's frame in it.
+    /// The joint's frame relative to it.
     frame: Pose,
 }
 
-/// A body that a joint connects with another.
+/// A body connected by a joint.
 struct Neighbour {
     body: NodeId,
     joint: NodeId,
-    /// Whether the joint names this body first.
+    /// True if the joint names this body first.
     reversed: bool,
 }
 
 struct Reader<'a> {
     asset: &'a Opened,
-    /// The outermost context, if there is one.
+    /// The outermost context, if any.
     context: Option<NodeId>,
-    /// The joints among the prims, and their numbers.
+    /// The joints among the prims, and their indices.
     joints: Vec<NodeId>,
     numbers: HashMap<NodeId, usize>,
-    /// The body that each prim is rigid in.
+    /// The body that each prim is rigidly attached to.
     bodies: ArenaMap<Node, Option<NodeId>>,
-    /// How each body is held that is.
+    /// The attachment of each body that has a parent.
     links: HashMap<NodeId, Link>,
-    /// Prims that belong to other robots, or to nobody's tree.
+    /// Prims that belong to other robots, or to no robot.
     others: HashSet<NodeId>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         id.map_or(Pose::identity(), |id| self.node(id).pose)
     }
 
-    /// Both ends of a joint: what its targets are rigid in, and its frames there.
+    /// Returns both ends of a joint: the bodies of its targets, and its frames there.
     fn ends(&self, joint: NodeId) -> [End; 2] {
         let node = self.node(joint);
         ["0", "1"].map(|end| {
@@ -136,8 +136,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Finds how every body is held, from the roots outwards, and tells the bodies of every tree,
-    /// its root first. Joints that close loops hold nothing.
+    /// Finds the parent of every body, breadth first from the roots, and returns the bodies of each
+    /// tree, its root first. Joints that close loops hold nothing.
     fn connect(&mut self) -> Vec<Vec<NodeId>> {
         let holds = |node: &Node| {
             node.flag("physics:excludeFromArticulation") != Some(true)
@@ -182,8 +182,8 @@ impl<'a> Reader<'a> {
             let node = self.node(body);
             node.has("PhysicsArticulationRootAPI") || self.context == Some(body)
         };
-        // What is held, what says that it is the base, what no joint moves; and in a ring the
-        // first.
+        // Start from bodies held to the world, then from bodies marked as the base, then from
+        // bodies that no joint moves; in a ring, from the first body.
         let starts = held.iter().map(|(body, _)| *body);
         let starts = starts.chain(bodies.iter().filter(is_base).copied());
         let starts = starts
@@ -199,10 +199,11 @@ impl<'a> Reader<'a> {
             if !seen.insert(start) {
                 continue;
             }
+            // A body gets the parent found first; a later joint to a seen body closes a loop.
             let (mut tree, mut next) = (vec![start], VecDeque::from([start]));
             while let Some(body) = next.pop_front() {
                 for other in neighbours.get(&body).into_iter().flatten() {
-                    // A body that is held to the world already hangs there.
+                    // A body held to the world keeps that parent.
                     if !self.links.contains_key(&other.body) && seen.insert(other.body) {
                         self.links.insert(
                             other.body,
@@ -222,8 +223,8 @@ impl<'a> Reader<'a> {
         trees
     }
 
-    /// Finds what is no part of the robot: other robots, bodies that lie in the robot's bodies and
-    /// are free, and, if the context is one of its bodies, what no joint connects to it.
+    /// Finds the prims outside the robot: other robots, free bodies inside the robot's bodies, and,
+    /// if the context is one of its bodies, everything that no joint connects to it.
     fn sort_out(&mut self, trees: &[Vec<NodeId>]) {
         let outermost = |id: NodeId| {
             let mut found = None;
@@ -293,8 +294,8 @@ impl<'a> Reader<'a> {
             };
             let link = self.links.get(&id).filter(|_| kind == FrameKind::Body);
             let above = self.asset.frame_above(id);
-            // The frame that it lies in, if that is rigid in the body that it hangs on; bodies may
-            // stand anywhere.
+            // The parent is the enclosing frame, if that is rigidly attached to the parent body;
+            // bodies may be nested anywhere.
             let (parent, is_apart) = match link {
                 Some(link) => {
                     let within = above.filter(|&above| self.bodies[above] == link.parent);
@@ -312,7 +313,8 @@ impl<'a> Reader<'a> {
                 is_static: true,
                 pose: self.pose(parent).inverse() * node.pose,
                 kind,
-                // Links of the robot have the words of their joints, where the asset keeps such.
+                // The robot's own links have the attributes of their URDF joints, in assets that
+                // keep these.
                 from_sensor: kind == FrameKind::Frame
                     && node.string("urdf:joint:name").is_none()
                     && (node
@@ -350,7 +352,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a joint is, wherever its bodies are.
+    /// Returns the description of a joint, without its location.
     fn joint(&self, joint: NodeId) -> AssetJoint {
         let node = self.node(joint);
         let (kind, axis) = kind_and_axis(node);
@@ -364,7 +366,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Places a joint between the frame that it hangs on and the one that it moves.
+    /// Places a joint between its parent frame and the frame it moves.
     fn place(&self, joint: &mut AssetJoint, link: &Link, parent: Option<NodeId>) {
         let [local0, local1] = self.ends(link.joint).map(|end| end.frame);
         let (near, far) = if link.reversed {
@@ -379,7 +381,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// ExtendedPhysicsMimicAPI, in degrees where positions are angles.
+    /// Reads ExtendedPhysicsMimicAPI; positions are in degrees if they are angles.
     fn mimic(&self, node: &Node, kind: JointKind) -> Option<AssetMimic> {
         let leader = self.asset.node(node.target("ext_physics:mimic:joint"))?;
         let unit = |kind| {
@@ -430,8 +432,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The effective namespace at a prim (§2.1.1): from the outermost context down to it, begun
-    /// anew by an absolute one.
+    /// Returns the effective namespace at a prim (§2.1.1): from the outermost context down to it,
+    /// restarted at an absolute one.
     fn namespace(&self, id: NodeId) -> String {
         let mut segments: Vec<String> = Vec::new();
         let mut at = Some(id);
@@ -454,7 +456,7 @@ impl<'a> Reader<'a> {
         format!("/{}", segments.join("/"))
     }
 
-    /// The topic of the robot's joint states.
+    /// Returns the topic of the robot's joint states.
     fn joint_states(&self) -> Option<String> {
         let is_it = |node: &Node| {
             let says =
@@ -477,7 +479,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The name that ROS knows a joint by (§2.10).
+/// Returns the ROS name of a joint (§2.10).
 fn ros_name(node: &Node) -> String {
     node.string("ros:joint:name")
         .filter(|name| !name.is_empty())
@@ -492,7 +494,7 @@ fn vector(node: &Node, attribute: &str) -> Vector3<f64> {
     }
 }
 
-/// What motion a joint allows, and about or along which of its axes.
+/// Returns the kind of a joint and its axis.
 fn kind_and_axis(node: &Node) -> (JointKind, Axis) {
     let axis = Axis::named(node.string("physics:axis").as_deref()).unwrap_or(Axis::X);
     match node.type_name.as_str() {
@@ -504,7 +506,7 @@ fn kind_and_axis(node: &Node) -> (JointKind, Axis) {
     }
 }
 
-/// A joint of six axes, of which those are locked whose low limit is above the high one.
+/// Classifies a six-axis joint. Axes with a low limit above the high one are locked.
 fn six_axes(node: &Node) -> (JointKind, Axis) {
     let is_free = |kind: &str, letter: &str| {
         let limit = |side: &str| {

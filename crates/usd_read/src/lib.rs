@@ -1,9 +1,10 @@
-//! Reads OpenUSD assets: any asset → the [`Robot`](urdf_usd_robot::Robot) that it holds, its TF
-//! frames (REP-158 §2.7), its ROS interfaces, the tiers of its meshes, a summary for people.
+//! Reads OpenUSD assets: the [`Robot`](urdf_usd_robot::Robot) of any asset, its TF frames (REP-158
+//! §2.7), its ROS interfaces, the tiers of its meshes, and a summary for people.
 //!
 //! An asset is opened as any program would open it. TF frames and interfaces need no payloads. This
-//! crate must not know what wrote an asset: of the layout of this program's own it has names alone
-//! ([`urdf_usd_usd_author::layout`]), and it does without the writer, URDF text and ROS clients.
+//! crate must not know what wrote an asset: of this program's own layout it uses names alone
+//! ([`urdf_usd_usd_author::layout`]), and it does not depend on the writer, URDF text or ROS
+//! clients.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -33,26 +34,26 @@ pub use urdf_usd_tf_check::{
     AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
 };
 
-/// Why an asset could not be read.
+/// The reason why an asset could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The entry or a layer that it needs is missing or broken.
+    /// The entry or a required layer is missing or broken.
     #[error("{} cannot be opened as OpenUSD: {reason}", path.display())]
     Open {
         /// The entry.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// It opens, but has no rigid body.
+    /// The asset has no rigid body.
     #[error("{} holds no robot: {looked_for}", path.display())]
     NoRobot {
         /// The entry.
         path: PathBuf,
-        /// What was looked for, and what is there instead.
+        /// The schemas that were looked for, and the contents of the asset.
         looked_for: String,
     },
-    /// It opens, but is no robot.
+    /// The asset has no default prim.
     #[error("{} has no default prim, so it is not a robot asset", path.display())]
     NoDefaultPrim {
         /// The entry.
@@ -63,13 +64,13 @@ pub enum ReadError {
 /// A prim of an asset.
 type NodeId = Handle<Node>;
 
-/// A prim of the robot, as far as this module looks.
+/// A prim of the robot, with the data that this module needs.
 struct Node {
     name: String,
     type_name: String,
     schemas: Vec<String>,
     parent: Option<NodeId>,
-    /// The pose in the default prim.
+    /// Pose relative to the default prim.
     pose: Pose,
     prim: Prim,
 }
@@ -96,7 +97,8 @@ impl Node {
 
     fn number(&self, attribute: &str) -> Option<f64> {
         match self.prim.attribute(attribute).get::<sdf::Value>() {
-            // The shortest decimal of the single-precision number: 4.2 and not 4.199999809265137.
+            // Parse the shortest decimal of the single-precision number: 4.2 instead of
+            // 4.199999809265137.
             Ok(Some(sdf::Value::Float(number))) => number.to_string().parse().ok(),
             Ok(Some(sdf::Value::Double(number))) => Some(number),
             _ => None,
@@ -126,7 +128,7 @@ impl Node {
         }
     }
 
-    /// The name of the TF frame.
+    /// Returns the name of the TF frame.
     fn frame_id(&self) -> String {
         self.string("ros:frame:id")
             .filter(|id| !id.is_empty() && self.has("RosFrameAPI"))
@@ -134,7 +136,7 @@ impl Node {
     }
 }
 
-/// Opens the asset `entry` and has it read where there is stack enough for whatever opens.
+/// Opens the asset `entry` and reads it on a thread with a large stack.
 fn opened<T: Send>(entry: &Path, read: impl FnOnce(&Opened) -> T + Send) -> Result<T, ReadError> {
     on_large_stack(|| Opened::new(entry).map(|asset| read(&asset))).unwrap_or_else(|error| {
         Err(ReadError::Open {
@@ -144,7 +146,7 @@ fn opened<T: Send>(entry: &Path, read: impl FnOnce(&Opened) -> T + Send) -> Resu
     })
 }
 
-/// A robot asset, opened.
+/// An open robot asset.
 struct Opened {
     nodes: Arena<Node>,
     by_path: HashMap<String, NodeId>,
@@ -233,7 +235,7 @@ impl Opened {
         self.by_path.get(&path?).copied()
     }
 
-    /// The nearest prim above that is a TF frame.
+    /// Returns the nearest ancestor that is a TF frame.
     fn frame_above(&self, id: NodeId) -> Option<NodeId> {
         let mut above = self.nodes[id].parent;
         while let Some(at) = above {
@@ -246,7 +248,7 @@ impl Opened {
     }
 }
 
-/// The prim's own transform as the profile has it: `xformOp:translate` and `xformOp:orient`.
+/// Returns the prim's own transform as in the profile: `xformOp:translate` and `xformOp:orient`.
 fn local_pose(prim: &Prim) -> Pose {
     let translation = match prim.attribute("xformOp:translate").get::<sdf::Value>() {
         Ok(Some(sdf::Value::Vec3d(v))) => Translation3::new(v.x, v.y, v.z),

@@ -1,10 +1,10 @@
-//! Any OpenUSD asset with rigid bodies → [`Robot`].
+//! Converts any OpenUSD asset with rigid bodies to a [`Robot`].
 //!
-//! What is a link and what a joint follows from schemas and relationships alone (REP-158 §1.3),
-//! never from how prims are nested. Units, the up axis, transforms of any kind and scales are
-//! settled here: the robot is in metres, kilograms and radians with z up.
+//! Links and joints are identified by schemas and relationships alone (REP-158 §1.3), never by the
+//! nesting of prims. Units, the up axis, all kinds of transforms and scales are normalised here:
+//! the robot is in metres, kilograms and radians with z up.
 //!
-//! [`scene`](self) frames: the world of the stage, turned and scaled, is the robot's world. A
+//! [`scene`](self) frames: the world of the stage, rotated and scaled, is the robot's world. A
 //! body's frame is its prim's, without scale.
 
 mod custom;
@@ -44,29 +44,29 @@ use urdf_usd_robot::{
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, on_large_stack, text};
 use urdf_usd_usd_author::isaac_schema::{JOINT_NAME_OVERRIDE, NAME_OVERRIDE};
 
-/// A body that stands as near as this to where its joint has it, metres and radians, stands there.
+/// Tolerance, in metres and radians, within which a body is at the pose given by its joint.
 const STANDS: f64 = 2e-6;
-/// The name of the link that stands for the world ([`Robot::world_root`]).
+/// Name of the link that represents the world ([`Robot::world_root`]).
 const WORLD: &str = "world";
 
-/// What reading an asset gave.
+/// The result of reading an asset.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The robot, with its meshes and textures loaded.
     pub robot: Robot,
-    /// What could not be read, and what stands on an assumption.
+    /// Problems with the asset, and assumptions made in place of missing data.
     pub diagnostics: Vec<Diagnostic>,
-    /// The layers that were read, the root layer first; of a layer in a package,
+    /// The layers that were read, the root layer first; layers in a package as
     /// `package.usdz[layer.usda]`.
     pub layers: Vec<PathBuf>,
-    /// `ros:context:namespace` of the asset's root, if it says one (REP-158 §2.1.1).
+    /// `ros:context:namespace` of the asset's root, if authored (REP-158 §2.1.1).
     pub namespace: Option<String>,
-    /// `assetInfo:version` of the asset's root, if it says one (REP-158 §1.2.5).
+    /// `assetInfo:version` of the asset's root, if authored (REP-158 §1.2.5).
     pub version: Option<String>,
 }
 
-/// Reads the robot that an asset holds, of any layout: `.usd`, `.usda`, `.usdc`, `.usdz`, with
-/// payloads and the selected variants. Variants that change nothing but materials are its
+/// Reads the robot of an asset of any layout: `.usd`, `.usda`, `.usdc` or `.usdz`, with payloads
+/// and the selected variants. Variants that change only materials become its
 /// [`Robot::look_variants`].
 ///
 /// # Errors
@@ -103,24 +103,24 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
     })
 }
 
-/// The robot of a stage, and the prims that it comes from.
+/// The robot of a stage, and the prims of its links and joints.
 #[derive(Clone, Debug)]
 pub struct OfStage {
     /// The robot, with its meshes and textures loaded.
     pub robot: Robot,
-    /// The prim of each link; none for the world and for links that the asset does not have.
+    /// The prim of each link; `None` for the world and for links that the asset does not have.
     pub links: ArenaMap<Link, Option<PrimId>>,
-    /// The prim of each joint; none for those that only place a frame.
+    /// The prim of each joint; `None` for joints that only place a frame.
     pub joints: ArenaMap<Joint, Option<PrimId>>,
-    /// Whether each link is a rigid body of the asset.
+    /// True for each link that is a rigid body of the asset.
     pub is_body: ArenaMap<Link, bool>,
-    /// What could not be read, and what stands on an assumption.
+    /// Problems with the asset, and assumptions made in place of missing data.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads the robot of a stage that is open already.
+/// Reads the robot of an open stage.
 ///
-/// `robot`: the prim whose named poses are wanted, where the stage has several robots.
+/// `robot`: the prim whose named poses are read, if the stage has several robots.
 ///
 /// # Errors
 /// If the stage has no rigid body.
@@ -148,19 +148,20 @@ pub fn read_stage(stage: &Stage, robot: Option<PrimId>) -> Result<OfStage, ReadE
     })
 }
 
-/// What a rigid body of an asset weighs.
+/// The mass properties of a rigid body of an asset.
 #[derive(Clone, Debug)]
 pub struct BodyMass {
     /// The body.
     pub prim: PrimId,
     /// Its mass properties; the origin is in the stage's world, in metres with z up.
     pub inertial: Inertial,
-    /// Whether some of it stands on [`DENSITY`], since the asset gives no density.
+    /// True if some of it is computed with [`DENSITY`], because the asset gives no density.
     pub is_assumed: bool,
 }
 
-/// What the rigid bodies of a stage weigh: what they say, or else what UsdPhysics computes of their
-/// colliders (UsdPhysicsMassAPI). Bodies of which neither is known are left out.
+/// Returns the mass properties of the rigid bodies of a stage: the authored ones, or else those
+/// that UsdPhysics computes from their colliders (UsdPhysicsMassAPI). Omits bodies for which
+/// neither is known.
 ///
 /// # Errors
 /// If the stage has no rigid body.
@@ -174,19 +175,19 @@ pub fn body_masses(stage: &Stage) -> Result<Vec<BodyMass>, ReadError> {
     Ok(reading.masses)
 }
 
-/// A robot, and where it comes from.
+/// A robot under construction, and the prims it is read from.
 pub(super) struct Reading {
     pub robot: Robot,
     pub diagnostics: Vec<Diagnostic>,
-    /// The prim of each link; none for the world and for links that are made here.
+    /// The prim of each link; `None` for the world and for links added by the reader.
     pub links: ArenaMap<Link, Option<PrimId>>,
-    /// The prim of each joint; none for those that only place a frame.
+    /// The prim of each joint; `None` for joints that only place a frame.
     pub joints: ArenaMap<Joint, Option<PrimId>>,
-    /// Whether each link is a rigid body of the asset.
+    /// True for each link that is a rigid body of the asset.
     pub is_body: ArenaMap<Link, bool>,
-    /// Links whose mass stands on a density that nobody gave.
+    /// Links whose mass is computed with an assumed density.
     pub assumed: Vec<LinkId>,
-    /// What each rigid body weighs, as far as that is known.
+    /// The mass properties of the rigid bodies for which they are known.
     pub masses: Vec<BodyMass>,
 }
 
@@ -196,7 +197,7 @@ impl Reading {
         Self::of_robot(stage, None)
     }
 
-    /// The same, with the named poses of one prim.
+    /// Reads the robot of a stage with the named poses of one prim.
     fn of_robot(stage: &Stage, robot: Option<PrimId>) -> Result<Self, ReadError> {
         let mut scene = Scene::new(stage);
         for error in &stage.errors {
@@ -214,7 +215,7 @@ impl Reading {
                 Diagnostic::new(&codes::COMPOSITION, place, error.message.clone()).help(help),
             );
         }
-        // A robot of frames alone is one, too.
+        // A robot that consists of frames alone is accepted too.
         let all = |is: fn(&Prim) -> bool| -> Vec<PrimId> {
             scene
                 .prims()
@@ -278,8 +279,8 @@ impl Reading {
     }
 }
 
-/// The links and joints of a robot by their prims. The world, and what only places another link,
-/// has none.
+/// The links and joints of a robot by prim. The world, and joints that only place a link, have no
+/// prim.
 #[derive(Default)]
 struct ByPrim {
     links: HashMap<PrimId, LinkId>,
@@ -304,7 +305,7 @@ impl ByPrim {
     }
 }
 
-/// Why a stage holds no robot.
+/// Returns the error for a stage without a robot, with its reason.
 fn no_robot(stage: &Stage, scene: &Scene<'_>) -> ReadError {
     let count = scene.prims().count();
     let joints = scene
@@ -330,37 +331,38 @@ fn no_robot(stage: &Stage, scene: &Scene<'_>) -> ReadError {
     }
 }
 
-/// How a body is held.
+/// The attachment of a body to its parent.
 struct Held {
     joint: FoundId,
-    /// The body that it hangs on; `None`: the world.
+    /// The parent body; `None` for the world.
     parent: Option<DraftId>,
-    /// Whether the joint names the moved body first.
+    /// True if the joint names the moved body first.
     reversed: bool,
 }
 
-/// A body that a joint connects with another.
+/// A body connected by a joint.
 struct Neighbour {
     body: DraftId,
     joint: FoundId,
-    /// Whether the joint names this body first.
+    /// True if the joint names this body first.
     reversed: bool,
 }
 
-/// Puts a robot together.
+/// Assembles a robot.
 struct Builder<'s, 'a> {
     scene: &'s Scene<'a>,
     links: Links,
     found: Rc<Arena<Found>>,
     robot: Robot,
-    /// The link that stands for the world, if the robot needs one.
+    /// The link that represents the world, if the robot needs one.
     world: Option<LinkId>,
-    /// The link that each draft has become, once it has.
+    /// The link made from each draft so far.
     ids: ArenaMap<Draft, Option<LinkId>>,
     by_prim: ByPrim,
     assumed: Vec<LinkId>,
     masses: Vec<BodyMass>,
-    /// The prim whose named poses are read; `None`: the default prim's, and all others.
+    /// The prim whose named poses are read; `None` to read those of the default prim and all
+    /// others.
     posed: Option<PrimId>,
     link_names: UniqueNames,
     joint_names: UniqueNames,
@@ -412,7 +414,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.give_mass_to_frames();
     }
 
-    /// Whether something is held to the world, stands in it or floats in it.
+    /// Returns whether the robot needs a link for the world: for joints, geometry or floating
+    /// bodies there.
     fn needs_world(&self, drawn: &[Drawn]) -> bool {
         let is_held = |found: &Found| found.ends.iter().any(|end| end.body.is_none());
         self.found.values().any(is_held)
@@ -420,7 +423,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             || drawn.iter().any(|drawn| drawn.owner.is_none())
     }
 
-    /// Adds a link for each draft. `order`: the places of prims in the lists of robots.
+    /// Adds a link for each draft. `order`: the positions of prims in the lists of robots.
     fn add_links(&mut self, order: &HashMap<PrimId, usize>) {
         let drafts = &self.links.drafts;
         let place = |draft: DraftId| order.get(&drafts[draft].prim).copied();
@@ -463,7 +466,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         shapes
     }
 
-    /// Reads sensors, lights, pairs that do not collide, planning data and named poses.
+    /// Reads sensors, lights, filtered collision pairs, planning data and named poses.
     fn read_what_hangs_on_it(&mut self) {
         let (world, ids) = (self.world, &self.ids);
         let link = |draft: Option<DraftId>| draft.map_or(world, |draft| ids[draft]);
@@ -478,7 +481,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         isaac::read(self.scene, &mut self.robot, &self.by_prim, self.posed);
     }
 
-    /// Gives bodies their mass properties.
+    /// Assigns mass properties to bodies.
     fn weigh(&mut self, shapes: &Shapes<'_, '_>) {
         let Self {
             scene,
@@ -507,7 +510,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// What came from a URDF and has no other word.
+    /// Keeps URDF data that has no equivalent in the model.
     fn keep_custom(&mut self) {
         if let Some(root) = self.scene.stage.default_prim {
             self.robot.custom = custom::of(self.scene, root);
@@ -520,7 +523,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// Where a link stands in one that it hangs on, at zero.
+    /// Returns the pose of a link relative to an ancestor, with all joints at zero.
     fn pose_within(&self, link: LinkId, above: LinkId) -> Option<Pose> {
         let (mut at, mut pose) = (link, Pose::identity());
         while at != above {
@@ -530,9 +533,9 @@ impl<'s, 'a> Builder<'s, 'a> {
         Some(pose)
     }
 
-    /// A root body without geometry that holds exactly one frame with geometry has that link's
-    /// mass: the writer gives it to the root ([`Roles::content`](urdf_usd_robot::Roles::content)).
-    /// Here it goes back.
+    /// Returns mass from root bodies to their frames. The writer gives a root body without geometry
+    /// the mass of the single frame with geometry that it holds
+    /// ([`Roles::content`](urdf_usd_robot::Roles::content)); this reverses it.
     fn give_mass_to_frames(&mut self) {
         let mut frames_of: HashMap<DraftId, Vec<DraftId>> = HashMap::new();
         for (id, _) in self.links.drafts.iter().filter(|(_, frame)| !frame.is_body) {
@@ -574,8 +577,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// Whether the source had a link for the world, on which something floats: it has no prim, but
-    /// the asset keeps the words of the joint.
+    /// Returns whether the source had a link for the world on which something floats: that link has
+    /// no prim, but the asset keeps the attributes of the floating joint.
     fn says_world(&self) -> bool {
         let stage = self.scene.stage;
         let is_named = |prim: &Prim| prim.text("ros:context:parent_frame") == Some(WORLD);
@@ -590,7 +593,8 @@ impl<'s, 'a> Builder<'s, 'a> {
                 .any(|draft| draft.is_body && floats(draft.prim))
     }
 
-    /// Finds how every body is held, from the roots outwards. Joints that close loops hold nothing.
+    /// Finds the parent of every body, breadth first from the roots. Joints that close loops hold
+    /// nothing.
     fn connect(&self) -> HashMap<DraftId, Held> {
         let mut neighbours: HashMap<DraftId, Vec<Neighbour>> = HashMap::new();
         let (mut starts, mut moved, mut held) = (Vec::new(), HashSet::new(), HashMap::new());
@@ -628,8 +632,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             let prim = &self.scene.stage[drafts[**body].prim];
             prim.has("PhysicsArticulationRootAPI") || prim.has("RosContextAPI")
         };
-        // What is held, what says that it is the base, what no joint moves; and in a ring the
-        // first.
+        // Start from bodies held to the world, then from bodies marked as the base, then from
+        // bodies that no joint moves; in a ring, from the first body.
         starts.extend(bodies.iter().filter(is_base));
         starts.extend(bodies.iter().filter(|body| !moved.contains(*body)));
         starts.extend(&bodies);
@@ -638,10 +642,11 @@ impl<'s, 'a> Builder<'s, 'a> {
             if !seen.insert(start) {
                 continue;
             }
+            // A body gets the parent found first; a later joint to a seen body closes a loop.
             let mut next = VecDeque::from([start]);
             while let Some(body) = next.pop_front() {
                 for other in neighbours.get(&body).into_iter().flatten() {
-                    // A body that is held to the world already hangs there.
+                    // A body held to the world keeps that parent.
                     if !held.contains_key(&other.body) && seen.insert(other.body) {
                         held.insert(
                             other.body,
@@ -659,13 +664,13 @@ impl<'s, 'a> Builder<'s, 'a> {
         held
     }
 
-    /// The link of a draft, or of the world.
+    /// Returns the link of a draft, or of the world.
     fn link(&self, draft: Option<DraftId>) -> Option<LinkId> {
         draft.map_or(self.world, |draft| self.ids[draft])
     }
 
-    /// The joint that holds a body, and the link that it needs where the body's origin is not on
-    /// the joint's axis.
+    /// Adds the joint that holds a body, and the intermediate link needed if the body's origin is
+    /// off the joint's axis.
     fn add_tree_joint(&mut self, draft: DraftId, held: &Held) {
         let all = Rc::clone(&self.found);
         let found = &all[held.joint];
@@ -677,7 +682,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             (first, second, found.axis)
         };
         let axis = far.rotation * direction;
-        // The frame that the body's prim lies in, if that is rigid in what the joint names.
+        // The frame that contains the body's prim, if it is rigidly attached to the joint's body.
         let links = &self.links;
         let within = links.drafts[draft]
             .above
@@ -699,7 +704,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         joints::fill(self.scene, found, &mut joint);
         let Some(pivot) = pivot else {
             joint.origin = near * far.inverse();
-            // Prims stand in double precision where joints have frames in single.
+            // Prim transforms have double precision, joint frames single precision.
             let apart = stands.inverse() * joint.origin;
             if apart.translation.vector.norm() < STANDS && apart.rotation.angle() < STANDS {
                 joint.origin = stands;
@@ -721,19 +726,19 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.add_fixed(format!("{body}_fixed_joint"), pivot, child, to_body);
     }
 
-    /// Adds the link on which a body stands that turns about a point away from its origin.
+    /// Adds the intermediate link on the joint's axis for a body whose origin is off that axis.
     fn add_pivot(&mut self, body: LinkId) -> Option<LinkId> {
         let name = format!("{}_joint_frame", self.robot.links()[body].name());
         self.add_link(name, None)
     }
 
-    /// Holds a frame to what it is rigid in. A body that nothing holds is a root, or floats where
-    /// the asset has the joint's words.
+    /// Attaches a frame to the body it is rigid in. A body that nothing holds is a root, or floats
+    /// if the asset has the attributes of a floating joint.
     fn place_link(&mut self, id: DraftId, held: &HashMap<DraftId, Held>) {
         let links = &self.links;
         let draft = &links.drafts[id];
         let (prim, pose, is_body) = (draft.prim, draft.pose, draft.is_body);
-        // A frame hangs on the frame that it lies in, if that is rigid in the same body.
+        // The parent is the enclosing frame, if that is rigidly attached to the same body.
         let above = draft
             .above
             .filter(|&above| !is_body || links.body(above).is_none());
@@ -745,7 +750,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             None if is_body && !floats => None,
             None if self.world.is_some() => self.world.map(|world| (world, Pose::identity())),
             None => {
-                // The asset does not say what it floats on: the first root that does not float
+                // The asset does not say on what it floats: use the first root that does not float
                 // itself.
                 let floats_too = |draft: &Draft| {
                     self.scene.stage[draft.prim].text("urdf:joint:type") == Some("floating")
@@ -781,14 +786,14 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.add_joint(joint, None);
     }
 
-    /// A root that nothing holds is the robot's frame, wherever it stands in the stage, unless it
-    /// lies: then it hangs on a link that has z up.
+    /// Places a root that nothing holds. It is the robot's frame wherever it is in the stage. If
+    /// the stage has y up and the root is tilted, its parent becomes a link with z up.
     fn place_root(&mut self, prim: PrimId, link: LinkId, pose: &Pose) {
         let is_tilted = (pose.rotation * Vector3::z() - Vector3::z()).norm() > 1e-6;
         let name = self.robot.links()[link].name().to_owned();
         if is_tilted && !self.scene.stage.is_z_up() {
-            // As ROS calls the frame of a robot's base, in which z is up (REP-105). The robot's own
-            // name is that of another frame.
+            // REP-105 name of a robot's base frame, in which z is up. The robot's own name belongs
+            // to another frame.
             let Some(base) = self.add_link("base_link".to_owned(), None) else {
                 return;
             };
@@ -816,7 +821,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// A joint that no tree needs: it closes a loop. What it moves in its child is a frame there.
+    /// Adds a joint that closes a loop. Its frame in the child becomes a link there.
     fn add_loop(&mut self, found: &Found, held: &HashMap<DraftId, Held>) {
         let prim = found.prim;
         let [
@@ -833,7 +838,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             return;
         };
         let axis = far.rotation * found.axis;
-        // Where nothing else holds the parent to the world, the world would be its child.
+        // If nothing else holds the parent to the world, the world would be its child.
         let mut top = body0;
         while let Some(body) = top.filter(|_| body1.is_none()) {
             match held.get(&body) {
@@ -843,7 +848,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
         let needs_pivot =
             body1.is_none() && top.is_some() || joints::needs_pivot(found.kind, &axis, &far);
-        // A frame that stands where the joint is, if the body has one.
+        // Reuse a frame of the body that is at the joint.
         let (links, ids) = (&self.links, &self.ids);
         let frames = links
             .drafts
@@ -871,7 +876,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         } else {
             near * far.inverse()
         };
-        // Last, so that the tree is the one that was found.
+        // Added last, so that it cannot change the tree.
         self.add_joint(joint, Some(prim));
     }
 
@@ -882,8 +887,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// Adds a link under this name, with a number if it is taken. `None`, reported, if it can't be
-    /// added.
+    /// Adds a link with this name, numbered if the name is taken. `None`, with a diagnostic, if it
+    /// can't be added.
     fn add_link(&mut self, name: String, prim: Option<PrimId>) -> Option<LinkId> {
         let name = self.unique_link(name, prim);
         let mut link = Link::new(name);
@@ -924,7 +929,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.add_joint(joint, None);
     }
 
-    /// The TF frame's name, or the name for people, or the prim's.
+    /// Returns the TF frame's name, or the display name, or the prim's name.
     fn link_name(&self, id: PrimId) -> String {
         let prim = &self.scene.stage[id];
         let of_frame = prim
@@ -939,7 +944,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             .unwrap_or_else(|| prim.name().to_owned())
     }
 
-    /// The ROS name (REP-158 §2.10), or the name for people, or the prim's.
+    /// Returns the ROS name (REP-158 §2.10), or the display name, or the prim's name.
     fn joint_name(&mut self, id: PrimId) -> String {
         let prim = &self.scene.stage[id];
         let given = ["ros:joint:name", NAME_OVERRIDE, JOINT_NAME_OVERRIDE]
@@ -968,7 +973,7 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 }
 
-/// The name that a prim has for people, if it has one.
+/// Returns the display name of a prim, if it has one.
 fn display_name(scene: &Scene<'_>, id: PrimId) -> Option<String> {
     let name = text(scene.stage[id].metadata.get("displayName")?)?;
     (!name.is_empty()).then(|| name.to_owned())

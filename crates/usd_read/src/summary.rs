@@ -1,4 +1,4 @@
-//! What an asset holds, for people and scripts.
+//! A summary of an asset for people and scripts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -16,18 +16,18 @@ use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{Command, Geometry, Joint, JointKind, LinkId, Robot, Shape};
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, VariantChoice, on_large_stack};
 
-/// Links deeper than this are shown to people as if they stood this deep.
+/// Maximum indentation depth in the text output; deeper links are shown at this depth.
 const DEEPEST_SHOWN: usize = 100;
-/// How many variants are opened to count their triangles, beside what shows: each takes as long as
-/// the asset itself.
+/// Maximum number of variants opened to count their triangles, beside the selected ones: each takes
+/// as long as the asset itself.
 const MAX_VARIANTS: usize = 4;
 
-/// What an asset holds, for people and scripts.
+/// A summary of an asset for people and scripts.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// The default prim.
     pub name: String,
-    /// The namespace of its ROS interfaces.
+    /// The namespace of the asset's ROS interfaces.
     pub namespace: String,
     /// Bodies and frames, depth first along the joints.
     pub links: Vec<LinkSummary>,
@@ -35,14 +35,15 @@ pub struct Summary {
     pub joints: Vec<JointSummary>,
     /// Topics, services and actions.
     pub interfaces: Vec<InterfaceSummary>,
-    /// kg, of all bodies.
+    /// Total mass of all bodies, kg.
     pub mass: f64,
-    /// Metres along x, y and z, of what is seen, or else of what collides, with all joints at zero.
+    /// Size along x, y and z in metres of the visuals, or else of the colliders, with all joints at
+    /// zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<[f64; 3]>,
-    /// Triangles of all visuals with a mesh, as the asset stands.
+    /// Triangles of all visuals with a mesh, in the selected variants.
     pub triangles: usize,
-    /// Variants by set.
+    /// Variants of all variant sets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantSummary>,
 }
@@ -54,20 +55,20 @@ pub struct LinkSummary {
     pub frame: String,
     /// The prim.
     pub path: String,
-    /// How many bodies and frames are above it.
+    /// Number of bodies and frames above it.
     pub depth: usize,
     /// Body or frame.
     #[serde(serialize_with = "frame_kind")]
     pub kind: FrameKind,
-    /// kg.
+    /// Mass, kg.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mass: Option<f64>,
-    /// Whether the mass stands on a density that nobody gave.
+    /// True if the mass is computed with an assumed density.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mass_assumed: bool,
-    /// How many visuals it has.
+    /// Number of visuals.
     pub visuals: usize,
-    /// How many colliders it has.
+    /// Number of colliders.
     pub colliders: usize,
 }
 
@@ -83,40 +84,40 @@ pub struct JointSummary {
     pub name: String,
     /// The prim.
     pub path: String,
-    /// URDF's word for its motion.
+    /// Joint type as in URDF.
     pub kind: String,
-    /// The body it hangs on; `None`: the world.
+    /// The parent body; `None` for the world.
     pub parent: Option<String>,
-    /// The body it moves.
+    /// The body that it moves.
     pub child: Option<String>,
     /// The axis in its own frame, of a joint that has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<[f64; 3]>,
-    /// Degrees or metres; infinities are left out.
+    /// Lower limit in degrees or metres; `None` if infinite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lower: Option<f64>,
-    /// Degrees or metres; infinities are left out.
+    /// Upper limit in degrees or metres; `None` if infinite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upper: Option<f64>,
-    /// What the limits are in: `deg` or `m`; `None` without limits.
+    /// Unit of the limits: `deg` or `m`; `None` without limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<&'static str>,
-    /// N·m or N.
+    /// Maximum effort, N·m or N.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<f64>,
-    /// Degrees or metres per second.
+    /// Maximum velocity, degrees or metres per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub velocity: Option<f64>,
-    /// What its drive takes: position, velocity or effort.
+    /// Command of its drive: position, velocity or effort.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drive: Option<&'static str>,
-    /// The joint that it follows.
+    /// The leader joint that it mimics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mimics: Option<String>,
-    /// By what factor, in radians and metres.
+    /// Mimic multiplier, in radians and metres.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
-    /// Whether it closes a loop.
+    /// True if it closes a loop.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub closes_loop: bool,
 }
@@ -128,20 +129,19 @@ pub struct InterfaceSummary {
     pub kind: String,
     /// Publisher, subscription, server, client.
     pub role: String,
-    /// As authored: relative to the namespace.
+    /// As authored, relative to the namespace.
     pub name: String,
     /// The ROS type.
     pub type_name: String,
-    /// The frame of its messages, by where it stands (REP-158 §2.7).
+    /// The frame of its messages, given by the location of its prim (REP-158 §2.7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<String>,
-    /// Whether it is there from the start (§2.3).
+    /// True if it is enabled at load time (§2.3).
     pub starts_enabled: bool,
-    /// Hz, of topics that it publishes.
+    /// Rate in Hz of a published topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// What the asset says about how messages are delivered, by policy: reliability, durability,
-    /// history, depth.
+    /// The authored quality of service, by policy: reliability, durability, history, depth.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub qos: BTreeMap<String, String>,
 }
@@ -153,7 +153,7 @@ pub struct VariantSummary {
     pub set: String,
     /// The variant.
     pub name: String,
-    /// Whether it is what shows.
+    /// True if it is selected.
     pub is_selected: bool,
     /// Triangles of all visuals with a mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,7 +163,7 @@ pub struct VariantSummary {
     pub collision_triangles: Option<usize>,
 }
 
-/// Reads what an asset of any layout holds, and what there is to say about it.
+/// Reads a summary of an asset of any layout, and diagnostics about it.
 ///
 /// # Errors
 /// As [`read`](super::read).
@@ -182,7 +182,7 @@ pub fn inspect(entry: &Path, options: &Options) -> Result<(Summary, Vec<Diagnost
     Ok((summary, reading.diagnostics))
 }
 
-/// The topics, services and actions that an asset declares, without its payloads.
+/// Returns the topics, services and actions that an asset declares, without loading payloads.
 ///
 /// # Errors
 /// If the asset can't be opened.
@@ -230,14 +230,14 @@ fn summary(stage: &Stage, reading: &Reading) -> Summary {
     }
 }
 
-/// The links that have a prim, depth first along the joints.
+/// Returns the links that have a prim, depth first along the joints.
 fn links(stage: &Stage, reading: &Reading) -> Vec<LinkSummary> {
     let robot = &reading.robot;
     let assumed: HashSet<LinkId> = reading.assumed.iter().copied().collect();
     let mut depths = ArenaMap::filled(robot.links(), 0);
     let mut links = Vec::new();
     for &id in robot.tree().order() {
-        // What has no prim counts for nothing.
+        // Links without a prim don't add to the depth.
         let joint = robot.tree().parent_joint(id);
         let above = joint.map(|joint| robot.joints()[joint].parent());
         depths[id] = above.map_or(0, |above| {
@@ -260,8 +260,8 @@ fn links(stage: &Stage, reading: &Reading) -> Vec<LinkSummary> {
     links
 }
 
-/// The joints that have a prim, in the order of the links that they move; those that close loops
-/// last.
+/// Returns the joints that have a prim, in the order of the links that they move; those that close
+/// loops last.
 fn joints(stage: &Stage, reading: &Reading) -> Vec<JointSummary> {
     let robot = &reading.robot;
     let mut with_prims: Vec<(&Joint, PrimId)> = robot
@@ -324,12 +324,12 @@ fn joint(stage: &Stage, reading: &Reading, joint: &Joint, prim: &Prim) -> JointS
     }
 }
 
-/// The prim of the body that a link is or is rigid in; of a link on a joint's axis, the body that
-/// is fixed to it. None of the world.
+/// Returns the prim of the body that a link is or is rigidly attached to; for an intermediate link
+/// on a joint's axis, the body fixed to it; `None` for the world.
 fn body(reading: &Reading, link: LinkId) -> Option<PrimId> {
     let robot = &reading.robot;
     let mut at = link;
-    // A link that stands on an axis bears one body.
+    // An intermediate link on an axis bears exactly one body.
     while reading.links[at].is_none() {
         let below = robot
             .tree()
@@ -357,7 +357,7 @@ fn body(reading: &Reading, link: LinkId) -> Option<PrimId> {
     }
 }
 
-/// A number of single precision without the digits that it does not have.
+/// Rounds a single-precision number to its significant digits.
 fn rounded(value: f64) -> f64 {
     let digits = 1e-6_f64.max(value.abs() * 1e-6);
     let scale = 10.0_f64.powf(-digits.log10().floor());
@@ -369,7 +369,7 @@ fn rounded(value: f64) -> f64 {
     }
 }
 
-/// The box around all visuals, or else all colliders.
+/// Returns the size of the bounding box of all visuals, or else of all colliders.
 fn size(robot: &Robot) -> Option<[f64; 3]> {
     let poses = Model::of(robot).poses(&[]);
     let around = |of: fn(&urdf_usd_robot::Link) -> &[Shape]| {
@@ -396,7 +396,7 @@ fn size(robot: &Robot) -> Option<[f64; 3]> {
     around(|link| &link.visuals).or_else(|| around(|link| &link.collisions))
 }
 
-/// The box around a form in its own frame.
+/// Returns the bounding box of a geometry in its own frame.
 fn extent(robot: &Robot, geometry: &Geometry) -> Option<(Vector3<f64>, Vector3<f64>)> {
     let half = match geometry {
         Geometry::Box { size } => size / 2.0,
@@ -425,7 +425,7 @@ fn triangles(robot: &Robot, of: fn(&urdf_usd_robot::Link) -> &[Shape]) -> usize 
     meshes.map(|mesh| mesh.outline().triangles).sum()
 }
 
-/// The variants of an asset, each with the triangles that it has.
+/// Returns the variants of an asset, each with its number of triangles.
 fn variants(stage: &Stage, robot: &Robot, entry: &Path, options: &Options) -> Vec<VariantSummary> {
     let mut sets: BTreeMap<&str, (&[String], Option<&str>)> = BTreeMap::new();
     for set in stage
@@ -519,7 +519,7 @@ fn kind_of(prim: &Prim) -> Option<FrameKind> {
     }
 }
 
-/// The name of the TF frame.
+/// Returns the name of a TF frame.
 fn frame_id(prim: &Prim) -> String {
     let given = prim
         .text("ros:frame:id")
@@ -527,10 +527,10 @@ fn frame_id(prim: &Prim) -> String {
     given.unwrap_or_else(|| prim.name()).to_owned()
 }
 
-/// The interfaces of all prims.
+/// Returns the interfaces of all prims.
 fn interfaces(stage: &Stage) -> Vec<InterfaceSummary> {
     let mut interfaces = Vec::new();
-    // By prim: the frame that it is or lies in.
+    // The frame that each prim is or is inside of.
     let mut frames: HashMap<PrimId, PrimId> = HashMap::new();
     for (id, prim) in stage.iter() {
         let frame = if kind_of(prim).is_some() {
@@ -569,7 +569,7 @@ fn interfaces(stage: &Stage) -> Vec<InterfaceSummary> {
     interfaces
 }
 
-/// The policies of a topic that the asset says.
+/// Returns the authored policies of a topic.
 fn qos(prim: &Prim) -> BTreeMap<String, String> {
     let named = ["reliability", "durability", "history"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Which tiers of meshes an asset has to choose from, without its payloads.
+//! The tiers of meshes that an asset offers, read without its payloads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::ReadError;
 use urdf_usd_stage::{Options, Stage, VariantChoice};
 use urdf_usd_usd_author::layout::{FIDELITY, HULL, REPRESENTATION, SPHERES, TIERS, TRIMESH};
 
-/// The sets of REP-158 §1.3.2 and §1.3.1 with their variants, from fine to coarse.
+/// The variant sets of REP-158 §1.3.2 and §1.3.1 with their variants, from fine to coarse.
 const SETS: [(&str, [&str; 3]); 2] = [
     (REPRESENTATION, TIERS),
     (FIDELITY, [TRIMESH, HULL, SPHERES]),
@@ -26,18 +26,18 @@ pub fn finest() -> Vec<VariantChoice> {
     .into()
 }
 
-/// A variant set of meshes that leaves a choice.
+/// A variant set of meshes with at least two variants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TierSet {
     /// `visual_representation` or `collision_fidelity`.
     pub set: String,
-    /// At least two variants that some prim has, from fine to coarse. The first has the meshes of
-    /// the source; those that REP-158 does not name come last.
+    /// At least two variants in use, from fine to coarse. The first has the meshes of the source;
+    /// variants that REP-158 does not define come last.
     pub variants: Vec<String>,
 }
 
-/// The sets of REP-158 §1.3.1 and §1.3.2 of an asset, as far as they leave a choice beside the
-/// meshes of the source.
+/// Returns the variant sets of REP-158 §1.3.1 and §1.3.2 in an asset that offer an alternative to
+/// the meshes of the source.
 ///
 /// # Errors
 /// If the asset can't be opened.
@@ -61,8 +61,7 @@ pub fn read_tiers(entry: &Path) -> Result<Vec<TierSet>, ReadError> {
             .filter_map(|name| there.take(name))
             .collect();
         variants.extend(there);
-        // Where the source's meshes have no variant, nobody can say which one the others differ
-        // from.
+        // Without a variant for the source's meshes, the others have no reference to compare with.
         let has_source = variants
             .first()
             .is_some_and(|name| known.first() == Some(&name.as_str()));

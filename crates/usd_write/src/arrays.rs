@@ -1,11 +1,11 @@
-//! The large arrays of a binary layer: coded by all cores at once, and put into the file while it
-//! is written.
+//! The large arrays of a binary layer: encoded in parallel, and inserted into the file while it is
+//! written.
 //!
-//! `openusd` codes arrays of integers one after the other, and wants to have all arrays copied into
-//! the layer. So the layer has a small placeholder in the place of each, and where `openusd` writes
-//! that, [`Output`] writes the array. The file is the same in every byte as if the layer had the
-//! arrays itself. Arrays of meshes that are not in memory are loaded mesh by mesh, and what does
-//! not go into the file is freed at once. This module knows no layers.
+//! `openusd` encodes integer arrays sequentially, and needs copies of all arrays in the layer.
+//! Instead, the layer has a small placeholder for each array, and when `openusd` writes a
+//! placeholder, [`Output`] writes the array. The file is byte-identical to one from a layer with
+//! the arrays themselves. Arrays of meshes that are not in memory are loaded mesh by mesh, and
+//! those that don't go into the file are freed at once. This module is independent of layers.
 
 use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -21,7 +21,7 @@ use urdf_usd_usd_author::Error;
 /// The reason why a binary layer could not be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WriteError {
-    /// The layer has what the format can't hold.
+    /// The layer has a value that the format can't represent.
     #[error(transparent)]
     Layer(#[from] Error),
     /// An array of a mesh is no longer in the cache.
@@ -29,13 +29,13 @@ pub(super) enum WriteError {
     Evicted(#[from] CacheEvicted),
 }
 
-/// Shorter arrays of integers are not coded.
+/// Minimum length of encoded integer arrays; shorter ones are stored raw.
 const MIN_CODED: usize = 16;
 
-/// The bits in a placeholder of floats: they are no number, and none that a calculation gives.
+/// Marker bits in placeholders of floats: a NaN that no computation produces.
 const MARK: u32 = 0xffa5_5e1d;
 
-/// Arrays that are put in the places of their placeholders.
+/// Arrays that replace their placeholders.
 #[derive(Default)]
 pub(super) struct Arrays<'a>(Vec<Array<'a>>);
 
@@ -43,12 +43,12 @@ enum Array<'a> {
     Ints(Ints<'a>),
     /// The number of vectors, and their bytes.
     Vectors(usize, Bytes),
-    /// Of a mesh that is not in memory.
+    /// An array of a mesh that is not in memory.
     Cached(&'a Arc<LazyMesh>, MeshArray),
 }
 
 impl Array<'_> {
-    /// Whether both are arrays of the same mesh.
+    /// Returns whether both are arrays of the same mesh.
     fn is_with(&self, other: &Self) -> bool {
         matches!((self, other), (Self::Cached(mesh, _), Self::Cached(other, _)) if Arc::ptr_eq(mesh, other))
     }
@@ -65,16 +65,16 @@ pub(super) enum MeshArray {
 /// Returns indices of a mesh.
 pub(super) type Indices = fn(&MeshArrays) -> &[[u32; 3]];
 
-/// Vectors of a mesh.
+/// A field of vectors of a mesh.
 #[derive(Clone, Copy)]
 pub(super) struct VectorField<const N: usize> {
-    /// Returns them.
+    /// Borrows the vectors.
     pub get: fn(&MeshArrays) -> &[[f32; N]],
     /// Moves them out of the mesh.
     pub take: fn(&mut MeshArrays) -> Vec<[f32; N]>,
 }
 
-/// Vectors of an owner that is shared: their bytes are those of the file, and need not be copied.
+/// Vectors of a shared owner: their bytes are already those of the file, so they are not copied.
 struct Vectors<T, const N: usize> {
     owner: Arc<T>,
     vectors: fn(&T) -> &[[f32; N]],
@@ -89,11 +89,11 @@ impl<T, const N: usize> AsRef<[u8]> for Vectors<T, N> {
 /// An array of integers.
 #[derive(Clone, Copy)]
 pub(super) enum Ints<'a> {
-    /// Indices; what is more than a signed integer holds is the largest one.
+    /// Indices; values above `i32::MAX` are clamped.
     Indices(&'a [u32]),
-    /// Indices that follow each other, in ranges.
+    /// Consecutive indices, as ranges.
     Ranges(&'a [Range<u32>]),
-    /// A value that is repeated.
+    /// A repeated value.
     Same { value: i32, count: usize },
 }
 
@@ -117,7 +117,7 @@ impl Ints<'_> {
     fn coded(self) -> Vec<u8> {
         match self {
             Self::Indices(indices) => coded(indices.iter().map(|&index| signed(index))),
-            // How many there are must be known beforehand.
+            // Collected first: the encoder needs the exact length.
             Self::Ranges(_) => coded(self.values().into_iter()),
             Self::Same { value, count } => coded(std::iter::repeat_n(value, count)),
         }
@@ -141,8 +141,8 @@ impl From<VectorField<3>> for MeshArray {
 }
 
 impl<'a> Arrays<'a> {
-    /// What a layer has in the place of an array of integers: a placeholder, or if they are few the
-    /// integers themselves.
+    /// Returns the substitute for an integer array in a layer: a placeholder, or the integers
+    /// themselves if they are few.
     pub(super) fn ints(&mut self, ints: Ints<'a>) -> Vec<i32> {
         if ints.len() < MIN_CODED {
             return ints.values();
@@ -151,7 +151,7 @@ impl<'a> Arrays<'a> {
         placeholder(self.0.len() - 1)
     }
 
-    /// As [`Self::ints`], of what a mesh has for each corner of its triangles.
+    /// Returns the substitute for a per-corner index array of a mesh; see [`Self::ints`].
     ///
     /// # Errors
     /// If the mesh is no longer in the cache.
@@ -171,8 +171,8 @@ impl<'a> Arrays<'a> {
         Ok(placeholder(self.0.len() - 1))
     }
 
-    /// The one vector that a layer has in the place of an array of them, which a mesh has. `N` is 2
-    /// or 3.
+    /// Returns the single vector that is the placeholder for an array of vectors of a mesh. `N` is
+    /// 2 or 3.
     pub(super) fn vectors<const N: usize>(
         &mut self,
         mesh: &'a Arc<LazyMesh>,
@@ -188,7 +188,7 @@ impl<'a> Arrays<'a> {
         self.vector()
     }
 
-    /// The same of vectors that `owner` has.
+    /// Returns the placeholder for vectors of a shared `owner`.
     fn shared<T: Send + Sync + 'static, const N: usize>(
         &mut self,
         owner: Arc<T>,
@@ -201,7 +201,7 @@ impl<'a> Arrays<'a> {
         self.vector()
     }
 
-    /// What stands for the last array.
+    /// Returns the placeholder vector of the last array.
     fn vector<const N: usize>(&self) -> [f32; N] {
         std::array::from_fn(|k| {
             f32::from_bits(if k == 1 {
@@ -212,17 +212,18 @@ impl<'a> Arrays<'a> {
         })
     }
 
-    /// What `write` writes, with the arrays in the places of their placeholders, in pieces. The job
-    /// of `store` may spill those of meshes that are not in memory.
+    /// Returns the output of `write` in pieces, with the arrays in place of their placeholders. The
+    /// job of `store` may spill arrays of meshes that are not in memory.
     ///
     /// # Errors
-    /// What `write` says, if an array has not exactly one place, and if a mesh is no longer in the
-    /// cache.
+    /// Errors of `write`; if an array does not have exactly one placeholder; and if a mesh is no
+    /// longer in the cache.
     pub(super) fn written(
         &self,
         store: &Store,
         write: impl FnOnce(&mut Output) -> Result<(), Error>,
     ) -> Result<Vec<Piece>, WriteError> {
+        // Arrays of one mesh are adjacent and form one task, so that each mesh is loaded once.
         let by_mesh: Vec<&[Array<'_>]> = self.0.chunk_by(Array::is_with).collect();
         let contents: Vec<Vec<Content>> = by_mesh
             .into_par_iter()
@@ -255,15 +256,16 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// Incompressible placeholder values, unique per array: as many as the coder takes, and far from
-/// each other.
+/// Returns incompressible placeholder values, unique per array: the minimum number that is encoded,
+/// and far apart.
 fn placeholder(number: usize) -> Vec<i32> {
     let mixed =
+        // Fibonacci hashing: 2⁶⁴ divided by the golden ratio spreads consecutive numbers.
         |k: usize| ((number * MIN_CODED + k + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     (0..MIN_CODED).map(|k| mixed(k) as i32).collect()
 }
 
-/// An array as it is in the file, after its count.
+/// An array as stored in the file, after its count.
 struct Content {
     is_coded: bool,
     count: usize,
@@ -279,7 +281,7 @@ impl Content {
         }
     }
 
-    /// Takes the vectors out of a mesh if the caller is its only owner.
+    /// Moves the vectors out of a mesh if the caller is its only owner.
     fn of_mesh<const N: usize>(
         mesh: &mut Result<MeshArrays, Arc<MeshArrays>>,
         vectors: VectorField<N>,
@@ -306,7 +308,7 @@ impl Content {
     }
 }
 
-/// The contents of an array, or of several of one mesh.
+/// Loads and encodes an array, or several arrays of one mesh.
 fn contents(arrays: &[Array<'_>], store: &Store) -> Result<Vec<Content>, CacheEvicted> {
     let mesh = match arrays {
         [Array::Ints(ints)] => return Ok(vec![Content::of(*ints, store)]),
@@ -344,24 +346,24 @@ fn contents(arrays: &[Array<'_>], store: &Store) -> Result<Vec<Content>, CacheEv
     Ok(contents.into_iter().flatten().collect())
 }
 
-/// A file in memory, in pieces. It is written from its beginning to its end; only what stands
-/// before the first array or behind the last large one may be written to again.
+/// An in-memory file, in pieces. It is written sequentially; only bytes before the first array or
+/// after the last large one may be overwritten.
 #[derive(Default)]
 struct File {
-    /// What stands before the first array …
+    /// The bytes before the first array.
     first: Vec<u8>,
-    /// … and from there on.
+    /// The bytes from the first array on.
     rest: Pieces,
     position: usize,
 }
 
 impl File {
-    /// How many bytes there are.
+    /// Returns the length in bytes.
     fn length(&self) -> usize {
         self.first.len() + self.rest.len()
     }
 
-    /// Whether these bytes stand at the end, and the next ones come behind them.
+    /// Returns whether the file ends with these bytes and the position is at its end.
     fn ends_with(&mut self, bytes: &[u8]) -> bool {
         let last = if self.rest.is_empty() {
             &self.first[..]
@@ -371,7 +373,7 @@ impl File {
         last.ends_with(bytes) && self.position == self.length()
     }
 
-    /// Puts an array at the end, in the place of so many bytes that stand there.
+    /// Replaces the last `replaced` bytes with an array.
     fn put(&mut self, replaced: usize, counts: &[u8], array: &Piece) {
         if self.rest.is_empty() {
             self.first
@@ -423,18 +425,18 @@ impl File {
     }
 }
 
-/// A file in memory in which arrays take the places of their placeholders.
+/// An in-memory file that replaces placeholders with their arrays.
 pub(super) struct Output {
     file: File,
     contents: Vec<Content>,
-    /// The numbers of arrays of integers, by their placeholders as they are written.
+    /// The indices of integer arrays, by their encoded placeholders.
     placeholders: HashMap<Vec<u8>, usize>,
-    /// How many places each array has.
+    /// Number of placeholders found for each array.
     places: Vec<usize>,
 }
 
 impl Output {
-    /// The number of the array whose placeholder this is.
+    /// Returns the index of the array with this placeholder.
     fn array(&self, bytes: &[u8]) -> Option<usize> {
         let number = match bytes.as_chunks() {
             (&[first, number] | &[first, number, _], []) if u32::from_le_bytes(first) == MARK => {
@@ -467,7 +469,7 @@ impl Write for Output {
             return Err(io::Error::other("a placeholder is of no array"));
         };
         *places += 1;
-        // What stands before the array is of the placeholder.
+        // The preceding counts belong to the placeholder.
         let before = match is_coded {
             true => [MIN_CODED as u64, bytes.len() as u64]
                 .map(u64::to_le_bytes)
@@ -502,9 +504,9 @@ impl Seek for Output {
     }
 }
 
-/// Integers of 32 bits as a crate file has them (`integerCoding.cpp` of OpenUSD): the difference
-/// that is met most, for each integer how long its difference from the one before is, the
-/// differences; and all that in one block of LZ4. Differences have to fit into 32 bits.
+/// Encodes 32-bit integers as crate files do (`integerCoding.cpp` of OpenUSD): the most common
+/// delta, a code for the size of each delta, then the deltas, all compressed as one LZ4 block.
+/// Deltas must fit into 32 bits.
 fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
     let count = values.len();
     let differences = values.scan(0_i32, |last, value| {
@@ -516,6 +518,7 @@ fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
     bytes.extend(common.to_le_bytes());
     bytes.resize(lengths + count.div_ceil(4), 0);
     for (i, difference) in differences.enumerate() {
+        // Two bits a delta: 0 for the common delta, 1 to 3 if 8, 16 or 32 bits follow.
         let length = if difference == common {
             0
         } else if let Ok(small) = i8::try_from(difference) {
@@ -532,15 +535,15 @@ fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
             *byte |= length << (2 * (i % 4));
         }
     }
-    // The block is the only one, which is said by a zero.
+    // A leading zero marks a single LZ4 block.
     let mut block = vec![0];
     block.extend(lz4_flex::block::compress(&bytes));
     block
 }
 
-/// The value that is met most, of several the least; 0 if there is none.
+/// Returns the most common value, the smallest on a tie; 0 if there are none.
 fn most_common(values: impl Iterator<Item = i32> + Clone, count: usize) -> i32 {
-    // Most differences are small, so that a table counts them.
+    // Most deltas are small, so a table counts them.
     let half = (count / 4).next_power_of_two().min(1 << 15) as i32;
     let slot = |value: i32| usize::try_from(i64::from(value) + i64::from(half)).ok();
     let mut table = vec![0_u32; 2 * half as usize];
@@ -602,7 +605,7 @@ mod tests {
             .map(|pieces| joined(&pieces).unwrap())
     }
 
-    /// Asserts that a layer with placeholders becomes what one with the arrays themselves does.
+    /// Asserts that a layer with placeholders gives the same bytes as one with the arrays.
     fn check(
         ints: &[Vec<u32>],
         same: Ints<'_>,

@@ -54,8 +54,8 @@ fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
     }
 }
 
-/// The visuals of a link. One that looks other from tier to tier stands in the variants, under the
-/// same name in each.
+/// Authors the visuals of a link. A visual whose looks differ between tiers is authored in the
+/// variants, with the same name in each.
 fn author_visuals(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visuals: &[Visual]) {
     layer.def(scope, "Scope");
     if visuals.iter().any(Visual::has_tiers) {
@@ -101,8 +101,8 @@ fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visu
     place(&mut prim, &visual.pose, visual.scale.as_ref());
 }
 
-/// The colliders of a link, by how near they are to what is meant. Where planners have spheres for
-/// the link they are a variant, too, in which no other collider stands.
+/// Authors the colliders of a link in variants of decreasing fidelity. If the link has planner
+/// spheres they form another variant, without any other collider.
 fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, colliders: &[Collider]) {
     let scope = &format!("{}/collision", scene.plan.links[link].path);
     layer.def(scope, "Scope");

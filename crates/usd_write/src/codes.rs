@@ -1,4 +1,4 @@
-//! The findings of the USD writer.
+//! Diagnostic codes of the USD writer.
 
 use urdf_usd_diagnostic::codes;
 

@@ -1,8 +1,8 @@
-//! Drives of joints (PhysicsDriveAPI): which gains make a joint follow its command.
+//! Drives of joints (PhysicsDriveAPI): the gains with which a joint follows its command.
 //!
-//! A URDF says that a joint is driven and how strong, not how stiff. Gains are made from what the
-//! joint carries, so that every joint, of a finger or of a shoulder, answers alike: as a critically
-//! damped oscillator of [`FREQUENCY`].
+//! A URDF gives the effort limit of a joint but not its stiffness. Gains are computed from the
+//! inertia that the joint carries, so that every joint, of a finger or of a shoulder, responds
+//! alike: as a critically damped oscillator of [`FREQUENCY`].
 
 use nalgebra::{Matrix3, Point3, Vector3};
 
@@ -12,16 +12,16 @@ use urdf_usd_robot::{ArenaMap, Command, Drive, JointId, JointKind, Link, Mass, P
 use urdf_usd_usd_author::numbers::degrees;
 use urdf_usd_usd_author::{Attribute, Prim};
 
-/// Hz. Ten times what an arm's controller follows; within what a simulation at 100 steps a second
-/// and more can integrate.
+/// Natural frequency, Hz. Ten times the bandwidth of an arm's controller, and low enough for
+/// simulations with 100 or more steps per second to integrate.
 const FREQUENCY: f64 = 10.0;
 
-/// Up to how many links what a joint carries is summed one by one; beyond, from sums that are made
-/// once: in a long chain, each joint carries nearly all links.
+/// Maximum number of carried links that are summed one by one. Beyond that, precomputed sums are
+/// used: in a long chain each joint carries nearly all links.
 const MAX_ONE_BY_ONE: usize = 256;
 
-/// Authors the drive of a joint on its prim: `angular` or `linear`, of type force, in USD's units
-/// (per degree).
+/// Authors the drive of a joint on its prim: `angular` or `linear`, with type `force`, in USD's
+/// units (per degree).
 pub(super) fn author(
     scene: &Scene<'_>,
     carried: &Carried,
@@ -37,6 +37,7 @@ pub(super) fn author(
     };
     let frequency = std::f64::consts::TAU * FREQUENCY;
     let carried = carried.by(scene, id);
+    // A mass m has the natural frequency ω and critical damping for k = m·ω² and d = 2·m·ω.
     let (stiffness, damping) = match drive.command {
         Command::Position => (carried * frequency * frequency, 2.0 * carried * frequency),
         Command::Velocity => (0.0, 2.0 * carried * frequency),
@@ -49,7 +50,7 @@ pub(super) fn author(
     set("type", Attribute::token("force").uniform());
     set("stiffness", Attribute::float(per_unit(stiffness) as f32));
     set("damping", Attribute::float(per_unit(damping) as f32));
-    // An effort of 0 is how many a URDF says that it doesn't know.
+    // Many URDFs write an effort of 0 for "unknown".
     if let Some(effort) = joint
         .limit
         .and_then(|limit| limit.effort)
@@ -67,22 +68,23 @@ pub(super) fn author(
     }
 }
 
-/// What each link carries with it, itself included.
+/// The mass that each link carries, itself included.
 pub(super) struct Carried {
-    /// `None` for what is no body.
+    /// Mass properties of each link; `None` if it is not a body.
     masses: ArenaMap<Link, Option<Mass>>,
-    /// How many links hang on each, itself included, without what floats.
+    /// Number of descendants of each link, itself included, without floating ones.
     count: ArenaMap<Link, usize>,
-    /// All that hangs on each link as one.
+    /// Combined mass properties of each link and its descendants.
     whole: ArenaMap<Link, Whole>,
 }
 
-/// Many bodies as one, in the default prim with all joints at zero.
+/// Combined mass properties of several bodies, relative to the default prim with all joints at
+/// zero.
 #[derive(Clone, Copy, Default)]
 struct Whole {
-    /// kg.
+    /// Total mass, kg.
     mass: f64,
-    /// Masses times places, kg·m.
+    /// First moment of mass, kg·m.
     first: Vector3<f64>,
     /// Inertia about the origin, kg·m².
     inertia: Matrix3<f64>,
@@ -108,15 +110,17 @@ impl Whole {
         self.inertia += other.inertia;
     }
 
-    /// The moment about the unit vector `axis` through `point`.
+    /// Returns the moment of inertia about the unit vector `axis` through `point` (parallel axis
+    /// theorem).
     fn about(&self, axis: &Vector3<f64>, point: &Vector3<f64>) -> f64 {
+        // Expands Σ m·spread(r − p, r − p): only the sums about the origin are stored.
         let between = spread(point, &self.first) + spread(&self.first, point);
         let inertia = self.inertia - between + self.mass * spread(point, point);
         axis.dot(&(inertia * axis))
     }
 }
 
-/// (a · b) 1 − a bᵀ: the inertia of a unit mass at `a` if that is `b` too.
+/// Returns (a · b) 1 − a bᵀ: for a = b, the inertia tensor of a unit mass at `a`.
 fn spread(a: &Vector3<f64>, b: &Vector3<f64>) -> Matrix3<f64> {
     Matrix3::from_diagonal_element(a.dot(b)) - a * b.transpose()
 }
@@ -132,12 +136,13 @@ impl Carried {
                 .unwrap_or_default()
         });
         let mut count = ArenaMap::filled(robot.links(), 1);
+        // Reverse tree order visits children first: a sum is complete when its parent adds it.
         for &link in robot.tree().order().iter().rev() {
             let joint = robot
                 .tree()
                 .parent_joint(link)
                 .map(|joint| &robot.joints()[joint]);
-            // What floats is not carried.
+            // Floating links are not carried.
             if let Some(joint) = joint.filter(|joint| joint.kind() != JointKind::Floating) {
                 let (below, number) = (whole[link], count[link]);
                 whole[joint.parent()].add(&below);
@@ -151,7 +156,8 @@ impl Carried {
         }
     }
 
-    /// What a joint moves: kg·m² about its axis, or kg along it, with all joints at zero.
+    /// Returns the effective inertia of a joint: kg·m² about its axis, or kg along it, with all
+    /// joints at zero.
     fn by(&self, scene: &Scene<'_>, id: JointId) -> f64 {
         let (robot, plan) = (scene.robot, &scene.plan);
         let joint = &robot.joints()[id];

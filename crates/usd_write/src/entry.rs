@@ -1,9 +1,9 @@
-//! The entry layer: what the asset is, and the layers that make it up.
+//! The entry layer: metadata of the asset, and its sublayers.
 
 use super::{Overlay, Scene};
 use urdf_usd_usd_author::{Attribute, Layer, Value, dictionary, string};
 
-/// The layers that the entry pulls in, strongest first.
+/// The sublayers of the entry, strongest first.
 pub(super) const ORDER: [&str; 6] = [
     "ros.usda",
     "extended_physics.usda",
@@ -37,7 +37,7 @@ pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], extents: Vec<[f32; 3]
     layer
 }
 
-/// The entry of an overlay: the asset under the overlay's layer.
+/// Returns the entry of an overlay: the asset as a sublayer of the overlay's layer.
 pub(super) fn overlay(scene: &Scene<'_>, overlay: Overlay) -> Layer {
     let (mut layer, root) = super::layer(
         scene,

@@ -21,8 +21,8 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
             continue;
         };
         any = true;
-        // Positions are USD's, in degrees where they are angles: the offset is one of the follower,
-        // and the multiplier takes the leader's to the follower's.
+        // USD's positions are in degrees if they are angles: the offset is in the follower's unit,
+        // and the multiplier converts the leader's unit to the follower's.
         let unit = |kind| {
             if matches!(kind, JointKind::Revolute | JointKind::Continuous) {
                 1.0_f64.to_degrees()

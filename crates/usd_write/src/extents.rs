@@ -1,7 +1,7 @@
-//! The space that a robot fills at rest: the default prim's `extentsHint`, which readers use before
-//! they load any payload.
+//! Computes the space that a robot occupies at rest: the default prim's `extentsHint`, which
+//! readers use before they load any payload.
 //!
-//! This module computes; it authors nothing.
+//! This module authors nothing.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use super::planning;
 use urdf_usd_robot::{CacheEvicted, Geometry, LazyMesh, MeshArrays, Pose};
 use urdf_usd_store::{Key, Store};
 
-/// The bounds of points, in the default prim.
+/// The bounds of points relative to the default prim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bounds {
     low: Vector3<f64>,
@@ -37,7 +37,7 @@ impl Bounds {
         self.low.x > self.high.x
     }
 
-    /// As USD has it: what is empty is turned inside out.
+    /// Returns the corners in single precision; an empty range has inverted corners, as in USD.
     fn corners(self) -> [[f32; 3]; 2] {
         if self.is_empty() {
             return [[f32::MAX; 3], [f32::MIN; 3]];
@@ -46,16 +46,15 @@ impl Bounds {
     }
 }
 
-/// What takes space.
+/// A visible or colliding shape.
 enum Body<'a> {
     Primitive(&'a Geometry),
     Mesh(&'a LazyMesh),
 }
 
-/// `extentsHint` of the default prim, all joints at zero, in the default variants: a pair of
-/// corners for each purpose in USD's order (default, render, proxy, guide), without empty ones at
-/// the end. Empty if the robot has no geometry. Where meshes reach is in `store`, if they stood
-/// there before.
+/// Returns the `extentsHint` of the default prim, with all joints at zero and the default variants:
+/// a pair of corners for each purpose in USD's order (default, render, proxy, guide), without
+/// trailing empty ones. Empty if the robot has no geometry. `store` caches the bounds of meshes.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
@@ -114,7 +113,7 @@ pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Result<Vec<[f32; 3]>, Ca
         purposes.pop();
     }
     let corners: Vec<_> = purposes.into_iter().flat_map(Bounds::corners).collect();
-    // What single precision cannot hold is no extent.
+    // A range that overflows single precision is omitted.
     Ok(if corners.as_flattened().iter().all(|x| x.is_finite()) {
         corners
     } else {
@@ -129,14 +128,14 @@ fn as_mesh<'a>(body: &Body<'a>) -> Option<&'a LazyMesh> {
     }
 }
 
-/// A mesh, and where it stands: with the numbers of these places among all.
+/// A mesh and its transforms, each with its index in the whole list.
 struct UsedMesh<'a> {
     mesh: &'a LazyMesh,
     places: Vec<(usize, &'a Place)>,
 }
 
-/// The bounds of meshes where they stand, in their order, from `store` if it has them: going
-/// through all points takes as long as all layers, and their arrays may have to be loaded.
+/// Returns the bounds of meshes at their transforms, in order. `store` caches the whole list:
+/// computing it takes as long as writing all layers, and may require loading arrays.
 fn bounds_of_meshes<'a>(
     meshes: impl Iterator<Item = (&'a Place, &'a LazyMesh)>,
     store: &Store,
@@ -172,7 +171,7 @@ fn bounds_of_meshes<'a>(
     if let Some(bounds) = key.and_then(|key| store.get(&key, known)) {
         return Ok(bounds);
     }
-    // Each mesh is loaded once, however many places it has.
+    // Each mesh is loaded once, however many transforms it has.
     let mut used: HashMap<*const LazyMesh, UsedMesh<'_>> = HashMap::new();
     for (index, (place, mesh)) in meshes.iter().enumerate() {
         let used = used.entry(std::ptr::from_ref(*mesh)).or_insert(UsedMesh {
@@ -190,7 +189,7 @@ fn bounds_of_meshes<'a>(
         Ok(found.collect())
     });
     let found: Vec<Vec<(usize, Bounds)>> = found.collect::<Result<_, _>>()?;
-    // Each index is there once, so in their order these are the bounds of `meshes`.
+    // Each index occurs once, so sorting by it restores the order of `meshes`.
     let mut found: Vec<(usize, Bounds)> = found.into_iter().flatten().collect();
     found.sort_unstable_by_key(|(index, _)| *index);
     let bounds: Vec<Bounds> = found.into_iter().map(|(_, bounds)| bounds).collect();
@@ -206,7 +205,7 @@ fn bounds_of_meshes<'a>(
     Ok(bounds)
 }
 
-/// Where a shape stands in the default prim.
+/// The transform of a shape relative to the default prim.
 struct Place {
     linear: Matrix3<f64>,
     origin: Vector3<f64>,
@@ -222,7 +221,7 @@ impl Place {
         }
     }
 
-    /// What tells it from other places.
+    /// Returns the bytes that identify it in a cache key.
     fn bytes(&self) -> Vec<u8> {
         self.linear
             .iter()
@@ -243,8 +242,8 @@ impl Place {
         })
     }
 
-    /// By how far the primitive reaches in the direction of each axis. All are the same seen from
-    /// both sides.
+    /// Returns the bounds of the transformed primitive, from its support in the direction of each
+    /// axis. All primitives are symmetric about their origin, so one direction per axis is enough.
     fn bounds_of_primitive(&self, geometry: &Geometry) -> Bounds {
         let reach = Vector3::from_fn(|axis, _| reach(geometry, self.linear.row(axis).transpose()));
         Bounds {
@@ -254,7 +253,8 @@ impl Place {
     }
 }
 
-/// The largest product of a point of the primitive with `direction`.
+/// Returns the support function of the primitive: the largest dot product of its points with
+/// `direction`.
 fn reach(geometry: &Geometry, direction: Vector3<f64>) -> f64 {
     match geometry {
         Geometry::Box { size } => (size / 2.0).dot(&direction.abs()),
@@ -265,7 +265,7 @@ fn reach(geometry: &Geometry, direction: Vector3<f64>) -> f64 {
         Geometry::Capsule { radius, length } => {
             radius * direction.norm() + length / 2.0 * direction.z.abs()
         }
-        // Meshes are no primitives.
+        // Callers pass primitives only.
         Geometry::Mesh { .. } | Geometry::Missing { .. } => 0.0,
     }
 }

@@ -1,4 +1,4 @@
-//! `geometries.usdc`: every distinct mesh once with the faces that its materials are for, and
+//! `geometries.usdc`: every distinct mesh once, with the faces of each of its materials, and
 //! nothing else.
 
 use std::mem::take;
@@ -41,8 +41,8 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
     Ok(content)
 }
 
-/// What decides the layer: names, geometry, and which faces are for which material. `None` if some
-/// mesh has no digest.
+/// Returns the cache key of the layer: names, geometry and material faces. `None` if some mesh has
+/// no digest.
 fn key(scene: &Scene<'_>) -> Option<Key> {
     let mut key = Key::builder("geometries");
     for MeshEntry {
@@ -200,8 +200,8 @@ fn corner_indices<T>(corners: &Option<Corners<T>>) -> &[[u32; 3]] {
     corners.as_ref().map_or(&[], |corners| &corners.indices)
 }
 
-/// The faces of each material of a mesh that has several, by the material's name. The materials
-/// themselves are bound in instances.usda: here are the arrays, which don't belong in text.
+/// Authors the face subsets of a mesh with several materials, by material name. The materials are
+/// bound in `instances.usda`; the arrays are here because they don't belong in text.
 fn author_subsets<'a>(
     scene: &Scene<'_>,
     layer: &mut Layer,

@@ -1,4 +1,4 @@
-//! `instances.usda`: what the payloads of visuals pull in, and how primitives are authored.
+//! `instances.usda`: the prototypes that visuals load as payloads, and the authoring of primitives.
 
 use nalgebra::Vector3;
 
@@ -36,8 +36,8 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     layer
 }
 
-/// Binds the materials of a mesh with several to its subsets. They stand inside the payload, since
-/// a binding cannot leave it.
+/// Binds the materials of a mesh with several to its subsets. The materials are inside the payload,
+/// because a binding can't point outside it.
 fn bind_subsets(scene: &Scene<'_>, layer: &mut Layer, root: &str, entry: &MeshEntry) {
     if entry.subsets.is_empty() {
         return;
@@ -59,8 +59,8 @@ fn bind_subsets(scene: &Scene<'_>, layer: &mut Layer, root: &str, entry: &MeshEn
     }
 }
 
-/// Gives a prim the type, dimensions and extent of a primitive. Returns the scale that a box needs
-/// on top (mapping, "Element: Box").
+/// Sets the type, dimensions and extent of a primitive. Returns the scale that a box needs in
+/// addition (mapping, "Element: Box").
 pub(super) fn author_primitive(prim: &mut Prim<'_>, geometry: &Geometry) -> Option<Vector3<f64>> {
     let mut shape = |type_name: &str, half: Vector3<f64>| {
         prim.metadata("typeName", token(type_name)).attribute(
@@ -92,7 +92,7 @@ pub(super) fn author_primitive(prim: &mut Prim<'_>, geometry: &Geometry) -> Opti
             round(prim, *radius, None);
             None
         }
-        // Meshes are no primitives: they come by reference.
+        // Meshes are authored by reference instead.
         Geometry::Mesh { .. } | Geometry::Missing { .. } => None,
     }
 }

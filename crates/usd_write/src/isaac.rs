@@ -1,9 +1,8 @@
-//! `isaac.usda`: the overlay with the Isaac robot schema, prefix `isaac:`: what the robot is, its
-//! links, joints and sites in order, and its named poses.
+//! `isaac.usda`: the overlay with the Isaac robot schema, prefix `isaac:`: the robot's metadata,
+//! its links, joints and sites in order, and its named poses.
 //!
-//! Of frames that are no bodies each is a site. A pose is a prim of its own with the chain that it
-//! is about: from its group in the SRDF, or else the smallest part of the robot that has all joints
-//! of the pose.
+//! Each frame that is not a body is a site. A pose is a prim with its chain of links: from its
+//! group in the SRDF, or else the smallest part of the robot that has all joints of the pose.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,18 +16,18 @@ use urdf_usd_usd_author::isaac_schema::RobotType;
 use urdf_usd_usd_author::numbers::{degrees, joint_axis};
 use urdf_usd_usd_author::{Attribute, Chain, Layer, PosePrim, Relationship};
 
-/// What the overlay says of the robot that the robot itself does not.
+/// Metadata of the overlay that the robot model does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Isaac {
     /// `isaac:robotType`.
     pub robot_type: RobotType,
-    /// Whether sites stand at the end of the list of links, not after their link.
+    /// True if sites are at the end of the list of links, not after their link.
     pub sites_last: bool,
-    /// `isaac:description`; empty: nothing is said.
+    /// `isaac:description`; not authored if empty.
     pub description: String,
-    /// The licence as its package names it; empty: nothing is said.
+    /// The licence as in the package manifest; not authored if empty.
     pub license: String,
-    /// `isaac:source`; empty: nothing is said.
+    /// `isaac:source`; not authored if empty.
     pub source: String,
 }
 
@@ -59,7 +58,8 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         let mut prim = layer.over(&plan.path);
         prim.apply([names::JOINT_API]);
         if name_of(&plan.path) != joint.name() {
-            // The schema's file spells it one way, and programs read it the other way.
+            // The schema file and the programs that read the attribute spell it differently; author
+            // both.
             prim.attribute(names::NAME_OVERRIDE, Attribute::string(joint.name()));
             prim.attribute(names::JOINT_NAME_OVERRIDE, Attribute::string(joint.name()));
         }
@@ -106,7 +106,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     layer
 }
 
-/// IsaacRobotAPI on the default prim. What has no value is left to the schema's fallback.
+/// Authors IsaacRobotAPI on the default prim. Empty values are left to the schema's fallbacks.
 fn author_robot(scene: &Scene<'_>, layer: &mut Layer, root: &str, poses: Vec<String>) {
     let Isaac {
         robot_type,
@@ -150,7 +150,7 @@ fn author_robot(scene: &Scene<'_>, layer: &mut Layer, root: &str, poses: Vec<Str
     }
 }
 
-/// The bodies depth first, each with the sites in it, or all sites at the end.
+/// Returns the bodies depth first, each followed by its sites, or all sites at the end.
 fn links(scene: &Scene<'_>) -> Vec<String> {
     let (plans, is_last) = (&scene.plan.links, scene.options.isaac.sites_last);
     let mut sites: HashMap<LinkId, Vec<LinkId>> = HashMap::new();
@@ -183,8 +183,8 @@ fn links(scene: &Scene<'_>) -> Vec<String> {
         .collect()
 }
 
-/// The joints in the order of the bodies that they move, what holds the robot to the world first,
-/// loops last.
+/// Returns the joints: those that fix the robot to the world first, then in the order of the bodies
+/// that they move, loops last.
 fn joints(scene: &Scene<'_>) -> Vec<String> {
     let added = scene.plan.world_joints.iter().map(|(path, _)| path.clone());
     let path = |joint: JointId| Some(scene.plan.joints[joint].as_ref()?.path.clone());
@@ -203,7 +203,8 @@ fn joints(scene: &Scene<'_>) -> Vec<String> {
     added.chain(in_tree.chain(loops).filter_map(path)).collect()
 }
 
-/// The degrees of freedom of a joint in the frame that UsdPhysics has of it, in the schema's order.
+/// Returns the degrees of freedom of a joint, named in UsdPhysics's joint frame, in the schema's
+/// order.
 fn degrees_of_freedom(joint: &Joint) -> Vec<&'static str> {
     let (axis, _) = joint_axis(&joint.axis);
     let is_free = |token: &&str| match joint.kind() {
@@ -296,7 +297,7 @@ fn author_poses(
     paths
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! Writes a [`Robot`] as the layers of an OpenUSD asset (REP-158).
 //!
-//! One file of code per layer; `plan` decides what becomes of links and joints, `library` what is
-//! shared. This crate must not know where a robot comes from, how assets are read, ROS clients or
-//! files: an [`Asset`] is in memory, or in the store.
+//! Each layer has its own module; `plan` decides the roles of links and joints, `library`
+//! deduplicates shared items. This crate must not know where a robot comes from, how assets are
+//! read, ROS clients or files: an [`Asset`] is in memory, or in the store.
 
 mod arrays;
 mod base;
@@ -46,21 +46,21 @@ use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Content, Store};
 use urdf_usd_usd_author::{Layer, text};
 
-/// How the prims of bodies are nested.
+/// Nesting of body prims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Bodies {
-    /// Each in its parent link's.
+    /// Each body is a child of its parent link.
     #[default]
     Nested,
-    /// All in the default prim, for engines that need it.
+    /// All bodies are children of the default prim, for engines that require it.
     Flat,
 }
 
 impl Bodies {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 2] = [Self::Nested, Self::Flat];
 
-    /// How people write it.
+    /// Returns the value as users write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nested => "nested",
@@ -89,25 +89,25 @@ impl FromStr for Bodies {
     }
 }
 
-/// A layer of one program's or renderer's own words, stronger than the asset, with an entry of its
-/// own.
+/// A layer with the schemas of one program or renderer, stronger than the asset, with an entry
+/// layer.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize,
 )]
 pub enum Overlay {
-    /// The Isaac robot schema: links, joints, sites and poses in order.
+    /// The Isaac robot schema: links, joints, sites and named poses in order.
     Isaac,
-    /// The Newton physics engine: what joints do that UsdPhysics cannot say.
+    /// The Newton physics engine: joint behaviour that UsdPhysics cannot express.
     Newton,
     /// MaterialX OpenPBR beside UsdPreviewSurface.
     OpenPbr,
 }
 
 impl Overlay {
-    /// All of them.
+    /// All overlays.
     pub const ALL: [Self; 3] = [Self::Isaac, Self::Newton, Self::OpenPbr];
 
-    /// Its name in options and files.
+    /// Returns the name in options and file names.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Isaac => "isaac",
@@ -137,8 +137,8 @@ impl FromStr for Overlay {
     }
 }
 
-/// Whether a layer of an asset may have this name (without its ending), so that the entry cannot.
-/// Some file systems take upper and lower case for the same.
+/// Returns whether an asset may have a layer of this name (without extension), so that the entry
+/// must not use it. Ignores case, because some file systems do.
 pub fn is_layer(name: &str) -> bool {
     let layers = entry::ORDER
         .into_iter()
@@ -151,41 +151,41 @@ pub fn is_layer(name: &str) -> bool {
         .any(|layer| layer.eq_ignore_ascii_case(name))
 }
 
-/// How an asset is written.
+/// Options for writing an asset.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The entry layer's name without its ending.
+    /// The entry layer's name without extension.
     pub entry: String,
     /// `assetInfo:identifier`.
     pub identifier: String,
-    /// `assetInfo:ros:package_uri`, if the source lies in a package.
+    /// `assetInfo:ros:package_uri`, if the source is in a ROS package.
     pub package_uri: Option<String>,
     /// `assetInfo:version`.
     pub version: String,
-    /// `ros:context:namespace`; `None`: [`default_namespace`] (REP-158 §2.1.1).
+    /// `ros:context:namespace`; `None` for [`default_namespace`] (REP-158 §2.1.1).
     pub namespace: Option<String>,
-    /// Whether the base is held to the world.
+    /// Attachment of the base to the world.
     pub base: Base,
-    /// How bodies are nested.
+    /// Nesting of body prims.
     pub bodies: Bodies,
-    /// Which overlays to write beside the asset.
+    /// The overlays to write beside the asset.
     pub overlays: Vec<Overlay>,
-    /// What the overlay [`Overlay::Isaac`] says.
+    /// Contents of the overlay [`Overlay::Isaac`].
     pub isaac: Isaac,
-    /// Whether to pack the asset, without its overlays, into `<entry>.usdz` too.
+    /// True to pack the asset, without its overlays, into `<entry>.usdz` too.
     pub usdz: bool,
-    /// How long it may take; when that is over, what was written so far is returned.
+    /// Time limit; once it expires, the layers written so far are returned.
     pub limit: TimeLimit,
 }
 
-/// What an asset came to consist of.
+/// Statistics of a written asset.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Written {
     /// Distinct materials.
     pub materials: usize,
     /// Rigid bodies.
     pub bodies: usize,
-    /// kg, of all bodies.
+    /// Total mass of all bodies, kg.
     pub mass: f64,
 }
 
@@ -194,15 +194,15 @@ pub struct Written {
 pub struct Asset {
     /// Contents by path relative to the asset's directory.
     pub files: BTreeMap<String, Content>,
-    /// The package of the same files without the overlays', if asked for.
+    /// The USDZ package of the files, without those of overlays, if requested.
     pub usdz: Option<Vec<u8>>,
-    /// What is in them.
+    /// Statistics of the files.
     pub written: Written,
-    /// What was found on the way.
+    /// The diagnostics of writing.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Everything that the layers are written from.
+/// The input of all layers.
 struct Scene<'a> {
     robot: &'a Robot,
     options: &'a Options,
@@ -211,16 +211,16 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Whether the time is up; `layer` is what is being written.
+    /// Returns whether the time limit has expired; `layer` names the layer being written.
     fn is_over(&self, layer: &str) -> bool {
         self.options.limit.is_over(|| format!("writing {layer}"))
     }
 }
 
-/// Builds a layer; `None` if nothing would be in it.
+/// A function that builds a layer; `None` if the layer would be empty.
 type Build = fn(&Scene<'_>, &mut Vec<Diagnostic>) -> Option<Layer>;
 
-/// The layers that entries pull in, those that take longest first.
+/// The layers that entries include, the slowest first.
 const LAYERS: [(&str, Build); 8] = [
     ("base.usda", |scene, _| Some(base::layer(scene))),
     ("physics.usda", |scene, found| {
@@ -240,10 +240,10 @@ const LAYERS: [(&str, Build); 8] = [
     }),
 ];
 
-/// A layer of the asset that is written.
+/// A layer of the asset after it was built.
 struct WrittenLayer {
     path: String,
-    /// `None` if there is none, or the time is up.
+    /// `None` if the layer is empty, or the time limit expired.
     text: Option<String>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -278,7 +278,8 @@ impl WrittenLayer {
 /// Writes the asset of a robot: the layers of REP-158 §1.2.1 with the entry `<entry>.usda`, and its
 /// textures.
 ///
-/// The same robot and options give the same bytes, whatever is in `store`.
+/// The output is deterministic: it depends on the robot and the options, not on the contents of
+/// `store`.
 ///
 /// # Errors
 /// If a mesh of the robot, or a layer, is no longer in the cache.
@@ -378,7 +379,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, C
     })
 }
 
-/// Packs files into a package; `None`, reported, if that can't be done.
+/// Packs files into a USDZ package; `None`, with a diagnostic, if that fails.
 fn package<'a>(
     scene: &Scene<'_>,
     files: impl Iterator<Item = (&'a String, &'a Content)>,
@@ -422,7 +423,7 @@ fn internal(scene: &Scene<'_>, path: &str, error: &impl fmt::Display) -> Diagnos
     .help("please report this")
 }
 
-/// What is worth saying about the plan.
+/// Returns the diagnostics of the plan.
 fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut note = |code: &'static Code, place: &Place, message: String, help: &str| {
@@ -524,7 +525,7 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
     found
 }
 
-/// A layer of this asset, with the default prim's path.
+/// Returns an empty layer of this asset, and the default prim's path.
 fn layer(scene: &Scene<'_>, doc: &str) -> (Layer, String) {
     (Layer::new(doc, &scene.plan.name), scene.plan.root())
 }
@@ -533,7 +534,8 @@ fn layer(scene: &Scene<'_>, doc: &str) -> (Layer, String) {
 mod tests {
     use super::*;
 
-    /// What `inside` a robot is written as: the text of a layer by its path, and what is reported.
+    /// Writes a robot with the elements `inside`; returns the text of each layer by path, and the
+    /// diagnostics.
     fn written(inside: &str) -> (BTreeMap<String, Vec<u8>>, Vec<Diagnostic>) {
         let robot = urdf_usd_urdf::read(&format!("<robot name=\"r\">{inside}</robot>"), None)
             .robot
@@ -598,7 +600,7 @@ mod tests {
             [5],
             "a body's prim has another name, which is told instead"
         );
-        // Nothing is renamed.
+        // The names are unchanged.
         assert!(String::from_utf8_lossy(&files["ros.usda"]).contains("ros:frame:id = \"tool-0\""));
     }
 

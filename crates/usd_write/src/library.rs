@@ -1,7 +1,6 @@
-//! Everything that is written once and used many times: meshes, materials, textures, and the
-//! instances that visuals pull in.
+//! Deduplicates meshes, materials, textures and the instances that visuals reference.
 //!
-//! The library decides what is the same as what, and names it. It authors nothing.
+//! The library decides which items are equal and names them. It authors nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -24,21 +23,21 @@ pub(super) type InstanceIndex = Handle<Instance>;
 
 /// A mesh of geometries.usdc.
 pub(super) struct MeshEntry {
-    /// What it is called; an identifier without a double once the library is finished.
+    /// Name; a unique identifier once the library is finished.
     pub name: String,
     pub mesh: Arc<LazyMesh>,
-    /// The faces of each material that is not the whole mesh's; see [`Form::Mesh`].
+    /// The faces of each material that does not cover the whole mesh; see [`Form::Mesh`].
     pub subsets: Vec<Subset>,
 }
 
-/// The faces of a mesh that have one material.
+/// The faces of a mesh that share one material.
 pub(super) struct Subset {
     pub material: MaterialIndex,
     pub faces: Vec<Range<u32>>,
 }
 
 impl Subset {
-    /// How many faces there are.
+    /// Returns the number of faces.
     pub fn count(&self) -> usize {
         self.faces.iter().map(Range::len).sum()
     }
@@ -48,32 +47,32 @@ impl Subset {
 pub(super) struct MaterialEntry {
     pub name: String,
     pub material: Material,
-    /// What it takes from the mesh that it is on.
+    /// The primvars that it reads from the mesh it is bound to.
     pub from_corners: FromCorners,
-    /// The paths of its images in the asset, by their hashes.
+    /// The paths of its images in the asset, by hash.
     files: HashMap<String, String>,
 }
 
 impl MaterialEntry {
-    /// The path of an image of the material in the asset.
+    /// Returns the path of an image of the material in the asset.
     pub fn file(&self, texture: &Texture) -> &str {
         self.files.get(&texture.sha256).map_or("", String::as_str)
     }
 }
 
-/// What a material takes from the primvars `displayColor` and `displayOpacity` of the mesh that it
-/// is on.
+/// The primvars, `displayColor` and `displayOpacity`, that a material reads from the mesh it is
+/// bound to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FromCorners {
     pub color: bool,
-    /// Only where some corner is not opaque: a renderer may sort all that has a network for its
-    /// opacity.
+    /// True only if some corner is not opaque: renderers may depth-sort every surface whose opacity
+    /// is connected to a network.
     pub opacity: bool,
 }
 
 impl FromCorners {
-    /// What `material` takes on `mesh`. UsdPreviewSurface has no product of a texture and colours,
-    /// so a texture shows alone.
+    /// Returns the primvars that `material` reads on `mesh`. UsdPreviewSurface can't multiply a
+    /// texture by vertex colours, so a texture replaces them.
     fn of(material: &Material, mesh: Option<&LazyMesh>) -> Self {
         let Some(mesh) =
             mesh.filter(|mesh| material.shows_corner_colors && mesh.outline().has_colors)
@@ -90,55 +89,55 @@ impl FromCorners {
     }
 }
 
-/// What a visual pulls in.
+/// A prototype that visuals reference.
 pub(super) struct Instance {
     pub name: String,
     pub form: Form,
-    /// How many visuals use it.
+    /// Number of visuals that reference it.
     pub uses: usize,
 }
 
-/// What an instance is made of.
+/// The geometry of an instance.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Form {
-    /// A primitive, by its dimensions.
+    /// A primitive with its dimensions.
     Primitive(Geometry),
-    /// A mesh. Where it has subsets they have the materials of its own parts, inside the instance.
+    /// A mesh. If it has subsets, their materials are bound inside the instance.
     Mesh(MeshIndex),
 }
 
 /// A visual of a link.
 pub(super) struct Visual {
-    /// `visual_0`: by its place among the link's visuals in the source, so that it doesn't change
-    /// when another fails.
+    /// `visual_0`: numbered by the visual's index in the source link, so that the name is stable
+    /// when another visual fails.
     pub name: String,
     pub display_name: Option<String>,
-    /// The mesh that could not be read and that it stands in for.
+    /// The unreadable mesh that this visual is a placeholder for.
     pub stand_in_for: Option<String>,
     pub pose: Pose,
     pub scale: Option<Vector3<f64>>,
-    /// For each of [`TIERS`].
+    /// One look for each of [`TIERS`].
     pub looks: [Look; 3],
 }
 
 impl Visual {
-    /// Whether a tier looks other than another.
+    /// Returns whether the looks of the tiers differ.
     pub fn has_tiers(&self) -> bool {
         self.looks.iter().any(|look| *look != self.default_look())
     }
 
-    /// What it shows in [`DEFAULT_TIER`].
+    /// Returns the look in [`DEFAULT_TIER`].
     pub fn default_look(&self) -> Look {
         let [_, medium, _] = self.looks;
         medium
     }
 }
 
-/// What a visual shows.
+/// The instance and material that a visual shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub instance: InstanceIndex,
-    /// Where the instance has none of its own.
+    /// The material bound to parts of the instance that have none of their own.
     pub material: MaterialIndex,
 }
 
@@ -152,42 +151,42 @@ pub(super) struct Collider {
     pub form: ColliderForm,
 }
 
-/// What a collider is.
+/// The geometry of a collider.
 pub(super) enum ColliderForm {
     Primitive(Geometry),
-    /// The convex hull, or the mesh itself where it has none; and the mesh.
+    /// The convex hull, or the mesh itself if it has none, and the source mesh.
     Mesh {
         convex_hull: MeshIndex,
         trimesh: MeshIndex,
     },
 }
 
-/// What the asset shares, and what each link has of it.
+/// The shared items of the asset, and the visuals and colliders of each link.
 pub(super) struct Library {
     pub meshes: Arena<MeshEntry>,
     pub materials: Arena<MaterialEntry>,
     pub instances: Arena<Instance>,
-    /// Paths in the asset, and contents.
+    /// Paths in the asset with their contents.
     pub textures: Vec<(String, Arc<Texture>)>,
     pub visuals: ArenaMap<Link, Vec<Visual>>,
     pub colliders: ArenaMap<Link, Vec<Collider>>,
 }
 
-/// A mesh and the bits of the scale that is in its points.
+/// A mesh and the bits of the scale that is baked into its points.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
 struct MeshKey {
     mesh: *const LazyMesh,
     scale: [u64; 3],
 }
 
-/// How many triangles copies of meshes may have together that are there only since a mesh is used
-/// with several scales. Beyond that the scale is on the leaf.
+/// Maximum number of triangles in all copies of meshes that exist only because a mesh is used with
+/// several scales. Beyond that, the scale is authored on the leaf prim.
 const MAX_COPIED: usize = 4 << 20;
-/// The sizes in metres, from the origin, that points with the scale in them may have: those that
-/// single precision holds without loss.
+/// Range of sizes, in metres from the origin, that baked points may have: single precision
+/// represents these without loss.
 const BAKED_SIZES: Range<f64> = 1e-20..1e20;
 
-/// What makes two materials look alike: numbers by their bits, and the texture.
+/// Key of materials that look alike: their numbers by bits, and the texture.
 type LooksKey = (
     [u32; 10],
     Option<(String, bool)>,
@@ -196,10 +195,10 @@ type LooksKey = (
     String,
 );
 
-/// A map: its role, its image, its channel, the bits of its strength, its placement in words.
+/// Key of a map: its role, image, channel, the bits of its strength and its formatted placement.
 type MapKey = (MapRole, String, Channel, u32, String);
 
-/// What makes two instances the same: primitives by their kind and the bits of their dimensions.
+/// Key of equal instances: primitives by kind and the bits of their dimensions.
 #[derive(PartialEq, Eq, Hash)]
 enum FormKey {
     Primitive(u8, [u64; 3]),
@@ -208,7 +207,7 @@ enum FormKey {
 
 impl FormKey {
     fn of(form: &Form) -> Self {
-        // Zero is zero, whatever its sign.
+        // Adding 0.0 turns −0.0 into 0.0, so that both have the same key.
         let solid = |kind, a: f64, b: f64, c: f64| {
             Self::Primitive(kind, [a, b, c].map(|number| (number + 0.0).to_bits()))
         };
@@ -218,7 +217,7 @@ impl FormKey {
             Form::Primitive(Geometry::Cylinder { radius, length }) => solid(1, radius, length, 0.0),
             Form::Primitive(Geometry::Sphere { radius }) => solid(2, radius, 0.0, 0.0),
             Form::Primitive(Geometry::Capsule { radius, length }) => solid(3, radius, length, 0.0),
-            // Meshes are no primitives.
+            // Form::Primitive never holds a mesh; the arm makes the match exhaustive.
             Form::Primitive(Geometry::Mesh { scale, .. } | Geometry::Missing { scale }) => {
                 solid(4, scale.x, scale.y, scale.z)
             }
@@ -230,21 +229,20 @@ struct Builder<'a> {
     robot: &'a Robot,
     library: Library,
     mesh_index: HashMap<MeshKey, MeshIndex>,
-    /// The scale that each mesh has in its points, if one is in it, else what is left on the leaf;
-    /// by mesh and scale of the source.
+    /// The split of each scale of each source mesh between its points and the leaf.
     baked: HashMap<(MeshId, [u64; 3]), Scale>,
-    /// Meshes that are there with some scale, and the triangles of those that are there with
-    /// another too.
+    /// Meshes already used with some scale, and the total triangles of their copies with another
+    /// scale.
     scaled: HashSet<*const LazyMesh>,
     copied: usize,
-    /// For meshes that are seen the material of all their parts, if they have one.
+    /// The single material that covers each visual mesh, if it has one.
     coverings: HashMap<MeshIndex, Option<MaterialIndex>>,
-    /// The paths of textures in the asset, by their hashes.
+    /// The paths of textures in the asset, by hash.
     texture_files: HashMap<String, String>,
-    /// The paths of textures that are taken, and the number to try next for each name.
+    /// The texture paths in use, and the next number to try for each name.
     texture_paths: HashSet<String>,
     texture_numbers: HashMap<String, usize>,
-    /// Materials by what they look like, and instances by what they are made of.
+    /// Materials by look, and instances by form.
     material_index: HashMap<LooksKey, MaterialIndex>,
     instance_index: HashMap<FormKey, InstanceIndex>,
     source_material: HashMap<MaterialId, MaterialIndex>,
@@ -302,7 +300,7 @@ impl Builder<'_> {
         self.library.colliders[id] = colliders;
     }
 
-    /// A visual; `None` if there is nothing to see.
+    /// Plans a visual; `None` if it has no visible geometry.
     fn visual(&mut self, index: usize, shape: &Shape) -> Option<Visual> {
         let (forms, scale) = match &shape.geometry {
             Geometry::Mesh { mesh, scale } => {
@@ -326,7 +324,7 @@ impl Builder<'_> {
                 material,
             }
         });
-        // Only one of the tiers is shown at a time.
+        // Only one tier is composed at a time.
         let mut shown: Vec<InstanceIndex> = looks.iter().map(|look| look.instance).collect();
         shown.dedup();
         for instance in shown {
@@ -344,8 +342,8 @@ impl Builder<'_> {
         })
     }
 
-    /// A mesh in each of [`TIERS`] with the scale in its points, and what is left of it for the
-    /// leaf.
+    /// Returns a mesh in each of [`TIERS`] with the scale baked in, and the rest of the scale,
+    /// which belongs on the leaf.
     fn tiers(&mut self, id: MeshId, scale: Vector3<f64>) -> ([MeshIndex; 3], Option<Vector3<f64>>) {
         let (high, Scale { baked, left }) = self.mesh(id, scale);
         let tiers = &self.robot.meshes()[id].tiers;
@@ -361,7 +359,7 @@ impl Builder<'_> {
         ([high, medium, low], left)
     }
 
-    /// A collider; `None` if there is nothing to collide with.
+    /// Plans a collider; `None` if it has no geometry.
     fn collider(&mut self, index: usize, shape: &Shape) -> Option<Collider> {
         let (form, scale) = match &shape.geometry {
             Geometry::Mesh { mesh: id, scale } => {
@@ -395,7 +393,7 @@ impl Builder<'_> {
         })
     }
 
-    /// The mesh with the scale in its points, and where the scale went.
+    /// Returns the mesh with the scale baked in, and the split of the scale.
     fn mesh(&mut self, id: MeshId, scale: Vector3<f64>) -> (MeshIndex, Scale) {
         let source = &self.robot.meshes()[id];
         let split = self.split(id, &source.mesh, scale);
@@ -408,9 +406,9 @@ impl Builder<'_> {
         (self.mesh_entry(&source.mesh, split.baked, name), split)
     }
 
-    /// Where a scale goes: into the points, unless these would be beyond single precision or copies
-    /// for other scales too many. Signs go into the points in any case, so that the winding stays
-    /// right.
+    /// Splits a scale between points and leaf. It is baked into the points unless they would exceed
+    /// single precision or the copies for other scales would exceed [`MAX_COPIED`]. Signs are
+    /// always baked, so that the winding stays right.
     fn split(&mut self, id: MeshId, mesh: &Arc<LazyMesh>, scale: Vector3<f64>) -> Scale {
         if let Some(&known) = self.baked.get(&(id, bits(scale))) {
             return known;
@@ -465,8 +463,8 @@ impl Builder<'_> {
         index
     }
 
-    /// The material that covers all of a mesh that is seen; where there is none, the mesh has a
-    /// subset for each of its own.
+    /// Returns the material that covers a whole visual mesh. A mesh without one gets a subset for
+    /// each of its own materials.
     fn covering(&mut self, index: MeshIndex) -> Option<MaterialIndex> {
         if let Some(known) = self.coverings.get(&index) {
             return *known;
@@ -482,7 +480,7 @@ impl Builder<'_> {
                 continue;
             };
             let material = self.material(material, &name, Some(&mesh));
-            // Readers bound meshes far below what an index can count.
+            // Lossless: readers limit meshes to far fewer triangles than `u32` can index.
             let faces = part.triangles.start as u32..part.triangles.end as u32;
             match subsets
                 .iter_mut()
@@ -506,8 +504,8 @@ impl Builder<'_> {
         covering
     }
 
-    /// The material of a shape in the source, or else what shows the colours of its mesh, or the
-    /// default one.
+    /// Returns the source material of a shape, else one that shows the colours of its mesh, else
+    /// the default one.
     fn shape_material(&mut self, shape: &Shape, form: &Form) -> MaterialIndex {
         if let Some(id) = shape.material {
             if let Some(&index) = self.source_material.get(&id) {
@@ -537,9 +535,9 @@ impl Builder<'_> {
         }
     }
 
-    /// The entry of a material that looks like this one. Without a name it is called after what it
-    /// is `of`, which may be nothing, and after what it is. `mesh` is what it is on, if that has a
-    /// say in its looks.
+    /// Returns the entry for a material with this look, and adds it if there is none. An unnamed
+    /// material is named after its owner `of`, which may be empty. `mesh` is the mesh it is bound
+    /// to, if that affects its look.
     fn material(
         &mut self,
         material: &Material,
@@ -558,7 +556,7 @@ impl Builder<'_> {
             .chain(surface)
             .chain(material.emissive);
         let mut bits = [0; 10];
-        // Zero is zero, whatever its sign.
+        // Adding 0.0 turns −0.0 into 0.0, so that both have the same key.
         bits.iter_mut()
             .zip(numbers)
             .for_each(|(bits, number)| *bits = (number + 0.0).to_bits());
@@ -592,8 +590,7 @@ impl Builder<'_> {
             .map(|texture| (texture.sha256.clone(), self.texture(texture)))
             .collect();
         let name = match (material.name.as_str(), of) {
-            // What URDF leaves without a name is called after its element (the mapping's appendix
-            // E).
+            // Unnamed URDF materials are named after their element (mapping, appendix E).
             ("", "") => "material".to_owned(),
             ("", of) => format!("{of}_material"),
             (name, _) => name.to_owned(),
@@ -619,8 +616,8 @@ impl Builder<'_> {
             .texture_files
             .entry(texture.sha256.clone())
             .or_insert_with(|| {
-                // File names: the encoding of identifiers is more than is needed, and safe
-                // everywhere.
+                // Encodes file names as identifiers: stricter than necessary, but safe on every
+                // file system.
                 let stem = names::identifiers(&[&texture.name], "texture", &[]).remove(0);
                 let extension = texture.format.extension();
                 let next = numbers.entry(format!("{stem}.{extension}")).or_insert(0);
@@ -654,7 +651,7 @@ impl Builder<'_> {
             })
     }
 
-    /// Names everything, each list in one pass.
+    /// Assigns unique names, one pass per list.
     fn finish(mut self) -> Library {
         let Library {
             meshes,
@@ -678,7 +675,7 @@ impl Builder<'_> {
     }
 }
 
-/// Makes each name an identifier that no other has.
+/// Makes each name a unique identifier.
 fn make_identifiers<'a>(names: impl Iterator<Item = &'a mut String>, fallback: &str) {
     let names: Vec<&mut String> = names.collect();
     let wanted: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
@@ -688,21 +685,21 @@ fn make_identifiers<'a>(names: impl Iterator<Item = &'a mut String>, fallback: &
     }
 }
 
-/// Where the scale of a mesh in the source goes.
+/// The split of a source mesh's scale.
 #[derive(Clone, Copy)]
 struct Scale {
-    /// Into the points (REP-158 §1.1).
+    /// The factor baked into the points (REP-158 §1.1).
     baked: Vector3<f64>,
-    /// To the leaf, if there is some.
+    /// The remaining factor for the leaf prim, if any.
     left: Option<Vector3<f64>>,
 }
 
-/// The bits of a scale.
+/// Returns the bits of a scale, for use as a key.
 fn bits(scale: Vector3<f64>) -> [u64; 3] {
     [scale.x, scale.y, scale.z].map(f64::to_bits)
 }
 
-/// Whether the points of a mesh can have the scale in them without loss.
+/// Returns whether a scale can be baked into the points of a mesh without loss.
 fn is_bakeable(mesh: &LazyMesh, scale: Vector3<f64>) -> bool {
     let size = mesh.bounds().map_or(1.0, |(low, high)| {
         let corners = low.into_iter().zip(high);
@@ -713,7 +710,7 @@ fn is_bakeable(mesh: &LazyMesh, scale: Vector3<f64>) -> bool {
     BAKED_SIZES.contains(&size)
 }
 
-/// The name of a mesh: of its file, without folders and ending.
+/// Returns the name of a mesh: its file name without folders and extension.
 fn stem(uri: &str) -> String {
     let decoded = percent_encoding::percent_decode_str(uri).decode_utf8_lossy();
     let file = decoded.rsplit(['/', '\\']).next().unwrap_or_default();

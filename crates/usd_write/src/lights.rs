@@ -1,5 +1,4 @@
-//! Lights in the prims of their links in `base.usda` (REP-158 §3.6): beside the geometry that
-//! glows.
+//! Lights as children of their links in `base.usda` (REP-158 §3.6), beside the emissive geometry.
 
 use std::collections::BTreeMap;
 use std::f64::consts::FRAC_PI_2;
@@ -10,10 +9,10 @@ use urdf_usd_robot::{Light, LightKind, LinkId, Robot, names};
 use urdf_usd_usd_author::numbers::{degrees, place};
 use urdf_usd_usd_author::{Attribute, Layer, Prim, Value};
 
-/// The radius in metres of a ball that is meant as a point: UsdLux has no light without a size.
+/// Radius in metres of a sphere that represents a point light: UsdLux lights have a size.
 const POINT: f64 = 0.001;
 
-/// The paths of the robot's lights, none of which is planned for another prim.
+/// Returns the paths of the robot's lights; none is planned for another prim.
 pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<String> {
     let taken = plan.children();
     let mut by_link: BTreeMap<LinkId, Vec<(usize, &Light)>> = BTreeMap::new();
@@ -47,8 +46,8 @@ pub(super) fn author(scene: &Scene<'_>, layer: &mut Layer) {
     }
 }
 
-/// A light of UsdLux, normalized, so that its size says nothing of its brightness: a distant light
-/// is as bright as its lux, a ball four times its candela.
+/// Authors a UsdLux light, normalized, so that its size does not affect its brightness: the
+/// intensity of a distant light is its lux, that of a sphere light four times its candela.
 fn author_light(layer: &mut Layer, path: &str, light: &Light) {
     let (type_name, intensity) = match light.kind {
         LightKind::Directional { .. } => ("DistantLight", light.intensity),
@@ -72,7 +71,7 @@ fn author_light(layer: &mut Layer, path: &str, light: &Light) {
             outer,
         } => {
             let outer = outer.clamp(1e-3, FRAC_PI_2);
-            // Six decimals: what is more is noise of the division.
+            // Rounded to six decimals: further digits are noise of the division.
             let softness = ((1.0 - inner / outer).clamp(0.0, 1.0) * 1e6).round() / 1e6;
             author_ball(&mut prim, radius);
             prim.apply(["ShapingAPI"])
@@ -92,7 +91,7 @@ fn author_light(layer: &mut Layer, path: &str, light: &Light) {
     place(&mut prim, &light.origin, None);
 }
 
-/// The ball that shines.
+/// Authors the dimensions of a sphere light.
 fn author_ball(prim: &mut Prim<'_>, radius: f64) {
     let is_point = radius <= 0.0;
     let radius = if is_point { POINT } else { radius } as f32;

@@ -1,8 +1,8 @@
 //! `materials.usda`: every distinct material once, as UsdPreviewSurface (REP-158 §3.1) in linear
 //! colour.
 //!
-//! What shows the colours of a mesh's corners reads the mesh's primvars `displayColor` and
-//! `displayOpacity`: by itself a renderer shows them only where no material is bound.
+//! Materials that show vertex colours read the mesh's primvars `displayColor` and `displayOpacity`
+//! explicitly: renderers show these only on meshes without a material.
 
 use super::Scene;
 use super::library::MaterialEntry;
@@ -53,7 +53,7 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
     }
 }
 
-/// The inputs of the surface that are numbers, whatever images there are.
+/// Authors the numeric inputs of the surface, whether or not there are images.
 fn author_numbers(surface: &mut Prim<'_>, entry: &MaterialEntry) {
     let material = &entry.material;
     surface
@@ -94,7 +94,7 @@ fn author_numbers(surface: &mut Prim<'_>, entry: &MaterialEntry) {
     }
 }
 
-/// The colour and the opacity of the surface: an image, what the mesh's corners have, or numbers.
+/// Authors the colour and the opacity of the surface: an image, vertex colours, or numbers.
 fn author_color(surface: &mut Prim<'_>, path: &str, entry: &MaterialEntry) {
     let (material, from_corners) = (&entry.material, entry.from_corners);
     let [red, green, blue, opacity] = material.base_color;
@@ -138,7 +138,7 @@ fn author_color(surface: &mut Prim<'_>, path: &str, entry: &MaterialEntry) {
     }
 }
 
-/// The images of a material, and how they lie.
+/// Authors the images of a material and their placement.
 fn author_images(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     let material = &entry.material;
     let lies = |placement| Lies {
@@ -162,7 +162,7 @@ fn author_images(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
         }
     }
     if let Some(map) = material.maps.get(&MapRole::Normal) {
-        // From 0 to 1 to -1 to 1.
+        // Maps the range 0 to 1 to −1 to 1.
         let (s, file) = (map.strength, entry.file(&map.texture));
         author_image(
             layer,
@@ -217,7 +217,7 @@ fn author_images(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     author_transforms(layer, path, material);
 }
 
-/// The transforms that texture coordinates go through.
+/// Authors the transforms of texture coordinates.
 fn author_transforms(layer: &mut Layer, path: &str, material: &Material) {
     for (number, placement) in transforms(material).into_iter().enumerate() {
         let [scale, translation] = [placement.scale, placement.translation];
@@ -238,7 +238,7 @@ fn author_transforms(layer: &mut Layer, path: &str, material: &Material) {
     }
 }
 
-/// The distinct transforms of texture coordinates that the images of a material need.
+/// Returns the distinct transforms of texture coordinates that the material's images need.
 fn transforms(material: &Material) -> Vec<ImagePlacement> {
     let of_color = material
         .base_color_texture
@@ -268,8 +268,8 @@ fn transform_name(number: usize) -> String {
     }
 }
 
-/// Roughness, metalness, occlusion, opacity and lacquer: an image that gives several of them is one
-/// shader.
+/// Authors roughness, metalness, occlusion, opacity and clear coat. An image that provides several
+/// of them is one shader.
 fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     let material = &entry.material;
     let lies = |placement| Lies {
@@ -343,7 +343,7 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     }
 }
 
-/// Those of one channel.
+/// The roles of single-channel maps.
 const SCALARS: [MapRole; 6] = [
     MapRole::Occlusion,
     MapRole::Roughness,
@@ -353,7 +353,7 @@ const SCALARS: [MapRole; 6] = [
     MapRole::ClearcoatRoughness,
 ];
 
-/// What a shader with the map is called by.
+/// Returns the name of a map's shader.
 fn word(role: MapRole) -> &'static str {
     match role {
         MapRole::Normal => "Normal",
@@ -367,7 +367,7 @@ fn word(role: MapRole) -> &'static str {
     }
 }
 
-/// The input of UsdPreviewSurface that a map is for.
+/// Returns the input of UsdPreviewSurface for a map.
 fn input(role: MapRole) -> &'static str {
     match role {
         MapRole::Normal => "inputs:normal",
@@ -381,7 +381,7 @@ fn input(role: MapRole) -> &'static str {
     }
 }
 
-/// The component of a list of four that a channel has.
+/// Returns the component of an RGBA array that a channel selects.
 fn component<T>([red, green, blue, alpha]: &mut [T; 4], channel: Channel) -> &mut T {
     match channel {
         Channel::Red => red,
@@ -391,14 +391,14 @@ fn component<T>([red, green, blue, alpha]: &mut [T; 4], channel: Channel) -> &mu
     }
 }
 
-/// Authors an input of the surface, in the place of a number that it may have.
+/// Authors an input of the surface, replacing a number authored before.
 fn author_surface(layer: &mut Layer, path: &str, name: &str, attribute: Attribute) {
     layer
         .over(&format!("{path}/PreviewSurface"))
         .attribute(name, attribute);
 }
 
-/// A shader that shows an image of colours or of numbers.
+/// Authors a shader that reads a colour or data image.
 fn author_image<'a>(
     layer: &'a mut Layer,
     path: &str,
@@ -432,14 +432,14 @@ fn author_image<'a>(
     shader
 }
 
-/// How an image of a material lies.
+/// The placement of an image of a material.
 struct Lies<'m> {
     placement: ImagePlacement,
     material: &'m Material,
 }
 
 impl Lies<'_> {
-    /// The shader that gives the image its texture coordinates.
+    /// Returns the shader that provides the image's texture coordinates.
     fn coordinates(&self) -> String {
         let placement = ImagePlacement {
             wrap: Default::default(),
@@ -452,7 +452,7 @@ impl Lies<'_> {
     }
 }
 
-/// A shader that gives the primvar `name`.
+/// Authors a shader that reads the primvar `name`.
 fn author_primvar_reader(layer: &mut Layer, path: &str, type_name: &'static str, name: &str) {
     layer
         .def(path, "Shader")
@@ -471,7 +471,7 @@ mod tests {
     use crate::{Options, Overlay, write};
     use urdf_usd_robot::{Corners, ImageFormat, Material, Mesh, MeshArrays, Part, Texture};
 
-    /// Two triangles; the first has no material of its own, the second has `own`.
+    /// Returns two triangles; the first has no material of its own, the second has `own`.
     fn sheet(colors: Option<[[f32; 4]; 2]>, own: Material) -> Mesh {
         let arrays = MeshArrays {
             points: vec![
@@ -507,7 +507,7 @@ mod tests {
         Mesh::new(arrays, parts, vec![own])
     }
 
-    /// The layers of a robot with one visual that shows `mesh`, by name.
+    /// Returns, by name, the layers of a robot with one visual that shows `mesh`.
     fn layers(mesh: Mesh, material: &str) -> impl Fn(&str) -> String {
         let urdf = format!(
             "<robot name='r'><link name='a'><visual><geometry><mesh filename='sheet.obj'/></geometry>{material}</visual></link></robot>"
@@ -581,7 +581,7 @@ mod tests {
         );
         assert!(text.contains("float inputs:roughness = 0.25"), "{text}");
         let overlay = layer("openpbr.usda");
-        // The mesh's own twice: it is overlaid where the instance has it too.
+        // The mesh's own material occurs twice: it is overlaid inside the instance too.
         assert_eq!(
             overlay.matches("ND_geompropvalue_color3").count(),
             3,

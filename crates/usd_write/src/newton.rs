@@ -1,9 +1,9 @@
 //! `newton.usda`: the overlay for the Newton physics engine, prefix `newton:` (schemas of
 //! newton-usd-schemas 0.6).
 //!
-//! What it says has a source in the robot: which joint follows which, what a joint's own friction
-//! and damping are, how fast it may turn. Mass properties are not repeated: one statement of them,
-//! in `physics.usda`, is all there should be.
+//! Everything here comes from the robot: mimic relations, the joints' friction and damping, and
+//! their velocity limits. Mass properties are not repeated: they are authored once, in
+//! `physics.usda`.
 
 use super::plan::{JointPlan, Plan};
 use super::{Scene, codes};
@@ -19,7 +19,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     );
     layer.over(&root);
     for path in &scene.plan.articulation_roots {
-        // Links of a URDF touch each other but for the pairs that `physics.usda` filters.
+        // URDF links collide with each other except for the pairs that `physics.usda` filters.
         let mut prim = layer.over(path);
         prim.apply(["NewtonArticulationRootAPI"])
             .attribute("newton:selfCollisionEnabled", Attribute::bool(true));
@@ -54,7 +54,8 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     layer
 }
 
-/// NewtonJointAPI: friction in N·m or N, damping and speed per degree where the joint turns.
+/// Authors NewtonJointAPI: friction in N·m or N, damping and speed per degree if the joint is
+/// angular.
 fn passive(layer: &mut Layer, joint: &Joint, plan: &JointPlan) {
     let Some(is_angular) = is_angular(joint.kind()) else {
         return;
@@ -67,7 +68,7 @@ fn passive(layer: &mut Layer, joint: &Joint, plan: &JointPlan) {
         .friction
         .filter(in_range)
         .map(|friction| friction as f32);
-    // A speed of 0 is how many a URDF says that it doesn't know; Newton would hold the joint still.
+    // Many URDFs write a velocity of 0 for "unknown"; Newton would lock the joint.
     let velocity = joint
         .limit
         .and_then(|limit| limit.velocity)
@@ -96,7 +97,7 @@ fn passive(layer: &mut Layer, joint: &Joint, plan: &JointPlan) {
     }
 }
 
-/// NewtonMimicAPI: position = coef0 + coef1 · position of the leader.
+/// Authors NewtonMimicAPI: position = coef0 + coef1 · position of the leader.
 fn author_mimic(prim: &mut Prim<'_>, joint: &Joint, leader: &str, mimic: &Mimic) {
     let offset = if is_angular(joint.kind()) == Some(true) {
         degrees(mimic.offset)
@@ -113,17 +114,17 @@ fn author_mimic(prim: &mut Prim<'_>, joint: &Joint, leader: &str, mimic: &Mimic)
         .relationship("newton:mimicJoint", Relationship::to([leader]));
 }
 
-/// How a joint follows another.
+/// A mimic relation.
 struct Following<'a> {
     /// The follower's plan.
     plan: &'a JointPlan,
-    /// The path of the joint that leads it.
+    /// The path of the leader joint.
     leader: &'a str,
     mimic: Mimic,
 }
 
-/// What joint `id` follows, if it does: the last joint of its chain that can lead it, since Newton
-/// takes no leader that follows another.
+/// Returns the leader of joint `id`, if it has one: the last joint of its mimic chain that can lead
+/// it, because Newton does not support chained leaders.
 fn followed<'a>(
     scene: &'a Scene<'_>,
     bases: &ArenaMap<Link, LinkId>,
@@ -131,12 +132,13 @@ fn followed<'a>(
 ) -> Option<Result<Following<'a>, &'static str>> {
     let joints = scene.robot.joints();
     let mut mimic = joints[id].mimic()?;
-    // A leader that cannot follow its own in Newton is one that follows none there.
+    // A leader whose own relation can't be expressed in Newton is independent there.
     let next = |leader: &Joint| {
         leader
             .mimic()
             .filter(|next| is_angular(joints[next.joint].kind()) == is_angular(leader.kind()))
     };
+    // Composes the chain: m·(n·x + b) + a = (m·n)·x + (a + m·b).
     while let Some(next) = next(&joints[mimic.joint]) {
         mimic.offset += mimic.multiplier * next.offset;
         mimic.multiplier *= next.multiplier;
@@ -166,10 +168,10 @@ fn followed<'a>(
     })
 }
 
-/// The base of each link's tree of bodies, if it is a body.
+/// Returns the base of each link's tree of bodies, if it is a body.
 fn bases(robot: &Robot, plan: &Plan) -> ArenaMap<Link, LinkId> {
     let mut bases = ArenaMap::new(robot.links(), |link, _| link);
-    // From the roots outwards, so that the base above is known.
+    // From the roots outwards, so that the parent's base is already known.
     for &link in robot.tree().order() {
         let joint = robot
             .tree()
@@ -187,8 +189,7 @@ fn bases(robot: &Robot, plan: &Plan) -> ArenaMap<Link, LinkId> {
     bases
 }
 
-/// Whether positions are angles or lengths; `None` for joints without exactly one degree of
-/// freedom.
+/// Returns whether positions are angles; `None` for joints without exactly one degree of freedom.
 fn is_angular(kind: JointKind) -> Option<bool> {
     match kind {
         JointKind::Revolute | JointKind::Continuous => Some(true),

@@ -7,13 +7,14 @@ use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, PLAIN_IOR,
 use urdf_usd_usd_author::layout::{REPRESENTATION, TIERS};
 use urdf_usd_usd_author::{Attribute, Layer, Prim, Value, token};
 
-/// The version of MaterialX whose nodes are used.
+/// Version of MaterialX that defines the nodes used here.
 const VERSION: &str = "1.39";
 
-/// A surface that mirrors all would have an infinite index of refraction.
+/// Maximum specular reflectance: a fully reflecting surface would need an infinite index of
+/// refraction.
 const MOST_MIRRORED: f32 = 0.99;
 
-/// Where the overlay of an instance's own materials stands.
+/// Path of the class prims that overlay the materials inside instances.
 const INSTANCES: &str = "/OpenPbrInstances";
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
@@ -37,8 +38,9 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     layer
 }
 
-/// The materials of a mesh's own stand inside what visuals pull in, which may be shared. No opinion
-/// from outside reaches them but one that the visual itself refers to: a class with overs for them.
+/// Overlays the materials inside an instance. Stronger opinions can't reach inside a shared
+/// prototype, except through a reference on the visual itself: a class with overs for the
+/// materials.
 fn author_instance(scene: &Scene<'_>, layer: &mut Layer, instance: &Instance) {
     let Some(path) = overlay_of(scene, instance) else {
         return;
@@ -54,7 +56,8 @@ fn author_instance(scene: &Scene<'_>, layer: &mut Layer, instance: &Instance) {
     }
 }
 
-/// The class that overlays an instance; `None` if the instance has no materials of its own.
+/// Returns the path of the class that overlays an instance; `None` if the instance has no materials
+/// of its own.
 fn overlay_of(scene: &Scene<'_>, instance: &Instance) -> Option<String> {
     match instance.form {
         Form::Mesh(mesh) if !scene.library.meshes[mesh].subsets.is_empty() => {
@@ -64,7 +67,7 @@ fn overlay_of(scene: &Scene<'_>, instance: &Instance) -> Option<String> {
     }
 }
 
-/// Lets a visual refer to the overlay of what it shows, in each variant.
+/// Adds to a visual, in each variant, a reference to the overlay of its instance.
 fn refer_from(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visual: &Visual) {
     let mut refer = |path: String, look: Look| {
         if let Some(overlay) = overlay_of(scene, &scene.library.instances[look.instance]) {
@@ -83,7 +86,7 @@ fn refer_from(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visual: &Visual
     }
 }
 
-/// The network of a material, whose values are those of its UsdPreviewSurface.
+/// Authors the network of a material with the values of its UsdPreviewSurface.
 fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     layer
         .over(path)
@@ -102,7 +105,7 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     author_maps(layer, path, entry);
 }
 
-/// Authors what a surface has one value for.
+/// Authors the constant inputs of a surface.
 fn author_surface(surface: &mut Prim<'_>, material: &Material) {
     surface
         .attribute(
@@ -140,9 +143,10 @@ fn author_surface(surface: &mut Prim<'_>, material: &Material) {
     }
 }
 
-/// Authors a specular colour: the index of refraction gives the largest part, and the colour the
-/// others' share of it.
+/// Authors a specular colour: its largest component becomes the index of refraction, and the colour
+/// is divided by it.
 fn author_specular(surface: &mut Prim<'_>, specular: [f32; 3]) {
+    // Fresnel at normal incidence: F0 = ((n − 1) / (n + 1))², so n = (1 + √F0) / (1 − √F0).
     let most = specular.into_iter().fold(0.0, f32::max).min(MOST_MIRRORED);
     let root = most.sqrt();
     let color = specular.map(|part| {
@@ -160,14 +164,14 @@ fn author_specular(surface: &mut Prim<'_>, specular: [f32; 3]) {
         );
 }
 
-/// Whether the opacity is the alpha of the texture of the base colour.
+/// Returns whether the opacity is the alpha channel of the base colour texture.
 fn takes_alpha(material: &Material) -> bool {
     let texture = material.base_color_texture.as_ref();
     texture.is_some_and(|texture| texture.has_alpha)
         && !material.maps.contains_key(&MapRole::Opacity)
 }
 
-/// Authors the base colour: that of a texture, of the corners of the mesh, or a value.
+/// Authors the base colour: a texture, vertex colours, or a constant.
 fn author_base_color(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     let material = &entry.material;
     let surface = format!("{path}/OpenPBR");
@@ -212,7 +216,7 @@ fn author_base_color(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     }
 }
 
-/// Authors the opacity, unless it is an image's: `author_maps` does that.
+/// Authors the opacity, unless it comes from a separate image: `author_maps` handles that.
 fn author_opacity(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     let material = &entry.material;
     if material.maps.contains_key(&MapRole::Opacity) {
@@ -242,7 +246,7 @@ fn author_opacity(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
         .attribute("inputs:geometry_opacity", value);
 }
 
-/// The images beside that of the base colour.
+/// Authors the images other than the base colour's.
 fn author_maps(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     let material = &entry.material;
     for (&role, map) in &material.maps {
@@ -261,20 +265,21 @@ fn author_maps(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     }
 }
 
-/// What an image is for.
+/// The connection of an image to an input of the surface.
 struct MapUse<'a> {
     role: MapRole,
     map: &'a Map,
-    /// What its nodes are called, after `Mtlx`.
+    /// Name of its nodes, after the prefix `Mtlx`.
     word: &'static str,
-    /// The input of the surface.
+    /// The connected input of the surface.
     input: &'static str,
-    /// What the image is multiplied by.
+    /// Factor applied to the image.
     factor: f32,
 }
 
 impl<'a> MapUse<'a> {
-    /// `None` for occlusion: OpenPBR has no word for it, since renderers that it is for compute it.
+    /// Returns the connection of a map; `None` for occlusion, which has no OpenPBR input because
+    /// the intended renderers compute it.
     fn of(role: MapRole, map: &'a Map, material: &Material) -> Option<Self> {
         let (word, input, factor) = match role {
             MapRole::Normal => ("Normal", "inputs:geometry_normal", map.strength),
@@ -331,7 +336,7 @@ fn author_map(layer: &mut Layer, path: &str, entry: &MaterialEntry, of: &MapUse<
         .attribute(of.input, end.connected());
 }
 
-/// The nodes that an image goes through, in order.
+/// Returns the nodes applied to an image, in order.
 fn nodes_of_map(of: &MapUse<'_>, material: &Material) -> Vec<Node> {
     let mut nodes = Vec::new();
     match of.role {
@@ -384,26 +389,26 @@ struct Output {
 }
 
 impl Output {
-    /// An input that is connected to it.
+    /// Returns an input connected to it.
     fn connected(&self) -> Attribute {
         Attribute::connected(self.type_name, format!("{}.outputs:out", self.node))
     }
 }
 
-/// A node with one input that is connected, and one parameter.
+/// A node with one connected input and one parameter.
 struct Node {
     id: &'static str,
-    /// The end of its name.
+    /// Suffix of its name.
     suffix: &'static str,
-    /// The input that is connected.
+    /// The connected input.
     input: &'static str,
     parameter: (&'static str, Attribute),
-    /// The type of its output.
+    /// Type of its output.
     type_name: &'static str,
 }
 
 impl Node {
-    /// Authors the node, whose name begins with `prefix`, connected to `source`.
+    /// Authors the node, with a name that starts with `prefix`, connected to `source`.
     fn author(self, layer: &mut Layer, prefix: &str, source: &Output) -> Output {
         let (parameter, value) = self.parameter;
         let node = format!("{prefix}{}", self.suffix);
@@ -420,7 +425,7 @@ impl Node {
     }
 }
 
-/// The image of a texture: its colour, and its opacity if it has any.
+/// Authors the image of a texture: its colour, and its opacity if it has an alpha channel.
 fn author_texture(layer: &mut Layer, path: &str, file: &str, fallback: [f32; 4], has_alpha: bool) {
     let [red, green, blue, _] = fallback;
     let (node, type_name, default) = if has_alpha {
@@ -471,8 +476,8 @@ fn author_texture(layer: &mut Layer, path: &str, file: &str, fallback: [f32; 4],
     }
 }
 
-/// How the image at `image` lies: its texture coordinates, each a product with a row of the
-/// transform, and how it goes on beyond its edges.
+/// Authors the placement of the image at `image`: its texture coordinates, each the dot product
+/// with a row of the transform, and its wrap modes.
 fn author_coordinates(layer: &mut Layer, path: &str, image: &str, placement: &ImagePlacement) {
     let mut end = format!("{path}/MtlxTexCoord");
     if placement.is_moved() {
@@ -526,7 +531,7 @@ fn author_coordinates(layer: &mut Layer, path: &str, image: &str, placement: &Im
         .zip(placement.wrap)
     {
         let mode = match wrap {
-            // What MaterialX does by itself.
+            // MaterialX's default.
             Wrap::Repeat => continue,
             Wrap::Mirror => "mirror",
             Wrap::Clamp => "clamp",
@@ -535,7 +540,8 @@ fn author_coordinates(layer: &mut Layer, path: &str, image: &str, placement: &Im
     }
 }
 
-/// A node that gives the primvar `name`, whose type is `kind` to MaterialX and `type_name` to USD.
+/// Authors a node that reads the primvar `name`, with the type `kind` in MaterialX and `type_name`
+/// in USD.
 fn author_primvar_reader(
     layer: &mut Layer,
     path: &str,

@@ -1,5 +1,5 @@
-//! `physics.usda`: core UsdPhysics only. Bodies with their masses, joints, colliders, the material
-//! of contacts (REP-158 §1.3).
+//! `physics.usda`: core UsdPhysics only. Bodies with their masses, joints, colliders and contact
+//! materials (REP-158 §1.3).
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,8 +17,8 @@ use urdf_usd_usd_author::layout::{FIDELITY, SPHERES};
 use urdf_usd_usd_author::numbers::{degrees, joint_axis, quatf, vec3f};
 use urdf_usd_usd_author::{Attribute, Layer, Prim, Relationship, token};
 
-/// The most bytes that the paths of filtered pairs may take: in a long chain of links each path is
-/// as long as the chain.
+/// Maximum bytes of the paths of filtered pairs: in a long chain of links each path is as long as
+/// the chain.
 const MAX_PAIRS_TEXT: usize = 64 << 20;
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
@@ -61,8 +61,8 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
                 &contacts.path(link.contact),
             );
         }
-        // Joints after the body that they hang on and before the bodies below it, so that the layer
-        // reads like the robot.
+        // Each joint follows its parent body and precedes its child, so that the layer is in the
+        // order of the robot.
         for joint in scene
             .robot
             .tree()
@@ -103,8 +103,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     layer
 }
 
-/// Authors the pairs of bodies that are not checked for collision, of those that can touch at all:
-/// engines complain about others.
+/// Authors the filtered pairs among bodies that have colliders: engines complain about other pairs.
 fn author_filtered_pairs(scene: &Scene<'_>, layer: &mut Layer, diagnostics: &mut Vec<Diagnostic>) {
     let mut written = 0;
     for (body, others) in &scene.plan.filtered_pairs {
@@ -147,7 +146,8 @@ fn author_filtered_pairs(scene: &Scene<'_>, layer: &mut Layer, diagnostics: &mut
     }
 }
 
-/// How a collider collides: as the shape that it is, with the material of contacts at `material`.
+/// Authors the contact properties of a collider: its own shape as approximation, and the contact
+/// material at `material`.
 fn author_contact(prim: &mut Prim<'_>, material: &str) {
     prim.apply(["MaterialBindingAPI"])
         .attribute("physics:approximation", Attribute::token("none").uniform())
@@ -157,8 +157,8 @@ fn author_contact(prim: &mut Prim<'_>, material: &str) {
         );
 }
 
-/// Targets of `PhysicsFilteredPairsAPI` for a link: its body, or, for the world link, each collider.
-/// Empty if it has no colliders.
+/// Returns the targets of `PhysicsFilteredPairsAPI` for a link: its body, or, for the world link,
+/// each collider. Empty if it has no colliders.
 fn paths_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
     let plan = &scene.plan.links[link];
     let colliders = &scene.library.colliders[plan.content];
@@ -172,7 +172,7 @@ fn paths_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
     }
 }
 
-/// The joints that close loops, by the link that they begin at, in the source's order.
+/// Returns the joints that close loops, by parent link, in the source's order.
 fn closing_joints(scene: &Scene<'_>) -> HashMap<LinkId, Vec<JointId>> {
     let mut closing: HashMap<LinkId, Vec<JointId>> = HashMap::new();
     for (id, joint) in scene
@@ -186,7 +186,7 @@ fn closing_joints(scene: &Scene<'_>) -> HashMap<LinkId, Vec<JointId>> {
     closing
 }
 
-/// What a link weighs in its frame, if it is a body.
+/// Returns the mass properties of a link in its frame, if it is a body.
 pub(super) fn mass_of(scene: &Scene<'_>, link: LinkId) -> Option<Mass> {
     let plan = &scene.plan.links[link];
     let inertial = scene.robot.links()[plan.content].inertial.as_ref();
@@ -304,8 +304,8 @@ fn author_joint(
     }
 }
 
-/// The bodies and the joint's frame in each, turned by `rotation` so that USD's axis is the
-/// joint's.
+/// Authors the bodies of a joint and its frame in each, turned by `rotation` so that USD's axis is
+/// the joint's axis.
 fn connect(
     scene: &Scene<'_>,
     prim: &mut Prim<'_>,
@@ -337,9 +337,9 @@ fn connect(
     );
 }
 
-/// A planar joint: USD's six-axis joint, free along the plane and about its normal `axis`, locked
-/// (low above high) otherwise. Free axes are said too: engines take an axis without a limit as
-/// locked.
+/// Authors a planar joint as USD's six-axis joint: free in the plane and about its normal `axis`,
+/// otherwise locked (low limit above the high one). Free axes are authored too: engines treat an
+/// axis without a limit as locked.
 fn free_the_plane(prim: &mut Prim<'_>, axis: &str) {
     for (kind, free_along_axis) in [("trans", false), ("rot", true)] {
         for letter in ["X", "Y", "Z"] {
@@ -363,20 +363,20 @@ fn free_the_plane(prim: &mut Prim<'_>, axis: &str) {
     }
 }
 
-/// The materials of contacts, each once, by what they are like; `None` is the default one.
+/// The distinct contact materials of the robot; `None` is the default one.
 struct Contacts {
     scope: String,
-    /// Without doubles; the default first, if it is used.
+    /// The materials with their names, without duplicates; the default comes first if it is used.
     kinds: Vec<(Option<Contact>, String)>,
-    /// Where each stands in `kinds`.
+    /// The index of each material in `kinds`.
     index: HashMap<ContactKey, usize>,
 }
 
-/// A material of contacts by the bits of its numbers: floats make no keys.
+/// Key of a contact material, the bits of its numbers: floats don't implement `Hash`.
 type ContactKey = Option<(u64, u64, u64)>;
 
 fn contact_key(contact: Option<Contact>) -> ContactKey {
-    // Zero is zero, whatever its sign.
+    // Adding 0.0 turns −0.0 into 0.0, so that both have the same key.
     let bits = |number: f64| (number + 0.0).to_bits();
     contact.map(|c| {
         (
@@ -397,7 +397,7 @@ impl Contacts {
             }
         }
         kinds.sort_by_key(Option::is_some);
-        // Named by their numbers: the names stay when other links change.
+        // Named after their numbers, so that names are stable when other links change.
         let wanted: Vec<String> = kinds
             .iter()
             .map(|kind| kind.as_ref().map_or("default".to_owned(), contact_name))
@@ -474,13 +474,13 @@ fn contact_name(contact: &Contact) -> String {
     )
 }
 
-/// What a contact gives back where nothing is said: nothing.
+/// Returns the restitution of a contact; 0 if not given.
 fn restitution(contact: &Contact) -> f64 {
     contact.restitution.unwrap_or(0.0)
 }
 
-/// All colliders of the robot in one group (REP-158 §1.3.3), for scenes to filter by. It filters
-/// nothing by itself.
+/// Authors one collision group with all colliders of the robot (REP-158 §1.3.3), for scenes to
+/// filter by. The group itself filters nothing.
 fn author_collision_group(layer: &mut Layer, root: &str) {
     let scope = format!("{root}/CollisionGroups");
     layer.def(&scope, "Scope");

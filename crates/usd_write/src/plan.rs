@@ -1,8 +1,8 @@
-//! What becomes of each link and joint: body, frame or nothing, where its prim stands, and which
-//! bodies a joint connects.
+//! Decides the role of each link and joint (body, frame or none), the path of its prim and the
+//! bodies that each joint connects.
 //!
-//! All layers are written from one plan, so that they agree on every path. This module decides; it
-//! authors nothing.
+//! All layers are written from one plan, so that they agree on every path. This module authors
+//! nothing.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use urdf_usd_robot::{
 use urdf_usd_usd_author::isaac_schema::NAMED_POSES;
 use urdf_usd_usd_author::layout::SPHERES;
 
-/// Names of children of the default prim that links and joints must not take.
+/// Names of children of the default prim that are reserved: links and joints must not use them.
 pub(super) const ROOT_SCOPES: [&str; 5] = [
     "Materials",
     "PhysicsMaterials",
@@ -24,63 +24,62 @@ pub(super) const ROOT_SCOPES: [&str; 5] = [
     "Interfaces",
     NAMED_POSES,
 ];
-/// Names of children of a link that links and joints must not take.
+/// Names of children of a link that are reserved: links and joints must not use them.
 pub(super) const LINK_SCOPES: [&str; 3] = ["visual", "collision", SPHERES];
 
-/// The most links whose prims stand in each other. Real robots have up to 20. What reads an asset
-/// goes down all of them for each prim: OpenUSD's time and stack, and that of others, grow with the
+/// Maximum depth of nested link prims. Real robots reach about 20. Programs that read an asset
+/// descend through all of them for each prim: time and stack of OpenUSD and others grow with the
 /// depth.
 pub(super) const MAX_NESTED: usize = 64;
-/// The most bytes of the paths of all links, unless they have [`MAX_LONGER`] times as many at most
-/// as they would if no link stood in another. Each stands some twenty times in the layers.
+/// Maximum total bytes of the paths of all links, unless that is at most [`MAX_LONGER`] times the
+/// size of the flat paths. Each path occurs about twenty times in the layers.
 const MAX_PATHS: usize = 512 << 10;
-/// See [`MAX_PATHS`].
+/// Permitted growth of the paths by nesting; see [`MAX_PATHS`].
 const MAX_LONGER: usize = 4;
 
-/// Where a link stands.
+/// The role and location of a link.
 #[derive(Clone, Debug)]
 pub(super) struct LinkPlan {
     pub role: Role,
     /// The prim's path; the default prim's for `Role::World`.
     pub path: String,
-    /// The link whose prim holds this one's, directly or by a camera of which this is the optical
-    /// frame; `None` for the default prim.
+    /// The link whose prim is the parent of this one, directly or through the camera of which this
+    /// is the optical frame; `None` for the default prim.
     pub holder: Option<LinkId>,
-    /// The pose in the prim above it.
+    /// Pose relative to the parent prim.
     pub local: Pose,
-    /// The pose in the default prim, all joints at zero.
+    /// Pose relative to the default prim, with all joints at zero.
     pub rest: Pose,
-    /// The nearest body at or above it; `None` where only the world is.
+    /// The nearest body at or above it; `None` if only the world is above.
     pub body: Option<LinkId>,
-    /// Of a body: the link whose mass and geometry it has ([`Roles::content`]).
+    /// For a body, the link whose mass and geometry it has ([`Roles::content`]).
     pub content: LinkId,
-    /// Whether the inertial cannot be used as it is and a stand-in mass is written.
+    /// True if the inertial is unusable and a placeholder mass is written.
     pub mass_missing: bool,
 }
 
-/// Where a joint stands and what it connects.
+/// The location of a joint and the bodies it connects.
 #[derive(Clone, Debug)]
 pub(super) struct JointPlan {
     pub path: String,
-    /// `None`: the world.
+    /// The first body; `None` for the world.
     pub body0: Option<LinkId>,
-    /// `None`: the world, which only a joint that closes a loop leads to.
+    /// The second body; `None` for the world, which only a loop-closing joint has here.
     pub body1: Option<LinkId>,
-    /// The joint frame (without the axis) in `body0`, or in the default prim.
+    /// The joint frame (without the axis) relative to `body0`, or to the default prim.
     pub local0: Pose,
-    /// The same frame in `body1`.
+    /// The joint frame relative to `body1`.
     pub local1: Pose,
 }
 
-/// What does not stand where it is in the robot's tree, since the paths would be too deep or too
-/// long.
+/// The part of the hierarchy that is flattened because nested paths would be too deep or too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Flattened {
     #[default]
     Nothing,
-    /// Bodies stand in the default prim, though they were to be nested.
+    /// Bodies are children of the default prim, although nesting was requested.
     Bodies,
-    /// Bodies stand in the default prim, and frames in the body that they are rigid in.
+    /// Bodies are children of the default prim, and frames are children of their rigid body.
     Frames,
 }
 
@@ -90,22 +89,22 @@ pub(super) struct Plan {
     /// The default prim's name.
     pub name: String,
     pub flattened: Flattened,
-    /// How many links deep the robot is nested in its source.
+    /// Nesting depth of the robot's links in its source.
     pub depth: usize,
     pub links: ArenaMap<Link, LinkPlan>,
-    /// `None` where a joint is not written: inside frames, and floating ones.
+    /// `None` if a joint is not written: joints within a body, and floating ones.
     pub joints: ArenaMap<Joint, Option<JointPlan>>,
-    /// Joints that hold bodies to the world where no URDF joint does (`--base fixed`): their paths
-    /// and the bodies.
+    /// Joints that fix bodies to the world if no URDF joint does (`--base fixed`): their paths and
+    /// bodies.
     pub world_joints: Vec<(String, LinkId)>,
     /// The paths of the articulation roots, one per tree of bodies (REP-158 §1.3).
     pub articulation_roots: Vec<String>,
-    /// Pairs of bodies, or of the world and a body, that are not checked for collision, by the
-    /// first of each in the tree's order, with the others in it.
+    /// Pairs of bodies, or of the world and a body, that are not checked for collision: by the
+    /// first of each pair in tree order, with its partners.
     pub filtered_pairs: Vec<(LinkId, Vec<LinkId>)>,
-    /// As [`Robot::sensors`].
+    /// Parallel to [`Robot::sensors`].
     pub sensors: Vec<SensorPlan>,
-    /// As [`Robot::lights`]: their paths.
+    /// The paths of the lights, parallel to [`Robot::lights`].
     pub lights: Vec<String>,
 }
 
@@ -169,7 +168,7 @@ impl Plan {
         plan
     }
 
-    /// The names of the prims that are planned below each prim.
+    /// Returns the names of the planned children of each prim.
     pub(super) fn children(&self) -> HashMap<String, Vec<String>> {
         let links = self.links.values().map(|link| &link.path);
         let joints = self.joints.values().flatten().map(|joint| &joint.path);
@@ -194,19 +193,19 @@ impl Plan {
         children
     }
 
-    /// The pose of a link in its nearest body, or in the default prim.
+    /// Returns the pose of a link relative to its nearest body, or to the default prim.
     pub(super) fn in_body(&self, link: LinkId) -> Pose {
         in_body(&self.links, link)
     }
 
-    /// The default prim's path.
+    /// Returns the default prim's path.
     pub(super) fn root(&self) -> String {
         format!("/{}", self.name)
     }
 }
 
-/// The name of the default prim. It is a frame of TF by its name (REP-158 §2.7), so no link's name
-/// may be the same.
+/// Returns the name of the default prim. It is the name of a TF frame (REP-158 §2.7), so it must
+/// differ from the names of all links.
 fn name_of_root(robot: &Robot, roles: &Roles) -> String {
     let links = robot
         .links()
@@ -220,7 +219,7 @@ fn name_of_root(robot: &Robot, roles: &Roles) -> String {
     names::identifiers(&[&format!("{name}_robot")], "robot", &frames).remove(0)
 }
 
-/// The pose of a link in its nearest body, or in the default prim.
+/// Returns the pose of a link relative to its nearest body, or to the default prim.
 fn in_body(links: &ArenaMap<Link, LinkPlan>, link: LinkId) -> Pose {
     match links[link].body {
         Some(body) => links[body].rest.inverse() * links[link].rest,
@@ -228,7 +227,7 @@ fn in_body(links: &ArenaMap<Link, LinkPlan>, link: LinkId) -> Pose {
     }
 }
 
-/// How the prims of links stand in each other.
+/// The hierarchy of link prims.
 struct Nesting {
     links: ArenaMap<Link, LinkPlan>,
     bodies: Bodies,
@@ -236,8 +235,8 @@ struct Nesting {
     depth: usize,
 }
 
-/// Nests links as asked for, unless the paths would be too deep or too long: then bodies, and if
-/// need be frames, are flat.
+/// Nests links as requested. If the paths are too deep or too long, flattens bodies and, if that is
+/// not enough, frames.
 fn nest(robot: &Robot, roles: &Roles, name: &str, bodies: Bodies) -> Nesting {
     let placed = |bodies, flattened| {
         let links = place_links(robot, roles, bodies, flattened == Flattened::Frames);
@@ -268,16 +267,17 @@ fn nest(robot: &Robot, roles: &Roles, name: &str, bodies: Bodies) -> Nesting {
     } else {
         placed(Bodies::Flat, Flattened::Frames).0
     };
+    // Report the requested depth, not that of the flattened layout.
     Nesting { depth, ..flat }
 }
 
-/// How deep links are nested, and what that costs.
+/// Nesting depth of links, and the size of their paths.
 struct Extent {
-    /// How many links at most stand in each other.
+    /// Maximum number of links nested in each other.
     depth: usize,
-    /// Of the paths of all links.
+    /// Total bytes of the paths of all links.
     bytes: usize,
-    /// The same if no link stood in another.
+    /// Total bytes of the paths if no link were nested.
     least: usize,
 }
 
@@ -304,8 +304,8 @@ impl Extent {
     }
 }
 
-/// The place of every link. With `flat_frames` a frame stands in the body that it is rigid in, not
-/// in the frame above it.
+/// Places every link. With `flat_frames` the parent of a frame is the body it is rigidly attached
+/// to, not the frame above it.
 fn place_links(
     robot: &Robot,
     roles: &Roles,
@@ -321,7 +321,7 @@ fn place_links(
         let above = robot.tree().parent_joint(link).map(|j| &robot.joints()[j]);
         let parent = above.map(Joint::parent);
         let body = roles.body[link];
-        // What floats is a tree of its own: nested, its articulation root would stand in another's.
+        // A floating link starts a tree: nested, its articulation root would be inside another one.
         let floats = above.is_some_and(|joint| joint.kind() == JointKind::Floating);
         let holder = match (bodies, role) {
             (Bodies::Flat, Role::Body) => None,
@@ -330,8 +330,8 @@ fn place_links(
             _ => parent.filter(|&parent| roles.of[parent] != Role::World),
         };
         let local = match (above, holder) {
-            // The joint's own numbers where they are what is asked for: no rounding through the
-            // root.
+            // Use the joint's own numbers where they apply: going through the root would round
+            // them.
             (Some(joint), _) if holder == parent => joint.origin,
             (_, Some(holder)) => rest[holder].inverse() * rest[link],
             (_, None) => rest[link],
@@ -354,8 +354,8 @@ fn place_links(
     })
 }
 
-/// The link in whose prim a joint stands: beside the child, in the parent (REP-158 §1.3). With flat
-/// bodies: in the default prim.
+/// Returns the link under whose prim a joint is authored: the parent's, beside the child (REP-158
+/// §1.3), or the default prim if bodies are flat.
 fn joint_scope(links: &ArenaMap<Link, LinkPlan>, joint: &Joint, bodies: Bodies) -> Option<LinkId> {
     match bodies {
         Bodies::Flat => None,
@@ -363,19 +363,19 @@ fn joint_scope(links: &ArenaMap<Link, LinkPlan>, joint: &Joint, bodies: Bodies) 
     }
 }
 
-/// Whether a joint of the URDF becomes a joint prim.
+/// Returns whether a joint of the URDF becomes a joint prim.
 fn is_written(links: &ArenaMap<Link, LinkPlan>, base: Base, joint: &Joint) -> bool {
     let (parent, child) = (&links[joint.parent()], &links[joint.child()]);
     if joint.kind() == JointKind::Floating || child.body == parent.body {
         return false;
     }
-    // A free base is not held to the world.
+    // A floating base is not attached to the world.
     let is_free = base == Base::Floating && joint.kind() == JointKind::Fixed;
     let is_held = !is_free || parent.body.is_some() && child.body.is_some();
     is_held && (joint.closes_loop() || child.role == Role::Body)
 }
 
-/// The topmost bodies that `--base fixed` has to hold by itself, because no joint of the URDF does.
+/// Returns the topmost bodies that `--base fixed` must fix to the world because no URDF joint does.
 fn links_to_hold(
     robot: &Robot,
     links: &ArenaMap<Link, LinkPlan>,
@@ -399,10 +399,10 @@ fn links_to_hold(
     }
 }
 
-/// One root for each tree that joints make of the bodies, without those that close loops. A single
-/// tree has it on the default prim, from where readers find the base, fixed or not. Several trees
-/// have it each where UsdPhysics wants it: on the joint that holds the base to the world, else on
-/// the base.
+/// Returns one articulation root per tree of joints, ignoring joints that close loops. A single
+/// tree has it on the default prim, where readers look for the base, fixed or not. With several
+/// trees each root is where UsdPhysics expects it: on the joint that fixes the base to the world,
+/// else on the base.
 fn articulation_roots(
     robot: &Robot,
     name: &str,
@@ -460,11 +460,11 @@ fn articulation_roots(
     }
 }
 
-/// Bodies next to each other, whose colliders overlap at the joint as a rule, and what the source
-/// says.
+/// Returns the pairs to filter: adjacent bodies, whose colliders usually overlap at the joint, and
+/// the pairs that the source disables.
 fn filtered_pairs(robot: &Robot, links: &ArenaMap<Link, LinkPlan>) -> Vec<(LinkId, Vec<LinkId>)> {
     let mut position = ArenaMap::filled(robot.links(), 0);
-    // The body that each link is rigid in, or the world.
+    // The body that each link is rigidly attached to, or the world.
     let mut rigid_in: ArenaMap<Link, Option<LinkId>> = ArenaMap::filled(robot.links(), None);
     for (index, &link) in robot.tree().order().iter().enumerate() {
         position[link] = index;
@@ -478,8 +478,9 @@ fn filtered_pairs(robot: &Robot, links: &ArenaMap<Link, LinkPlan>) -> Vec<(LinkI
             Some(link)
         };
     }
-    // A joint on a frame connects the body that the frame is rigid in; what the source says of a
-    // frame without colliders says nothing of that body. What floats is connected to nothing.
+    // A joint on a frame connects the body of that frame. A pair in the source that names a frame
+    // without colliders does not apply to the frame's body. Floating links are not adjacent to
+    // anything.
     let connecting = robot
         .joints()
         .values()
@@ -490,7 +491,7 @@ fn filtered_pairs(robot: &Robot, links: &ArenaMap<Link, LinkPlan>) -> Vec<(LinkI
         .disabled_collisions()
         .iter()
         .map(|(one, other)| (with_content(one), with_content(other)));
-    // By the positions of the two.
+    // Sorted by the tree positions of both bodies.
     let mut pairs: BTreeMap<usize, (LinkId, BTreeMap<usize, LinkId>)> = BTreeMap::new();
     for (one, other) in adjacent.chain(said) {
         let (Some(one), Some(other)) = (one, other) else {
@@ -518,20 +519,20 @@ fn filtered_pairs(robot: &Robot, links: &ArenaMap<Link, LinkPlan>) -> Vec<(LinkI
 /// The names of the prims of links and joints.
 struct Children {
     links: ArenaMap<Link, String>,
-    /// `None` of joints that are not written.
+    /// `None` for joints that are not written.
     joints: ArenaMap<Joint, Option<String>>,
     world_joints: Vec<String>,
 }
 
-/// The links and joints that stand in one prim.
+/// The links and joints with the same parent prim.
 #[derive(Default)]
 struct Siblings {
     links: Vec<LinkId>,
     joints: Vec<JointId>,
 }
 
-/// Identifiers of links and joints. Where a link and a joint share a name the link keeps it, since
-/// its prim's name is its TF frame.
+/// Assigns identifiers to links and joints. If a link and a joint share a name the link keeps it,
+/// because its prim's name is its TF frame.
 fn name_children(
     robot: &Robot,
     links: &ArenaMap<Link, LinkPlan>,
@@ -540,8 +541,8 @@ fn name_children(
     bodies: Bodies,
 ) -> Children {
     // A body's prim name is its TF frame (REP-158 §2.7), so links are named in one pass over the
-    // whole robot: two names that become one by encoding would otherwise be one frame, wherever in
-    // the tree they stand.
+    // whole robot: two names that encode to the same identifier would be one TF frame, wherever
+    // they are in the tree.
     let link_names: Vec<&str> = robot.links().values().map(|link| link.name()).collect();
     let scopes: Vec<&str> = LINK_SCOPES.iter().chain(&ROOT_SCOPES).copied().collect();
     let mut identifiers = names::identifiers(&link_names, "link", &scopes).into_iter();
@@ -550,7 +551,7 @@ fn name_children(
         joints: ArenaMap::filled(robot.joints(), None),
         world_joints: Vec::new(),
     };
-    // Gathered in one pass each: a scan per holder would be quadratic in the links.
+    // Grouped in one pass: a scan per parent would be quadratic in the number of links.
     let mut by_holder: BTreeMap<Option<LinkId>, Siblings> = BTreeMap::new();
     by_holder.entry(None).or_default();
     for (id, link) in links.iter().filter(|(_, link)| link.role != Role::World) {
@@ -593,7 +594,7 @@ mod tests {
 
     const MASS: &str = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>";
 
-    /// A chain of links, each turned and moved a little in the one before.
+    /// Returns a chain of links, each slightly rotated and offset from the previous one.
     fn chain(
         count: usize,
         inside: impl Fn(usize) -> &'static str,
@@ -650,7 +651,7 @@ mod tests {
                 .flatten()
                 .all(|joint| joint.path.matches('/').count() == 2)
         );
-        // What was asked for anyway is nothing to tell.
+        // An explicitly requested flat layout is not reported.
         assert_eq!(
             of(MAX_NESTED + 1, Bodies::Flat).flattened,
             Flattened::Nothing
@@ -689,7 +690,7 @@ mod tests {
 
     #[test]
     fn long_names_count_too() {
-        // Sixty links deep only, but a hundred times, with names as long as they may be.
+        // Only sixty links deep, but a hundred chains with names of maximum length.
         let long = |n: usize| format!("{}{n}", "a".repeat(240));
         let one = chain(60, |_| MASS, "continuous", long);
         assert_eq!(

@@ -1,6 +1,6 @@
-//! `planning.usda`: what motion planners need to know of the robot, as attributes `planning:*`, and
-//! its spheres as guides; only where there is any. Which of them are colliders in a variant.
-//! `docs/output.md` has the attributes in words.
+//! `planning.usda`: data for motion planners, as attributes `planning:*`, and collision spheres as
+//! guides; written only if there is any. A variant makes some of the spheres colliders.
+//! `docs/output.md` documents the attributes.
 
 use super::Scene;
 use super::instances::author_primitive;
@@ -34,15 +34,15 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     Some(layer)
 }
 
-/// The path of a link.
+/// Returns the path of a link.
 fn path_of<'a>(scene: &'a Scene<'_>, link: LinkId) -> &'a str {
     &scene.plan.links[link].path
 }
 
-/// Authors the configuration space, the tool frames and the pose that a planner takes.
+/// Authors the configuration space, the tool frames and the planner's default pose.
 fn author_joints(scene: &Scene<'_>, mut prim: Prim<'_>, pose: Option<&NamedPose>) {
     let planning = scene.robot.planning();
-    // A joint without a prim is held, so it is no coordinate either.
+    // A joint without a prim is fixed, so it is not a coordinate either.
     let path = |joint: JointId| {
         scene.plan.joints[joint]
             .as_ref()
@@ -55,7 +55,7 @@ fn author_joints(scene: &Scene<'_>, mut prim: Prim<'_>, pose: Option<&NamedPose>
         .collect();
     if !coordinates.is_empty() {
         let limits = |limit: fn(&urdf_usd_robot::Coordinate) -> Option<f64>| {
-            // No limit is zero, so that there is one for each joint.
+            // An array needs a value for each joint: 0 means no limit.
             let limits = coordinates
                 .iter()
                 .map(|(_, coordinate)| limit(coordinate).unwrap_or(0.0));
@@ -109,7 +109,7 @@ fn author_joints(scene: &Scene<'_>, mut prim: Prim<'_>, pose: Option<&NamedPose>
     }
 }
 
-/// Authors which spheres are held off what, and how far.
+/// Authors the spheres checked for each kind of collision, with their margins.
 fn author_collisions(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
     let planning = scene.robot.planning();
     for (name, collision) in [
@@ -174,8 +174,8 @@ fn author_spheres(scene: &Scene<'_>, layer: &mut Layer) {
     }
 }
 
-/// Makes a prim that is defined a sphere, as a guide. One of a negative radius is a point that says
-/// its radius.
+/// Types a prim as a sphere with the purpose guide. A sphere with a negative radius becomes a point
+/// with the radius as an attribute.
 pub(super) fn author_sphere(prim: &mut Prim<'_>, sphere: &Sphere) {
     author_primitive(prim, &shape(sphere));
     prim.attribute("purpose", Attribute::token("guide").uniform());
@@ -188,8 +188,8 @@ pub(super) fn author_sphere(prim: &mut Prim<'_>, sphere: &Sphere) {
     place(prim, &at(sphere), None);
 }
 
-/// The spheres of a link that can collide, and their names: those that are held off obstacles, or
-/// off other links if none are, or else of the first group.
+/// Returns the spheres of a link that serve as colliders, with their names: those checked against
+/// obstacles, or else against other links, or else those of the first group.
 pub(super) fn colliders(planning: &Planning, link: LinkId) -> Vec<(String, &Sphere)> {
     let group = planning
         .collision
@@ -210,19 +210,19 @@ pub(super) fn colliders(planning: &Planning, link: LinkId) -> Vec<(String, &Sphe
         .collect()
 }
 
-/// What the prim of a sphere is called.
+/// Returns the prim name of a sphere.
 fn name(index: usize) -> String {
     format!("sphere_{index}")
 }
 
-/// What a sphere is drawn as.
+/// Returns the drawn geometry of a sphere.
 pub(super) fn shape(sphere: &Sphere) -> Geometry {
     Geometry::Sphere {
         radius: sphere.radius.max(0.0),
     }
 }
 
-/// Where it stands in its link.
+/// Returns the pose of a sphere in its link.
 pub(super) fn at(sphere: &Sphere) -> Pose {
     let [x, y, z] = vec3d(&sphere.center.coords);
     Pose::translation(x, y, z)

@@ -8,9 +8,9 @@ use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Robot, Role, names};
 use urdf_usd_usd_author::{Attribute, Layer, Prim};
 
-/// How many messages of a sensor wait to be sent: as ROS has it for sensor data.
+/// Queue depth of sensor messages, as in ROS's QoS profile for sensor data.
 const SENSOR_QUEUE: i32 = 5;
-/// The longest name ROS allows, the slash in front included.
+/// Maximum length of a ROS name, including the leading slash.
 const LONGEST_NAME: usize = 255;
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
@@ -69,7 +69,8 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     layer
 }
 
-/// The interfaces of sensors, and the optical frames that only the asset has (§2.7, §2.8).
+/// Authors the interfaces of sensors, and the optical frames that exist only in the asset (§2.7,
+/// §2.8).
 fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
     for (sensor, plan) in scene.robot.sensors().iter().zip(&scene.plan.sensors) {
         for planned in &plan.prims {
@@ -92,7 +93,7 @@ fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
             if let Some(path) = path {
                 let mut prim = layer.over(path);
                 author_interface(&mut prim, interface);
-                // A frame that can't be in the asset is told to those who write the messages
+                // A frame name that can't be a prim is passed to the publisher of the messages
                 // (§2.4).
                 if let Some(name) = sensor
                     .frame_name
@@ -109,8 +110,8 @@ fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
     }
 }
 
-/// The interfaces that an asset of the robot has, those of sensors with the place of the sensor in
-/// the source.
+/// Returns the interfaces of the robot's asset, those of sensors with the sensor's location in the
+/// source.
 pub fn interfaces(robot: &Robot) -> Vec<(Interface, Option<&Place>)> {
     let of_sensors = robot.sensors().iter().flat_map(|sensor| {
         sensor
@@ -126,15 +127,15 @@ pub fn interfaces(robot: &Robot) -> Vec<(Interface, Option<&Place>)> {
         .collect()
 }
 
-/// The topics that every described robot has and what its controllers offer. No interface is there
-/// twice.
+/// Returns the topics that every described robot has, and the interfaces of its controllers,
+/// without duplicates.
 fn robot_wide(robot: &Robot) -> Vec<Interface> {
     let offered = robot
         .interfaces
         .iter()
         .filter(|interface| !is_prohibited(interface));
     let mut always = always();
-    // What a running robot was seen to do counts more than what every robot has.
+    // Observations of a running robot override the defaults for every robot.
     for interface in &mut always {
         let is_it = |other: &&Interface| {
             other.name == interface.name && is_seen(other) && is_publisher(other)
@@ -156,7 +157,7 @@ fn robot_wide(robot: &Robot) -> Vec<Interface> {
     interfaces
 }
 
-/// What is about the robot as a whole (§2.2).
+/// Authors the interfaces of the robot as a whole (§2.2).
 fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
     let interfaces = robot_wide(scene.robot);
     let wanted: Vec<String> = interfaces
@@ -179,7 +180,7 @@ fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
     }
 }
 
-/// What every described robot has.
+/// Returns the interfaces that every described robot has.
 fn always() -> [Interface; 2] {
     let publisher = |name: &str, type_name: &str, rate: f64, qos: Qos| Interface {
         name: name.to_owned(),
@@ -203,15 +204,15 @@ fn always() -> [Interface; 2] {
     ]
 }
 
-/// Makes a prim an explicit TF frame that does not move in its parent (§2.7).
+/// Makes a prim an explicit TF frame, fixed relative to its parent (§2.7).
 fn author_frame(prim: &mut Prim<'_>, id: &str) {
     prim.apply(["RosFrameAPI"])
         .attribute("ros:frame:id", Attribute::string(id).uniform())
         .attribute("ros:frame:static", Attribute::bool(true).uniform());
 }
 
-/// Makes a prim an interface (§2.4, §2.5, §2.6), disabled at load time where another controller has
-/// its joints (§2.3, §4.2.3).
+/// Makes a prim an interface (§2.4, §2.5, §2.6). It is disabled at load time if another controller
+/// claims its joints (§2.3, §4.2.3).
 fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
     let (schema, prefix, role) = match interface.kind {
         InterfaceKind::Publisher { .. } => ("RosTopicAPI", "ros:topic", "publisher"),
@@ -247,7 +248,7 @@ fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
     }
 }
 
-/// How a topic's messages are delivered. Sensors are best effort, which REP 2003 calls the system's
+/// Authors a topic's quality of service. Sensors are best effort, which REP 2003 calls the system's
 /// default (§2.4).
 fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
     let policies: Vec<(&str, &str)> = match qos {
@@ -299,7 +300,7 @@ fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
     }
 }
 
-/// Whether an interface is what a running robot was seen to have.
+/// Returns whether an interface was observed on a running robot.
 fn is_seen(interface: &Interface) -> bool {
     let (InterfaceKind::Publisher { qos, .. } | InterfaceKind::Subscription { qos }) =
         interface.kind
@@ -313,26 +314,26 @@ fn is_publisher(interface: &Interface) -> bool {
     matches!(interface.kind, InterfaceKind::Publisher { .. })
 }
 
-/// Whether an interface belongs to the simulator and must not be in an asset (§2.9), whoever made
-/// the robot. Readers report such.
+/// Returns whether an interface belongs to the simulator and is prohibited in an asset (§2.9),
+/// whatever its source. Readers report such interfaces.
 pub(super) fn is_prohibited(interface: &Interface) -> bool {
     interface.name == "/clock"
         || interface.type_name == "rosgraph_msgs/msg/Clock"
         || interface.type_name.starts_with("simulation_interfaces/")
 }
 
-/// The namespace of a robot's ROS interfaces unless one is given: the robot's name, which the
-/// default prim has too (§2.1.1), encoded where ROS does not allow it so that no other robot has
-/// the same.
+/// Returns the default namespace of a robot's ROS interfaces: the robot's name, as on the default
+/// prim (§2.1.1). Characters that ROS does not allow are encoded, so that no two robots get the
+/// same namespace.
 pub fn default_namespace(robot: &str) -> String {
     names::ros_part(robot, "robot")
 }
 
-/// Checks the namespace of a robot's interfaces as a person gives it: `robot_1`, `fleet/robot_1`,
-/// `/fleet/robot_1`. One slash in front makes it absolute (§2.1.1).
+/// Checks a namespace for a robot's interfaces as a user enters it: `robot_1`, `fleet/robot_1`,
+/// `/fleet/robot_1`. A leading slash makes it absolute (§2.1.1).
 ///
 /// # Errors
-/// Why it is none, in words.
+/// The reason why it is not valid, as text.
 pub fn check_namespace(namespace: &str) -> Result<(), String> {
     let parts = namespace.strip_prefix('/').unwrap_or(namespace);
     let why = if parts.split('/').any(str::is_empty) {
@@ -347,8 +348,8 @@ pub fn check_namespace(namespace: &str) -> Result<(), String> {
     Err(format!("`{namespace}` is no namespace: {why}"))
 }
 
-/// The nearest part of a name that ROS allows: letters, digits and underscores of ASCII, no digit
-/// in front. Whoever asks tells apart what comes to the same.
+/// Returns the closest valid ROS name: ASCII letters, digits and underscores, no leading digit. The
+/// result is not unique; the caller resolves collisions.
 pub(super) fn ros_name(name: &str) -> String {
     let mut out: String = name
         .chars()

@@ -1,8 +1,9 @@
-//! Where sensors stand and which prims bear their interfaces (REP-158 §2.2, §2.7, §2.8), and their
+//! Places sensors, assigns their interfaces to prims (REP-158 §2.2, §2.7, §2.8), and authors their
 //! prims in `base.usda`.
 //!
-//! A sensor is an Xform or a Camera in the link whose frame its messages are in. `ros` authors the
-//! schemas on the prims that are planned here. This module must not know what topics mean.
+//! A sensor is an Xform or a Camera in the link whose frame its messages use. `ros` authors the
+//! schemas on the prims that are planned here. This module is independent of the contents of
+//! topics.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -17,20 +18,20 @@ use urdf_usd_robot::{
 use urdf_usd_usd_author::numbers::place;
 use urdf_usd_usd_author::{Attribute, Layer, Prim};
 
-/// The width of a camera's sensor in tenths of a scene unit: USD's fallback. Only its ratio to the
-/// focal length is seen.
+/// Width of a camera's aperture in tenths of a scene unit: USD's fallback. Only its ratio to the
+/// focal length is visible.
 const HORIZONTAL_APERTURE: f64 = 20.955;
 
-/// Two frames are one within this many metres and radians.
+/// Tolerance, in metres and radians, within which two frames coincide.
 const SAME_PLACE: f64 = 1e-6;
 
 /// The prims of a sensor.
 #[derive(Clone, Debug)]
 pub(super) struct SensorPlan {
-    /// The prims that stand for it and for nothing else, parents first.
+    /// The prims that belong to this sensor alone, parents first.
     pub prims: Vec<SensorPrim>,
     /// The prim that bears each of [`Sensor::interfaces`], one of `prims` or a frame; `None` for
-    /// what an asset may not have.
+    /// interfaces that are prohibited in an asset.
     pub interfaces: Vec<Option<String>>,
 }
 
@@ -38,43 +39,43 @@ pub(super) struct SensorPlan {
 #[derive(Clone, Debug)]
 pub(super) struct SensorPrim {
     pub path: String,
-    /// The name that it should have, where USD cannot hold that or a sibling has it. Of a frame it
-    /// is the TF frame's.
+    /// The original name, if USD cannot represent it or a sibling has it. For a frame, the name of
+    /// the TF frame.
     pub display_name: Option<String>,
     pub kind: SensorPrimKind,
 }
 
-/// What a prim of a sensor is.
+/// The kind of a sensor's prim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SensorPrimKind {
-    /// A Camera, with its pose in the prim that holds it.
+    /// A Camera, with its pose relative to its parent prim.
     Camera(Camera, Pose),
-    /// An Xform where the sensor is, with its pose in the prim that holds it.
+    /// An Xform at the sensor, with its pose relative to its parent prim.
     Place(Pose),
-    /// The optical frame of the camera that holds it.
+    /// The optical frame of its parent camera.
     OpticalFrame,
-    /// The frame of a sensor that is no camera, with its pose in the prim that holds it.
+    /// The frame of a sensor that is not a camera, with its pose relative to its parent prim.
     Frame(Pose),
-    /// An Xform in an optical frame that does nothing but bear an interface.
+    /// An Xform in an optical frame that only bears an interface.
     Interface,
 }
 
-/// A prim that a sensor wants in a link's prim, before it has a name.
+/// A requested prim of a sensor below a link's prim, before it is named.
 struct Wish {
     sensor: usize,
-    /// Which interface of the sensor it will bear.
+    /// Index of the sensor's interface that it will bear.
     interface: Option<usize>,
     name: String,
     kind: SensorPrimKind,
-    /// The link that will stand in it: the camera's optical frame.
+    /// The link that will be nested in it: the camera's optical frame.
     optical: Option<LinkId>,
 }
 
-/// A prim that was wished for, with its name.
+/// A requested prim with its assigned name.
 type Granted = (Wish, String);
 
-/// Decides where the sensors of a robot stand. `plan` has all but the sensors; an optical frame of
-/// a camera moves into the camera.
+/// Plans the prims of a robot's sensors. `plan` has everything but the sensors; links that are
+/// optical frames of cameras are moved below them.
 pub(super) fn plan(robot: &Robot, plan: &mut Plan) -> Vec<SensorPlan> {
     let optical_frames = optical_frame_names(robot, plan);
     let mut planner = Planner {
@@ -113,9 +114,10 @@ pub(super) fn plan(robot: &Robot, plan: &mut Plan) -> Vec<SensorPlan> {
     sensors
 }
 
-/// The links that are optical frames of cameras and can stand in them, by sensor: frames that are
-/// rigid in what the camera is on. Of several cameras of one link the first has it. None of them
-/// stands in another camera already: else paths could grow without bound.
+/// Returns, by sensor, the links that are optical frames of cameras and can be nested in them:
+/// frames rigidly attached to the camera's link. If several cameras share a link, the first gets
+/// it. Links already nested in another camera are excluded: otherwise paths could grow without
+/// bound.
 fn cameras_with_links(robot: &Robot, plan: &Plan) -> HashMap<usize, LinkId> {
     let mut wanted: HashMap<LinkId, usize> = HashMap::new();
     for (index, sensor) in robot.sensors().iter().enumerate() {
@@ -134,6 +136,7 @@ fn cameras_with_links(robot: &Robot, plan: &Plan) -> HashMap<usize, LinkId> {
     let mut is_in_camera = ArenaMap::filled(robot.links(), false);
     let mut cameras = HashMap::new();
     for &link in robot.tree().order() {
+        // Tree order visits parents first, so `is_in_camera` of the parent is final.
         let is_below = plan.links[link]
             .holder
             .is_some_and(|holder| is_in_camera[holder]);
@@ -144,15 +147,15 @@ fn cameras_with_links(robot: &Robot, plan: &Plan) -> HashMap<usize, LinkId> {
     cameras
 }
 
-/// The link whose prim holds that of `link`, which may be the world.
+/// Returns the parent link of the prim of `link`, which may be the world.
 fn holder(robot: &Robot, plan: &Plan, link: LinkId) -> Option<LinkId> {
     plan.links[link]
         .holder
         .or_else(|| robot.world_root().filter(|&world| world != link))
 }
 
-/// Moves the links that are optical frames, and all that stands in them, into the prims of their
-/// cameras (§2.8). They stay where they are in the world.
+/// Moves the links that are optical frames, with their descendants, into the prims of their cameras
+/// (§2.8). Their poses in the world don't change.
 fn move_optical_frames(
     plan: &mut Plan,
     sensors: &mut [SensorPlan],
@@ -165,6 +168,7 @@ fn move_optical_frames(
         };
         let frame = &mut plan.links[frame];
         let turned = pose.inverse() * frame.local;
+        // Within tolerance, author the exact half turn instead of a rounded product.
         frame.local = if is_same(&turned, &half_turn()) {
             half_turn()
         } else {
@@ -196,8 +200,8 @@ fn move_optical_frames(
     }
 }
 
-/// `path` with the name of a camera in front of that of the frame that moves into it. `cameras`: by
-/// the frame's path as it was.
+/// Returns `path` with a camera's name inserted before each frame that moves into a camera.
+/// `cameras`: by the frame's original path.
 fn with_cameras(path: &str, cameras: &HashMap<String, String>) -> String {
     let ends = path
         .match_indices('/')
@@ -216,7 +220,7 @@ fn with_cameras(path: &str, cameras: &HashMap<String, String>) -> String {
     moved
 }
 
-/// Plans the prims that have names, and what stands in them. `plan` has the optical frames in their
+/// Plans the named prims and their contents. `plan` already has the optical frames in their
 /// cameras.
 fn place_prims(
     robot: &Robot,
@@ -250,7 +254,8 @@ fn place_prims(
 }
 
 impl SensorPlan {
-    /// The optical frame of a camera that the robot has no link for, with the camera's interfaces.
+    /// Adds the optical frame of a camera without a corresponding link, with the camera's
+    /// interfaces.
     fn add_optical_frame(&mut self, sensor: &Sensor, camera: &str, id: &str) {
         let identifier = names::identifiers(&[id], "optical_frame", &[]).remove(0);
         let frame = format!("{camera}/{identifier}");
@@ -258,7 +263,7 @@ impl SensorPlan {
         self.add_interfaces(sensor, &frame, false);
     }
 
-    /// The interfaces of a sensor in its own frame; the first on the frame itself if it
+    /// Adds the interfaces of a sensor in its own frame; the first is on the frame itself if
     /// `bears_first`.
     fn add_interfaces(&mut self, sensor: &Sensor, frame: &str, bears_first: bool) {
         let mut named = interface_names(sensor);
@@ -278,7 +283,7 @@ impl SensorPlan {
         }
     }
 
-    /// Lets the prim at `path` bear an interface of the sensor.
+    /// Assigns an interface of the sensor to the prim at `path`.
     fn bear(&mut self, interface: usize, path: String) {
         if let Some(bearer) = self.interfaces.get_mut(interface) {
             *bearer = Some(path);
@@ -298,23 +303,24 @@ impl SensorPlan {
 struct Planner<'a> {
     robot: &'a Robot,
     plan: &'a Plan,
-    /// The TF names of the optical frames that the robot has no link for, by sensor.
+    /// The TF names of optical frames without a corresponding link, by sensor.
     optical_frames: HashMap<usize, String>,
-    /// The names of frames that sensors which are no cameras can't have.
+    /// Frame names that are not available to sensors other than cameras.
     taken: HashSet<String>,
-    /// The links that stand in cameras as their optical frames, by sensor.
+    /// The links nested in cameras as their optical frames, by sensor.
     cameras: HashMap<usize, LinkId>,
-    /// The frames that bear an interface already.
+    /// The frames that already bear an interface.
     bearing: HashSet<LinkId>,
-    /// By the link that holds them.
+    /// Requested prims by parent link.
     wishes: BTreeMap<LinkId, Vec<Wish>>,
     sensors: Vec<SensorPlan>,
 }
 
 impl Planner<'_> {
-    /// A camera stands beside the link that is its optical frame, and that link in the camera
-    /// (§2.8); else it stands in its own link. If the optical frame is a body, which can stand in
-    /// no camera, the camera stands in it. The topics are always in the optical frame.
+    /// Plans a camera. It is a sibling of the link that is its optical frame, which is nested in it
+    /// (§2.8); without one it is in its own link. A body can't be nested in a camera: if the
+    /// optical frame is a body, the camera is in that body. Topics always belong to the optical
+    /// frame.
     fn camera(&mut self, index: usize, sensor: &Sensor, camera: Camera) {
         let optical = self.cameras.get(&index).copied();
         let in_body = sensor.frame.filter(|frame| {
@@ -359,8 +365,8 @@ impl Planner<'_> {
         }
     }
 
-    /// A frame bears the first interface of a sensor at its origin itself (§2.8 does so); all
-    /// others get a child of their own.
+    /// Plans a sensor that is not a camera. A frame itself bears the first interface of a sensor at
+    /// its origin (as in §2.8); other sensors get a child prim.
     fn other(&mut self, index: usize, sensor: &Sensor) {
         let frame = sensor.frame.unwrap_or(sensor.link);
         let pose = self.in_frame(sensor, frame);
@@ -400,7 +406,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The sensor's frame in that of a link, all joints at zero.
+    /// Returns the pose of the sensor relative to a link's frame, with all joints at zero.
     fn in_frame(&self, sensor: &Sensor, frame: LinkId) -> Pose {
         if frame == sensor.link {
             return sensor.origin;
@@ -426,7 +432,8 @@ impl Planner<'_> {
         });
     }
 
-    /// Names the prims, one pass per link beside what the link's prim holds already.
+    /// Names the requested prims, one pass per link, avoiding the existing children of the link's
+    /// prim.
     fn name(&mut self) -> BTreeMap<LinkId, Vec<Granted>> {
         let taken = self.plan.children();
         let named = |(holder, wishes): (LinkId, Vec<Wish>)| {
@@ -451,8 +458,8 @@ impl Planner<'_> {
     }
 }
 
-/// TF names for the optical frames of cameras that the robot has no link for: names that ROS allows
-/// and no other frame has.
+/// Returns TF names for optical frames without a corresponding link: valid in ROS and unique among
+/// frames.
 fn optical_frame_names(robot: &Robot, plan: &Plan) -> HashMap<usize, String> {
     let is_frameless =
         |sensor: &Sensor| matches!(sensor.kind, SensorKind::Camera(_)) && sensor.frame.is_none();
@@ -466,8 +473,8 @@ fn optical_frame_names(robot: &Robot, plan: &Plan) -> HashMap<usize, String> {
         .iter()
         .map(|(_, camera)| ros_name(&format!("{}_optical_frame", camera.name)))
         .collect();
-    // Where two cameras share a name their links tell them apart, so that neither depends on the
-    // order of the source.
+    // If two cameras share a name, their links are added to both names, so that neither depends on
+    // the order of the source.
     let mut count: HashMap<String, usize> = HashMap::new();
     for name in &wanted {
         *count.entry(name.clone()).or_default() += 1;
@@ -511,7 +518,7 @@ fn optical_frame_names(robot: &Robot, plan: &Plan) -> HashMap<usize, String> {
         .collect()
 }
 
-/// The name of the frame that a sensor brings with it, if the source gives one.
+/// Returns the name of the sensor's own frame, if the source gives one.
 fn own_frame(sensor: &Sensor) -> Option<&str> {
     sensor
         .frame_name
@@ -519,9 +526,9 @@ fn own_frame(sensor: &Sensor) -> Option<&str> {
         .filter(|name| !GLOBAL_FRAMES.contains(name))
 }
 
-/// What the prims of a sensor's interfaces should be called, by interface: after the sensor and the
-/// last part of the topic, or after the sensor and the whole topic where that tells two apart.
-/// Those that an asset may not have are left out.
+/// Returns the preferred names of a sensor's interface prims, by interface: the sensor's name with
+/// the last part of the topic, or with the whole topic if that is needed to tell two apart. Omits
+/// interfaces that are prohibited in an asset.
 fn interface_names(sensor: &Sensor) -> Vec<(usize, String)> {
     let called = |topic: &str| {
         let has_prefix = topic
@@ -560,7 +567,7 @@ fn interface_names(sensor: &Sensor) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// USD's camera (along −z, y up) in a sensor's frame (along x, z up).
+/// Returns the pose of USD's camera (along −z, y up) in a sensor's frame (along x, z up).
 fn look() -> Pose {
     Pose::from_parts(
         [0.0; 3].into(),
@@ -568,8 +575,8 @@ fn look() -> Pose {
     )
 }
 
-/// USD's camera in an optical frame (along z, y down), and the other way round: half a turn about x
-/// (§2.8).
+/// Returns the rotation between USD's camera and an optical frame (along z, y down): half a turn
+/// about x, its own inverse (§2.8).
 fn half_turn() -> Pose {
     Pose::from_parts(
         [0.0; 3].into(),
@@ -582,7 +589,8 @@ fn is_same(a: &Pose, b: &Pose) -> bool {
         && a.rotation.angle_to(&b.rotation) <= SAME_PLACE
 }
 
-/// Cameras and Xforms where sensors are. Prims that only bear an interface belong to `ros.usda`.
+/// Authors the Cameras and Xforms of sensors. Prims that only bear an interface belong to
+/// `ros.usda`.
 pub(super) fn author(scene: &Scene<'_>, layer: &mut Layer) {
     for planned in scene.plan.sensors.iter().flat_map(|sensor| &sensor.prims) {
         let (type_name, pose) = match planned.kind {
@@ -603,8 +611,8 @@ pub(super) fn author(scene: &Scene<'_>, layer: &mut Layer) {
     }
 }
 
-/// What a camera sees. Apertures are tenths of the stage's unit, which only means something where
-/// rays are parallel.
+/// Authors the camera's optics. Apertures are in tenths of the stage's unit, which only has a
+/// visible effect in orthographic projection.
 fn author_view(prim: &mut Prim<'_>, camera: &Camera) {
     let width = camera
         .parallel_width

@@ -1,5 +1,5 @@
-//! `urdf.usda`: what URDF says and USD has no word for, as `urdf:*` attributes and Scopes (mapping,
-//! appendices C and F).
+//! `urdf.usda`: URDF data that USD has no equivalent for, as `urdf:*` attributes and Scopes
+//! (mapping, appendices C and F).
 
 use std::collections::HashMap;
 
@@ -11,11 +11,11 @@ use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
 use urdf_usd_usd_author::layout::ASSUMED_MASS;
 use urdf_usd_usd_author::{Attribute, Layer};
 
-/// Attributes that a Scope has by its schema: a URDF attribute of the same name gets the prefix
+/// Attributes that the Scope schema defines: a URDF attribute of the same name gets the prefix
 /// `urdf:`.
 const SCOPE_ATTRIBUTES: [&str; 3] = ["proxyPrim", "purpose", "visibility"];
 
-/// Elements nested deeper than this are left out: no reader keeps such a tree anyway.
+/// Maximum depth of elements; deeper ones are omitted, because no reader keeps them anyway.
 const DEEPEST: usize = 64;
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
@@ -28,7 +28,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         layer: &mut layer,
         taken: scene.plan.children(),
     };
-    // The world's geometry stands in the default prim.
+    // The world's geometry is in the default prim.
     writer.keep(
         &root,
         &scene.robot.custom,
@@ -77,8 +77,8 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
                 writer.joint(&plan.path, "urdf", joint, |attribute| attribute);
                 writer.keep(&plan.path, &joint.custom, &[]);
             }
-            // A joint without a prim (to a frame, or floating) leaves its words with the link that
-            // it moves, where no schema is.
+            // The attributes of a joint without a prim (to a frame, or floating) are on the child
+            // link, without a schema.
             None => {
                 let path = scene.plan.links[joint.child()].path.clone();
                 writer
@@ -95,12 +95,12 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
 
 struct Writer<'a> {
     layer: &'a mut Layer,
-    /// Names of children that are in use, by prim.
+    /// Names of children in use, by prim.
     taken: HashMap<String, Vec<String>>,
 }
 
 impl Writer<'_> {
-    /// A joint's words, below the prefix, each attribute finished by `finish`.
+    /// Authors a joint's URDF attributes with the prefix, each finished by `finish`.
     fn joint(
         &mut self,
         path: &str,
@@ -148,8 +148,8 @@ impl Writer<'_> {
             }
         }
         let (lower, upper) = limit.bounds.sides();
-        // Where UsdPhysics has them they are the joint's limits; a joint that has none keeps what
-        // was said all the same.
+        // UsdPhysics joints have these as limits; joint types without limits keep the URDF values
+        // here.
         if !matches!(joint.kind(), JointKind::Revolute | JointKind::Prismatic) {
             for (name, value) in [("limit:lower", lower), ("limit:upper", upper)] {
                 if let Some(value) = value {
@@ -162,8 +162,8 @@ impl Writer<'_> {
         }
     }
 
-    /// A shape's own words: attributes on its prim, elements in a Scope beside it, since an
-    /// instanceable prim hides its children.
+    /// Authors a shape's URDF data: attributes on its prim, elements in a Scope beside it, because
+    /// an instanceable prim hides its children.
     fn keep_shape(&mut self, scope: &str, name: &str, shapes: &[Shape]) {
         let index = name
             .rsplit('_')
@@ -198,7 +198,7 @@ impl Writer<'_> {
         self.elements(path, &custom.elements, 0);
     }
 
-    /// Elements become Scopes, siblings named in one pass.
+    /// Authors elements as Scopes; siblings are named in one pass.
     fn elements(&mut self, path: &str, elements: &[Element], depth: usize) {
         if elements.is_empty() || depth > DEEPEST {
             return;
@@ -231,7 +231,7 @@ impl Writer<'_> {
             .extend(identifiers);
     }
 
-    /// Attributes stay text, as in the XML. Those named in `clashing` get the prefix `urdf:`.
+    /// Authors attributes as text, as in the XML. Those in `clashing` get the prefix `urdf:`.
     fn attributes(
         &mut self,
         path: &str,

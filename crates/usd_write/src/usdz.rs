@@ -1,21 +1,21 @@
-//! USDZ: an asset's files in one package, an archive that programs read without unpacking it.
+//! USDZ: a package with all files of an asset, an archive that programs read without unpacking it.
 //!
-//! Nothing is compressed, and every file begins at a multiple of 64 bytes, so that a reader can map
-//! it. This module knows what is a package; it must not know what is in a layer.
+//! Files are stored uncompressed at multiples of 64 bytes, so that a reader can map them. This
+//! module knows the structure of a package; it must not know the contents of a layer.
 
 use std::io::Cursor;
 
 use openusd::usdz::{ArchiveError, ArchiveWriter};
 
 /// Packs files, given by path relative to the asset's directory. `root` comes first: it is the
-/// layer that a reader of the package opens. Its own entry among `files` is taken from there; the
-/// others follow in the order given.
+/// layer that a reader of the package opens. Its entry among `files` is moved there; the others
+/// follow in the given order.
 ///
-/// The same files give the same bytes: an archive has times of its files, and these are all the
-/// beginning of the format's calendar.
+/// Equal files give equal bytes: the archive's timestamps are all the earliest that the format can
+/// represent.
 ///
 /// # Errors
-/// If an archive cannot hold a path, or what there is (4 GiB).
+/// If the archive format can't represent a path, or the total size exceeds 4 GiB.
 pub(super) fn package<'a>(
     root: &str,
     files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone,
@@ -32,8 +32,8 @@ pub(super) fn package<'a>(
 mod tests {
     use super::package;
 
-    /// Name, place of the content, and content of every file, from the local headers alone (PKWARE
-    /// APPNOTE 4.3.7).
+    /// Returns name, offset and content of every file, from the local headers alone (PKWARE APPNOTE
+    /// 4.3.7).
     fn entries(archive: &[u8]) -> Vec<(String, usize, Vec<u8>)> {
         let mut entries = Vec::new();
         let mut at = 0;

@@ -1,5 +1,5 @@
-//! Writes layers for OpenUSD to read, as text and as crate files, into the folder that is named:
-//! `test/usd/test_usd_text.py` compares them with what OpenUSD writes.
+//! Writes test layers for OpenUSD, as text and as crate files, into the given folder:
+//! `test/usd/test_usd_text.py` compares them with the output of OpenUSD.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)] // the layers are made here
 
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(&folder)?;
     for (name, data) in torture::layers() {
         std::fs::write(folder.join(format!("{name}.usda")), text::write(&data)?)?;
-        // Not every layer fits into a crate file of version 0.8.0.
+        // Crate version 0.8.0 can't represent every layer.
         if let Ok(bytes) = crate_file::write(&data) {
             std::fs::write(folder.join(format!("{name}.usdc")), bytes)?;
         }

@@ -1,4 +1,4 @@
-//! Layers made by hand with every form that a layer can have, and random ones.
+//! Hand-made layers with every form that a layer can have, and random layers.
 
 use std::collections::HashMap;
 
@@ -64,7 +64,7 @@ const STRINGS: [&str; 27] = [
     "@",
 ];
 
-/// A layer with what the robot's layers use, through the builder.
+/// Returns a layer with the features that robot layers use, made with the builder.
 fn authored() -> Layer {
     let mut layer = Layer::new("What a robot's layers use,\nand \"more\"", "robot");
     layer.sublayers(["./physics.usda", "./a b@c.usda"]);
@@ -192,7 +192,7 @@ fn authored() -> Layer {
     layer
 }
 
-/// A layer with every type of value, through the builder.
+/// Returns a layer with every type of value, made with the builder.
 fn valued() -> Layer {
     let mut layer = Layer::new("Every type of value", "");
     let floats = || NUMBERS.map(|x| x as f32);
@@ -281,7 +281,7 @@ fn valued() -> Layer {
     layer
 }
 
-/// A layer with the forms that the builder has no call for.
+/// Returns a layer with the forms that the builder does not offer.
 fn unusual() -> sdf::Data {
     let mut layer = Layer::new("x", "p");
     layer
@@ -465,7 +465,7 @@ fn path(text: &str) -> sdf::Path {
     sdf::Path::new(text).unwrap()
 }
 
-/// A layer whose property names are as hard to sort as names can be.
+/// Returns a layer with property names that are hard to sort.
 fn sorted() -> Layer {
     let mut layer = Layer::new("Property names", "");
     let mut seed = 1_u64;

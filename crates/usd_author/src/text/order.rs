@@ -1,10 +1,9 @@
-//! The order in which OpenUSD prints properties and fields: as a person would sort them.
+//! The natural sort order in which OpenUSD prints properties and fields.
 
 use std::cmp::Ordering;
 
-/// OpenUSD's dictionary order: upper and lower case together, `_` before the letters, numbers by
-/// their value (`v9` before `v10`). Only where nothing else tells two names apart do case and
-/// leading zeros count.
+/// Compares names in OpenUSD's dictionary order (`TfDictionaryLessThan`): case-insensitive, `_`
+/// before the letters, numbers by value (`v9` before `v10`). Case and leading zeros break ties.
 pub(super) fn dictionary_order(left: &str, right: &str) -> Ordering {
     let (l, r) = (left.as_bytes(), right.as_bytes());
     let (mut i, mut j) = (0, 0);
@@ -26,8 +25,8 @@ pub(super) fn dictionary_order(left: &str, right: &str) -> Ordering {
                 (i, j) = (a.end, b.end);
             }
             (false, false) => return a.cmp(&b),
-            // A digit that continues a number makes the larger number; one that begins a number
-            // comes first.
+            // A digit that continues a number makes that number larger; a digit that starts a
+            // number comes first.
             (a_is_digit, _) => {
                 let Some(before) = i.checked_sub(1).and_then(|before| l.get(before)) else {
                     return a.cmp(&b);
@@ -41,25 +40,27 @@ pub(super) fn dictionary_order(left: &str, right: &str) -> Ordering {
             }
         }
     }
-    // One of them is at its end: the shorter one first, else what was passed over decides.
+    // One name is at its end: the shorter one comes first, otherwise the tie break decides.
     (l.len() - i)
         .cmp(&(r.len() - j))
         .then_with(|| first_difference(l, r))
 }
 
-/// Letters by their place in the alphabet, `_` before them.
+/// Returns the rank of a letter in the alphabet; `_` comes first.
 fn letter_rank(byte: u8) -> u8 {
+    // Upper and lower case share the low five bits. Adding 5 wraps `_` (31) around, to before `a`
+    // (1).
     byte.wrapping_add(5) & 31
 }
 
 /// A run of digits in a text.
 struct Number<'a> {
     digits: &'a [u8],
-    /// Where the text goes on.
+    /// Index of the byte after it.
     end: usize,
 }
 
-/// The run of digits around the one at `at`.
+/// Returns the run of digits around the one at `at`.
 fn number_around(text: &[u8], at: usize) -> Number<'_> {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, &[]));
     let is_digit = |byte: &&u8| byte.is_ascii_digit();
@@ -71,7 +72,7 @@ fn number_around(text: &[u8], at: usize) -> Number<'_> {
     }
 }
 
-/// Two runs of digits by their value.
+/// Compares two runs of digits by value.
 fn number_order(left: &[u8], right: &[u8]) -> Ordering {
     let [left, right] = [left, right].map(|digits| {
         let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
@@ -80,7 +81,7 @@ fn number_order(left: &[u8], right: &[u8]) -> Ordering {
     left.len().cmp(&right.len()).then_with(|| left.cmp(right))
 }
 
-/// Names that differ only in case or leading zeros: capitals first, more zeros last.
+/// Compares names that differ only in case or leading zeros: capitals first, more zeros last.
 fn first_difference(left: &[u8], right: &[u8]) -> Ordering {
     match left.iter().zip(right).find(|(a, b)| a != b) {
         None => left.len().cmp(&right.len()),

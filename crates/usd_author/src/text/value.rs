@@ -1,7 +1,7 @@
 //! Values as text: strings, numbers, tuples, arrays, dictionaries, asset paths, the items of lists.
 //!
 //! Functions append to a `String`. An error is the reason why a value has no text form; the caller
-//! knows whose value it is.
+//! adds the location.
 
 use std::collections::HashMap;
 use std::fmt::{Display, LowerExp, Write};
@@ -11,13 +11,13 @@ use openusd::sdf::{self, LayerOffset, Payload, Permission, Reference, Value};
 
 type Result<T = (), E = String> = std::result::Result<T, E>;
 
-/// Appends what prints itself.
+/// Appends a value by its `Display` implementation.
 pub(super) fn display(out: &mut String, value: &impl Display) {
     let _ = write!(out, "{value}");
 }
 
-/// A string in quotes: double ones, unless single ones save escapes; three of them around several
-/// lines. Like OpenUSD's, the string ends at a NUL.
+/// Appends a quoted string: double quotes, unless single ones save escapes; triple quotes if it has
+/// several lines. As in OpenUSD, the string ends at a NUL.
 pub(super) fn quote(out: &mut String, text: &str) {
     let text = text.split('\0').next().unwrap_or_default();
     let quote = if text.contains('"') && !text.contains('\'') {
@@ -44,7 +44,7 @@ pub(super) fn quote(out: &mut String, text: &str) {
     out.extend(delimiter);
 }
 
-/// An asset path between `@`, or between `@@@` if there is one in it.
+/// Appends an asset path between `@`, or between `@@@` if it contains one.
 pub(super) fn asset(out: &mut String, path: &str) -> Result {
     if path.chars().any(char::is_control) {
         return Err(format!(
@@ -61,12 +61,12 @@ pub(super) fn asset(out: &mut String, path: &str) -> Result {
     Ok(())
 }
 
-/// A path between angle brackets.
+/// Appends a path between angle brackets.
 pub(super) fn path(out: &mut String, path: &sdf::Path) {
     out.extend(["<", path.as_str(), ">"]);
 }
 
-/// A layer offset that is not the identity, in parentheses on the line of its arc.
+/// Appends a layer offset, unless it is the identity, in parentheses on the line of its arc.
 pub(super) fn layer_offset(out: &mut String, offset: &LayerOffset) {
     if offset.is_identity() {
         return;
@@ -86,14 +86,14 @@ pub(super) fn layer_offset(out: &mut String, offset: &LayerOffset) {
     out.push(')');
 }
 
-/// An item of a list that stands on a line of its own.
+/// An item of a list that is written on its own line.
 pub(super) trait Item: Default + Clone + PartialEq {
-    /// Whether a single one stands in brackets too.
+    /// Returns whether a single item needs brackets too.
     fn needs_brackets(&self) -> bool {
         false
     }
 
-    /// Appends the item, whose own line has this indent.
+    /// Appends the item, whose line has this indent.
     fn write(&self, out: &mut String, indent: usize) -> Result;
 }
 
@@ -144,8 +144,8 @@ impl Item for Reference {
     }
 }
 
-/// What an arc leads to. Without an asset there is always a path, if only the empty one of this
-/// layer's default prim.
+/// Appends the target of an arc. Without an asset there is always a path, if only the empty one of
+/// this layer's default prim.
 fn arc(out: &mut String, asset_path: &str, prim_path: &sdf::Path) -> Result {
     if !asset_path.is_empty() {
         asset(out, asset_path)?;
@@ -162,7 +162,7 @@ fn tabs(out: &mut String, indent: usize) {
     }
 }
 
-/// The entries of a map by key.
+/// Returns the entries of a map, sorted by key.
 fn sorted<V>(map: &HashMap<String, V>) -> Vec<(&str, &V)> {
     let mut entries: Vec<(&str, &V)> = map
         .iter()
@@ -172,7 +172,7 @@ fn sorted<V>(map: &HashMap<String, V>) -> Vec<(&str, &V)> {
     entries
 }
 
-/// A key, bare if it is an (ASCII) identifier.
+/// Appends a key, bare if it is an ASCII identifier.
 fn key(out: &mut String, key: &str) {
     let bare = key
         .bytes()
@@ -185,11 +185,11 @@ fn key(out: &mut String, key: &str) {
     }
 }
 
-/// How deep dictionaries may be nested in each other.
+/// Maximum nesting depth of dictionaries.
 const MAX_NESTING: usize = 32;
 
-/// A dictionary in braces, an entry a line, with the line's end. `indent` is that of the line it
-/// begins on.
+/// Appends a dictionary in braces, one entry a line, with the line break. `indent` is that of the
+/// line it begins on.
 pub(super) fn dictionary(out: &mut String, indent: usize, map: &HashMap<String, Value>) -> Result {
     nested_dictionary(out, indent, map, MAX_NESTING)
 }
@@ -227,7 +227,7 @@ fn nested_dictionary(
     Ok(())
 }
 
-/// Variant selections, as a dictionary of strings.
+/// Appends variant selections, as a dictionary of strings.
 pub(super) fn selections(out: &mut String, indent: usize, map: &HashMap<String, String>) {
     out.push_str("{\n");
     for (set, selection) in sorted(map) {
@@ -242,7 +242,7 @@ pub(super) fn selections(out: &mut String, indent: usize, map: &HashMap<String, 
     out.push_str("}\n");
 }
 
-/// The dictionaries that hold nothing but strings and say so by their form.
+/// Appends a dictionary of strings as `name: value` entries without types.
 pub(super) fn substitutions(
     out: &mut String,
     indent: usize,
@@ -264,7 +264,7 @@ pub(super) fn substitutions(
     Ok(())
 }
 
-/// The value of a field of metadata, which spells truth as a word.
+/// Appends the value of a metadata field; booleans are words there.
 pub(super) fn metadata(out: &mut String, field: &Value) -> Result {
     match field {
         Value::Bool(truth) => display(out, truth),
@@ -276,7 +276,7 @@ pub(super) fn metadata(out: &mut String, field: &Value) -> Result {
     Ok(())
 }
 
-/// A value of an attribute or of a dictionary's entry.
+/// Appends a value of an attribute or of a dictionary's entry.
 #[allow(clippy::match_same_arms)] // one line per type
 pub(super) fn value(out: &mut String, value: &Value) -> Result {
     match value {
@@ -411,13 +411,13 @@ fn double(out: &mut String, x: &f64) {
     number(out, *x);
 }
 
-/// A double with as many digits as tell it apart from every other.
+/// Appends a double with the fewest digits that identify it.
 pub(super) fn number(out: &mut String, number: f64) {
     shortest(out, number);
 }
 
-/// The shortest digits that read back as the same number: plain from 0.000001 up to 15 digits
-/// before the point, otherwise with an exponent.
+/// Appends the shortest digits that read back as the same number: plain from 0.000001 up to 15
+/// digits before the point, otherwise with an exponent.
 fn shortest(out: &mut String, number: impl LowerExp + Into<f64> + Copy) {
     if !number.into().is_finite() {
         return not_finite(out, number.into());
@@ -478,7 +478,7 @@ fn not_finite(out: &mut String, number: f64) {
     });
 }
 
-/// A half as C's `%g` has it: six digits, an exponent of at least two.
+/// Appends a half as C's `%g` prints it: six digits, an exponent of at least two.
 fn half(out: &mut String, number: &f16) {
     let number = number.to_f32();
     if !number.is_finite() {
@@ -499,7 +499,7 @@ fn half(out: &mut String, number: &f16) {
     }
 }
 
-/// Room for the digits of one number, without an allocation.
+/// A stack buffer for the digits of one number, to avoid allocation.
 #[derive(Default)]
 struct Digits {
     bytes: [u8; 32],

@@ -1,4 +1,4 @@
-//! Crate files: their version, and what is refused.
+//! Crate files: their version, and the layers that are rejected.
 
 use openusd::sdf::Value;
 
@@ -13,7 +13,7 @@ fn bytes_are_the_same_each_time_and_marked_0_8_0() {
     assert_eq!(bytes, write(meshes(100).data().unwrap()).unwrap());
 }
 
-/// The path of the spec that can't be written.
+/// Returns the path of the spec that can't be written.
 fn refused_at(layer: &Layer) -> String {
     write(layer.data().unwrap()).unwrap_err().path
 }

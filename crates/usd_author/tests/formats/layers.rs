@@ -1,11 +1,11 @@
-//! Random layers, and such as meshes are in: for the tests, and for the example `usd_layers`, which
-//! writes layers for OpenUSD to read.
+//! Random layers, and mesh layers: for the tests, and for the example `usd_layers`, which writes
+//! layers for OpenUSD to read.
 
 use openusd::sdf::Value;
 use proptest::prelude::*;
 use urdf_usd_usd_author::{Attribute, Layer, Relationship, dictionary, string};
 
-/// A mesh layer such as `geometries.usdc`, with `n` points to a mesh.
+/// Returns a mesh layer like `geometries.usdc`, with `n` points per mesh.
 pub fn meshes(n: i32) -> Layer {
     let mut layer = Layer::new("Meshes", "Geometries");
     layer.def("/Geometries", "Scope");
@@ -58,7 +58,7 @@ pub fn meshes(n: i32) -> Layer {
     layer
 }
 
-/// Any text that XML can hold, and more.
+/// Generates any text that XML can represent, and more.
 fn any_text(range: Range) -> impl Strategy<Value = String> {
     let character = prop_oneof![
         4 => any::<char>(),
@@ -87,15 +87,15 @@ fn any_float() -> impl Strategy<Value = f32> {
     POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO | INFINITE
 }
 
-/// What to generate: anything that OpenUSD reads, or that `openusd` 0.8.0 reads too. The latter
-/// takes only ASCII names outside quotes and misses an escaped quote before the three that end a
-/// string.
+/// Range of generated layers: all that OpenUSD reads, or the subset that `openusd` 0.8.0 reads too.
+/// The latter takes only ASCII names outside quotes and misses an escaped quote before the three
+/// that end a string.
 #[allow(dead_code)] // the tests take one, the example the other
 #[derive(Clone, Copy, PartialEq)]
 pub enum Range {
-    /// What OpenUSD reads.
+    /// Layers that OpenUSD reads.
     Everything,
-    /// What `openusd` reads, too.
+    /// Layers that `openusd` reads too.
     Readable,
 }
 
@@ -150,7 +150,7 @@ fn any_attribute(range: Range) -> impl Strategy<Value = Attribute> {
     )
 }
 
-/// A path of prims, some below a variant.
+/// Generates paths of prims, some below a variant.
 fn any_path(range: Range) -> impl Strategy<Value = String> {
     let variant = prop::option::weighted(
         0.3,
@@ -174,7 +174,7 @@ fn any_path(range: Range) -> impl Strategy<Value = String> {
     })
 }
 
-/// Layers of a few prims.
+/// Generates layers of a few prims.
 pub fn any_layer(range: Range) -> impl Strategy<Value = Layer> {
     let prims = prop::collection::vec(
         (

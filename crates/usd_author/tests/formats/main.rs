@@ -1,4 +1,4 @@
-//! What is written of layers, as text and as crate files.
+//! Tests of layers written as text and as crate files.
 
 #![allow(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Text of layers: numbers, strings, and what is written reads back.
+//! Text of layers: numbers, strings, and round trips.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn text(layer: &Layer) -> String {
     write(layer.data().unwrap()).unwrap()
 }
 
-/// The body of the one property of the one prim of a layer.
+/// Returns the body of the only property of the only prim of a layer.
 fn property(attribute: Attribute) -> String {
     let mut layer = Layer::new("", "");
     layer.over("/p").attribute("a", attribute);
@@ -111,7 +111,8 @@ fn strings_are_quoted_as_openusd_does() {
     }
 }
 
-/// OpenUSD reads prims as deep as this and deeper; so does a thread with a small stack.
+/// OpenUSD reads prims at this depth and deeper, so a thread with a small stack must be able to
+/// write them.
 #[test]
 fn depth_is_no_matter_of_the_stack() {
     let mut layer = Layer::new("", "");
@@ -136,7 +137,7 @@ fn what_openusd_would_refuse_is_refused() {
     assert!(write(layer.data().unwrap()).is_err());
 }
 
-/// Where the reference layers lie: next to the repository, or where `URDF_USD_GOLD` says.
+/// Returns the directory of the reference layers: next to the repository, or `URDF_USD_GOLD`.
 fn gold() -> Option<PathBuf> {
     let dir = std::env::var_os("URDF_USD_GOLD")
         .map_or_else(
@@ -174,7 +175,7 @@ fn reference_layers_stay_as_they_are() {
     assert!(seen >= 8, "{seen}");
 }
 
-/// Every spec with its fields; lists that have no order of their own are sorted.
+/// Returns every spec with its fields; unordered lists are sorted.
 fn content(data: &sdf::Data) -> HashMap<String, (u32, HashMap<String, Value>)> {
     let field = |(name, value): &(String, Value)| {
         let value = match value {

@@ -6,7 +6,7 @@ use urdf_usd_robot::{Camera, Interface, InterfaceKind, Qos, Robot, Sensor, Senso
 use urdf_usd_store::Store;
 use urdf_usd_usd_write::{Bodies, Options, write};
 
-/// The frames of an asset of one layer, whose default prim is `robot`.
+/// Reads the frames of an asset of one layer, with the default prim `robot`.
 fn read(text: &str) -> AssetFrames {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("asset.usda");
@@ -18,7 +18,7 @@ fn read(text: &str) -> AssetFrames {
     read_frames(&entry).unwrap()
 }
 
-/// Frame, parent, whether static, whether a root.
+/// Returns frame, parent, whether static, and whether a root.
 fn told(asset: &AssetFrames) -> Vec<(&str, Option<&str>, bool, bool)> {
     asset
         .frames
@@ -147,8 +147,8 @@ fn a_joint_may_name_the_moved_body_first() {
         ]
     );
     let pose = asset.model().unwrap().place(1, &[0.3]);
-    // By USD the second body turns in the first by 0.3, so the first turns in the second the other
-    // way.
+    // By the USD convention the second body rotates by 0.3 in the first, so the first rotates by
+    // −0.3 in the second.
     let turn = UnitQuaternion::from_axis_angle(&Vector3::y_axis(), -0.3);
     assert!(
         pose.rotation.angle_to(&turn) < 1e-6 && (pose.translation.x - 1.0).abs() < 1e-6,
@@ -390,8 +390,7 @@ fn what_follows_itself_is_no_model() {
     assert!(asset.model().is_err());
 }
 
-/// What this program writes, moved by the model that is read back, is where the robot's own model
-/// has it.
+/// The robot that is written and read back moves like the original.
 #[test]
 fn what_is_written_moves_as_the_robot_does() {
     let text = r#"<robot name="r">
@@ -428,8 +427,8 @@ fn what_is_written_moves_as_the_robot_does() {
             };
             let joint = robot.tree().parent_joint(id);
             let parent = joint.map(|joint| robot.joints()[joint].parent());
-            // Flat bodies do not stand in the frames that they hang on by, so it is the body that
-            // the joint names.
+            // Flat bodies are not nested in the frames they are attached to, so their parent is the
+            // body that the joint names.
             let says = parent.and_then(|parent| match (bodies, robot.links()[parent].name()) {
                 (Bodies::Flat, "mount") => robot.links().handle(0),
                 _ => Some(parent),
@@ -484,7 +483,7 @@ fn what_is_written_moves_as_the_robot_does() {
     }
 }
 
-/// Writes a robot as an asset, and reads the frames of that.
+/// Writes a robot as an asset, and reads its frames.
 fn written_and_read(robot: &Robot, bodies: Bodies) -> AssetFrames {
     let options = Options {
         entry: "r".to_owned(),
@@ -500,7 +499,7 @@ fn written_and_read(robot: &Robot, bodies: Bodies) -> AssetFrames {
 }
 
 /// Reads the frames of a robot with sensors: a body with a frame, an optical frame in that, and a
-/// body in the body.
+/// second body.
 fn with_sensors(sensors: impl FnOnce(&Robot) -> Vec<Sensor>) -> AssetFrames {
     let text = r#"<robot name="r">
       <link name="base"><visual><geometry><sphere radius="1"/></geometry></visual></link>
@@ -517,7 +516,7 @@ fn with_sensors(sensors: impl FnOnce(&Robot) -> Vec<Sensor>) -> AssetFrames {
     written_and_read(&robot, Bodies::Nested)
 }
 
-/// A sensor on the link of this name, with one topic.
+/// Returns a sensor with one topic on the link of this name.
 fn sensor(robot: &Robot, name: &str, kind: SensorKind, on: &str) -> Sensor {
     Sensor {
         name: name.to_owned(),
@@ -593,7 +592,7 @@ fn only_a_cameras_own_optical_frame_is_from_a_sensor() {
         own[0].pose.rotation.angle_to(&optical) < 1e-6
             && own[0].pose.translation.vector.norm() < 1e-12
     );
-    // robot_state_publisher publishes a link of the robot, in a camera too.
+    // robot_state_publisher publishes a link of the robot even inside a camera.
     let asset = with_sensors(|robot| {
         vec![Sensor {
             frame: robot.link_named("optical"),

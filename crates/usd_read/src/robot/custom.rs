@@ -1,20 +1,20 @@
-//! What URDF says and USD has no word for, as this program keeps it in `urdf.usda`: attributes
-//! `urdf:…`, and Scopes of which no other layer speaks (mapping, appendix F).
+//! URDF data that USD has no equivalent for, as this program keeps it in `urdf.usda`: attributes
+//! `urdf:…`, and Scopes that occur in no other layer (mapping, appendix F).
 
 use super::scene::Scene;
 use urdf_usd_robot::{Custom, Element};
 use urdf_usd_stage::{Prim, PrimId, Value};
 
-/// The layer.
+/// File name of the layer.
 const LAYER: &str = "urdf.usda";
-/// What stands before the name of an attribute of a URDF's own element.
+/// Prefix of attributes from a URDF element.
 const PREFIX: &str = "urdf:";
-/// The attribute with the text of an element.
+/// Attribute with the text content of an element.
 const TEXT: &str = "urdf:text";
-/// How deep elements may be nested.
+/// Maximum nesting depth of elements.
 const MAX_DEPTH: usize = 64;
 
-/// The custom data of a link, a joint or the robot.
+/// Returns the custom data of a link, a joint or the robot.
 pub(super) fn of(scene: &Scene<'_>, id: PrimId) -> Custom {
     Custom {
         attributes: own_attributes(scene, id),
@@ -22,7 +22,7 @@ pub(super) fn of(scene: &Scene<'_>, id: PrimId) -> Custom {
     }
 }
 
-/// That of a shape: its elements stand beside it.
+/// Returns the custom data of a shape: its elements are in a sibling prim.
 pub(super) fn of_shape(scene: &Scene<'_>, id: PrimId) -> Custom {
     let chain = std::iter::once(id).chain(scene.stage[id].parent);
     let is_shape = |id: &PrimId| {
@@ -46,8 +46,8 @@ pub(super) fn of_shape(scene: &Scene<'_>, id: PrimId) -> Custom {
     }
 }
 
-/// Attributes of an element that URDF defines: `urdf:name`, where a joint's own words are in the
-/// schema or have two colons.
+/// Returns the attributes that URDF defines for an element, `urdf:name` with a single colon. A
+/// joint's own attributes are in the schema or have two colons.
 fn own_attributes(scene: &Scene<'_>, id: PrimId) -> Vec<(String, String)> {
     let own = strings(&scene.stage[id]).filter(|string| {
         string
@@ -59,7 +59,7 @@ fn own_attributes(scene: &Scene<'_>, id: PrimId) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A custom attribute with a text.
+/// A custom attribute with a string value.
 struct Attribute<'a> {
     /// Its name in the layer.
     at: &'a str,
@@ -103,7 +103,7 @@ fn elements(scene: &Scene<'_>, id: PrimId, depth: usize) -> Vec<Element> {
 
 fn is_element(scene: &Scene<'_>, id: PrimId) -> bool {
     let prim = &scene.stage[id];
-    // Also as a layer of a package.
+    // Matches a layer inside a package too.
     let is_there = |layer: &std::path::Path| {
         let name = layer.file_name().unwrap_or_default().to_string_lossy();
         name.rsplit('[')

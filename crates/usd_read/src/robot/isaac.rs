@@ -1,6 +1,6 @@
-//! What the Isaac robot schema says of a robot as a whole: the order of its links and joints,
-//! robots within it, and its named poses, prims of the type IsaacNamedPose. What it calls links,
-//! joints and sites is read where links and joints are.
+//! Robot-level data of the Isaac robot schema: the order of links and joints, nested robots, and
+//! named poses (prims of the type IsaacNamedPose). Overridden names of links, joints and sites are
+//! read with the links and joints.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -13,11 +13,11 @@ use urdf_usd_robot::{JointId, JointKind, NamedPose, Robot};
 use urdf_usd_stage::{Prim, PrimId, Value, text};
 use urdf_usd_usd_author::isaac_schema as names;
 
-/// A position that differs by less than this, radians or metres, is the same in single precision.
+/// Tolerance, in radians or metres, within which positions are equal in single precision.
 const SAME: f64 = 1e-6;
 
-/// The place of each prim in the lists of the stage's robots: links and joints that they name, with
-/// those of the robots within them where these stand.
+/// Returns the position of each prim in the lists of the stage's robots: their links and joints,
+/// with those of nested robots in place.
 pub(super) fn order(scene: &Scene<'_>) -> HashMap<PrimId, usize> {
     let mut places = HashMap::new();
     for list in [names::ROBOT_LINKS, names::ROBOT_JOINTS] {
@@ -27,7 +27,7 @@ pub(super) fn order(scene: &Scene<'_>) -> HashMap<PrimId, usize> {
                 .filter_map(|path| scene.stage.at(path))
                 .collect::<VecDeque<_>>()
         };
-        // Each robot is gone through once: they may name each other in a circle.
+        // Each robot is visited once: robots may reference each other in a cycle.
         let mut known = HashSet::new();
         for robot in scene
             .prims()
@@ -39,6 +39,7 @@ pub(super) fn order(scene: &Scene<'_>) -> HashMap<PrimId, usize> {
             } else {
                 Vec::new()
             };
+            // Depth first with an explicit stack: nested robots expand in place.
             while let Some(rest) = stack.last_mut() {
                 match rest.pop_front() {
                     None => {
@@ -58,7 +59,7 @@ pub(super) fn order(scene: &Scene<'_>) -> HashMap<PrimId, usize> {
     places
 }
 
-/// Items with those that have a place in the order of these; the others stay where they are.
+/// Sorts the items that have a position; the others keep their place.
 pub(super) fn arranged<T: Copy>(
     items: impl Iterator<Item = T>,
     place: impl Fn(T) -> Option<usize>,
@@ -74,8 +75,8 @@ pub(super) fn arranged<T: Copy>(
     all
 }
 
-/// The prims that hold what the lists of the robots in `root` name, and of the robots that these
-/// name: besides `root`, robots elsewhere in the stage.
+/// Returns the prims that hold the members of the robots in `root`, and of the robots they
+/// reference: besides `root`, robots elsewhere in the stage.
 pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
     let stage = scene.stage;
     let (mut roots, mut next) = (vec![root], 0);
@@ -103,9 +104,9 @@ pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
     roots
 }
 
-/// Reads the named poses: those that the robot's prim lists in its order, then others. One that the
-/// robot has already, in other words of the asset, has the positions that are given here. `of`: the
-/// prim whose poses are wanted, where the stage has several robots.
+/// Reads the named poses: those listed by the robot's prim in its order, then others. A pose that
+/// the robot already has from other attributes of the asset gets the positions given here. `of`:
+/// the prim whose poses are read, if the stage has several robots.
 pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: Option<PrimId>) {
     let stage = scene.stage;
     let mut seen = HashSet::new();
@@ -116,7 +117,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
     let listed = listed
         .filter_map(|path| stage.at(path))
         .filter(|id| scene.is_part[*id]);
-    // What no list names is of the robot that it stands in.
+    // An unlisted pose belongs to the robot whose prim contains it.
     let owner = |id: PrimId| {
         stage
             .ancestors(id)
@@ -159,7 +160,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
             .find(|known| (&known.name, &known.group) == (&pose.name, &pose.group))
         {
             None => named.push(pose),
-            // The same in double precision.
+            // The pose read before has the same positions in double precision.
             Some(known) if is_same(known, &pose) => {
                 (known.chain, known.place) = (pose.chain, pose.place)
             }
@@ -174,7 +175,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
     }
 }
 
-/// Whether two poses set the same joints to the same positions.
+/// Returns whether two poses set the same joints to the same positions.
 fn is_same(a: &NamedPose, b: &NamedPose) -> bool {
     let is_near = |(a, b): (&f64, &f64)| (a - b).abs() <= SAME * a.abs().max(1.0);
     a.positions.len() == b.positions.len()
@@ -184,7 +185,7 @@ fn is_same(a: &NamedPose, b: &NamedPose) -> bool {
             .all(|((a, at), (b, to))| a == b && at.iter().zip(to).all(is_near))
 }
 
-/// The group that this program's own poses name.
+/// Returns the group that poses authored by this program name.
 fn group(prim: &Prim) -> Option<String> {
     match prim.metadata.get("customData")? {
         Value::Dictionary(data) => data
@@ -196,8 +197,8 @@ fn group(prim: &Prim) -> Option<String> {
     }
 }
 
-/// The positions that a pose sets, in radians or metres. What is no position of a joint of the
-/// robot is reported and left out.
+/// Returns the positions that a pose sets, in radians or metres. Reports and omits values that are
+/// not a position of a joint of the robot.
 fn positions(
     scene: &Scene<'_>,
     id: PrimId,

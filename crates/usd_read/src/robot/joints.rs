@@ -1,4 +1,4 @@
-//! The joints of a stage: what motion they allow, between which bodies, and where.
+//! The joints of a stage: the motion they allow, the bodies they connect, and their frames.
 
 use std::collections::HashMap;
 
@@ -15,15 +15,15 @@ use urdf_usd_robot::{
 };
 use urdf_usd_stage::{Prim, PrimId};
 
-/// Beyond this many metres or radians the bodies of a joint stand otherwise than it says.
+/// Distance, in metres or radians, beyond which the bodies of a joint contradict its frames.
 const APART: f64 = 1e-3;
 
 /// One end of a joint.
 #[derive(Clone, Copy)]
 pub(super) struct End {
-    /// The body that it is on; `None`: the world.
+    /// The attached body; `None` for the world.
     pub body: Option<DraftId>,
-    /// The joint's frame in it.
+    /// The joint's frame relative to it.
     pub frame: Pose,
 }
 
@@ -36,18 +36,17 @@ pub(super) struct Found {
     pub kind: JointKind,
     /// The axis in the joint's frame.
     pub axis: Unit<Vector3<f64>>,
-    /// In radians or metres.
+    /// Limits in radians or metres.
     pub bounds: Bounds,
-    /// The instance names that limits and drives of this degree of freedom have, the first that is
-    /// there counts.
+    /// The instance names of limits and drives for this degree of freedom, in order of precedence.
     instances: &'static [&'static str],
-    /// Those of `physics:body0` and `physics:body1`.
+    /// The ends given by `physics:body0` and `physics:body1`.
     pub ends: [End; 2],
-    /// Whether the asset says that it closes a loop.
+    /// True if the asset marks the joint as closing a loop.
     pub is_excluded: bool,
 }
 
-/// Every joint that connects two things, in the order of the prims.
+/// Finds all joints that connect two different bodies, in the order of the prims.
 pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Arena<Found> {
     let mut found = Arena::default();
     for (id, prim) in scene.prims().filter(|(_, prim)| is_joint(prim)) {
@@ -111,7 +110,7 @@ fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Foun
     })
 }
 
-/// The body that an end is on, and the joint's frame there.
+/// Returns the body at an end of a joint, and the joint's frame there.
 fn end_of(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim, end: &str) -> Option<End> {
     let relationship = format!("physics:body{end}");
     let target = match prim.targets(&relationship) {
@@ -170,7 +169,7 @@ struct Motion {
 }
 
 impl Motion {
-    /// A motion without bounds and without drives.
+    /// Returns a motion without limits and drives.
     fn free(kind: JointKind, axis: Axis) -> Self {
         Self {
             kind,
@@ -181,7 +180,7 @@ impl Motion {
     }
 }
 
-/// What a joint allows; `None` of a type that is not known.
+/// Returns the motion of a joint; `None` for unknown types.
 fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
     let axis = Axis::named(prim.text("physics:axis")).unwrap_or(Axis::X);
     let approximated = |message: String| {
@@ -250,7 +249,8 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
     })
 }
 
-/// Radians in a degree, or metres in a unit of length.
+/// Returns the factor from USD's unit of position to the model's: degrees to radians, or stage
+/// units to metres.
 fn unit_of(scene: &Scene<'_>, kind: JointKind) -> f64 {
     if is_angular(kind) {
         1.0_f64.to_radians()
@@ -263,11 +263,12 @@ fn is_angular(kind: JointKind) -> bool {
     matches!(kind, JointKind::Revolute | JointKind::Continuous)
 }
 
-/// A joint of six axes: those are locked whose low limit is above the high one (PhysicsLimitAPI).
+/// Classifies a six-axis joint. Axes with a low limit above the high one are locked
+/// (PhysicsLimitAPI).
 fn six_axes(scene: &Scene<'_>, prim: &Prim, approximated: impl Fn(String)) -> Motion {
     use Axis::{X, Y, Z};
 
-    /// A degree of freedom: the kind of a joint that has it alone, its axis, and the names of its
+    /// A degree of freedom: the joint kind that has it alone, its axis, and the names of its schema
     /// instances.
     struct Freedom {
         kind: JointKind,
@@ -336,7 +337,7 @@ fn six_axes(scene: &Scene<'_>, prim: &Prim, approximated: impl Fn(String)) -> Mo
                 instances: only.instances,
             }
         }
-        // Two directions, and perhaps about their normal.
+        // Two directions, with or without rotation about their normal, make a planar joint.
         ([_, _, turn @ ..], [a, b])
             if turn.len() < 2 && turn.iter().all(|turn| turn.axis == Axis::across(*a, *b)) =>
         {
@@ -355,7 +356,7 @@ fn six_axes(scene: &Scene<'_>, prim: &Prim, approximated: impl Fn(String)) -> Mo
     }
 }
 
-/// Reports a joint whose bodies stand where it does not allow them, or away from its zero.
+/// Reports a joint whose bodies violate its constraint, or are not at its zero position.
 pub(super) fn check_assembled(scene: &Scene<'_>, links: &Links, found: &Found) {
     let [near, far] = found.ends.map(|end| links.pose(end.body) * end.frame);
     let apart = near.inverse() * far;
@@ -373,20 +374,20 @@ pub(super) fn check_assembled(scene: &Scene<'_>, links: &Links, found: &Found) {
     }
 }
 
-/// Whether a joint that turns does so about a line that misses the moved body's origin, so that a
-/// link has to stand on it.
+/// Returns whether an angular joint's axis misses the moved body's origin, so that an intermediate
+/// link on the axis is needed.
 pub(super) fn needs_pivot(kind: JointKind, axis: &Unit<Vector3<f64>>, far: &Pose) -> bool {
     let offset = far.translation.vector;
     let across = offset - axis.into_inner() * axis.dot(&offset);
     is_angular(kind) && across.norm() > SAME
 }
 
-/// The numbers of a joint: limits, what it does by itself, how it is driven.
+/// Reads the parameters of a joint: limits, dynamics and drives.
 pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties) {
     let prim = &scene.stage[found.prim];
     let is_angular = is_angular(found.kind);
     let unit = unit_of(scene, found.kind);
-    // Of a force or a torque, in SI units.
+    // Factor from USD's unit of force or torque to SI.
     let force = scene.kilogram * scene.metre * if is_angular { scene.metre } else { 1.0 };
     let number = |name: &str| prim.number(name).filter(|number| number.is_finite());
     let drive = found
@@ -398,6 +399,7 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     let velocity = number("urdf:limit:velocity");
     let velocity = velocity.or_else(|| Some(number("newton:velocityLimit")? * unit));
     let velocity = velocity.or_else(|| {
+        // The schema's fallback of 1e6 means no limit.
         Some(number("physxJoint:maxJointVelocity").filter(|speed| *speed < 1e6)? * unit)
     });
     let mut bounds = found.bounds;
@@ -421,6 +423,7 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     }
     if drive.is_some() {
         let gain = |name: &str| of_drive(name).is_some_and(|gain| gain > 0.0);
+        // A drive's stiffness acts on the position error, its damping on the velocity error.
         let command = match (gain("stiffness"), gain("damping")) {
             (true, _) => Command::Position,
             (false, true) => Command::Velocity,
@@ -434,7 +437,7 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     words(prim, "urdf", joint);
 }
 
-/// What only a URDF says of a joint, below a prefix.
+/// Reads the joint attributes that only URDF has, with a prefix.
 pub(super) fn words(prim: &Prim, prefix: &str, joint: &mut JointProperties) {
     let number = |name: &str| {
         prim.number(&format!("{prefix}:{name}"))
@@ -469,8 +472,7 @@ pub(super) fn words(prim: &Prim, prefix: &str, joint: &mut JointProperties) {
     }
 }
 
-/// How a joint follows another, in the words of the asset: the leader's prim, factor and offset in
-/// USD's units.
+/// A mimic relation as authored: the leader's prim, factor and offset in USD's units.
 struct Following {
     property: String,
     leader: Option<PrimId>,
@@ -478,7 +480,7 @@ struct Following {
     offset: f64,
 }
 
-/// Sets how joints follow others. `by_prim` has the joints of the robot by their prims.
+/// Sets the mimic relations of joints. `by_prim`: the joints of the robot by prim.
 pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<PrimId, JointId>) {
     let mut joints: Vec<(PrimId, JointId)> = by_prim
         .iter()
@@ -512,7 +514,7 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
             continue;
         }
         let [follower, led_by] = kinds.map(|kind| unit_of(scene, kind));
-        // Positions are USD's, in degrees where they are angles.
+        // USD's positions are in degrees if they are angles.
         let mimic = Mimic {
             joint: leader,
             multiplier: tidy::number(following.multiplier * follower / led_by),
@@ -525,8 +527,8 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
     }
 }
 
-/// ExtendedPhysicsMimicAPI (REP-158 §4.2.2), NewtonMimicAPI, PhysxMimicJointAPI: the first that is
-/// there.
+/// Returns the first mimic relation of ExtendedPhysicsMimicAPI (REP-158 §4.2.2), NewtonMimicAPI and
+/// PhysxMimicJointAPI.
 fn following(scene: &Scene<'_>, id: PrimId) -> Option<Following> {
     let prim = &scene.stage[id];
     let found = |property: &str, multiplier: f64, offset: f64| {
@@ -562,7 +564,7 @@ fn following(scene: &Scene<'_>, id: PrimId) -> Option<Following> {
         );
         return Some(found("newton:mimicJoint", multiplier, offset));
     }
-    // PhysX: position + gearing · leader's position + offset = 0.
+    // PhysX defines position + gearing · leader's position + offset = 0.
     let instance = prim.instances_of("PhysxMimicJointAPI").next()?;
     let name = |name: &str| format!("physxMimicJoint:{instance}:{name}");
     Some(found(

@@ -1,5 +1,5 @@
-//! Lights (UsdLux), by the formulas of its schema: luminance in nits → candela and lux.
-//! `docs/mapping.md` has them in words.
+//! Lights (UsdLux), converted by the formulas of its schema: luminance in nits to candela and lux.
+//! `docs/mapping.md` documents them.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -11,11 +11,10 @@ use crate::codes;
 use urdf_usd_robot::{Light, LightKind, LinkId, Robot};
 use urdf_usd_stage::{Prim, PrimId, Value, double, numbers};
 
-/// The widest half angle of a cone of light that is still one: at and beyond it, it is light to all
-/// sides.
+/// Half angle of a cone, in degrees, from which a light emits in all directions.
 const ALL_SIDES: f64 = 180.0;
 
-/// Reads the lights. `link` gives the robot's link of a draft, or the world's.
+/// Reads the lights. `link` maps a draft, or the world, to the robot's link.
 pub(super) fn read(
     scene: &Scene<'_>,
     links: &Links,
@@ -31,7 +30,7 @@ pub(super) fn read(
             continue;
         };
         let owner = links.of[id];
-        // What stands in no link, in a robot without a world, stands in its first link.
+        // A light outside all links, in a robot without a world link, belongs to the first link.
         let owner = owner.or_else(|| {
             link(None)
                 .is_none()
@@ -62,8 +61,7 @@ pub(super) fn read(
     }
 }
 
-/// Whether a prim gives light: it is a light of UsdLux or of another's schema, or geometry that is
-/// made one.
+/// Returns whether a prim is a light: of UsdLux, of another schema, or geometry with a light API.
 fn is_light(prim: &Prim) -> bool {
     prim.type_name.ends_with("Light")
         || prim.type_name.starts_with("DomeLight")
@@ -72,8 +70,7 @@ fn is_light(prim: &Prim) -> bool {
             .any(|schema| prim.has(schema))
 }
 
-/// Whether a light is neither invisible nor a part of what a point instancer places, which is no
-/// light (UsdLux).
+/// Returns whether a light is visible and not below a point instancer, where UsdLux ignores lights.
 fn shines(scene: &Scene<'_>, id: PrimId) -> bool {
     let chain = || {
         std::iter::once(id)
@@ -84,8 +81,8 @@ fn shines(scene: &Scene<'_>, id: PrimId) -> bool {
         && chain().all(|prim| prim.type_name != "PointInstancer")
 }
 
-/// The kind of a light, its colour and its intensity. None, reported, if the robot model has no
-/// word for it.
+/// Returns the kind of a light, its colour and its intensity; `None`, with a diagnostic, if the
+/// robot model can't represent it.
 fn emission(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<(LightKind, [f32; 3], f64)> {
     let left_out = |code, what: &str, help: &str| {
         scene.report(
@@ -146,8 +143,8 @@ fn emission(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<(LightKind, [f
                     size_of_distant(angle)
                 }
         }
-        // A ball of the luminance L is seen as a disk: L·πr². Normalized, L is divided by the
-        // surface 4πr² in the stage's units.
+        // From afar, a sphere of luminance L appears as a disk: intensity L·πr². If normalized, L
+        // is divided by the surface area 4πr² in the stage's units.
         _ if is_normalized => luminance / 4.0 * scene.metre.powi(2),
         _ => luminance * PI * radius(scene, id, prim).powi(2),
     };
@@ -173,8 +170,8 @@ fn emission(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<(LightKind, [f
     Some((kind, color, intensity))
 }
 
-/// What UsdLux divides the luminance of a distant light by to have it in lux: how much of the sky
-/// its disk covers, from `angle`, its diameter in radians.
+/// Returns UsdLux's divisor from the luminance of a normalized distant light to lux: the projected
+/// solid angle of its disk. `angle`: its diameter in radians.
 fn size_of_distant(angle: f64) -> f64 {
     let widest = (angle / 2.0).clamp(0.0, PI);
     let square = widest.sin().powi(2);
@@ -185,7 +182,7 @@ fn size_of_distant(angle: f64) -> f64 {
     }
 }
 
-/// The radius of a ball in metres, in the world.
+/// Returns the radius of a sphere light in the world, in metres.
 fn radius(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> f64 {
     let scale = scene.placed[id]
         .fixed_view::<3, 3>(0, 0)
@@ -199,7 +196,7 @@ fn radius(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> f64 {
         * scale
 }
 
-/// A light to all sides, or a spot.
+/// Returns a point light or a spot light.
 fn sphere(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> LightKind {
     let radius = if prim.flag("treatAsPoint") == Some(true) {
         0.0
@@ -243,7 +240,7 @@ fn sphere(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> LightKind {
     }
 }
 
-/// Reports what of a light glTF and simulators have no word for.
+/// Reports properties of a light that glTF and simulators can't represent.
 fn report_what_is_lost(scene: &Scene<'_>, id: PrimId, prim: &Prim) {
     let differs =
         |name: &str, otherwise: f64| prim.number(name).is_some_and(|number| number != otherwise);
@@ -282,9 +279,9 @@ fn report_what_is_lost(scene: &Scene<'_>, id: PrimId, prim: &Prim) {
     }
 }
 
-/// The linear colour (Rec. 709, of luminance 1) of a black body at a temperature in kelvin, as
-/// UsdLux has it from 1000 to 10 000 K: Planck's law over the eye's response (CIE 1931, as sums of
-/// lobes after Wyman, Sloan and Shirley).
+/// Returns the linear colour (Rec. 709, luminance 1) of a black body at a temperature in kelvin, as
+/// UsdLux defines it from 1000 to 10 000 K: Planck's law weighted with the CIE 1931 colour matching
+/// functions, approximated by Wyman, Sloan and Shirley's multi-lobe fit.
 fn temperature(kelvin: f64) -> [f64; 3] {
     /// hc/k in nm·K.
     const SECOND: f64 = 1.438_776_9e7;

@@ -1,4 +1,5 @@
-//! Which prims are links: rigid bodies, and frames that are rigid in them or in the world.
+//! Selects the prims that become links: rigid bodies, and frames rigidly attached to them or to the
+//! world.
 
 use urdf_usd_robot::{Arena, Handle, Pose};
 use urdf_usd_stage::{Prim, PrimId, PrimMap};
@@ -6,7 +7,7 @@ use urdf_usd_stage::{Prim, PrimId, PrimMap};
 use super::scene::Scene;
 use urdf_usd_usd_author::isaac_schema::{LINK_API, REFERENCE_POINT_API, SITE_API};
 
-/// Names of prims that only hold others.
+/// Names of prims that only group others.
 const HOLDERS: [&str; 8] = [
     "visual",
     "visuals",
@@ -24,20 +25,20 @@ pub(super) type DraftId = Handle<Draft>;
 /// A prim that becomes a link.
 pub(super) struct Draft {
     pub prim: PrimId,
-    /// Whether it moves by itself.
+    /// True if it is a rigid body.
     pub is_body: bool,
-    /// In the world, as the stage stands.
+    /// Pose in the world, as authored.
     pub pose: Pose,
-    /// The link whose prim holds this one's.
+    /// The link whose prim contains this one's.
     pub above: Option<DraftId>,
-    /// The body that the link above is or is rigid in; `None`: the world.
+    /// The body that the link above is or is rigidly attached to; `None` for the world.
     within: Option<DraftId>,
 }
 
 /// The links of a stage, in the order of their prims.
 pub(super) struct Links {
     pub drafts: Arena<Draft>,
-    /// The link that each prim is or lies in; `None`: the world.
+    /// The link that each prim is or is inside of; `None` for the world.
     pub of: PrimMap<Option<DraftId>>,
 }
 
@@ -55,7 +56,7 @@ impl Links {
             drafts: Arena::default(),
             of: stage.filled(None),
         };
-        // Whether each prim stands where converters put links that are no bodies.
+        // True for each prim at a place where converters put links that are not bodies.
         let mut is_in_tree = stage.filled(false);
         for (id, prim) in stage.iter() {
             let above = prim.parent.and_then(|parent| links.of[parent]);
@@ -73,7 +74,7 @@ impl Links {
                 || prim.has(LINK_API) && is_xform;
             let is_plain =
                 !says_frames && is_xform && bare[id] && (body.is_some() || below_geometry);
-            // What stands for the world is no link of its own.
+            // A prim that represents the world does not become a link.
             let is_world = is_plain && body.is_none() && prim.name() == "world";
             is_in_tree[id] = scene.is_part[id] && is_xform && below_geometry;
             let is_link = scene.is_part[id] && (is_body || is_named || is_plain && !is_world);
@@ -92,7 +93,7 @@ impl Links {
         links
     }
 
-    /// Returns the body that a link is or is rigid in; `None`: the world.
+    /// Returns the body that a link is or is rigidly attached to; `None` for the world.
     pub fn body(&self, link: DraftId) -> Option<DraftId> {
         let draft = &self.drafts[link];
         if draft.is_body {
@@ -102,35 +103,36 @@ impl Links {
         }
     }
 
-    /// The body that a prim is or is rigid in; `None`: the world.
+    /// Returns the body that a prim is or is rigidly attached to; `None` for the world.
     pub fn body_of(&self, prim: PrimId) -> Option<DraftId> {
         self.of[prim].and_then(|link| self.body(link))
     }
 
-    /// The pose of a link, or of the world.
+    /// Returns the pose of a link, or of the world.
     pub fn pose(&self, link: Option<DraftId>) -> Pose {
         link.map_or_else(Pose::identity, |link| self.drafts[link].pose)
     }
 }
 
-/// Whether a prim is a rigid body.
+/// Returns whether a prim is a rigid body.
 pub(super) fn is_body(prim: &Prim) -> bool {
     prim.has("PhysicsRigidBodyAPI") && prim.flag("physics:rigidBodyEnabled") != Some(false)
 }
 
-/// Whether a prim is a joint of UsdPhysics or of an engine.
+/// Returns whether a prim is a joint of UsdPhysics or of an engine.
 pub(super) fn is_joint(prim: &Prim) -> bool {
     prim.type_name.starts_with("Phys") && prim.type_name.ends_with("Joint")
 }
 
-/// Whether a prim bears an interface of ROS.
+/// Returns whether a prim has a ROS interface.
 pub(super) fn has_interface(prim: &Prim) -> bool {
     ["RosTopicAPI", "RosServiceAPI", "RosActionAPI"]
         .into_iter()
         .any(|schema| prim.has(schema))
 }
 
-/// Whether each prim is an Xform with nothing in it but such Xforms, bodies and joints.
+/// Returns, for each prim, whether it is an Xform that contains only such Xforms, bodies and
+/// joints.
 fn bare(scene: &Scene<'_>) -> PrimMap<bool> {
     let mut bare = scene.stage.filled(false);
     for (id, prim) in scene.prims().rev() {
@@ -147,8 +149,8 @@ fn bare(scene: &Scene<'_>) -> PrimMap<bool> {
     bare
 }
 
-/// Whether a prim is the scope in which converters of URDF nest all links, those too that are no
-/// bodies.
+/// Returns whether a prim is the scope in which URDF converters nest all links, including those
+/// that are not bodies.
 fn is_link_scope(scene: &Scene<'_>, id: PrimId) -> bool {
     let prim = &scene.stage[id];
     let is_top = prim
@@ -157,8 +159,8 @@ fn is_link_scope(scene: &Scene<'_>, id: PrimId) -> bool {
     is_top && prim.type_name == "Scope" && prim.name() == "Geometry"
 }
 
-/// Whether a frame belongs to a sensor, in an asset that tells the robot's own frames by the words
-/// of their joints.
+/// Returns whether a frame belongs to a sensor, in an asset that identifies the robot's own frames
+/// by the attributes of their joints.
 fn is_of_sensor(scene: &Scene<'_>, prim: &Prim, above: Option<DraftId>) -> bool {
     let is_in_camera = prim
         .parent

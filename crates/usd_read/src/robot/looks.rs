@@ -1,5 +1,5 @@
-//! Variants that change nothing but how a robot looks (REP-158 §3.7): the robot is read once for
-//! each, and compared.
+//! Variants that change only the looks of a robot (REP-158 §3.7): the robot is read once for each
+//! variant, and the results are compared.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,13 +13,14 @@ use urdf_usd_robot::{
 use urdf_usd_stage::{Options, Stage, VariantChoice, on_large_stack};
 use urdf_usd_usd_author::layout::{FIDELITY, REPRESENTATION};
 
-/// So many variants are read beside what is selected: each takes as long as the asset itself.
+/// Maximum number of variants read besides the selected ones: each takes as long as the asset
+/// itself.
 const MAX_READS: usize = 16;
 
-/// The sets of REP-158 §1.3.1 and §1.3.2, which change geometry.
+/// The variant sets of REP-158 §1.3.1 and §1.3.2, which change geometry.
 const OF_GEOMETRY: [&str; 2] = [FIDELITY, REPRESENTATION];
 
-/// A variant set, as far as it is the same on all prims that have one of the name.
+/// A variant set, if it is the same on all prims that have one of this name.
 struct Set<'s> {
     name: &'s str,
     variants: &'s [String],
@@ -27,7 +28,7 @@ struct Set<'s> {
     place: Place,
 }
 
-/// The sets of a stage that may change looks.
+/// Returns the variant sets of a stage that may change looks.
 fn sets(stage: &Stage) -> impl Iterator<Item = Set<'_>> {
     let mut found: BTreeMap<&str, Set<'_>> = BTreeMap::new();
     for prim in stage.prims.iter().filter(|prim| prim.instance.is_none()) {
@@ -54,13 +55,13 @@ fn sets(stage: &Stage) -> impl Iterator<Item = Set<'_>> {
     found.into_values()
 }
 
-/// Whether some variant set of a stage may change nothing but looks.
+/// Returns whether some variant set of a stage may change only looks.
 pub(super) fn may_vary(stage: &Stage) -> bool {
     sets(stage).next().is_some()
 }
 
-/// Gives the robot of a stage the looks that it has in variants. Returns what is told of the sets
-/// that change more.
+/// Adds the looks from variants to the robot of a stage. Returns diagnostics about the sets that
+/// change more.
 pub(super) fn read(stage: &Stage, options: &Options, robot: &mut Robot) -> Vec<Diagnostic> {
     let (mut diagnostics, mut kept, mut reads) = (Vec::new(), Vec::new(), 0);
     for set in sets(stage) {
@@ -114,7 +115,7 @@ pub(super) fn read(stage: &Stage, options: &Options, robot: &mut Robot) -> Vec<D
     diagnostics
 }
 
-/// The looks of the variants of a set; `None` if one of them is another robot, or can't be read.
+/// Returns the looks of a set's variants; `None` if one of them changes more, or can't be read.
 fn looks(
     stage: &Stage,
     options: &Options,
@@ -162,10 +163,10 @@ fn looks(
     Some(set.variants.iter().map(look).collect())
 }
 
-/// What shows on parts of visuals.
+/// The materials of parts of visuals.
 type Materials = BTreeMap<VisualPart, Option<Material>>;
 
-/// The robot with another variant.
+/// Reads the robot with another variant selected.
 fn with(stage: &Stage, options: &Options, choice: VariantChoice) -> Option<Robot> {
     let kept = options
         .variants
@@ -181,8 +182,8 @@ fn with(stage: &Stage, options: &Options, choice: VariantChoice) -> Option<Robot
     Some(reading.robot)
 }
 
-/// All of a robot but its shapes and looks, in words, whatever the order of its parts: where a
-/// variant speaks of some prims, these come first.
+/// Returns a canonical text of a robot without its shapes and looks. It is independent of the order
+/// of parts, because prims that a variant mentions come first.
 fn outline(robot: &Robot) -> Vec<String> {
     let name = |link: LinkId| robot.links()[link].name();
     let links = robot.links().values().map(|link| {
@@ -262,7 +263,8 @@ fn outline(robot: &Robot) -> Vec<String> {
     outline
 }
 
-/// The parts of visuals whose materials differ, with the other ones; `None` if more differs.
+/// Returns the parts of visuals whose materials differ, with the materials of `other`; `None` if
+/// anything else differs.
 fn differing(robot: &Robot, other: &Robot) -> Option<Materials> {
     let mut found = Materials::new();
     for (link, a) in robot.links().iter() {
@@ -292,7 +294,7 @@ fn differing(robot: &Robot, other: &Robot) -> Option<Materials> {
     Some(found)
 }
 
-/// Shapes with their prims, and which of those of the prim they are.
+/// Returns shapes with their prim, and their index among the shapes of the prim.
 fn numbered(shapes: &[Shape]) -> impl Iterator<Item = ((&str, usize), &Shape)> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     shapes.iter().map(move |shape| {
@@ -310,7 +312,7 @@ fn mesh_of<'a>(robot: &'a Robot, shape: &Shape) -> Option<&'a LazyMesh> {
     }
 }
 
-/// Whether shapes are the same but for their materials.
+/// Returns whether shapes are equal except for their materials.
 fn is_same_shape(robot: &Robot, a: &Shape, other: &Robot, b: &Shape) -> bool {
     let is_same = match (&a.geometry, &b.geometry) {
         (

@@ -1,5 +1,5 @@
-//! Mass properties (PhysicsMassAPI): what is authored, and what UsdPhysics makes of colliders and
-//! densities where nothing is.
+//! Mass properties (PhysicsMassAPI): authored ones, or else those that UsdPhysics computes from
+//! colliders and densities.
 
 use nalgebra::{Matrix3, Point3, UnitQuaternion, Vector3};
 
@@ -12,7 +12,7 @@ use urdf_usd_robot::{Geometry, Inertial, Pose, Robot, Solid};
 use urdf_usd_stage::{Prim, PrimId};
 use urdf_usd_usd_author::layout::ASSUMED_MASS;
 
-/// The density that UsdPhysics assumes where nothing gives one (UsdPhysicsMassAPI), kg/m³.
+/// Density that UsdPhysics assumes if none is authored (UsdPhysicsMassAPI), kg/m³.
 pub const DENSITY: f64 = 1000.0;
 
 /// Returns the mass properties of a body, and whether its mass is assumed.
@@ -35,7 +35,7 @@ pub(super) fn of_body(
     of(scene, robot, draft.prim, &parts, &shapes.materials)
 }
 
-/// The mass properties of a body, and whether its mass stands on the default density alone.
+/// Returns the mass properties of a body, and whether its mass relies on the default density alone.
 fn of(
     scene: &Scene<'_>,
     robot: &Robot,
@@ -56,9 +56,10 @@ fn of(
             &["material:binding:physics", "material:binding"],
         );
         let of_material = material.and_then(|material| density(scene, &scene.stage[material]));
+        // The most specific density wins: collider, then body, then material (UsdPhysicsMassAPI).
         let density = density(scene, of_collider).or(of_body).or(of_material);
         let mesh = match &collider.geometry {
-            // Meshes that are read from USD stay in memory.
+            // Meshes read from USD stay in memory.
             Geometry::Mesh { mesh, .. } => robot.meshes()[*mesh].mesh.in_memory(),
             _ => None,
         };
@@ -91,7 +92,7 @@ fn of(
         );
         return (None, false);
     };
-    // An asset of this program says itself which masses nobody gave.
+    // Assets of this program mark assumed masses.
     let is_marked = prim.text(ASSUMED_MASS) == Some("true");
     if is_assumed {
         let message = format!(
@@ -119,11 +120,11 @@ fn of(
     (Some(inertial), is_assumed)
 }
 
-/// The inertial frame of a body, and its inertia there: as authored, or else those of `solid`, what
-/// its colliders make together.
+/// Returns the inertial frame of a body and its inertia there: as authored, or else of `solid`, its
+/// colliders combined.
 fn distribution(scene: &Scene<'_>, id: PrimId, solid: Option<Solid>) -> (Pose, Matrix3<f64>) {
     let prim = &scene.stage[id];
-    // In the prim's coordinates, scale included.
+    // In the prim's coordinates, including scale.
     let centre = scene::vector(prim, "physics:centerOfMass").map(|centre| {
         let world = scene.placed[id].transform_point(&Point3::from(centre));
         scene.pose(id).inverse_transform_point(&world).coords
@@ -167,7 +168,7 @@ fn above_zero(prim: &Prim, name: &str) -> Option<f64> {
         .filter(|number| *number > 0.0 && number.is_finite())
 }
 
-/// kg/m³.
+/// Returns the authored density, kg/m³.
 fn density(scene: &Scene<'_>, prim: &Prim) -> Option<f64> {
     Some(above_zero(prim, "physics:density")? * scene.kilogram / scene.metre.powi(3))
 }

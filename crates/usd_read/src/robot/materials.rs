@@ -1,4 +1,4 @@
-//! Materials of a stage, as far as they are UsdPreviewSurface with numbers and images.
+//! UsdPreviewSurface materials of a stage, as far as they consist of numbers and images.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,27 +16,27 @@ use urdf_usd_robot::{
 use urdf_usd_stage::{Prim, PrimId, Value, array_len, asset_paths, double, numbers, text, vectors};
 use urdf_usd_usd_author::layout::default_material;
 
-/// How many connections lead from an input to its value at most.
+/// Maximum number of connections between an input and its value.
 const MAX_STEPS: usize = 32;
-/// The relationships that bind a material, the first that is there counts.
+/// Relationships that bind a material, in order of precedence.
 const BINDINGS: [&str; 3] = [
     "material:binding",
     "material:binding:preview",
     "material:binding:full",
 ];
 
-/// The materials that were met.
+/// The materials read so far.
 pub(super) struct Materials<'s, 'a> {
     scene: &'s Scene<'a>,
-    /// By prim; `None` of what is no material that can be read.
+    /// By prim; `None` if the prim is not a readable material.
     read: HashMap<PrimId, Option<Material>>,
-    /// Images by the path where they were found.
+    /// Images by resolved path.
     images: HashMap<String, Option<Arc<Texture>>>,
-    /// How many pixels all images together may still have.
+    /// Remaining pixel budget of all images together.
     pixels: u64,
 }
 
-/// Where the value of an input comes from.
+/// The source of an input's value.
 enum Source<'a> {
     Value(&'a Value),
     /// An output of a shader.
@@ -53,7 +53,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         }
     }
 
-    /// The prim that is bound to `id`, or to the nearest prim above, by one of `relationships`.
+    /// Returns the prim bound to `id`, or to its nearest ancestor with a binding, by one of
+    /// `relationships`.
     pub fn bound(&self, id: PrimId, relationships: &[&str]) -> Option<PrimId> {
         let stage = self.scene.stage;
         std::iter::once(id)
@@ -87,15 +88,15 @@ impl<'s, 'a> Materials<'s, 'a> {
         found
     }
 
-    /// The material that is bound to a part of a mesh itself.
+    /// Returns the material bound directly to a part of a mesh.
     pub fn of_part(&mut self, part: PrimId, mesh: PrimId) -> Option<Material> {
         let bound = self.bound_to(part, &BINDINGS)?;
         self.material(bound)
             .map(|material| self.colored(mesh, material))
     }
 
-    /// A material as it shows on a prim: one that shows the prim's colours has the colour where
-    /// there is one for all of it.
+    /// Returns a material as it appears on a prim: if it shows the prim's display colour and that
+    /// is uniform, the colour becomes part of the material.
     fn colored(&self, id: PrimId, material: Material) -> Material {
         if !material.shows_corner_colors || has_many_colors(&self.scene.stage[id]) {
             return material;
@@ -115,8 +116,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         }
     }
 
-    /// What shows on a prim: its material, or else its display colour. `None` if that is what is
-    /// written for what has no material.
+    /// Returns the material of a prim, or else one of its display colour. `None` if that equals the
+    /// default material that the writer uses for shapes without one.
     pub fn of_shape(&mut self, robot: &mut Robot, id: PrimId) -> Option<MaterialId> {
         let bound = self.bound(id, &BINDINGS);
         let material = bound
@@ -130,7 +131,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         Some(known.unwrap_or_else(|| robot.add_material(material)))
     }
 
-    /// The one colour of a prim or of the nearest above.
+    /// Returns the uniform display colour of a prim or of its nearest ancestor with one.
     fn display_color(&self, id: PrimId) -> Option<Material> {
         let stage = self.scene.stage;
         let prim = std::iter::once(id)
@@ -180,7 +181,7 @@ impl<'s, 'a> Materials<'s, 'a> {
             self.scene.stage[*shader].text("info:id") == Some("UsdPreviewSurface")
         });
         let Some(surface) = surface else {
-            // A material of contacts alone has no look.
+            // A material that only describes contacts has no appearance.
             if !prim.has("PhysicsMaterialAPI") || shader.is_some() {
                 let what = shader
                     .and_then(|shader| self.scene.stage[shader].text("info:id"))
@@ -227,8 +228,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         material
     }
 
-    /// Reads the colour and the opacity, each a value or an image's. Whether the alpha of the
-    /// colour's image counts follows from the opacity.
+    /// Reads the colour and the opacity, each a value or an image. The opacity decides whether the
+    /// alpha channel of the colour's image is used.
     fn color_and_opacity(&mut self, id: PrimId, material: &mut Material) {
         let opacity = self.input(id, "opacity");
         if let Some(Source::Value(value)) = &opacity {
@@ -261,8 +262,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         }
     }
 
-    /// Reads the image of the colour; its fallback is the colour beside it. `has_own_alpha`: its
-    /// alpha is the opacity.
+    /// Reads the image of the colour; its fallback becomes the constant colour. `has_own_alpha`:
+    /// its alpha channel is the opacity.
     fn color_of_image(&mut self, shader: PrimId, has_own_alpha: bool, material: &mut Material) {
         let fallback = self.scene.stage[shader]
             .value("inputs:fallback")
@@ -286,7 +287,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         material.base_color = [r, g, b, opacity];
     }
 
-    /// Reads the opacity below which nothing shows.
+    /// Reads the opacity threshold of a cutout material.
     fn opacity_threshold(&self, id: PrimId) -> Option<f32> {
         match self.input(id, "opacityThreshold")? {
             Source::Value(value) => double(value).map(unit).filter(|threshold| *threshold > 0.0),
@@ -301,10 +302,10 @@ impl<'s, 'a> Materials<'s, 'a> {
         }
     }
 
-    /// Reads what a surface reflects: its metalness or its specular colour, its roughness, and a
+    /// Reads the reflection of a surface: its metalness or specular colour, its roughness and its
     /// clear coat.
     fn reflection(&mut self, id: PrimId, material: &mut Material) {
-        // In that workflow nothing is a metal.
+        // The specular workflow has no metalness.
         let specular = matches!(self.input(id, "useSpecularWorkflow"), Some(Source::Value(value)) if double(value) == Some(1.0));
         if specular {
             material.specular = Some(self.specular(id));
@@ -327,7 +328,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         }
     }
 
-    /// Reads a number from 0 to 1, or the image of one.
+    /// Reads a number from 0 to 1, or a map of one.
     fn factor(&mut self, id: PrimId, input: &str, role: MapRole, material: &mut Material) {
         let value = match self.input(id, input) {
             Some(Source::Value(value)) => double(value).map(unit),
@@ -348,7 +349,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         *place = value.unwrap_or(*place);
     }
 
-    /// Reads the light that a surface gives off.
+    /// Reads the emission of a surface.
     fn emission(&mut self, id: PrimId, material: &mut Material) {
         match self.input(id, "emissiveColor") {
             Some(Source::Value(value)) => {
@@ -396,7 +397,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         }
     }
 
-    /// The specular colour of the specular workflow; that of an image is its mean.
+    /// Returns the colour of the specular workflow; for an image, its mean.
     fn specular(&mut self, id: PrimId) -> [f32; 3] {
         match self.input(id, "specularColor") {
             Some(Source::Value(value)) => {
@@ -419,8 +420,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         }
     }
 
-    /// Images that are one in glTF have to lie alike: those of roughness and metalness, those of
-    /// colour and opacity.
+    /// Gives maps that share an image in glTF the same placement: roughness with metalness, and
+    /// colour with opacity.
     fn lay_alike(&self, id: PrimId, material: &mut Material) {
         let placement =
             |material: &Material, role: MapRole| material.maps.get(&role).map(|map| map.placement);
@@ -451,7 +452,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         }
     }
 
-    /// One channel of an image: the map, its factor, and what is added.
+    /// Reads one channel of an image: the map, its scale and its bias.
     fn scalar(&mut self, shader: PrimId, output: &str) -> Option<(Map, f32, f32)> {
         if self.is_primvar(shader, "displayOpacity") {
             return None;
@@ -485,7 +486,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         (of("inputs:scale", 1.0), of("inputs:bias", 0.0))
     }
 
-    /// Reports what an image has that the model has no word for.
+    /// Reports properties of an image that the model does not represent.
     fn expect_plain(&self, shader: PrimId, what: &str) {
         let (scale, bias) = self.scale_and_bias(shader);
         if scale != [1.0; 4] || bias != [0.0; 4] {
@@ -507,7 +508,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         );
     }
 
-    /// Whether a shader gives a primvar.
+    /// Returns whether a shader reads a primvar.
     fn is_primvar(&self, shader: PrimId, name: &str) -> bool {
         let prim = &self.scene.stage[shader];
         let reads = prim
@@ -517,12 +518,12 @@ impl<'s, 'a> Materials<'s, 'a> {
             && matches!(self.input(shader, "varname"), Some(Source::Value(value)) if text(value) == Some(name))
     }
 
-    /// Where the value of an input of a shader comes from; `None` if it is not authored.
+    /// Returns the source of a shader input; `None` if it is not authored.
     fn input(&self, id: PrimId, name: &str) -> Option<Source<'a>> {
         self.source(id, &format!("inputs:{name}"))
     }
 
-    /// Follows an attribute through interfaces of materials and node graphs.
+    /// Follows the connections of an attribute through the interfaces of materials and node graphs.
     fn source(&self, id: PrimId, attribute: &str) -> Option<Source<'a>> {
         let stage = self.scene.stage;
         let (mut at, mut name) = (id, attribute.to_owned());
@@ -542,8 +543,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         None
     }
 
-    /// How the image of a UsdUVTexture lies: how it goes on beyond its edges, and the
-    /// UsdTransform2d that its texture coordinates go through.
+    /// Returns the placement of a UsdUVTexture: its wrap modes, and the UsdTransform2d of its
+    /// texture coordinates.
     fn placement(&self, shader: PrimId) -> ImagePlacement {
         let wrap = ["wrapS", "wrapT"].map(|name| {
             let Some(Source::Value(value)) = self.input(shader, name) else {
@@ -560,7 +561,7 @@ impl<'s, 'a> Materials<'s, 'a> {
                     );
                     Wrap::Clamp
                 }
-                // PNG and JPEG have no metadata that `useMetadata` could mean.
+                // `useMetadata` has no effect: PNG and JPEG have no wrap metadata.
                 _ => Wrap::Repeat,
             }
         });
@@ -595,7 +596,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         placement
     }
 
-    /// The UsdTransform2d that an input of a shader comes from.
+    /// Returns the UsdTransform2d connected to an input of a shader.
     fn transform(&self, shader: PrimId, input: &str) -> Option<PrimId> {
         match self.input(shader, input)? {
             Source::Shader(of, _) => Some(of)
@@ -604,7 +605,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         }
     }
 
-    /// The image of a UsdUVTexture.
+    /// Loads the image of a UsdUVTexture.
     fn image(&mut self, shader: PrimId) -> Option<Arc<Texture>> {
         let prim = &self.scene.stage[shader];
         if prim.text("info:id") != Some("UsdUVTexture") {
@@ -660,8 +661,7 @@ impl<'s, 'a> Materials<'s, 'a> {
     }
 }
 
-/// Whether the colour of a mesh, or its opacity, is not the same all over: those are not a
-/// material's.
+/// Returns whether the colour or opacity of a mesh varies: then they are not part of a material.
 pub(super) fn has_many_colors(prim: &Prim) -> bool {
     let count = |name: &str| prim.value(name).and_then(array_len).unwrap_or(0);
     prim.type_name == "Mesh"
@@ -669,7 +669,7 @@ pub(super) fn has_many_colors(prim: &Prim) -> bool {
             || (count("primvars:displayColor") > 0 && count("primvars:displayOpacity") > 1))
 }
 
-/// The same image for a material to which its alpha means nothing.
+/// Returns the image for a material that ignores its alpha channel.
 fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
     if texture.has_alpha {
         Arc::new(Texture {
@@ -685,7 +685,7 @@ fn is_shader(prim: &Prim) -> bool {
     prim.type_name == "Shader"
 }
 
-/// A number from 0 to 1.
+/// Clamps a number to the range 0 to 1.
 fn unit(number: f64) -> f32 {
     if number.is_nan() {
         0.0

@@ -1,4 +1,4 @@
-//! Meshes of a stage as the model has them: triangles with normals, texture coordinates, colours
+//! Converts meshes of a stage to the model's: triangles with normals, texture coordinates, colours
 //! and materials by corner and face.
 
 use std::collections::HashMap;
@@ -16,22 +16,22 @@ use urdf_usd_mesh::{PerCorner, Polygons, from_polygons};
 use urdf_usd_robot::{Mesh, MeshId, MeshSource, Robot};
 use urdf_usd_stage::{Prim, PrimId, int_array, pairs, text, vectors};
 
-/// Names of the primvar of texture coordinates, the first that is there counts.
+/// Names of the primvar of texture coordinates, in order of precedence.
 const UV_NAMES: [&str; 5] = ["st", "st0", "st_0", "UVMap", "map1"];
 
-/// Where this program writes meshes.
+/// Path of the scope in which this program writes meshes.
 const GEOMETRIES: &str = "/Geometries/";
 
-/// The meshes of a robot, each geometry once.
+/// The meshes of a robot, without duplicates.
 #[derive(Default)]
 pub(super) struct Meshes {
-    /// By the prim that is shared by instances, and the bits of what is done to the points.
+    /// Meshes by the prim shared by instances, and the bits of the matrix applied to the points.
     known: HashMap<(usize, Option<[u64; 16]>), MeshId>,
     by_digest: HashMap<[u8; 32], Vec<MeshId>>,
 }
 
 impl Meshes {
-    /// The mesh of a prim; `baked` moves its points.
+    /// Returns the mesh of a prim; `baked` transforms its points.
     pub fn of_prim(
         &mut self,
         scene: &Scene<'_>,
@@ -45,7 +45,8 @@ impl Meshes {
             .children
             .iter()
             .any(|child| scene.stage[*child].type_name == "GeomSubset");
-        // Attributes that instances share are one allocation, which the stage holds.
+        // Instances share their attributes' allocation. The stage keeps it alive, so its address is
+        // a valid key.
         let bits = baked.map(|matrix| std::array::from_fn(|k| matrix[k].to_bits()));
         let key = (Arc::as_ptr(&prim.attributes) as usize, bits);
         if let Some(known) = self.known.get(&key).filter(|_| !has_subsets) {
@@ -63,7 +64,7 @@ impl Meshes {
         Some(mesh)
     }
 
-    /// Adds the mesh that polygons make, unless the robot has it.
+    /// Adds the mesh of polygons, unless the robot has an equal one.
     pub fn add(
         &mut self,
         scene: &Scene<'_>,
@@ -99,9 +100,9 @@ impl Meshes {
     }
 }
 
-/// The name of a mesh: that of the prim where its points are authored, which a reference or payload
-/// may bring to a prim of any name. Where this program writes meshes, it is the name without what
-/// tells its stages from each other.
+/// Returns the name of a mesh: that of the prim that authors its points, because a reference or
+/// payload may rename it. For meshes that this program writes, the suffix that distinguishes tiers
+/// is removed.
 fn name<'a>(scene: &'a Scene<'_>, id: PrimId) -> &'a str {
     let prim = &scene.stage[id];
     let Some(site) = prim
@@ -128,7 +129,8 @@ fn name<'a>(scene: &'a Scene<'_>, id: PrimId) -> &'a str {
         .unwrap_or_else(|| prim.name())
 }
 
-/// A mesh that is in memory, in the robot. All that is made here goes through this.
+/// Returns an in-memory mesh with its name and location. All meshes created here pass through this
+/// function.
 fn source(mesh: Mesh, name: &str, place: Place) -> MeshSource {
     let file = place
         .file
@@ -141,7 +143,7 @@ fn source(mesh: Mesh, name: &str, place: Place) -> MeshSource {
     MeshSource::new(uri, place, Arc::new(mesh.into()))
 }
 
-/// The faces of a prim with what is said of their corners.
+/// Returns the faces of a prim with their per-corner data.
 fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
     let prim = &scene.stage[id];
     let ints = |name: &str| prim.value(name).and_then(int_array).unwrap_or_default();
@@ -151,7 +153,7 @@ fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
         .collect();
     let source = ints("faceVertexIndices");
     let is_left_handed = prim.text("orientation") == Some("leftHanded");
-    // The corners in the order in which they are wound counter-clockwise.
+    // Corners in counter-clockwise winding order.
     let mut order: Vec<usize> = (0..source.len()).collect();
     if is_left_handed {
         let mut first = 0;
@@ -203,7 +205,7 @@ fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
     polygons
 }
 
-/// How corners lie: which of the file's they are, the face of each, and the point of each.
+/// Layout of corners: for each, its index in the file, its face and its point.
 struct Lay<'a> {
     order: &'a [usize],
     face_of: &'a [usize],
@@ -211,7 +213,7 @@ struct Lay<'a> {
 }
 
 impl Lay<'_> {
-    /// By corner: the index of its value, through the primvar's indices if it has any.
+    /// Returns the value index of each corner, through the primvar's indices if there are any.
     fn indices(&self, interpolation: &str, indices: Option<&[i32]>) -> Vec<u32> {
         let through = |element: usize| match indices {
             Some(indices) => indices
@@ -234,7 +236,7 @@ impl Lay<'_> {
             .collect()
     }
 
-    /// The same of a primvar.
+    /// Returns the value index of each corner for a primvar.
     fn of(&self, prim: &Prim, name: &str, otherwise: &str) -> Vec<u32> {
         let indices = prim.value(&format!("{name}:indices")).and_then(int_array);
         self.indices(interpolation(prim, name).unwrap_or(otherwise), indices)
@@ -253,7 +255,8 @@ fn single(vector: [f64; 3]) -> [f32; 3] {
     vector.map(|x| x as f32)
 }
 
-/// A surface that is subdivided has none of its own.
+/// Returns the authored normals. `primvars:normals` take precedence over `normals`
+/// (UsdGeomPointBased).
 fn normals(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 3]> {
     for (name, otherwise) in [("primvars:normals", "constant"), ("normals", "vertex")] {
         if let Some(values) = prim
@@ -290,7 +293,7 @@ fn uvs(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 2]> {
     }
 }
 
-/// Colours that are not the same all over: those are a material.
+/// Returns vertex colours that vary; a uniform colour becomes a material.
 fn colors(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
     const COLOR: &str = "primvars:displayColor";
     const OPACITY: &str = "primvars:displayOpacity";
@@ -310,7 +313,7 @@ fn colors(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
             .collect();
         return PerCorner { values, indices };
     };
-    // One value for each pair that is there.
+    // One value for each distinct pair of colour and opacity.
     let of_opacity = lay.of(prim, OPACITY, "constant");
     let (mut values, mut pairs) = (Vec::new(), HashMap::new());
     let indices = indices.into_iter().zip(of_opacity).map(|pair| {
@@ -325,7 +328,7 @@ fn colors(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
     PerCorner { values, indices }
 }
 
-/// Faces with materials of their own (GeomSubset of the family materialBind).
+/// Reads faces with their own materials (GeomSubset of the family materialBind).
 fn subsets(
     scene: &Scene<'_>,
     materials: &mut Materials<'_, '_>,
@@ -333,7 +336,7 @@ fn subsets(
     polygons: &mut Polygons,
 ) {
     polygons.face_materials = vec![None; polygons.counts.len()];
-    // Where looks vary, subsets that are alike in one may differ in another.
+    // If looks vary, subsets that are equal in one variant may differ in another.
     let stay_apart = scene.may_vary;
     for &child in &scene.stage[id].children {
         let subset = &scene.stage[child];
@@ -370,7 +373,7 @@ fn subsets(
     }
 }
 
-/// Moves the points, and the normals with them.
+/// Transforms the points and normals.
 fn bake(polygons: &mut Polygons, matrix: &Matrix4<f64>) {
     for point in &mut polygons.points {
         *point = matrix.transform_point(&Point3::from(*point)).coords.into();
@@ -379,18 +382,20 @@ fn bake(polygons: &mut Polygons, matrix: &Matrix4<f64>) {
     match linear.try_inverse() {
         Some(inverse) => {
             for normal in &mut polygons.normals.values {
+                // Normals transform with the inverse transpose, so that they stay perpendicular.
                 let turned = inverse.transpose() * nalgebra::Vector3::from(normal.map(f64::from));
                 *normal = single(turned.into());
             }
         }
         None => polygons.normals = PerCorner::default(),
     }
+    // A mirroring matrix reverses the winding.
     if linear.determinant() < 0.0 {
         turn_inside_out(polygons);
     }
 }
 
-/// Winds every face the other way round.
+/// Reverses the winding of every face.
 pub(super) fn turn_inside_out(polygons: &mut Polygons) {
     let mut first = 0;
     for &count in &polygons.counts {
@@ -402,6 +407,7 @@ pub(super) fn turn_inside_out(polygons: &mut Polygons) {
             &mut polygons.colors.indices,
         ];
         for list in lists {
+            // Keeps the first corner of each face in place.
             if let Some(face) = list.get_mut(first + 1..end) {
                 face.reverse();
             }

@@ -1,4 +1,4 @@
-//! What motion planners need to know of the robot, as this program keeps it (attributes `planning:*`).
+//! Data for motion planners, as this program authors it (attributes `planning:*`).
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,8 +16,8 @@ use urdf_usd_robot::{
 use urdf_usd_stage::{Prim, PrimId, numbers, texts};
 use urdf_usd_usd_author::layout::{COLLISION, DEFAULT_POSE_PROPERTIES, SELF_COLLISION, SPHERES};
 
-/// Reads what there is. `world`: the link that stands for the world. What refers to nothing in the
-/// robot is left out.
+/// Reads the planning data. `world`: the link that represents the world. Omits entries that refer
+/// to prims outside the robot.
 pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, world: Option<LinkId>) {
     let stage = scene.stage;
     let Some(root) = stage.default_prim else {
@@ -40,7 +40,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, world
         "planning:cspace:jerkLimits",
     ]
     .map(|name| number_array(prim, name).unwrap_or_default());
-    // By its place in the list of joints.
+    // Limits are indexed like the list of joints.
     let limit = |limits: &[f64], index: usize| {
         let limit = limits.get(index).copied();
         limit.filter(|limit| *limit > 0.0 && limit.is_finite())
@@ -106,8 +106,8 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, world
     }
 }
 
-/// The groups of spheres, in the order that the robot says; those of each link in the order of the
-/// stage.
+/// Returns the groups of spheres, in the robot's order; the spheres of each link are in stage
+/// order.
 fn groups(scene: &Scene<'_>, root: &Prim, link_of: &HashMap<PrimId, LinkId>) -> Vec<SphereGroup> {
     let names = root
         .value("planning:sphereGroups")
@@ -129,7 +129,7 @@ fn groups(scene: &Scene<'_>, root: &Prim, link_of: &HashMap<PrimId, LinkId>) -> 
         .map(|(index, group)| (group.name.clone(), index))
         .collect();
     for (id, scope) in scene.prims() {
-        // A group in the scope of spheres of a link.
+        // A group is a child of the scope of spheres of a link.
         let above = scope
             .parent
             .filter(|above| scene.stage[*above].name() == SPHERES);
@@ -152,7 +152,7 @@ fn groups(scene: &Scene<'_>, root: &Prim, link_of: &HashMap<PrimId, LinkId>) -> 
     groups
 }
 
-/// A sphere. Its own translation is its place in the link: only scopes are between them.
+/// Returns a sphere. Its own translation is its centre in the link: only scopes are between them.
 fn sphere(scene: &Scene<'_>, prim: &Prim) -> Option<Sphere> {
     if prim.type_name != "Sphere" {
         return None;
@@ -173,7 +173,7 @@ fn sphere(scene: &Scene<'_>, prim: &Prim) -> Option<Sphere> {
     })
 }
 
-/// A kind of collision.
+/// Reads the data of a kind of collision.
 fn collision(
     scene: &Scene<'_>,
     root: &Prim,

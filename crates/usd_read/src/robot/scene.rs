@@ -1,4 +1,4 @@
-//! The stage in the model's units and axes, and what is found while it is read.
+//! The stage in the model's units and axes, and the diagnostics of reading it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,30 +14,30 @@ use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 use urdf_usd_robot::{InvalidRobot, Pose};
 use urdf_usd_stage::{Prim, PrimId, PrimMap, Stage, numbers, rigid};
 
-/// Lengths and angles within which frames are the same, metres and radians.
+/// Tolerance, in metres and radians, within which frames are equal.
 pub(super) const SAME: f64 = 1e-7;
 
-/// A stage, in metres and kilograms, with z up.
+/// A stage in metres and kilograms, with z up.
 pub(super) struct Scene<'a> {
     pub stage: &'a Stage,
-    /// From each prim's own coordinates, in the stage's units, to the world's in metres with z up.
-    /// For column vectors.
+    /// Transforms from each prim's coordinates, in the stage's units, to the world in metres with z
+    /// up. For column vectors.
     pub placed: PrimMap<Matrix4<f64>>,
-    /// Whether each prim is part of the robot: present, as all above it, and in the default prim,
-    /// or in a robot that its lists name, if that holds the robot.
+    /// True for each prim of the robot: present, like all its ancestors, and in the default prim,
+    /// or in a robot that the lists of the robot there reference.
     pub is_part: PrimMap<bool>,
     /// Metres in a unit of length.
     pub metre: f64,
     /// Kilograms in a unit of mass.
     pub kilogram: f64,
-    /// Whether some variant set may change nothing but looks.
+    /// True if some variant set may change only looks.
     pub may_vary: bool,
-    /// From the stage's world to one in metres with z up.
+    /// Transform from the stage's world to one in metres with z up.
     to_world: Matrix4<f64>,
     findings: RefCell<Findings>,
 }
 
-/// Diagnostics in the order in which they were found, each once.
+/// Diagnostics in order of discovery, without duplicates.
 #[derive(Default)]
 struct Findings {
     all: Vec<Diagnostic>,
@@ -48,7 +48,7 @@ struct Findings {
 impl<'a> Scene<'a> {
     pub fn new(stage: &'a Stage) -> Self {
         let metre = stage.meters_per_unit();
-        // With y up, x stays and y becomes z.
+        // Converting y up to z up keeps x and maps y to z.
         let turn = if stage.is_z_up() {
             UnitQuaternion::identity()
         } else {
@@ -74,12 +74,12 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The prims of the robot.
+    /// Returns the prims of the robot.
     pub fn prims(&self) -> impl DoubleEndedIterator<Item = (PrimId, &'a Prim)> {
         self.stage.iter().filter(|(id, _)| self.is_part[*id])
     }
 
-    /// Leaves only what is in these prims.
+    /// Restricts the robot to the subtrees of these prims.
     pub fn keep_below(&mut self, roots: &[PrimId]) {
         let mut kept = self.stage.filled(false);
         for id in roots.iter().flat_map(|root| self.stage.subtree(*root)) {
@@ -88,12 +88,12 @@ impl<'a> Scene<'a> {
         self.is_part = kept;
     }
 
-    /// Where a prim's frame is in the world: its axes at right angles and of unit length.
+    /// Returns the frame of a prim in the world, with orthogonal axes of unit length.
     pub fn pose(&self, id: PrimId) -> Pose {
         frame_of(&self.placed[id])
     }
 
-    /// A frame that is given by a point and a rotation in a prim, or in the stage's world.
+    /// Returns a frame given by a point and a rotation in a prim, or in the stage's world.
     pub fn frame_in(
         &self,
         prim: Option<PrimId>,
@@ -105,8 +105,8 @@ impl<'a> Scene<'a> {
         Pose::from_parts(at.coords.into(), frame_of(matrix).rotation * rotation)
     }
 
-    /// The place of a property, or of the prim: the layer with the strongest word, the path in the
-    /// stage.
+    /// Returns the location of a property, or of the prim: the layer with the strongest opinion,
+    /// and the path in the stage.
     pub fn place(&self, id: PrimId, property: Option<&str>) -> Place {
         let prim = &self.stage[id];
         let file = prim.site(property).map_or_else(
@@ -122,7 +122,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Reports what is wrong with a prim or a property of it.
+    /// Reports a problem with a prim or one of its properties.
     pub fn report(
         &self,
         code: &'static Code,
@@ -135,14 +135,14 @@ impl<'a> Scene<'a> {
         self.push(diagnostic);
     }
 
-    /// Reports what of a prim a robot refused, if anything.
+    /// Reports data of a prim that the robot model rejected, if any.
     pub fn accept(&self, result: Result<(), InvalidRobot>, id: PrimId) {
         if let Err(error) = result {
             self.push(error.to_diagnostic(self.place(id, None)));
         }
     }
 
-    /// Adds a finding, once.
+    /// Adds a diagnostic, unless it was reported before.
     pub fn push(&self, diagnostic: Diagnostic) {
         let Findings { all, by_hash } = &mut *self.findings.borrow_mut();
         let mut hasher = DefaultHasher::new();
@@ -160,19 +160,19 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// From y up to z up.
+/// Returns the rotation from y up to z up.
 fn quarter_turn() -> UnitQuaternion<f64> {
     UnitQuaternion::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2)
 }
 
-/// The frame that a matrix leads to, without its scale and shear.
+/// Returns the frame of a matrix, without its scale and shear.
 fn frame_of(matrix: &Matrix4<f64>) -> Pose {
     if let Some((pose, _)) = rigid(matrix) {
         return pose;
     }
     let translation = Translation3::new(matrix[(0, 3)], matrix[(1, 3)], matrix[(2, 3)]);
     let linear: Matrix3<f64> = matrix.fixed_view::<3, 3>(0, 0).into_owned();
-    // Gram and Schmidt: x stays, y loses its share of x.
+    // Gram–Schmidt: keep x, and remove its component from y.
     let x = linear.column(0).try_normalize(1e-12);
     let y = x.and_then(|x| (linear.column(1) - x * x.dot(&linear.column(1))).try_normalize(1e-12));
     let rotation = x.zip(y).map_or_else(UnitQuaternion::identity, |(x, y)| {
@@ -183,15 +183,14 @@ fn frame_of(matrix: &Matrix4<f64>) -> Pose {
     Isometry3::from_parts(translation, rotation)
 }
 
-/// A rotation that an attribute holds as a quaternion; none where it is not there or is no
-/// rotation.
+/// Returns a rotation from a quaternion attribute; `None` if it is not authored or not a rotation.
 pub(super) fn rotation(prim: &Prim, attribute: &str) -> Option<UnitQuaternion<f64>> {
     let [w, x, y, z] = numbers(prim.value(attribute)?)?;
     UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9)
         .filter(|rotation| rotation.coords.iter().all(|c| c.is_finite()))
 }
 
-/// A finite vector that an attribute holds.
+/// Returns a finite vector from an attribute.
 pub(super) fn vector(prim: &Prim, attribute: &str) -> Option<Vector3<f64>> {
     let vector = Vector3::from(numbers::<3>(prim.value(attribute)?)?);
     vector.iter().all(|c| c.is_finite()).then_some(vector)

@@ -1,5 +1,5 @@
-//! Cameras, interfaces of ROS (REP-158 §2.2 to §2.6), and pairs of links that are not checked for
-//! collision.
+//! Cameras, ROS interfaces (REP-158 §2.2 to §2.6), and pairs of links whose collisions are
+//! filtered.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,19 @@ use urdf_usd_robot::{
 };
 use urdf_usd_stage::{Prim, PrimId, Value, numbers};
 
-/// Pixels over the width of a camera's picture: the asset says only how wide it is to its height.
+/// Width of a camera image in pixels: the asset gives only the aspect ratio.
 const WIDTH: u32 = 640;
-/// Hz of a topic for which the asset gives no rate.
+/// Rate in Hz of a topic for which the asset gives none.
 const RATE: f64 = 10.0;
 
-/// Reads sensors and interfaces. `link` gives the robot's link of a draft, or the world's.
+/// Reads sensors and interfaces. `link` maps a draft, or the world, to the robot's link.
 pub(super) fn read(
     scene: &Scene<'_>,
     links: &Links,
     robot: &mut Robot,
     link: impl Fn(Option<DraftId>) -> Option<LinkId>,
 ) {
-    // The sensors, and by the prim of a camera or of another sensor its index.
+    // The sensors, and the index of each camera or other sensor by its prim.
     let mut all: Vec<Sensor> = Vec::new();
     let mut sensors: HashMap<PrimId, usize> = HashMap::new();
     for (id, prim) in scene.prims() {
@@ -64,10 +64,10 @@ pub(super) fn read(
                 }
             }
         }
-        // Below a link's prim it is a sensor's, elsewhere the robot's.
+        // Interfaces below a link's prim belong to a sensor, others to the robot.
         let on = links.of[id].and_then(|own| link(Some(own)));
         if !has_interface(prim) {
-            // A frame that only a sensor has.
+            // A frame that belongs only to a sensor.
             if let Some(on) = on.filter(|_| own_frame && camera.is_none()) {
                 let origin = in_link(scene, links, id);
                 let mut made = sensor(scene, id, SensorKind::Other, on, origin);
@@ -127,7 +127,7 @@ fn sensor(scene: &Scene<'_>, id: PrimId, kind: SensorKind, link: LinkId, origin:
     }
 }
 
-/// What a camera sees (UsdGeomCamera): its apertures are tenths of the stage's unit.
+/// Reads the optics of a camera (UsdGeomCamera). Its apertures are in tenths of the stage's unit.
 fn view(scene: &Scene<'_>, prim: &Prim) -> Camera {
     let above_zero = |name: &str, otherwise: f64| {
         prim.number(name)
@@ -162,7 +162,7 @@ fn view(scene: &Scene<'_>, prim: &Prim) -> Camera {
     }
 }
 
-/// What senses, by the messages that it sends.
+/// Returns the kind of a sensor, by the type of its messages.
 fn kind_of(interfaces: &[Interface]) -> SensorKind {
     interfaces.first().map_or(SensorKind::Other, |interface| {
         match interface.type_name.as_str() {
@@ -178,7 +178,7 @@ fn kind_of(interfaces: &[Interface]) -> SensorKind {
     })
 }
 
-/// The interfaces that a prim bears.
+/// Returns the interfaces of a prim.
 fn interfaces(prim: &Prim) -> Vec<Interface> {
     let kinds = [
         ("RosTopicAPI", "topic"),
@@ -230,7 +230,7 @@ fn word(kind: InterfaceKind) -> &'static str {
     }
 }
 
-/// How messages are delivered, as this program writes it.
+/// Returns the quality of service as this program authors it.
 fn qos(prim: &Prim) -> Qos {
     let policy = |name: &str| prim.text(&format!("ros:topic:qos:{name}"));
     let depth = match prim.value("ros:topic:qos:depth") {
@@ -253,8 +253,8 @@ fn qos(prim: &Prim) -> Qos {
     }
 }
 
-/// The pairs of links that are not checked for collision (PhysicsFilteredPairsAPI), without those
-/// that a joint connects.
+/// Returns the pairs of links whose collisions are filtered (PhysicsFilteredPairsAPI), without
+/// pairs connected by a joint.
 pub(super) fn filtered_pairs(
     scene: &Scene<'_>,
     links: &Links,
@@ -262,7 +262,7 @@ pub(super) fn filtered_pairs(
     link: impl Fn(Option<DraftId>) -> Option<LinkId>,
 ) -> LinkPairs {
     let mut pairs = LinkPairs::default();
-    // Bodies that a joint connects: the frames between them belong to them.
+    // Bodies connected by a joint; intermediate frames count as part of their body.
     let body = |id: PrimId| link(links.body_of(id));
     let bodies: HashMap<LinkId, LinkId> = links
         .drafts

@@ -1,5 +1,5 @@
-//! What is seen and what collides: geometry wherever it stands, in the frame of the link that it
-//! lies in.
+//! Visuals and colliders: geometry anywhere in the stage, in the frame of the link that contains
+//! it.
 
 use std::collections::HashMap;
 
@@ -18,36 +18,36 @@ use urdf_usd_stage::{
     Prim, PrimId, Value, double_array, int_array, long_array, quaternions, rigid, text, vectors,
 };
 
-/// The most copies that a point instancer may have on a robot.
+/// Maximum number of copies of a point instancer on a robot.
 const MAX_COPIES: usize = 10_000;
 
-/// Factors of a scale within this are the same, and 1.
+/// Tolerance within which the factors of a scale are equal, or 1.
 const SAME_SCALE: f64 = 1e-6;
 
 /// Geometry of a link.
 pub(super) struct Drawn {
-    /// The link; `None`: the world.
+    /// The link; `None` for the world.
     pub owner: Option<DraftId>,
     pub prim: PrimId,
-    /// From the prim's coordinates to the link's, metres.
+    /// From the prim's coordinates to the link's, in metres.
     matrix: Matrix4<f64>,
     is_visual: bool,
-    /// The prim that says that it collides, if one does.
+    /// The prim with the collision schema, if there is one.
     pub collider: Option<PrimId>,
-    /// The point instancer that puts it in place, if one does.
+    /// The point instancer that places it, if any.
     instancer: Option<PrimId>,
 }
 
 /// A collider of a link, for its mass.
 pub(super) struct Collider {
     pub owner: Option<DraftId>,
-    /// The prim that says that it collides.
+    /// The prim with the collision schema.
     pub prim: PrimId,
     pub geometry: Geometry,
     pub pose: Pose,
 }
 
-/// All geometry of the robot.
+/// Finds all geometry of the robot.
 pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Drawn> {
     let mut drawn = Vec::new();
     let inherited = scene.stage.inherit(|id, prim, above| {
@@ -78,13 +78,12 @@ pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Drawn> {
             }
         }
     }
-    // Those that stand in a variant come before others of their scope: the numbers tell the order
-    // of the source.
+    // Shapes in variants come before their siblings; their numbers restore the order of the source.
     drawn.sort_by_key(|drawn| number(scene, drawn.prim));
     drawn
 }
 
-/// The number that this program gives to a shape by its place among those of the link.
+/// Returns the number that this program gives a shape by its index among those of the link.
 fn number(scene: &Scene<'_>, id: PrimId) -> usize {
     let names = std::iter::once(id)
         .chain(scene.stage[id].parent)
@@ -104,18 +103,18 @@ fn in_link(links: &Links, owner: Option<DraftId>, placed: &Matrix4<f64>) -> Matr
     })
 }
 
-/// What geometry has from the prims above it.
+/// State that geometry inherits from the prims above it.
 #[derive(Clone, Copy)]
 struct Inherited {
     is_visible: bool,
-    /// Whether it is seen: purpose default or render.
+    /// True if its purpose is default or render.
     is_seen: bool,
     has_purpose: bool,
-    /// The nearest prim that says that it collides, in the same link.
+    /// The nearest ancestor with a collision schema, in the same link.
     collider: Option<PrimId>,
-    /// Whether a point instancer is above: it is seen where that puts it.
+    /// True below a point instancer: the geometry shows only where the instancer places it.
     is_instanced: bool,
-    /// Whether it is one, or one is above.
+    /// True at or below a point instancer.
     hides_below: bool,
 }
 
@@ -173,7 +172,7 @@ fn is_gprim(prim: &Prim) -> bool {
     .contains(&prim.type_name.as_str())
 }
 
-/// Types that can be seen, and that a robot has no word for.
+/// Returns whether a prim has a visible type that the robot model does not represent.
 fn is_left_out(prim: &Prim) -> bool {
     const TYPES: [&str; 9] = [
         "BasisCurves",
@@ -193,7 +192,7 @@ fn is_of_material(prim: &Prim) -> bool {
     matches!(prim.type_name.as_str(), "Material" | "Shader" | "NodeGraph")
 }
 
-/// What a point instancer puts in place (UsdGeomPointInstancer): each prototype's own transform
+/// Adds the copies of a point instancer (UsdGeomPointInstancer): each prototype's own transform
 /// first, then scale, orientation and position.
 fn copies(scene: &Scene<'_>, links: &Links, id: PrimId, above: &Inherited, drawn: &mut Vec<Drawn>) {
     let prim = &scene.stage[id];
@@ -284,12 +283,13 @@ fn copies(scene: &Scene<'_>, links: &Links, id: PrimId, above: &Inherited, drawn
 /// A part of a copy of a prototype.
 struct Copied {
     prim: PrimId,
-    /// Where it is in the world.
+    /// Transform in the world.
     placed: Matrix4<f64>,
     inherited: Inherited,
 }
 
-/// The geometry of a copy of a prototype that stands at `placed`. `above`: what its instancer has.
+/// Returns the geometry of a copy of a prototype placed at `placed`. `above`: the state inherited
+/// by its instancer.
 fn copy_of(
     scene: &Scene<'_>,
     prototype: PrimId,
@@ -297,7 +297,7 @@ fn copy_of(
     above: &Inherited,
 ) -> Vec<Copied> {
     let mut copy = Vec::new();
-    // By prim below the prototype: its place, and what it has from above.
+    // The transform and inherited state of each prim below the prototype.
     let mut known: HashMap<PrimId, (Matrix4<f64>, Inherited)> = HashMap::new();
     for prim in scene.stage.subtree(prototype) {
         let part = &scene.stage[prim];
@@ -320,12 +320,12 @@ fn copy_of(
     copy
 }
 
-/// Makes shapes of geometry.
+/// Converts geometry to shapes.
 pub(super) struct Shapes<'s, 'a> {
     scene: &'s Scene<'a>,
     meshes: Meshes,
     pub materials: Materials<'s, 'a>,
-    /// What collides, as far as it has a form.
+    /// The colliders that have a geometry.
     pub colliders: Vec<Collider>,
 }
 
@@ -390,7 +390,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
         }
     }
 
-    /// The name for people of the prim, or of one above it in the link.
+    /// Returns the display name of the prim, or of one above it in the link.
     fn name(&self, id: PrimId) -> Option<String> {
         let is_link = |id: &PrimId| super::links::is_body(&self.scene.stage[*id]);
         let chain = std::iter::once(id)
@@ -402,7 +402,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
             .find_map(|id| super::display_name(self.scene, id))
     }
 
-    /// What this program writes of a mesh that could not be read.
+    /// Returns the marker that this program writes for a mesh that could not be read.
     fn stand_in_for(&self, id: PrimId) -> Option<String> {
         let chain = std::iter::once(id)
             .chain(self.scene.stage.ancestors(id))
@@ -417,8 +417,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
         )
     }
 
-    /// The contact material of a collider, if it is another than what is meant where nothing is
-    /// said.
+    /// Returns the contact material of a collider, unless it equals the default one.
     fn contact(&self, collider: PrimId) -> Option<Contact> {
         let material = &self.scene.stage[self
             .materials
@@ -442,7 +441,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
         (contact != Contact::default()).then_some(contact)
     }
 
-    /// The form of a prim and its frame in the link.
+    /// Returns the geometry of a prim and its frame in the link.
     fn geometry(&mut self, robot: &mut Robot, drawn: &Drawn) -> Option<(Geometry, Pose)> {
         let prim = &self.scene.stage[drawn.prim];
         let placed = rigid(&drawn.matrix).map(|(pose, scale)| (pose, scale.map(snapped)));
@@ -508,7 +507,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
     }
 }
 
-/// A factor, or 1 if it is nearly that.
+/// Rounds a factor to 1 if it is nearly that.
 fn snapped(factor: f64) -> f64 {
     if (factor - 1.0).abs() < 1e-9 {
         1.0
@@ -530,7 +529,7 @@ fn is_sound(geometry: &Geometry) -> bool {
     }
 }
 
-/// The rotation that takes z to an axis.
+/// Returns the rotation that takes z to an axis.
 fn z_to(axis: Axis) -> UnitQuaternion<f64> {
     let quarter = std::f64::consts::FRAC_PI_2;
     match axis {
@@ -540,18 +539,19 @@ fn z_to(axis: Axis) -> UnitQuaternion<f64> {
     }
 }
 
-/// A number of a solid, with what the schema says where it is not authored.
+/// Returns a dimension of a solid, or the schema's fallback `otherwise` if it is not authored.
 fn dimension(prim: &Prim, name: &str, otherwise: f64) -> f64 {
     prim.number(name).unwrap_or(otherwise)
 }
 
-/// The solid that a prim is at a pose with a scale, if the model has it.
+/// Returns the primitive of a prim with a pose and scale, if the model represents it.
 fn solid(prim: &Prim, pose: Pose, scale: Vector3<f64>) -> Option<(Geometry, Pose)> {
     let size = scale.abs();
     let is_same = |a: f64, b: f64| (a - b).abs() <= SAME_SCALE * a.max(b);
     let axis = Axis::named(prim.text("axis")).unwrap_or(Axis::Z);
     let turned = pose * z_to(axis);
     let (along, [across, other]) = axis.split(&size);
+    // A scale that distorts a round solid gives another shape, which is `None` here.
     let is_round = is_same(across, other);
     let radii = |otherwise: f64| {
         let (top, bottom) = (
@@ -607,7 +607,7 @@ fn solid(prim: &Prim, pose: Pose, scale: Vector3<f64>) -> Option<(Geometry, Pose
     }
 }
 
-/// A solid that the model does not have, as polygons in the prim's own coordinates.
+/// Tessellates a solid that the model does not represent, in the prim's own coordinates.
 fn tessellated(prim: &Prim) -> Option<Polygons> {
     let axis = Axis::named(prim.text("axis")).unwrap_or(Axis::Z);
     let radii = |otherwise: f64| {
@@ -654,7 +654,7 @@ fn tessellated(prim: &Prim) -> Option<Polygons> {
     Some(polygons)
 }
 
-/// The numbers of an attribute, for primvars.
+/// Returns the numbers of an attribute, for primvars.
 pub(super) fn number_array(prim: &Prim, name: &str) -> Option<Vec<f64>> {
     prim.value(name).and_then(double_array)
 }

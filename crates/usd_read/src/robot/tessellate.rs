@@ -1,19 +1,19 @@
-//! Solids that the model does not have, as polygons.
+//! Tessellates solids that the model does not represent.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use urdf_usd_mesh::Polygons;
 
-/// How many sides what is round has.
+/// Number of segments around the axis.
 const SIDES: usize = 48;
-/// How many rings a half ball has.
+/// Number of rings of a hemisphere.
 const RINGS: usize = 12;
 
-/// Half a cross-section along z, from the lowest point to the highest: radius and height.
+/// Half a cross-section along z, from bottom to top: radius and height.
 pub(super) struct Profile(Vec<[f64; 2]>);
 
 impl Profile {
-    /// A cylinder, or a cone if one radius is zero, centred.
+    /// Returns a centred cylinder, or a cone if one radius is zero.
     pub fn frustum(bottom: f64, top: f64, height: f64) -> Self {
         let half = height / 2.0;
         Self(vec![
@@ -24,12 +24,12 @@ impl Profile {
         ])
     }
 
-    /// A ball.
+    /// Returns a sphere.
     pub fn sphere(radius: f64) -> Self {
         Self::capsule(radius, radius, 0.0)
     }
 
-    /// A cylinder of a height with half balls at its ends.
+    /// Returns a cylinder of a height with hemispherical caps.
     pub fn capsule(bottom: f64, top: f64, height: f64) -> Self {
         let ring = |k: usize| FRAC_PI_2 * k as f64 / RINGS as f64;
         let below = (0..=RINGS).map(|k| {
@@ -47,10 +47,10 @@ impl Profile {
     }
 }
 
-/// The surface of a profile that is turned about z.
+/// Returns the surface of revolution of a profile about z.
 pub(super) fn lathe(profile: &Profile) -> Polygons {
     let mut polygons = Polygons::default();
-    // One point for a ring without a radius.
+    // A ring with radius zero is a single point.
     let rings: Vec<Vec<u32>> = profile
         .0
         .iter()
@@ -71,6 +71,7 @@ pub(super) fn lathe(profile: &Profile) -> Polygons {
         let next_sides = sides.clone().cycle().skip(1);
         for ((&low, &high), (&next_low, &next_high)) in sides.zip(next_sides) {
             let mut face = vec![low, next_low, next_high, high];
+            // At a pole the ring is one repeated point: without duplicates the quad is a triangle.
             face.dedup();
             if face.first() == face.last() {
                 face.pop();
@@ -84,7 +85,7 @@ pub(super) fn lathe(profile: &Profile) -> Polygons {
     polygons
 }
 
-/// A rectangle across z, seen from above.
+/// Returns a rectangle perpendicular to z, facing +z.
 pub(super) fn sheet(width: f64, length: f64) -> Polygons {
     let (x, y) = (width / 2.0, length / 2.0);
     let points = vec![[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]];
@@ -96,7 +97,7 @@ pub(super) fn sheet(width: f64, length: f64) -> Polygons {
     }
 }
 
-/// A cube, centred.
+/// Returns a centred cube.
 pub(super) fn cube(size: f64) -> Polygons {
     let half = size / 2.0;
     let side = |bit: usize, k: usize| if k >> bit & 1 == 1 { half } else { -half };

@@ -18,7 +18,7 @@ use urdf_usd_robot::{
 use urdf_usd_store::Store;
 use urdf_usd_usd_write::{Bodies, Options, write};
 
-/// The robot of an asset of one layer.
+/// Returns the robot of an asset of one layer.
 fn robot_of(text: &str) -> Result<(Robot, Vec<Diagnostic>), String> {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("a.usda");
@@ -28,7 +28,7 @@ fn robot_of(text: &str) -> Result<(Robot, Vec<Diagnostic>), String> {
         .map_err(|error| error.to_string())
 }
 
-/// A robot of one layer with the code of each finding.
+/// Returns the robot of one layer with the code of each diagnostic.
 fn told(text: &str) -> (Robot, Vec<&'static str>) {
     let (robot, found) = robot_of(text).unwrap();
     (
@@ -37,7 +37,7 @@ fn told(text: &str) -> (Robot, Vec<&'static str>) {
     )
 }
 
-/// What a layer begins with: metres, z up.
+/// Header of a layer: metres, z up.
 const METRES: &str = "(\n defaultPrim = \"r\"\n metersPerUnit = 1\n upAxis = \"Z\"\n)\n";
 const BODY: &str = "(prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"])";
 
@@ -66,7 +66,7 @@ fn units_the_up_axis_and_scales_are_settled() {
     );
     let (robot, codes) = told(&layer);
     assert_eq!(codes, ["usd-read-base-placed"]);
-    // y of the stage is z of the robot's base, on which the body hangs.
+    // y of the stage is z of the robot's base, the body's parent.
     let at = Model::of(&robot).poses(&[]);
     let body = robot.link_named("a").unwrap();
     assert!((at[body.index()].rotation * Vector3::y() - Vector3::z()).norm() < 1e-12);
@@ -147,7 +147,7 @@ fn meshes_keep_their_names() {
             .collect()
     };
     assert_eq!(names(&robot), ["wheel", "thread", "own"]);
-    // What is written calls them so, and what reads that.
+    // The writer keeps the names, and so does the reader.
     for bodies in [Bodies::Nested, Bodies::Flat] {
         assert_eq!(names(&again(&robot, bodies).0), ["wheel", "thread", "own"]);
     }
@@ -277,7 +277,7 @@ fn a_missing_mass_is_computed_from_colliders() {
             .find(|link| link.name() == name)
             .unwrap();
         let inertial = link.inertial.as_ref().unwrap();
-        // Of a cube: m a² / 6.
+        // Cube: m a² / 6.
         assert!(
             (inertial.inertia - Matrix3::identity() * (inertial.mass * 0.01 / 6.0)).norm() < 1e-9,
             "{name}"
@@ -404,7 +404,7 @@ fn lights_shine_as_usd_says_they_do() {
     let [ball, normal, spot, sun, lux, wide] = robot.lights() else {
         panic!("{:?}", robot.lights())
     };
-    // 400 nits from a disk of 10 cm radius.
+    // 400 nits from a disk of radius 10 cm.
     assert!(
         near(ball.intensity, 400.0 * std::f64::consts::PI * 0.01),
         "{}",
@@ -415,8 +415,8 @@ fn lights_shine_as_usd_says_they_do() {
         "{:?}",
         ball.kind
     );
-    // 80000 nits over as many cm² as the ball has: a quarter of that in cd, but in cm²; the
-    // colour's most goes into it.
+    // 80000 nits, normalized: a quarter of that in cd, but per cm²; the colour's maximum is
+    // multiplied into the intensity.
     assert!(
         near(normal.intensity, 2.0 * 80_000.0 / 4.0 * 1e-4),
         "{}",
@@ -496,7 +496,7 @@ fn joints_that_lead_nowhere_are_told_with_their_property() {
     );
 }
 
-/// A robot written and read again.
+/// Writes a robot and reads it again.
 fn again(robot: &Robot, bodies: Bodies) -> (Robot, Vec<Diagnostic>) {
     let options = Options {
         entry: "r".into(),
@@ -582,7 +582,7 @@ fn what_usd_has_no_word_for_comes_back() {
 
 #[test]
 fn numbers_of_single_precision_come_back_as_they_were_written() {
-    // So near to half a turn, single precision tells less of the angle.
+    // This close to half a turn, single precision resolves the angle less well.
     for (roll, within) in [("2.9", 1e-15), ("3.14159", 1e-10)] {
         numbers_come_back(roll, within);
     }
@@ -632,7 +632,8 @@ fn numbers_come_back(roll: &str, within: f64) {
     }
 }
 
-/// Where every link is, by its name, with the first position of the n-th joint by name.
+/// Returns the pose of every link by name, with joint positions derived from `seed` and the
+/// alphabetical order of the joints.
 fn places(robot: &Robot, seed: f64) -> BTreeMap<String, Pose> {
     let model = Model::of(robot);
     let mut names: Vec<&str> = robot.joints().values().map(|joint| joint.name()).collect();
@@ -665,7 +666,7 @@ fn is_close(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 2e-6 * a.abs().max(b.abs()).max(1e-3)
 }
 
-/// The tensor about the centre along the link's axes.
+/// Returns the tensor about the centre of mass along the link's axes.
 fn tensor(inertial: &Inertial) -> Matrix3<f64> {
     let turn = inertial.origin.rotation.to_rotation_matrix().into_inner();
     turn * inertial.inertia * turn.transpose()
@@ -753,7 +754,7 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
     }
 }
 
-/// Asserts that lights that were read are those that were written.
+/// Asserts that the lights that were read equal those written.
 fn same_lights(a: &Robot, b: &Robot) {
     assert_eq!(
         a.lights().len(),
@@ -815,7 +816,7 @@ fn same_lights(a: &Robot, b: &Robot) {
     }
 }
 
-/// Asserts that `b`, which was read, is `a`, which was written.
+/// Asserts that the robot `b`, which was read, equals `a`, which was written.
 fn same(a: &Robot, b: &Robot, is_nested: bool) {
     let name = a.name();
     assert_eq!(name, b.name());
@@ -877,7 +878,7 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
     for joint in a.joints().values() {
         let what = format!("{name}, joint {}", joint.name());
         let Some(of_b) = b.joint_named(joint.name()).map(|id| &b.joints()[id]) else {
-            // The asset does not say what floats on what.
+            // The asset does not say what a floating link floats on.
             assert_eq!(joint.kind(), JointKind::Floating, "{what} is gone");
             continue;
         };
@@ -951,7 +952,7 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
             );
         }
     }
-    // The asset does not say what floats on what.
+    // The asset does not say what a floating link floats on.
     let floats = a
         .joints()
         .values()
@@ -966,7 +967,7 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
     }
 }
 
-/// A tetrahedron.
+/// Returns a tetrahedron.
 fn solid_mesh() -> Mesh {
     let polygons = Polygons {
         points: vec![
@@ -982,7 +983,7 @@ fn solid_mesh() -> Mesh {
     from_polygons(&polygons, Path::new("a.obj")).unwrap().0
 }
 
-/// Numbers from 0 to 1, one after the other.
+/// A sequence of numbers from 0 to 1.
 struct Numbers(std::vec::IntoIter<f64>);
 
 impl Numbers {
@@ -1042,7 +1043,7 @@ impl Numbers {
     }
 }
 
-/// A URDF of links with all that is read, from numbers.
+/// Generates from numbers a URDF with all features that are read.
 fn urdf(numbers: &mut Numbers) -> String {
     let count = 2 + numbers.of(7);
     let mut text = String::from("<robot name='r'>");
@@ -1062,7 +1063,7 @@ fn urdf(numbers: &mut Numbers) -> String {
                 0.1 + numbers.next(),
                 0.1 + numbers.next(),
             );
-            // Sums of two: no moment is above the sum of the others.
+            // Sums of two, so that no moment exceeds the sum of the other two.
             text += &format!(
                 "<inertial>{}<mass value='{}'/><inertia ixx='{}' iyy='{}' izz='{}' ixy='0' ixz='0' iyz='0'/></inertial>",
                 numbers.origin(),
@@ -1159,7 +1160,8 @@ proptest! {
         }
     }
 
-    /// A joint's frame in a body need not be the body's origin: the bodies move as the frames say.
+    /// A joint's frame in a body may differ from the body's origin: the bodies move as the frames
+    /// say.
     #[test]
     fn joints_away_from_origins_move_as_they_say(
         n in prop::array::uniform12(-1.0..1.0f64), q in -1.5..1.5f64, turns in any::<bool>(), axis in 0..3usize, swapped in any::<bool>()
@@ -1177,7 +1179,7 @@ proptest! {
             let t = pose.translation.vector;
             format!("({}, {}, {})", t.x, t.y, t.z)
         };
-        // `a` holds the articulation, whichever end of the joint it is.
+        // `a` has the articulation root, whichever end of the joint it is.
         let (first, second) = if swapped { ("b", "a") } else { ("a", "b") };
         let (local0, local1) = if swapped { (of_b, of_a) } else { (of_a, of_b) };
         let text = format!(
@@ -1204,7 +1206,7 @@ proptest! {
             Pose::from_parts((unit.into_inner() * q).into(), UnitQuaternion::identity())
         };
         let metres = |pose: Pose| Pose::from_parts((pose.translation.vector * 0.5).into(), pose.rotation);
-        // UsdPhysics: the frame in body 0, moved, is the frame in body 1.
+        // UsdPhysics: the joint's frame in body 0, moved, equals its frame in body 1.
         let expected = metres(local0) * motion * metres(local1).inverse();
         let found = at(first).inverse() * at(second);
         prop_assert!((expected.to_homogeneous() - found.to_homogeneous()).amax() < 1e-5, "{expected} {found}");
@@ -1214,7 +1216,7 @@ proptest! {
     }
 }
 
-/// The URDFs of this repository and, where they are, real ones.
+/// Returns the URDFs of this repository and, if available, those of real robots.
 fn urdfs() -> Vec<PathBuf> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let shared = std::env::var_os("URDF_USD_ROBOTS")
@@ -1251,7 +1253,7 @@ fn robots_come_back() {
                 .unwrap();
         }
         let folder = tempfile::tempdir().unwrap();
-        // One after the other: large robots take their time, and random ones have both.
+        // One nesting for each robot: large robots are slow, and the random ones cover both.
         for bodies in [Bodies::ALL[number % 2]] {
             let asset = write(
                 &robot,
@@ -1281,10 +1283,10 @@ fn robots_come_back() {
 const PIXELS: &[u8] = b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x02\x00\x00\x00\x01\x08\x06\x00\x00\x00\xf4\x22\x7f\x8a\x00\x00\x00\x11\
     \x49\x44\x41\x54\x78\x9c\x63\x38\x91\x62\xf4\x9f\x4b\x44\xae\x01\x00\x10\x4c\x03\x1a\xf3\x02\xe6\x08\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
 
-/// What a body without a collider says of its mass.
+/// Mass properties of a body without a collider.
 const MASS: &str = "float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1)\n";
 
-/// A shader of UsdPreviewSurface with these lines, in a material.
+/// Returns a material with a UsdPreviewSurface shader of these lines.
 fn material(name: &str, inputs: &str, more: &str) -> String {
     format!(
         "def Material \"{name}\" {{ token outputs:surface.connect = </r/{name}/s.outputs:surface>\n\
@@ -1292,7 +1294,7 @@ fn material(name: &str, inputs: &str, more: &str) -> String {
     )
 }
 
-/// A triangle that shows a material, with these lines.
+/// Returns a triangle with a material and these lines.
 fn triangle(name: &str, material: &str, lines: &str) -> String {
     let binding = if material.is_empty() {
         String::new()
@@ -1306,8 +1308,8 @@ fn triangle(name: &str, material: &str, lines: &str) -> String {
     )
 }
 
-/// The materials of the visuals of a robot of one link, and what was found; once as the stage says,
-/// and once of the asset that is made of the robot.
+/// Returns the materials of the visuals of a one-link robot, and the diagnostics: first from the
+/// stage, then from the asset that is written from that robot.
 fn shown(materials: &str, meshes: &str) -> [(Vec<Option<Material>>, Vec<Diagnostic>); 2] {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -1380,7 +1382,7 @@ fn images_lie_where_the_stage_says() {
         own.maps[&MapRole::Roughness].placement,
         ImagePlacement::default()
     );
-    // Roughness and metalness are one image in glTF: the second has its mean.
+    // Roughness and metalness share one image in glTF: the second becomes its mean.
     assert!(
         !own.maps.contains_key(&MapRole::Metallic) && own.metallic < 0.5,
         "{own:?}"
@@ -1468,7 +1470,7 @@ fn a_colour_for_all_of_a_prim_is_that_of_a_material_that_shows_it() {
     assert!(fading.as_ref().unwrap().shows_corner_colors && bare.is_none());
 }
 
-/// A robot with variant sets, each with its variants' text.
+/// Returns a robot with variant sets, each with its variants' text.
 fn with_sets(sets: &[(&str, &[(&str, &str)])]) -> (Robot, Vec<Diagnostic>) {
     let names: Vec<String> = sets.iter().map(|(name, _)| format!("{name:?}")).collect();
     let selected: String = sets
@@ -1514,7 +1516,7 @@ fn variants_that_change_materials_only_are_looks() {
             bind("t", "red") + &rough("red", 0.9),
         ),
     );
-    // The binding is another, or an input of the shader that is bound.
+    // The binding differs, or an input of the bound shader.
     for (first, second) in [bound, shader] {
         let (robot, found) =
             with_sets(&[("paint", &[("one", &first), ("two", &second), ("bare", "")])]);
@@ -1580,7 +1582,7 @@ fn variants_that_change_materials_only_are_looks() {
             "choose another with `--variant load=full`"
         )]
     );
-    // Geometry that is another is another robot.
+    // Different geometry makes a different robot.
     let moved = "over \"a\" { over \"t\" { double3 xformOp:translate = (1, 0, 0)\n uniform token[] xformOpOrder = [\"xformOp:translate\"] } }";
     let (robot, found) = with_sets(&[("form", &[("small", ""), ("large", moved)])]);
     assert!(
@@ -1608,7 +1610,7 @@ fn a_camera_of_parallel_rays_comes_back() {
         ),
         kind => panic!("{kind:?}"),
     };
-    // Apertures are tenths of centimetres.
+    // Apertures are in tenths of the stage's unit, here centimetres.
     assert_eq!(view(&robot), (Some(0.5), 640, 320, 0.1, 4.0));
     let folder = tempfile::tempdir().unwrap();
     let asset = write(

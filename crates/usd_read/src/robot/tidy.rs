@@ -1,8 +1,8 @@
-//! Numbers as they were meant: OpenUSD holds many in single precision and in degrees, and frames
-//! are reckoned from others.
+//! Recovers the intended decimals of numbers: OpenUSD stores many in single precision and in
+//! degrees, and frames are computed from other frames.
 //!
-//! Each becomes the shortest decimal that is written as the same bits again, so that a robot that
-//! is written and read again is the same to the last digit.
+//! Each number becomes the shortest decimal that is written as the same bits, so that a robot that
+//! is written and read again is identical to the last digit.
 
 use nalgebra::{Point3, Quaternion, Unit, UnitQuaternion, Vector3};
 
@@ -12,9 +12,9 @@ use urdf_usd_robot::{
 };
 use urdf_usd_usd_author::numbers::{degrees, joint_axis, vec3f};
 
-/// How far reckoning in double precision may be off, for positions of some metres.
+/// Upper bound of the rounding error of double-precision arithmetic, for positions of some metres.
 const NOISE: f64 = 1e-13;
-/// How often a rotation is rounded until it stays.
+/// Maximum number of rounding rounds until a rotation is stable.
 const ROUNDS: usize = 8;
 
 /// Tidies all numbers of a robot.
@@ -94,7 +94,7 @@ fn shape(shape: &mut Shape) {
         .for_each(|length| *length = number(*length));
 }
 
-/// A position of a joint of this kind.
+/// Tidies a position of a joint of this kind.
 pub(super) fn position(kind: JointKind, position: f64) -> f64 {
     match kind {
         JointKind::Revolute | JointKind::Continuous => angle(position),
@@ -102,8 +102,8 @@ pub(super) fn position(kind: JointKind, position: f64) -> f64 {
     }
 }
 
-/// A number that is one of single precision but for noise, as the shortest decimal of that; of
-/// others the noise alone goes.
+/// Returns the shortest decimal of a number that is single-precision up to rounding noise; removes
+/// the noise alone from other numbers.
 pub(super) fn number(number: f64) -> f64 {
     let single = number as f32;
     let is_near = |other: f64| (other - number).abs() <= NOISE * number.abs();
@@ -115,7 +115,7 @@ pub(super) fn number(number: f64) -> f64 {
     })
 }
 
-/// A length on the way from one frame to another.
+/// Tidies a length computed from a chain of frames.
 fn distance(distance: f64) -> f64 {
     let short = decimal::shortest(distance, |other| {
         (other - distance).abs() <= NOISE.min(1e-4 * distance.abs())
@@ -123,7 +123,7 @@ fn distance(distance: f64) -> f64 {
     if distance.abs() <= NOISE { 0.0 } else { short }
 }
 
-/// Radians, of degrees in single precision.
+/// Tidies an angle in radians that is stored as single-precision degrees.
 fn angle(radians: f64) -> f64 {
     let single = degrees(radians);
     let is_same = |other: f64| degrees(other) == single;
@@ -141,8 +141,8 @@ fn pose(pose: &mut Pose) {
     pose.rotation = rotation(&pose.rotation);
 }
 
-/// A pose in a link that was reckoned from `of_body`, what the body of the link has: `to_link`
-/// leads from there.
+/// Returns a tidy pose in a link, computed from `of_body`, the pose in the link's body. `to_link`:
+/// the transform from the body to the link.
 pub(super) fn moved(of_body: &Pose, to_link: &Pose) -> Pose {
     let (mut pose, to_body) = (to_link * of_body, to_link.inverse());
     let single = vec3f(&of_body.translation.vector);
@@ -159,7 +159,7 @@ pub(super) fn moved(of_body: &Pose, to_link: &Pose) -> Pose {
     pose
 }
 
-/// A rotation by the shortest angles that are the same in single precision.
+/// Returns the rotation with the shortest angles that is the same in single precision.
 fn rotation(rotation: &UnitQuaternion<f64>) -> UnitQuaternion<f64> {
     let single = settled(rotation, |rotation| *rotation);
     by_angles(&unit(single).unwrap_or(*rotation), |other| {
@@ -173,7 +173,7 @@ fn by_angles(
 ) -> UnitQuaternion<f64> {
     let [roll, pitch, yaw] = decimal::roll_pitch_yaw(rotation, is_same);
     let tidy = UnitQuaternion::from_euler_angles(roll, pitch, yaw);
-    // The sign says nothing; this one is the usual.
+    // q and −q are the same rotation; w ≥ 0 is the convention.
     if tidy.w < 0.0 {
         UnitQuaternion::new_unchecked(-tidy.into_inner())
     } else {
@@ -181,14 +181,13 @@ fn by_angles(
     }
 }
 
-/// The steps in which small components of a quaternion count: in single precision they have digits
-/// that are nothing but noise.
+/// Quantum of small quaternion components: finer digits of a single-precision quaternion are noise.
 const STEP: f64 = 1.0 / (1_u64 << 36) as f64;
-/// What components are small.
+/// Magnitude below which a component is small.
 const SMALL: f64 = 1e-5;
 
-/// A quaternion w, x, y, z as it is written, of the two of a rotation the one whose first component
-/// that is not zero is positive.
+/// Returns a quaternion w, x, y, z as it is written. Of q and −q, the one whose first nonzero
+/// component is positive.
 fn single(rotation: &UnitQuaternion<f64>) -> [f64; 4] {
     let q = rotation.quaternion();
     let component = |c: f64| {
@@ -203,8 +202,7 @@ fn single(rotation: &UnitQuaternion<f64>) -> [f64; 4] {
     single.map(|c| if is_negative { 0.0 - c } else { c + 0.0 })
 }
 
-/// What stays of what `made` makes of a rotation that is rounded to single precision again and
-/// again.
+/// Returns the fixed point of `made` under repeated rounding of a rotation to single precision.
 fn settled(
     rotation: &UnitQuaternion<f64>,
     made: impl Fn(&UnitQuaternion<f64>) -> UnitQuaternion<f64>,
@@ -222,13 +220,14 @@ fn settled(
     rounded
 }
 
-/// Whether a rotation is written as `rounded`, and small components are so near that they stay.
+/// Returns whether a rotation is written as `rounded` with its small components within the quantum.
 fn is_single(rotation: &UnitQuaternion<f64>, rounded: [f64; 4]) -> bool {
     let q = rotation.quaternion();
     let is_near = |sign: f64| {
         let components = [q.w, q.i, q.j, q.k].into_iter().zip(rounded);
         components
             .into_iter()
+            // Stricter than half a step, so that noise can't round a component to the next step.
             .all(|(c, to)| c.abs() >= SMALL || (sign * c - to).abs() < 0.3 * STEP)
     };
     single(rotation) == rounded && (is_near(1.0) || is_near(-1.0))
@@ -238,8 +237,8 @@ fn unit([w, x, y, z]: [f64; 4]) -> Option<UnitQuaternion<f64>> {
     UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9)
 }
 
-/// A direction in the shortest decimals that are the same rotation of USD's axis in single
-/// precision.
+/// Returns the direction in the shortest decimals that give the same rotation of USD's axis in
+/// single precision.
 fn axis(axis: &Unit<Vector3<f64>>) -> Unit<Vector3<f64>> {
     let (token, turn) = joint_axis(axis);
     if turn == UnitQuaternion::identity() {

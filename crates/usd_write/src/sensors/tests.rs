@@ -8,7 +8,7 @@ use urdf_usd_robot::{
 };
 use urdf_usd_store::Store;
 
-/// A body with a frame, an optical frame in that, and a body in the body.
+/// A body with a frame, an optical frame in that, and a second body.
 const URDF: &str = r#"<robot name="r">
   <link name="base"><visual><geometry><sphere radius="1"/></geometry></visual></link>
   <link name="camera_link"/>
@@ -34,7 +34,7 @@ fn robot(sensors: Vec<Sensor>) -> Robot {
     robot
 }
 
-/// The link of this index in [`URDF`].
+/// Returns the link with this index in [`URDF`].
 fn link(index: usize) -> LinkId {
     robot(Vec::new()).links().handle(index).unwrap()
 }
@@ -52,7 +52,7 @@ fn topic(name: &str, type_name: &str) -> Interface {
     }
 }
 
-/// A sensor on the link of this index in [`URDF`], with topics of these names.
+/// Returns a sensor on the link with this index in [`URDF`], with topics of these names.
 fn sensor(name: &str, kind: SensorKind, on: usize, topics: &[&str]) -> Sensor {
     Sensor {
         name: name.to_owned(),
@@ -178,7 +178,7 @@ fn all_that_stands_in_an_optical_frame_moves_into_the_camera_with_it() {
         .unwrap();
     let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["image"]);
     camera.frame = Some(link(2));
-    // It is turned, not displaced; and its own optical frame would be below another's.
+    // Rotated, not displaced; and its own optical frame would be nested in another one.
     camera.origin = Pose::translation(0.1, 0.0, 0.0);
     let mut inner = Sensor {
         name: "inner".to_owned(),
@@ -305,7 +305,7 @@ fn a_camera_holds_its_optical_frame() {
         (seen(Vector3::y()) - Vector3::z()).norm() < 1e-12,
         "with z up"
     );
-    // The second of one optical frame stands beside it.
+    // The second camera of an optical frame is its sibling.
     assert_eq!(paths(second)[0], "/r/base/camera_link/cam_1");
     let beside = second;
     assert!(bearers(beside).iter().all(|path| path.starts_with(optical)));
