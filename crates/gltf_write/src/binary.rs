@@ -68,7 +68,6 @@ pub struct Content {
 }
 
 /// Pieces that can no longer be read compare unequal, even to themselves: their content is lost.
-/// here: a lost piece is only stored once more.
 impl Eq for Content {}
 
 impl Hash for Content {

@@ -81,7 +81,7 @@ pub struct Inertial {
     /// Inertia in kg·m² about the centre of mass, along the axes of the inertial frame: xx, xy, xz,
     /// yy, yz, zz.
     pub inertia: [f64; 6],
-    /// Whether the values are estimates.
+    /// Whether the values are assumed rather than measured.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
 }
