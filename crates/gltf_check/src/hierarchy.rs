@@ -59,6 +59,7 @@ impl Hierarchy {
             self.order.push(node);
             stack.extend(children.get(node).into_iter().flatten());
         }
+        // In reverse order descendants come before their ancestors, so their sizes are complete.
         for (place, &node) in self.order.iter().enumerate().rev() {
             let size = sizes.get(node).copied().unwrap_or(1);
             if let Some(span) = self.spans.get_mut(node) {
@@ -71,6 +72,9 @@ impl Hierarchy {
     }
 
     fn find_cycles(&mut self) {
+        // Nodes without a span are in cycles or below them, so each walk up from one ends in a
+        // cycle. The cycle is new if the walk returns to a node of its own, and known if it meets
+        // a node of an earlier walk. Every node is visited once, so the time is linear.
         let mut walk_of = vec![None; self.parents.len()];
         for start in 0..self.parents.len() {
             let mut at = Some(start).filter(|&node| self.span(node).is_none());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Returns the line and column (both from 1, in characters) of the value at each pointer, or of its
-/// deepest existing ancestor. `text` must be valid JSON.
+/// deepest existing ancestor, in one pass over the text. `text` must be valid JSON.
 pub fn of(text: &str, pointers: &[&str]) -> Vec<(u32, u32)> {
     let mut wanted = Wanted::default();
     for (id, pointer) in pointers.iter().enumerate() {

@@ -50,6 +50,7 @@ impl Transform {
         let [a, b, c, _, d, e, f, _, g, h, i, _, j, k, l, _] = *matrix;
         let columns = [[a, b, c], [d, e, f], [g, h, i], [j, k, l]];
         let [x, y, z, translation] = columns.map(Vector3::from);
+        // A rotation can't mirror, so a scale factor takes the sign.
         let sign = if x.cross(&y).dot(&z) < 0.0 { -1.0 } else { 1.0 };
         let scale = Vector3::new(sign * x.norm(), y.norm(), z.norm());
         let axes = [x / scale.x, y / scale.y, z / scale.z];

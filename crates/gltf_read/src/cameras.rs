@@ -1,4 +1,4 @@
-//! Cameras.
+//! Reads cameras.
 
 use std::f64::consts::PI;
 
@@ -118,7 +118,7 @@ fn camera(json: &Json) -> Option<Camera> {
     match json.get("type").and_then(Json::text)? {
         "perspective" => {
             let vertical = number("perspective", "yfov").filter(|angle| *angle < PI)?;
-            // Without an aspect ratio, glTF uses that of the viewport; 4:3 stands in for it.
+            // Without an aspect ratio, glTF uses that of the viewport; 4:3 is a substitute.
             let (width, height) = size(number("perspective", "aspectRatio").unwrap_or(4.0 / 3.0));
             let ratio = number("perspective", "aspectRatio")
                 .unwrap_or_else(|| f64::from(width) / f64::from(height));

@@ -23,6 +23,7 @@ pub fn place(
 ) -> ArenaMap<Link, Option<Base>> {
     let mut bases: ArenaMap<Link, Option<Base>> = ArenaMap::filled(robot.links(), None);
     let mut starts = HashSet::new();
+    // Parents come first, so the frame of a joint's parent link is known.
     let order = robot.tree().order().to_vec();
     for link in order {
         let node = nodes[link];

@@ -432,6 +432,8 @@ pub fn follow(
     for draft in drafts {
         mimics[draft.id] = mimic(draft, ids, robot, findings);
     }
+    // Each walk along mimic relations marks the joints that it visits, and ends at the first marked
+    // one: every joint is visited once.
     let mut met: ArenaMap<Joint, Option<JointId>> = ArenaMap::filled(robot.joints(), None);
     for draft in drafts {
         let start = draft.id;

@@ -256,7 +256,7 @@ fn model(
     findings.accept(robot.set_sensors(cameras), &entry.at);
     let poses = poses::read(read, &drafts, &ids, &robot, findings);
     let planning = planning::read(read, &ids, &robot, findings);
-    // The readers of joints and poses have dropped what does not fit the robot.
+    // The readers of joints and poses have dropped values that don't fit the robot.
     findings.accept(robot.set_named_poses(poses), &entry.at);
     findings.accept(robot.set_planning(planning), &entry.at);
     let configurations = read

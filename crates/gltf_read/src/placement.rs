@@ -51,7 +51,7 @@ impl Placement {
         }
     }
 
-    /// Reads the transform of a node, and reports what is invalid.
+    /// Reads the transform of a node, and reports invalid components.
     pub fn of_node(node: &Entry<'_>, findings: &mut Findings) -> Self {
         if let Some(matrix) = node.numbers::<16>("matrix").or_report(findings) {
             let [a, b, c, _, d, e, f, _, g, h, i, _, j, k, l, _] = matrix;
@@ -147,6 +147,7 @@ impl Placement {
                 is_sheared: true,
             };
         }
+        // A rotation can't mirror, so a scale factor takes the sign.
         if linear.determinant() < 0.0 {
             scale.x = -scale.x;
         }
@@ -208,6 +209,8 @@ impl Placement {
         }
         let moved = inner.pose.translation.vector.component_mul(&self.scale);
         let translation = self.pose.translation.vector + self.pose.rotation * moved;
+        // A uniform scale commutes with rotations, and any scale with identity. Only other
+        // combinations need a matrix.
         let is_uniform =
             self.scale.iter().all(|&factor| factor == self.scale.x) && self.scale.x > 0.0;
         if is_uniform || inner.pose.rotation == UnitQuaternion::identity() {

@@ -192,6 +192,7 @@ fn positions(read: &Configuration<'_>, counts: &[usize]) -> Option<Vec<Option<Ve
         Json::List(items) => items.iter().map(Json::number).collect(),
         _ => None,
     };
+    // If both forms have the same length, the specified one counts: an entry per joint.
     if items.len() == counts.len() {
         return Some(items.iter().map(of).collect());
     }

@@ -200,6 +200,7 @@ impl<'a> Scene<'a> {
             at = self.parents[here];
         }
         let placement = if at == Some(base.node) {
+            // Frames of a robot have no scale: the scale above a frame applies to its contents.
             let start = Placement::scaled(base.world.scale).then(&base.below);
             way.iter()
                 .rev()

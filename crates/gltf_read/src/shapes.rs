@@ -204,6 +204,7 @@ impl Reader<'_, '_> {
             return drafts;
         }
         let own = self.lists.nodes.get(link).copied().flatten();
+        // Frames of a robot have no scale: the scale above a frame applies to its contents.
         let start = Placement::scaled(base.world.scale).then(&base.below);
         let mut open = vec![(base.node, start, Listed::No, false)];
         while let Some((node, placement, above, is_hidden)) = open.pop() {

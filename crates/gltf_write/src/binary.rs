@@ -462,6 +462,7 @@ impl Binary {
                     mode: stream.mode,
                     filter: stream.filter,
                 };
+                // The view refers to the fallback buffer; its extension, to the compressed bytes.
                 let byte_offset = self.fallback.next_multiple_of(4);
                 self.fallback = byte_offset + byte_length;
                 let extensions = Some(BufferViewExtensions { meshopt });

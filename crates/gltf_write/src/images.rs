@@ -94,6 +94,7 @@ impl<'a> Pictures<'a> {
             {
                 Some(Picture::Plain(&r.texture))
             }
+            // A factor of zero makes the other channel irrelevant, so the texture fits unpacked.
             (Some(r), None) if material.metallic == 0.0 && fits(r, Channel::Green) => {
                 Some(Picture::Plain(&r.texture))
             }

@@ -2,9 +2,8 @@
 //! ([`write_mesh`]).
 //!
 //! The file shows the robot in any glTF viewer; a viewer that knows the extension can also move it.
-//! Everything is in glTF's axes. Visuals have materials. Colliders are there too, but no viewer
-//! draws them: their nodes carry `KHR_node_visibility`, and their material is invisible for viewers
-//! without it.
+//! Everything is in glTF's axes. Colliders are included, but viewers don't draw them: their nodes
+//! are hidden by `KHR_node_visibility`, and their material is transparent for viewers without it.
 //!
 //! The shapes' meshes are built first (`drawings`, with `surface`, `solids`, `images`, `paint` and
 //! `binary`), then the nodes, then the objects that refer to nodes: physics, the kinematic model,

@@ -258,6 +258,7 @@ fn configurations(
                 *position = at + 0.0;
             }
         }
+        // Drivers are never followers themselves, so a single pass suffices in any order.
         for (index, joint) in joints.iter().enumerate() {
             let Some(mimic) = &joint.mimic else { continue };
             let driver = positions.get(mimic.joint).and_then(|at| at.first());

@@ -272,6 +272,7 @@ impl Vertices {
                 at = before;
             }
         }
+        // The list of the point is full, or `last` does not cover the point.
         let number = *self.many.entry((point, others)).or_insert(new);
         if number == new {
             self.vertices.push((NONE, others));
