@@ -1,4 +1,4 @@
-//! What animations set.
+//! Channels of animations.
 
 use std::collections::HashMap;
 
@@ -6,28 +6,28 @@ use super::Subject;
 use super::asset::{Asset, node_title};
 use urdf_usd_gltf_extension::{Json, Motion};
 
-/// What a node is to a robot.
+/// Role of a node in a robot.
 #[derive(Clone)]
 pub enum Part {
-    /// A degree of freedom, and which of which joint in words.
+    /// A degree of freedom, with its description.
     Dof(Option<Motion>, String),
-    /// A frame that stays as it is, in words.
+    /// A frame that must not move, with its description.
     Frame(String),
 }
 
 /// A channel of an animation.
 pub struct Channel<'a> {
-    /// Of its target.
+    /// JSON pointer to the channel's target.
     pub pointer: String,
-    /// What it does, in words.
+    /// Description of the channel for messages.
     pub subject: String,
     pub node: usize,
     pub path: &'a str,
-    /// What its node is to a robot, if it is a part of one.
+    /// Role of its node in a robot, if it has one.
     pub part: Option<Part>,
 }
 
-/// Every channel of every animation that sets a node.
+/// Returns all animation channels that target a node.
 pub fn channels<'a>(subject: &Subject<'a>) -> Vec<Channel<'a>> {
     let animations = subject.root.list("animations");
     if animations.is_empty() {
@@ -83,7 +83,7 @@ fn parts(asset: &Asset<'_>) -> HashMap<usize, Part> {
     parts
 }
 
-/// The node and the channel that an animation sets, by glTF's own paths or by
+/// Returns the node and the channel of an animation target, either in core glTF or with
 /// KHR_animation_pointer.
 fn target(target: &Json) -> Option<(usize, &str)> {
     if let Some(pointer) = target

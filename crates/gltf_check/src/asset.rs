@@ -1,5 +1,5 @@
-//! The models of an asset as the rules look at them: what is of the wrong type or refers to nothing
-//! is absent.
+//! The models of an asset as the rules see them: values of the wrong type and invalid references
+//! are absent.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use nalgebra::Vector3;
 use super::findings::short;
 use urdf_usd_gltf_extension::{self as extension, Extension, JointType, Json, Motion};
 
-/// The asset: its nodes and the models on them.
+/// An asset: its nodes and its kinematic models.
 pub struct Asset<'a> {
     pub nodes: &'a [Json],
     pub models: Vec<Model<'a>>,
@@ -16,7 +16,7 @@ pub struct Asset<'a> {
 
 /// A kinematic model.
 pub struct Model<'a> {
-    /// As the file has it.
+    /// The model in the file.
     pub read: extension::Model<'a>,
     pub index: usize,
     pub name: &'a str,
@@ -28,20 +28,20 @@ pub struct Model<'a> {
 
 /// A link.
 pub struct Link<'a> {
-    /// As the file has it.
+    /// The link in the file.
     pub read: extension::Link<'a>,
     pub model: usize,
     pub index: usize,
     pub name: &'a str,
     pub node: Option<usize>,
-    /// Which entry, and the node.
+    /// Position in the list and index of each valid node.
     pub visuals: Vec<(usize, usize)>,
     pub collisions: Vec<(usize, usize)>,
 }
 
 /// A joint.
 pub struct Joint<'a> {
-    /// As the file has it.
+    /// The joint in the file.
     pub read: extension::Joint<'a>,
     pub index: usize,
     pub name: &'a str,
@@ -64,13 +64,13 @@ pub struct Dof {
     pub default: f64,
 }
 
-/// What a joint follows, if that is a joint of the model.
+/// Mimic relation; its joint is absent if it is not a joint of the model.
 pub struct Mimic {
     pub joint: Option<usize>,
 }
 
 impl<'a> Asset<'a> {
-    /// That of the document `root`.
+    /// Reads the asset of the document `root`.
     pub fn of(root: &'a Json, extension: Option<&Extension<'a>>) -> Self {
         let nodes = root.list("nodes");
         let models = extension
@@ -85,12 +85,12 @@ impl<'a> Asset<'a> {
         }
     }
 
-    /// All links of all models.
+    /// Returns all links of all models.
     pub fn links(&self) -> impl Iterator<Item = &Link<'a>> {
         self.models.iter().flat_map(|model| &model.links)
     }
 
-    /// All joints of all models.
+    /// Returns all joints of all models.
     pub fn joints(&self) -> impl Iterator<Item = &Joint<'a>> {
         self.models.iter().flat_map(|model| &model.joints)
     }
@@ -121,12 +121,12 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// What messages call it.
+    /// Returns the model's name for messages.
     pub fn title(&self) -> String {
         title("model", self.name, self.index)
     }
 
-    /// The first joint that each link is the child of.
+    /// Returns for each link the first joint that has it as its child.
     pub fn parent_joints(&self) -> Vec<Option<usize>> {
         let mut parents = vec![None; self.links.len()];
         for joint in &self.joints {
@@ -137,7 +137,7 @@ impl<'a> Model<'a> {
         parents
     }
 
-    /// What messages call a link, if it is there.
+    /// Returns the name of a link for messages, if it exists.
     pub fn link_title(&self, link: Option<usize>) -> String {
         link.and_then(|link| self.links.get(link))
             .map(Link::title)
@@ -164,12 +164,12 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Where it is.
+    /// Returns the JSON pointer to the link.
     pub fn pointer(&self) -> &str {
         &self.read.entry.at
     }
 
-    /// What messages call it.
+    /// Returns the link's name for messages.
     pub fn title(&self) -> String {
         title("link", self.name, self.index)
     }
@@ -210,23 +210,24 @@ impl<'a> Joint<'a> {
         }
     }
 
-    /// Where it is.
+    /// Returns the JSON pointer to the joint.
     pub fn pointer(&self) -> &str {
         &self.read.entry.at
     }
 
-    /// What messages call it.
+    /// Returns the joint's name for messages.
     pub fn title(&self) -> String {
         title("joint", self.name, self.index)
     }
 
-    /// How many degrees of freedom its type has; as many as it lists if the type is none.
+    /// Returns the number of degrees of freedom of the joint's type; without a valid type, of its
+    /// list.
     pub fn dof_count(&self) -> usize {
         self.kind
             .map_or(self.dofs.len(), |kind| kind.motions().len())
     }
 
-    /// The degrees of freedom with their nodes, where both are there.
+    /// Returns the degrees of freedom that have a valid node, with their numbers and nodes.
     pub fn driven(&self) -> impl Iterator<Item = (usize, usize, &Dof)> {
         let pairs = self.dof_nodes.iter().zip(&self.dofs).enumerate();
         pairs.filter_map(|(k, (node, dof))| Some((k, (*node)?, dof)))
@@ -245,15 +246,15 @@ impl Dof {
         }
     }
 
-    /// Whether the lower limit is above the upper one, and which they are.
+    /// Returns the limits if the lower one is above the upper one.
     pub fn reversed_limits(&self) -> Option<(f64, f64)> {
         self.lower
             .zip(self.upper)
             .filter(|(lower, upper)| lower > upper)
     }
 
-    /// The range in words if `position` is outside of it, but for rounding; `None` too if there is
-    /// no range to be in.
+    /// Describes the range if `position` is outside of it, with a tolerance for rounding; `None` if
+    /// the limits are reversed.
     pub fn range_without(&self, position: f64) -> Option<String> {
         let rounding = 1e-9 * position.abs().max(1.0);
         let is_inside = self.lower.is_none_or(|lower| position >= lower - rounding)
@@ -267,7 +268,7 @@ impl Dof {
     }
 }
 
-/// An index, if it is one into a list of `count`.
+/// Returns `index` if it is within a list of `count` items.
 fn below(count: usize, index: Option<usize>) -> Option<usize> {
     index.filter(|&index| index < count)
 }
@@ -280,7 +281,7 @@ fn title(what: &str, name: &str, index: usize) -> String {
     }
 }
 
-/// `1 node`, `2 nodes`.
+/// Formats a count with its noun: `1 node`, `2 nodes`.
 pub fn plural(count: usize, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
@@ -289,7 +290,7 @@ pub fn plural(count: usize, noun: &str) -> String {
     }
 }
 
-/// What messages call a node.
+/// Returns the name of a node for messages.
 pub fn node_title(nodes: &[Json], node: usize) -> String {
     let name = nodes
         .get(node)

@@ -1,4 +1,4 @@
-//! The directions of degrees of freedom, and the bases that they form.
+//! Directions of degrees of freedom, and the bases that they form.
 
 use nalgebra::Vector3;
 
@@ -7,29 +7,29 @@ use super::asset::Joint;
 use super::transform::round;
 use urdf_usd_gltf_extension::JointType;
 
-/// How far from 0 the cosine of a right angle may be.
+/// Tolerance for the cosine of a right angle.
 pub const ROUNDING: f64 = 1e-4;
 
-/// What to do about a floating joint.
+/// Help text for rules about floating joints.
 pub const FLOATING_HELP: &str =
     "use [0, 0, 1], [1, 0, 0], [0, 1, 0], which are x, y and z of the source in glTF's axes";
 
-/// x, y and z of a ROS frame in glTF's axes.
+/// ROS axes x, y and z in glTF axes.
 const ROS_AXES: [[f64; 3]; 3] = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
 
-/// Whether an axis has no direction.
+/// Returns whether an axis is zero.
 pub fn is_zero(axis: &Vector3<f64>) -> bool {
     axis.norm() <= f64::MIN_POSITIVE
 }
 
-/// The direction of an axis, if it has one that can be reckoned with: the length of very large
-/// vectors is infinite, which leaves nothing of them.
+/// Returns the direction of an axis, if it has one. The length of huge vectors overflows to
+/// infinity, so the result is checked.
 pub fn unit(axis: &Vector3<f64>) -> Option<Vector3<f64>> {
     axis.try_normalize(f64::MIN_POSITIVE)
         .filter(|unit| unit.norm() > 0.5)
 }
 
-/// The directions of the degrees of freedom of a joint, if it has `N` that all have one.
+/// Returns the directions of a joint's degrees of freedom, if there are `N` and all have one.
 pub fn directions<const N: usize>(joint: &Joint<'_>) -> Option<[Vector3<f64>; N]> {
     let axes: Option<Vec<_>> = joint
         .dofs
@@ -40,20 +40,20 @@ pub fn directions<const N: usize>(joint: &Joint<'_>) -> Option<[Vector3<f64>; N]
     axes?.try_into().ok()
 }
 
-/// A vector as JSON has it.
+/// Formats a vector as in JSON.
 pub fn in_words(v: &Vector3<f64>) -> String {
     format!("[{}, {}, {}]", round(v.x), round(v.y), round(v.z))
 }
 
-/// The axes of the translations, or of the rotations, of a floating joint.
+/// The axes of a floating joint's translations, or of its rotations.
 pub struct Triple {
     pub what: &'static str,
-    /// The number of the first of them among the joint's degrees of freedom.
+    /// Index of the first one among the joint's degrees of freedom.
     first: usize,
     axes: [Vector3<f64>; 3],
 }
 
-/// Those of all floating joints whose axes have directions.
+/// Returns both triples of each floating joint whose axes are valid.
 pub fn of_floating<'s, 'a>(
     subject: &'s Subject<'a>,
 ) -> impl Iterator<Item = (&'s Joint<'a>, Triple)> {
@@ -79,13 +79,13 @@ pub fn of_floating<'s, 'a>(
 }
 
 impl Triple {
-    /// Whether they are at right angles, in right-handed order.
+    /// Returns whether the axes are orthogonal and right-handed.
     pub fn is_right_handed(&self) -> bool {
         let [x, y, z] = self.axes;
         (x.cross(&y) - z).norm() <= ROUNDING && x.dot(&y).abs() <= ROUNDING
     }
 
-    /// Whether they are x, y and z of the joint's frame in the source.
+    /// Returns whether the axes are x, y and z of the joint's frame in ROS axes.
     pub fn is_in_ros_order(&self) -> bool {
         self.axes
             .iter()
@@ -93,12 +93,12 @@ impl Triple {
             .all(|(axis, expected)| (axis - Vector3::from(expected)).norm() <= ROUNDING)
     }
 
-    /// Where the first of them is, in `joint`.
+    /// Returns the JSON pointer to the first axis.
     pub fn pointer(&self, joint: &Joint<'_>) -> String {
         format!("{}/dofs/{}/axis", joint.pointer(), self.first)
     }
 
-    /// All three as JSON has them.
+    /// Formats the axes as in JSON.
     pub fn in_words(&self) -> String {
         self.axes.map(|axis| in_words(&axis)).join(", ")
     }

@@ -1,28 +1,27 @@
-//! The chain of nodes from a joint's parent link over its origin and its degrees of freedom to its
-//! child link.
+//! The node chain of a joint: parent link, origin, degrees of freedom, child link.
 
 use super::Subject;
 use super::asset::{Joint, Model};
 
-/// A node of the chain.
+/// A node of a chain.
 #[derive(Clone)]
 pub struct Part {
     pub node: usize,
-    /// What it is to the joint, in words.
+    /// Description of the node's role in the joint.
     pub what: String,
     pub pointer: String,
 }
 
-/// Two nodes of the chain, the second of which is no child of the first.
+/// Two consecutive nodes of a chain, the second of which is not a child of the first.
 pub struct Gap<'s, 'a> {
     pub joint: &'s Joint<'a>,
     pub above: Part,
     pub below: Part,
-    /// Whether the second is a descendant of the first all the same.
+    /// Whether the second node is still a descendant of the first.
     pub is_below: bool,
 }
 
-/// The gaps in the chains of all joints.
+/// Returns the gaps in the chains of all joints.
 pub fn gaps<'s, 'a>(subject: &'s Subject<'a>) -> impl Iterator<Item = Gap<'s, 'a>> {
     let joints = subject
         .asset
@@ -43,7 +42,7 @@ fn of_joint<'s, 'a>(
         _ => None,
     });
     let gap = |(above, below): (&Part, &Part)| {
-        // One node with two parts is another rule's.
+        // A node with two roles is left to kinematics-shared-node.
         let is_whole =
             above.node == below.node || subject.hierarchy.parent(below.node) == Some(above.node);
         let is_below = subject.hierarchy.is_below(below.node, above.node);

@@ -1,6 +1,6 @@
-//! What [`check`](super::check()) reports: the codes of its rules.
+//! Diagnostic codes of [`check`](super::check()): one per rule.
 
 use urdf_usd_diagnostic::Code;
 
-/// All of them, in the order of the specification's table.
+/// All codes, in the order of the specification's table.
 pub const ALL: &[&Code] = super::rules::CODES;

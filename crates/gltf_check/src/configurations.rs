@@ -1,42 +1,42 @@
-//! Named configurations, as the rules look at them.
+//! Configurations as the rules see them.
 
 use super::Subject;
 use super::asset::{Joint, Model};
 use super::findings::short;
 use urdf_usd_gltf_extension::Json;
 
-/// What to do about one that is not as it should be.
+/// Help text for rules about configurations.
 pub const ENTRY_PER_JOINT: &str =
     "give one entry per joint, in the order of `joints`; [] for a fixed one";
 
-/// A configuration that has positions.
+/// A configuration with a list of positions.
 pub struct Configuration<'s, 'a> {
     pub model: &'s Model<'a>,
-    /// What messages call it.
+    /// Name of the configuration for messages.
     pub title: String,
-    /// Of its positions.
+    /// JSON pointer to the positions.
     pub pointer: String,
     pub positions: Positions<'a>,
 }
 
-/// How positions are written.
+/// Form of a configuration's positions.
 pub enum Positions<'a> {
-    /// One entry per joint, or what should be.
+    /// One entry per joint; may be invalid.
     Entries(&'a [Json]),
-    /// One number per degree of freedom in a row.
+    /// A flat list with one number per degree of freedom.
     Row(Vec<f64>),
 }
 
 /// The position of a degree of freedom.
 pub struct Position<'s, 'a> {
     pub joint: &'s Joint<'a>,
-    /// Which degree of freedom of the joint.
+    /// Index of the degree of freedom in the joint.
     pub k: usize,
     pub position: f64,
     pub at: String,
 }
 
-/// All configurations of all models.
+/// Returns all configurations of all models.
 pub fn configurations<'s, 'a>(
     subject: &'s Subject<'a>,
 ) -> impl Iterator<Item = Configuration<'s, 'a>> {
@@ -57,7 +57,8 @@ pub fn configurations<'s, 'a>(
     })
 }
 
-/// The positions of all degrees of freedom, if they stand in a row rather than by joints.
+/// Returns the positions if they are a flat list of all degrees of freedom instead of one entry per
+/// joint. Where both forms look the same, they count as entries.
 fn row(model: &Model<'_>, positions: &[Json]) -> Option<Vec<f64>> {
     let dofs: usize = model.joints.iter().map(Joint::dof_count).sum();
     let is_by_joint = model.joints.iter().all(|joint| joint.dof_count() == 1);
@@ -67,7 +68,7 @@ fn row(model: &Model<'_>, positions: &[Json]) -> Option<Vec<f64>> {
     positions.iter().map(Json::number).collect()
 }
 
-/// The positions in the entry of a joint, if it is as the joint takes it.
+/// Returns the positions in the entry of a joint, if it has the form that the joint requires.
 pub fn numbers(joint: &Joint<'_>, entry: &Json) -> Option<Vec<f64>> {
     let dofs = joint.dof_count();
     match entry {
@@ -80,7 +81,7 @@ pub fn numbers(joint: &Joint<'_>, entry: &Json) -> Option<Vec<f64>> {
 }
 
 impl<'s, 'a> Configuration<'s, 'a> {
-    /// The entries by joints, with their places; none if it has a row.
+    /// Returns the entries with their joints and JSON pointers; empty for a flat list.
     pub fn entries(&self) -> Vec<(&'s Joint<'a>, &'a Json, String)> {
         let entries = if let Positions::Entries(entries) = self.positions {
             entries
@@ -96,7 +97,7 @@ impl<'s, 'a> Configuration<'s, 'a> {
             .collect()
     }
 
-    /// The positions of all degrees of freedom, as far as they are as they should be.
+    /// Returns the positions of all degrees of freedom that have a valid one.
     pub fn numbers(&self) -> Vec<Position<'s, 'a>> {
         let mut found = Vec::new();
         if let Positions::Row(row) = &self.positions {

@@ -1,4 +1,5 @@
-//! Findings as the rules report them, by JSON pointer, and as users get them, by position.
+//! Findings of the rules by JSON pointer, and their conversion to diagnostics with positions in the
+//! text.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,17 +9,17 @@ use std::sync::Arc;
 use super::positions;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, MAX_PER_CODE, Place, Severity};
 
-/// Maximum number of characters of a name or a list that a message quotes.
+/// Maximum number of characters of a name or list that a message quotes.
 const MOST_QUOTED: usize = 80;
 
-/// The findings of all rules.
+/// Findings of all rules.
 pub struct Found {
     list: Collector,
-    /// Pointers to what a rule has reported, so that the schema need not.
+    /// JSON pointers at which the schema rule must not report, since another rule already has.
     covered: HashSet<String>,
 }
 
-/// The findings of one rule.
+/// Findings of one rule.
 pub struct Findings<'a> {
     code: &'static Code,
     found: &'a mut Found,
@@ -34,17 +35,18 @@ impl Default for Found {
 }
 
 impl Found {
-    /// Returns the findings of the rule with `code`, to be added to these.
+    /// Returns a collector for the rule with `code`, which adds to these findings.
     pub fn of_rule(&mut self, code: &'static Code) -> Findings<'_> {
         Findings { code, found: self }
     }
 
-    /// Whether there is a finding of this code.
+    /// Returns whether there is a finding with this code.
     pub fn has(&self, code: &Code) -> bool {
         self.list.has(code.id)
     }
 
-    /// Returns all findings with their positions; `text` is that of the .gltf, if the file is one.
+    /// Converts all findings to diagnostics. `text` is the content of a .gltf, for lines and
+    /// columns.
     pub fn into_diagnostics(self, text: Option<&str>, file: Option<&Path>) -> Vec<Diagnostic> {
         let file: Option<Arc<Path>> = file.map(Into::into);
         let mut diagnostics = self
@@ -66,7 +68,7 @@ impl Found {
 }
 
 impl Findings<'_> {
-    /// Reports what is at `pointer`, a JSON pointer into the document.
+    /// Reports a finding about the value at the JSON pointer `pointer`.
     pub fn report(
         &mut self,
         pointer: impl Into<String>,
@@ -84,20 +86,20 @@ impl Findings<'_> {
         }
     }
 
-    /// Keeps the schema from reporting what is at `pointer`.
+    /// Prevents the schema rule from reporting the value at `pointer`.
     pub fn cover(&mut self, pointer: String) {
         if self.found.covered.len() < MAX_PER_CODE * MAX_PER_CODE {
             self.found.covered.insert(pointer);
         }
     }
 
-    /// Whether an error has been reported at `pointer`.
+    /// Returns whether another rule has reported the value at `pointer`.
     pub fn is_covered(&self, pointer: &str) -> bool {
         self.found.covered.contains(pointer)
     }
 }
 
-/// Returns `text`, truncated to what a message can quote.
+/// Truncates `text` to the length that a message can quote.
 pub fn short(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MOST_QUOTED) {
         Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),

@@ -1,24 +1,25 @@
-//! The tree of the asset's nodes, made so that every question about it takes the same short time.
+//! The node tree of an asset, with ancestor queries in constant time.
 
 use urdf_usd_gltf_extension::Json;
 
-/// Which node is below which. Of several parents the first counts; nodes in a cycle are below
-/// nothing.
+/// The node tree. A node with several parents belongs to the first; nodes in a cycle belong to no
+/// tree.
 pub struct Hierarchy {
     parents: Vec<Option<usize>>,
-    /// Nodes, every one before its descendants, which follow it at once. Those in cycles, and below
-    /// them, are left out.
+    /// Nodes in depth-first order: each one is followed by its descendants. Nodes in cycles and
+    /// their descendants are excluded.
     pub order: Vec<usize>,
-    /// The places in `order` of a node and of what follows its descendants.
+    /// Range of each node and its descendants in `order`. `a` is a descendant of `b` exactly if the
+    /// start of its range is within the range of `b`.
     spans: Vec<Option<(usize, usize)>>,
-    /// Entries of `children` that give a node a further parent: the parent, which entry, the child.
+    /// Additional parents of nodes: the parent, the position in its `children`, the child.
     pub further_parents: Vec<(usize, usize, usize)>,
-    /// One node of every cycle.
+    /// One node of each cycle.
     pub cycles: Vec<usize>,
 }
 
 impl Hierarchy {
-    /// That of the asset's `nodes`.
+    /// Builds the tree of the asset's `nodes`.
     pub fn of(nodes: &[Json]) -> Self {
         let mut parents = vec![None; nodes.len()];
         let mut further_parents = Vec::new();
@@ -58,6 +59,7 @@ impl Hierarchy {
             self.order.push(node);
             stack.extend(children.get(node).into_iter().flatten());
         }
+        // In reverse order descendants come before their ancestors, so their sizes are complete.
         for (place, &node) in self.order.iter().enumerate().rev() {
             let size = sizes.get(node).copied().unwrap_or(1);
             if let Some(span) = self.spans.get_mut(node) {
@@ -70,6 +72,9 @@ impl Hierarchy {
     }
 
     fn find_cycles(&mut self) {
+        // Nodes without a span are in cycles or below them, so each walk up from one ends in a
+        // cycle. The cycle is new if the walk returns to a node of its own, and known if it meets
+        // a node of an earlier walk. Every node is visited once, so the time is linear.
         let mut walk_of = vec![None; self.parents.len()];
         for start in 0..self.parents.len() {
             let mut at = Some(start).filter(|&node| self.span(node).is_none());
@@ -87,17 +92,17 @@ impl Hierarchy {
         }
     }
 
-    /// The node that `node` is a child of.
+    /// Returns the parent of a node.
     pub fn parent(&self, node: usize) -> Option<usize> {
         self.parents.get(node).copied().flatten()
     }
 
-    /// The places in [`Self::order`] that `node` and its descendants have; `None` in a cycle.
+    /// Returns the range of `node` and its descendants in [`Self::order`]; `None` in a cycle.
     pub fn span(&self, node: usize) -> Option<(usize, usize)> {
         self.spans.get(node).copied().flatten()
     }
 
-    /// Whether `node` is a descendant of `above`.
+    /// Returns whether `node` is a descendant of `above`.
     pub fn is_below(&self, node: usize, above: usize) -> bool {
         match (self.span(node), self.span(above)) {
             (Some((place, _)), Some((start, end))) => start < place && place < end,
@@ -126,7 +131,7 @@ mod tests {
 
     #[test]
     fn descendants_are_below_and_nothing_else_is() {
-        // 0 ─ 1 ─ 3, 0 ─ 2; 4 alone.
+        // The tree 0 ─ 1 ─ 3, 0 ─ 2, and the single node 4.
         let tree = of(&[&[1, 2], &[3], &[], &[], &[]]);
         assert_eq!(tree.order, [0, 1, 3, 2, 4]);
         let below: Vec<(usize, usize)> = (0..5)

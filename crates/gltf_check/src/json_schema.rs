@@ -1,7 +1,7 @@
-//! Validates JSON against JSON Schema (draft 2020-12), as far as the extension's schemas use it.
+//! JSON Schema validator (draft 2020-12) for the keywords that the extension's schemas use.
 //!
-//! Other keywords than [`KEYWORDS`], such as `description` or `format`, assert nothing here.
-//! `unevaluatedProperties` can only be `false`, beside `properties` and `allOf`.
+//! Keywords other than [`KEYWORDS`], such as `description` and `format`, are ignored.
+//! `unevaluatedProperties` must be `false`, and used together with `properties` and `allOf`.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,32 +10,32 @@ use serde_json::Value;
 
 use super::asset::plural;
 
-/// The keywords that assert something, in the order in which they are checked.
+/// Supported assertions, in the order in which they are checked.
 pub const KEYWORDS: &str = "type const enum minimum minLength minItems maxItems required pattern \
                             uniqueItems properties additionalProperties propertyNames items \
                             prefixItems contains allOf anyOf not if unevaluatedProperties $ref";
 
-/// Schemas by their `$id`, by which they refer to one another.
+/// Schemas by their `$id`, which references use.
 pub struct Schemas(pub BTreeMap<&'static str, Value>);
 
-/// What is wrong with a value.
+/// Violation of a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It lacks this property.
+    /// A required property is missing.
     Missing(String),
-    /// It has these properties, which the schema does not know.
+    /// These properties are not defined by the schema.
     Unknown(Vec<String>),
-    /// It may not be present.
+    /// The value must not be present.
     Forbidden,
-    /// Anything else, as a sentence about "it".
+    /// Any other violation, as a sentence about "it".
     Other(String),
 }
 
-/// Faults, each with the JSON pointer to the value.
+/// Violations, each with the JSON pointer to the value.
 type Faults = Vec<(String, Fault)>;
 
 impl Schemas {
-    /// Returns the faults of a value by the schema with `id`.
+    /// Validates a value against the schema with `id`.
     pub fn faults(&self, id: &str, value: &Value) -> Faults {
         let mut faults = Faults::new();
         self.check(self.schema(id), value, "", &mut faults);
@@ -65,8 +65,8 @@ impl Schemas {
         }
     }
 
-    /// Returns the fault of `value` by one keyword of `schema`; those of its parts, and further
-    /// ones, go to `faults`.
+    /// Checks `value` against one keyword of `schema`. Further violations, and those of nested
+    /// values, are added to `faults`.
     fn fault(
         &self,
         keyword: &str,
@@ -207,7 +207,7 @@ impl Schemas {
         (!is_met).then_some(Fault::Other(message))
     }
 
-    /// Whether a schema, or one that it includes, has a property of this name.
+    /// Returns whether a schema, or one that it includes, defines a property of this name.
     fn defines(&self, schema: &Value, name: &str) -> bool {
         let included = schema.get("allOf").and_then(Value::as_array);
         let referred = schema.get("$ref").and_then(Value::as_str);
@@ -233,7 +233,7 @@ fn is_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Returns a list of at most three options: `1, 2 or 3`, or `1, 2 or 4 other candidates`.
+/// Formats at most three options: `1, 2 or 3`, or `1, 2 or 4 other candidates`.
 fn one_of(options: &[Value]) -> String {
     let shown = if options.len() > 3 { 2 } else { options.len() };
     let mut texts: Vec<String> = options.iter().take(shown).map(Value::to_string).collect();

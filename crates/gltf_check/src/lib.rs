@@ -6,8 +6,8 @@
 //! specification is one of them. Core glTF, such as accessors, meshes and images, is left to the
 //! Khronos validator.
 //!
-//! This crate must not know robots, URDF, the file system or the network, and no file makes it
-//! panic.
+//! This crate must not know robots, URDF, the file system or the network. It must not panic,
+//! whatever the file contains.
 
 mod animations;
 mod asset;
@@ -35,21 +35,20 @@ use hierarchy::Hierarchy;
 use urdf_usd_diagnostic::{self as diagnostic, Diagnostic};
 use urdf_usd_gltf_extension::{Extension, Json, NAME};
 
-/// A rule of the extension, whose function reports where an asset breaks it.
+/// A validation rule of the extension. Its function reports where an asset breaks it.
 ///
-/// Its examples are values by their places: JSON pointers into
-/// `docs/EXT_robot_kinematics/test/sampler.gltf`, below the extension's object where they do not
-/// begin with `/`.
+/// Examples map JSON pointers into `docs/EXT_robot_kinematics/test/sampler.gltf` to values.
+/// Pointers without a leading `/` are relative to the extension's object.
 pub type Rule = diagnostic::Rule<for<'a> fn(&Subject<'a>, &mut Findings<'_>)>;
 
 /// All rules, in the order of the specification's table.
 pub const RULES: &[&Rule] = rules::ALL;
 
-/// The asset that the rules check.
+/// The asset to be checked.
 pub struct Subject<'a> {
-    /// The document; null if it can't be read.
+    /// The document; null if it can't be parsed.
     root: &'a Json,
-    /// Why the document can't be read.
+    /// Reason why the document can't be parsed.
     fault: Option<&'a str>,
     extension: Option<Extension<'a>>,
     asset: Asset<'a>,
@@ -74,7 +73,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Where the extension stands in a list of extensions of the document.
+    /// Returns the index of the extension in a list of extensions of the document.
     fn listed_in(&self, list: &str) -> Option<usize> {
         self.root
             .list(list)
@@ -83,11 +82,11 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Returns where the asset in `bytes`, a GLB or the text of a .gltf, breaks the extension's rules.
+/// Checks the asset in `bytes`, a GLB or the text of a .gltf, against the extension's rules.
 ///
-/// `file` is the name in the findings; it is not read. The place of a finding is a JSON pointer
-/// ([`Place::element`](diagnostic::Place::element)), for a .gltf with line and column. At most
-/// [`MAX_PER_CODE`](urdf_usd_diagnostic::MAX_PER_CODE) findings of one rule are listed.
+/// `file` is the name of the file in the findings; it is not opened. The place of a finding is a
+/// JSON pointer ([`Place::element`](diagnostic::Place::element)), for a .gltf with line and column.
+/// At most [`MAX_PER_CODE`](urdf_usd_diagnostic::MAX_PER_CODE) findings per rule are listed.
 pub fn check(bytes: &[u8], file: Option<&Path>) -> Vec<Diagnostic> {
     let opened = open::open(bytes);
     let subject = Subject::of(

@@ -1,8 +1,8 @@
-//! The JSON of a glTF file, out of either container.
+//! Extracts the JSON from both containers of glTF.
 
 use urdf_usd_gltf_extension::Json;
 
-/// More JSON than this is not read.
+/// Maximum size of the JSON in bytes.
 const MAX_JSON: usize = 512 << 20;
 
 const HEADER: usize = 12;
@@ -12,11 +12,11 @@ const CHUNK_HEADER: usize = 8;
 pub struct Opened<'a> {
     pub text: &'a str,
     pub json: Json,
-    /// Whether the file is the text itself, so that lines and columns mean something.
+    /// Whether the file is the JSON itself, so that lines and columns refer to it.
     pub is_text: bool,
 }
 
-/// Opens a GLB or a .gltf; says in words why it is neither.
+/// Opens a GLB or a .gltf. The error describes why it is neither.
 pub fn open(bytes: &[u8]) -> Result<Opened<'_>, String> {
     let is_text = !bytes.starts_with(b"glTF");
     let json_bytes = if is_text { bytes } else { json_chunk(bytes)? };
@@ -49,7 +49,7 @@ pub fn open(bytes: &[u8]) -> Result<Opened<'_>, String> {
     }
 }
 
-/// The first chunk of a GLB (glTF 2.0 specification, chapter 4).
+/// Returns the first chunk of a GLB (glTF 2.0 specification, chapter 4).
 fn json_chunk(bytes: &[u8]) -> Result<&[u8], String> {
     let number = |at: usize| -> Option<usize> {
         let bytes: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;

@@ -1,10 +1,10 @@
-//! Where in a JSON text the values are that JSON pointers name.
+//! Maps JSON pointers to positions in a JSON text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The line and column (both from 1, in characters) of the value that each pointer names, or of the
-/// deepest one above it that is there. `text` must be JSON that has been parsed before.
+/// Returns the line and column (both from 1, in characters) of the value at each pointer, or of its
+/// deepest existing ancestor, in one pass over the text. `text` must be valid JSON.
 pub fn of(text: &str, pointers: &[&str]) -> Vec<(u32, u32)> {
     let mut wanted = Wanted::default();
     for (id, pointer) in pointers.iter().enumerate() {
@@ -44,17 +44,17 @@ fn lines_and_columns(text: &str, offsets: &[usize]) -> Vec<(u32, u32)> {
     places
 }
 
-/// Pointers by their segments.
+/// Wanted pointers as a tree of their segments.
 #[derive(Default)]
 struct Wanted {
-    /// Of the pointers that end here.
+    /// Indices of the pointers that end here.
     ids: Vec<usize>,
     below: HashMap<String, Wanted>,
 }
 
 impl Wanted {
-    /// Sets the offset of everything here and below: what is not there has the place of what should
-    /// hold it.
+    /// Sets the offset of this value and of everything below. Values that exist overwrite it later,
+    /// so absent ones keep the offset of their ancestor.
     fn set(&self, offset: usize, offsets: &mut [usize]) {
         for &id in &self.ids {
             if let Some(slot) = offsets.get_mut(id) {
@@ -67,7 +67,8 @@ impl Wanted {
     }
 }
 
-/// A place in a text that is known to be JSON. On any other text it finds nonsense, but ends.
+/// Scanner of a text that is valid JSON. On other text it returns arbitrary positions, but
+/// terminates.
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -119,8 +120,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Goes past a comma, if there is one; whether an item follows rather than the `end` of the
-    /// list, which it goes past.
+    /// Skips a comma, if there is one. Returns whether another item follows; otherwise skips the
+    /// `end` of the list.
     fn next_is_item(&mut self, end: u8) -> bool {
         self.skip_space();
         if self.peek() == Some(b',') {
@@ -174,7 +175,7 @@ impl<'a> Scanner<'a> {
                     depth -= 1;
                     self.at += 1;
                 }
-                // The end of the list that a number or word stands in.
+                // The end of the list that contains the number or literal.
                 b'}' | b']' => break,
                 b',' if depth == 0 => break,
                 _ => {
@@ -186,7 +187,7 @@ impl<'a> Scanner<'a> {
                 break;
             }
         }
-        // On text that is no JSON: never stay where it was.
+        // Always advance, so that invalid JSON can't cause an endless loop.
         self.at = self.at.max(start + usize::from(self.at == start));
     }
 }

@@ -1,4 +1,4 @@
-//! The transforms of nodes at rest.
+//! Transforms of nodes at rest.
 
 use nalgebra::Vector3;
 
@@ -7,23 +7,23 @@ use super::asset::{Dof, Joint, node_title};
 use super::transform::Transform;
 use urdf_usd_gltf_extension::Motion;
 
-/// How far from its axis, as a share of its length, a motion may be for rounding.
+/// Tolerance of the angle between a motion and its axis, as a sine.
 const ROUNDING: f64 = 1e-3;
 
-/// A dof node that is not at identity.
+/// A dof node with a transform other than identity.
 pub struct Displaced<'s, 'a> {
     pub joint: &'s Joint<'a>,
-    /// Which degree of freedom of the joint.
+    /// Index of the degree of freedom in the joint.
     pub k: usize,
     pub node: usize,
     pub transform: Transform,
-    /// What the degree of freedom sets.
+    /// Name of the channel that the degree of freedom drives.
     pub channel: &'static str,
-    /// Whether some position of the degree of freedom gives what is in its channel.
+    /// Whether the transform in that channel is one that the degree of freedom can reach.
     pub is_motion: bool,
 }
 
-/// All dof nodes that are not at identity and whose motion is known.
+/// Returns all dof nodes that have a known motion and are not at identity.
 pub fn displaced<'s, 'a>(subject: &'s Subject<'a>) -> impl Iterator<Item = Displaced<'s, 'a>> {
     let dofs = subject.asset.joints().flat_map(|joint| {
         joint
@@ -52,18 +52,18 @@ pub fn displaced<'s, 'a>(subject: &'s Subject<'a>) -> impl Iterator<Item = Displ
 }
 
 fn is_along(direction: Vector3<f64>, dof: &Dof) -> bool {
-    // Without an axis nothing can be said; that is another rule's.
+    // A missing axis is left to another rule.
     dof.axis.is_none_or(|axis| {
         direction.cross(&axis).norm() <= ROUNDING * direction.norm() * axis.norm()
     })
 }
 
-/// The transform of a node, if there is one.
+/// Returns the transform of a node, if it exists.
 pub fn transform_of(subject: &Subject<'_>, node: Option<usize>) -> Option<(usize, Transform)> {
     Some((node?, Transform::of(subject.asset.nodes.get(node?)?)))
 }
 
-/// What messages call degree of freedom `k` of a joint, whose node is `node`.
+/// Returns the name of degree of freedom `k` of a joint, with its `node`, for messages.
 pub fn dof_title(subject: &Subject<'_>, joint: &Joint<'_>, k: usize, node: usize) -> String {
     format!(
         "{}: degree of freedom {k}, {},",

@@ -1,6 +1,6 @@
-//! That rules find what breaks them and not what keeps them, that nothing in a file makes the
-//! checker panic, and that the specification lists the rules. More of what each rule finds, the
-//! tests in Python say, over `docs/EXT_robot_kinematics/test/broken.json`.
+//! Tests that every rule reports its `breaks` example and accepts its `keeps` example, that no file
+//! makes the checker panic, and that the specification lists all rules. Detailed expectations are
+//! tested in Python with `docs/EXT_robot_kinematics/test/broken.json`.
 
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ fn the_specification_lists_every_code_and_no_other() {
     assert_eq!(listed, RULES.iter().map(row).collect::<Vec<_>>());
 }
 
-/// The sampler with what an example has in its places.
+/// Returns the sampler with the values of an example.
 fn with(example: &Example) -> Vec<u8> {
     let mut document: Value = serde_json::from_str(SAMPLER).unwrap();
     for (place, text) in example {
@@ -135,7 +135,7 @@ fn every_code_has_a_broken_file() {
     assert_eq!(met, codes::ALL.iter().map(|code| code.id).collect());
 }
 
-/// The pointers to all values of a document, but the root.
+/// Collects the pointers to all values of a document except the root.
 fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
     let mut go_on = |step: &str, value: &Value| {
         let pointer = format!("{at}/{step}");
@@ -152,7 +152,7 @@ fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
     }
 }
 
-/// What no document should have where it is put.
+/// Returns values that are invalid almost anywhere.
 fn odd_values() -> Vec<Value> {
     let long: Vec<usize> = (0..200).collect();
     vec![
@@ -192,7 +192,7 @@ fn remove(document: &mut Value, pointer: &str) {
     }
 }
 
-/// Findings are few, have places in the text, and say something.
+/// Checks that findings are few, have positions in the text, and have a message.
 fn assert_sane(bytes: &[u8]) {
     let found = check(bytes, None);
     assert!(found.len() <= codes::ALL.len() * (MAX_PER_CODE + 1));
@@ -229,7 +229,7 @@ proptest! {
                 1 => Some(what.get(&odd_values()).clone()),
                 _ => document.pointer(what.get(&all).as_str()).cloned(),
             };
-            // Odd values have keys that don't fit into pointers as they are.
+            // Some odd values have keys that need escaping in pointers.
             if let Some((slot, value)) = document.pointer_mut(pointer).zip(value) {
                 *slot = value;
             }

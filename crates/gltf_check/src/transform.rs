@@ -1,25 +1,25 @@
-//! A node's own transform.
+//! The local transform of a node.
 
 use nalgebra::{Matrix3, Quaternion, Rotation3, UnitQuaternion, Vector3};
 
 use urdf_usd_gltf_extension::Json;
 
-/// Metres and radians that may be rounding.
+/// Tolerance in metres and radians.
 const NOTHING: f64 = 1e-6;
-/// Of scales and cosines, what may be rounding in single precision.
+/// Tolerance for scales and cosines, for the rounding of single precision.
 const ROUNDING: f64 = 1e-4;
 
-/// Translation, rotation and scale, applied to a point from last to first.
+/// A transform: scale, then rotation, then translation.
 pub struct Transform {
     pub translation: Vector3<f64>,
     pub rotation: UnitQuaternion<f64>,
-    /// Negative x where the transform mirrors.
+    /// Scale factors; x is negative if the transform mirrors.
     pub scale: Vector3<f64>,
     is_sheared: bool,
 }
 
 impl Transform {
-    /// That of a glTF node; what is absent or of another form is identity.
+    /// Reads the transform of a glTF node; absent and invalid components are identity.
     pub fn of(node: &Json) -> Self {
         if let Some(matrix) = node.get("matrix").and_then(Json::numbers::<16>) {
             return Self::of_matrix(&matrix);
@@ -45,11 +45,12 @@ impl Transform {
         }
     }
 
-    /// Of a matrix in columns.
+    /// Decomposes a column-major matrix.
     fn of_matrix(matrix: &[f64; 16]) -> Self {
         let [a, b, c, _, d, e, f, _, g, h, i, _, j, k, l, _] = *matrix;
         let columns = [[a, b, c], [d, e, f], [g, h, i], [j, k, l]];
         let [x, y, z, translation] = columns.map(Vector3::from);
+        // A rotation can't mirror, so a scale factor takes the sign.
         let sign = if x.cross(&y).dot(&z) < 0.0 { -1.0 } else { 1.0 };
         let scale = Vector3::new(sign * x.norm(), y.norm(), z.norm());
         let axes = [x / scale.x, y / scale.y, z / scale.z];
@@ -71,22 +72,22 @@ impl Transform {
         }
     }
 
-    /// Whether lengths and hands stay as they are.
+    /// Returns whether the transform preserves lengths and handedness.
     pub fn is_rigid(&self) -> bool {
         !self.is_sheared && self.scale.iter().all(|s| (s - 1.0).abs() <= ROUNDING)
     }
 
-    /// Whether it moves nothing.
+    /// Returns whether there is a translation.
     pub fn moves(&self) -> bool {
         self.translation.norm() > NOTHING
     }
 
-    /// Whether it turns nothing.
+    /// Returns whether there is a rotation.
     pub fn turns(&self) -> bool {
         self.rotation.angle() > NOTHING
     }
 
-    /// What it does, in words.
+    /// Describes the transform.
     pub fn in_words(&self) -> String {
         let [x, y, z] = self.translation.into();
         let mut words = Vec::new();
@@ -119,7 +120,7 @@ impl Transform {
     }
 }
 
-/// A number with at most six digits behind the point, without those that are zero.
+/// Formats a number with at most six decimals, without trailing zeros.
 pub fn round(value: f64) -> String {
     if value != 0.0 && !(1e-4..1e15).contains(&value.abs()) {
         return format!("{value:e}");

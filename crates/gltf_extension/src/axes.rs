@@ -1,39 +1,37 @@
-//! From ROS axes (x forward, y left, z up) to glTF's (z forward, x left, y up), (x, y, z) → (y, z,
-//! x), and back.
+//! Conversion from ROS axes (x forward, y left, z up) to glTF's (z forward, x left, y up), (x, y,
+//! z) → (y, z, x), and back.
 //!
-//! The change is a rotation, so windings and angles stay as they are. Every number that reaches the
-//! file with a direction in it or comes from it goes through here, and nothing else in this module
-//! tree reorders components.
+//! The conversion is a rotation, so windings and angles stay the same. Every directional number in
+//! a file is converted here; no other code reorders components.
 
 use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
 
-/// A position, direction, extent or scale.
+/// Converts a position, direction, extent or scale to glTF axes.
 pub fn vector(v: &Vector3<f64>) -> [f64; 3] {
     [plus_zero(v.y), plus_zero(v.z), plus_zero(v.x)]
 }
 
-/// What [`vector`] made of it, undone.
+/// Converts a result of [`vector`] back.
 pub fn to_vector([x, y, z]: [f64; 3]) -> Vector3<f64> {
     Vector3::new(z, x, y)
 }
 
-/// A quaternion in ROS axes, of one as x, y, z, w in glTF's.
+/// Converts a quaternion x, y, z, w in glTF axes to one in ROS axes.
 pub fn to_quaternion([x, y, z, w]: [f64; 4]) -> Quaternion<f64> {
     Quaternion::new(w, z, x, y)
 }
 
-/// A linear map between vectors in ROS axes, of one between vectors in glTF's, given by its
-/// columns.
+/// Converts a linear map in glTF axes, given by its columns, to one in ROS axes.
 pub fn to_linear([x, y, z]: [[f64; 3]; 3]) -> Matrix3<f64> {
     Matrix3::from_columns(&[to_vector(z), to_vector(x), to_vector(y)])
 }
 
-/// The same in single precision, for vertices.
+/// Converts a vertex to glTF axes, in single precision.
 pub fn vertex([x, y, z]: [f32; 3]) -> [f32; 3] {
     [y + 0.0, z + 0.0, x + 0.0]
 }
 
-/// A rotation as x, y, z, w.
+/// Converts a rotation to glTF axes, as x, y, z, w.
 pub fn rotation(q: &UnitQuaternion<f64>) -> [f64; 4] {
     [
         plus_zero(q.j),
@@ -43,7 +41,7 @@ pub fn rotation(q: &UnitQuaternion<f64>) -> [f64; 4] {
     ]
 }
 
-/// The zero without a sign, so that equal values are equal bytes.
+/// Removes the sign of zero, so that equal values have equal bytes.
 fn plus_zero(value: f64) -> f64 {
     value + 0.0
 }

@@ -1,5 +1,5 @@
-//! Copies of one mesh in `EXT_mesh_gpu_instancing`.
+//! Instances of a mesh in `EXT_mesh_gpu_instancing`.
 
-/// The name of the extension. Who does not know it shows one copy where the node is, so it is
-/// required of a file that has it.
+/// Name of the extension. Readers that don't support it show a single instance at the node, so
+/// files that use it list it as required.
 pub const NAME: &str = "EXT_mesh_gpu_instancing";

@@ -1,16 +1,14 @@
-//! EXT_robot_kinematics as it stands in a file, and the conventions that `gltf_write` and
+//! EXT_robot_kinematics as it is stored in a file, and the conventions that `gltf_write` and
 //! `gltf_read` share.
 //!
-//! A document is read as the extension's section 3 has it: every property by its name, of its
-//! kind, at its place. A property of another kind is absent, and the caller decides whether to
-//! report it. `gltf_read` makes robots of it, `gltf_check` reports which rules it breaks, and
-//! `gltf_write` uses its words.
+//! A document is read as section 3 of the extension's specification defines it. A property of the
+//! wrong type is treated as absent, and the caller decides whether to report it. `gltf_read` builds
+//! robots from it, `gltf_check` reports the rules that it breaks, and `gltf_write` uses its names.
 //!
 //! The conventions are the axes ([`axes`]), the nodes of [`cameras`] and [`lights`], the extension
 //! for [`instances`] and the colour [`UNPAINTED`].
 //!
-//! This crate must not know robots or files: only words, numbers, rotations, and indices that may
-//! lead nowhere.
+//! This crate must not know robots or files: only names, numbers, rotations, and unchecked indices.
 
 pub mod axes;
 pub mod cameras;
@@ -27,21 +25,21 @@ pub use models::{Configuration, Dof, Extension, Joint, Limit, Link, Mimic, Model
 pub use tree::{Entry, Field, Json, Misfits};
 pub use unpainted::UNPAINTED;
 
-/// The extension's name.
+/// Name of the extension.
 pub const NAME: &str = "EXT_robot_kinematics";
 
-/// Which channel of its node a degree of freedom drives.
+/// Channel of its node that a degree of freedom drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Motion {
-    /// Radians about the axis.
+    /// Rotation about the axis, in radians.
     Rotation,
-    /// Metres along the axis.
+    /// Translation along the axis, in metres.
     Translation,
 }
 
 impl Motion {
-    /// The extension's word, which is also the name of the channel.
+    /// Returns the name in the file, which is also glTF's name of the channel.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rotation => "rotation",
@@ -49,7 +47,7 @@ impl Motion {
         }
     }
 
-    /// What a word means.
+    /// Parses the name in the file.
     pub fn of(word: &str) -> Option<Self> {
         [Self::Rotation, Self::Translation]
             .into_iter()
@@ -57,13 +55,13 @@ impl Motion {
     }
 }
 
-/// The types of joints.
+/// Type of a joint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JointType {
-    /// Without degrees of freedom.
+    /// No degrees of freedom.
     Fixed,
-    /// One rotation, within limits.
+    /// One rotation, with limits.
     Revolute,
     /// One rotation, without limits.
     Continuous,
@@ -71,7 +69,7 @@ pub enum JointType {
     Prismatic,
     /// Two translations.
     Planar,
-    /// Three translations and three rotations.
+    /// Three translations, then three rotations.
     Floating,
 }
 
@@ -85,7 +83,7 @@ impl JointType {
         Self::Floating,
     ];
 
-    /// The extension's word.
+    /// Returns the name in the file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",
@@ -97,12 +95,12 @@ impl JointType {
         }
     }
 
-    /// What a word means.
+    /// Parses the name in the file.
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// The degrees of freedom of a joint of this type, in their order.
+    /// Returns the motions of a joint of this type, in order.
     pub fn motions(self) -> &'static [Motion] {
         use Motion::{Rotation, Translation};
         match self {

@@ -1,4 +1,4 @@
-//! The parts of the extension, each with its properties by name.
+//! Typed views of the extension's objects, with an accessor for each property.
 
 use super::{Entry, Field, JointType, Json, Motion, NAME};
 
@@ -7,7 +7,7 @@ macro_rules! parts {
         $(#[$doc])*
         #[derive(Clone, Debug)]
         pub struct $name<'a> {
-            /// Its object.
+            /// The JSON object.
             pub entry: Entry<'a>,
         }
 
@@ -20,23 +20,23 @@ macro_rules! parts {
 }
 
 parts! {
-    /// The extension's object in the root of a document.
+    /// The extension's object at the root of a document.
     Extension;
-    /// A robot.
+    /// A kinematic model.
     Model;
     /// A link and the node that is its frame.
     Link;
-    /// A joint and the chain of nodes that moves its child.
+    /// A joint and the chain of nodes that moves its child link.
     Joint;
     /// A scalar degree of freedom.
     Dof;
-    /// Bounds in radians or metres, and of rate and load.
+    /// Limits of position (radians or metres), velocity and effort.
     Limit;
-    /// What sets a joint that does not move by itself.
+    /// Mimic relation to a driving joint.
     Mimic;
-    /// A named pose.
+    /// A named configuration.
     Configuration;
-    /// What a model was made from.
+    /// Origin of a model.
     Source;
 }
 
@@ -46,7 +46,8 @@ fn parts<'e, 'a, T: From<Entry<'a>>>(entry: &'e Entry<'a>, key: &'e str) -> Fiel
         .map(|entries| entries.into_iter().map(T::from).collect())
 }
 
-/// A property `$name`, in the file `$key`, of the kind that the method `$read` of [`Entry`] reads.
+/// Defines accessors `$name` of the property `$key`, which is read by the method `$read` of
+/// [`Entry`].
 macro_rules! properties {
     ($($(#[$doc:meta])* $name:ident: $read:ident $key:literal $value:ty;)*) => {$(
         #[doc = concat!("The property `", $key, "`.")]
@@ -58,7 +59,8 @@ macro_rules! properties {
 }
 
 impl<'a> Extension<'a> {
-    /// That of the document `root`, whatever it is; `None` if there is none.
+    /// Returns the extension's object in the document `root`, whatever its type; `None` if it is
+    /// absent.
     pub fn of(root: &'a Json) -> Option<Self> {
         let json = root.get("extensions")?.member(NAME)?;
         Some(Self {
@@ -69,7 +71,7 @@ impl<'a> Extension<'a> {
         })
     }
 
-    /// The property `models`.
+    /// Returns the property `models`.
     pub fn models(&self) -> Field<'_, 'a, Vec<Model<'a>>> {
         parts(&self.entry, "models")
     }
@@ -81,17 +83,17 @@ impl<'a> Model<'a> {
         root_node: index "rootNode" usize;
     }
 
-    /// The property `links`.
+    /// Returns the property `links`.
     pub fn links(&self) -> Field<'_, 'a, Vec<Link<'a>>> {
         parts(&self.entry, "links")
     }
 
-    /// The property `joints`.
+    /// Returns the property `joints`.
     pub fn joints(&self) -> Field<'_, 'a, Vec<Joint<'a>>> {
         parts(&self.entry, "joints")
     }
 
-    /// By name, in the order of the text.
+    /// Returns the configurations with their names, in the order of the file.
     pub fn configurations(&self) -> Vec<(&'a str, Configuration<'a>)> {
         let Some(all) = self.entry.get("configurations") else {
             return Vec::new();
@@ -110,7 +112,7 @@ impl<'a> Model<'a> {
         all.json.members().iter().map(of).collect()
     }
 
-    /// The property `source`, whatever it is.
+    /// Returns the property `source`, whatever its type.
     pub fn source(&self) -> Option<Source<'a>> {
         self.entry.get("source").map(Source::from)
     }
@@ -124,12 +126,12 @@ impl<'a> Link<'a> {
         collision_nodes: indices "collisionNodes" Vec<usize>;
     }
 
-    /// The nodes of what is seen, `None` for what is no index.
+    /// Returns the items of `visualNodes`, `None` for those that are not an index.
     pub fn each_visual_node(&self) -> Vec<Option<usize>> {
         self.entry.each_index("visualNodes")
     }
 
-    /// The nodes of what collides, `None` for what is no index.
+    /// Returns the items of `collisionNodes`, `None` for those that are not an index.
     pub fn each_collision_node(&self) -> Vec<Option<usize>> {
         self.entry.each_index("collisionNodes")
     }
@@ -145,37 +147,37 @@ impl<'a> Joint<'a> {
         dof_nodes: indices "dofNodes" Vec<usize>;
     }
 
-    /// `None` also if there is no such type.
+    /// Returns the joint type; `None` if it is absent or unknown.
     pub fn kind(&self) -> Option<JointType> {
         self.type_word().value().and_then(JointType::of)
     }
 
-    /// The nodes of the degrees of freedom, `None` for what is no index.
+    /// Returns the items of `dofNodes`, `None` for those that are not an index.
     pub fn each_dof_node(&self) -> Vec<Option<usize>> {
         self.entry.each_index("dofNodes")
     }
 
-    /// The property `dofs`.
+    /// Returns the property `dofs`.
     pub fn dofs(&self) -> Field<'_, 'a, Vec<Dof<'a>>> {
         parts(&self.entry, "dofs")
     }
 
-    /// Whatever stands there as its mimic.
+    /// Returns the property `mimic`, whatever its type.
     pub fn mimic(&self) -> Option<Mimic<'a>> {
         self.entry.get("mimic").map(Mimic::from)
     }
 
-    /// Its `dynamics`: damping and friction.
+    /// Returns the property `dynamics`: damping and friction.
     pub fn dynamics(&self) -> Option<Entry<'a>> {
         self.entry.get("dynamics")
     }
 
-    /// Its `safety`.
+    /// Returns the property `safety`.
     pub fn safety(&self) -> Option<Entry<'a>> {
         self.entry.get("safety")
     }
 
-    /// Its `calibration`.
+    /// Returns the property `calibration`.
     pub fn calibration(&self) -> Option<Entry<'a>> {
         self.entry.get("calibration")
     }
@@ -187,12 +189,12 @@ impl<'a> Dof<'a> {
         default: number "default" f64;
     }
 
-    /// `None` also if it is none of the two.
+    /// Returns the motion; `None` if it is absent or unknown.
     pub fn motion(&self) -> Option<Motion> {
         self.entry.text("motion").value().and_then(Motion::of)
     }
 
-    /// The property `limit`, whatever it is.
+    /// Returns the property `limit`, whatever its type.
     pub fn limit(&self) -> Option<Limit<'a>> {
         self.entry.get("limit").map(Limit::from)
     }
@@ -216,8 +218,8 @@ impl<'a> Mimic<'a> {
 }
 
 impl<'a> Configuration<'a> {
-    /// One entry per joint, in the order of the joints: a number for one degree of freedom, a list
-    /// for any other count.
+    /// Returns the property `jointPositions`, whatever its type. It has one entry per joint, in the
+    /// order of the joints: a number for one degree of freedom, a list for any other count.
     pub fn joint_positions(&self) -> Option<&'a Json> {
         self.entry.json.get("jointPositions")
     }

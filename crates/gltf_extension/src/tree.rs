@@ -1,5 +1,5 @@
-//! JSON as a tree that keeps the order of members, and the way through it: every value knows its
-//! place, and what is of another kind than it should be is known to be there.
+//! JSON as a tree that keeps the order of members, with access by path. Every value knows its JSON
+//! pointer, and values of the wrong type are distinguished from absent ones.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,13 +21,13 @@ pub enum Json {
     Text(String),
     /// An array.
     List(Vec<Json>),
-    /// Members in the order of the text.
+    /// Members in the order of the file.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// The member `key`, even if it is null; the last one if there are several, as most programs
-    /// have it.
+    /// Returns the member `key`, even if it is null. Of duplicate members the last one counts, as
+    /// in most programs.
     pub fn member(&self, key: &str) -> Option<&Json> {
         self.members()
             .iter()
@@ -36,22 +36,22 @@ impl Json {
             .map(|(_, value)| value)
     }
 
-    /// The member `key`, unless it is null.
+    /// Returns the member `key`, unless it is null.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.member(key).filter(|value| **value != Self::Null)
     }
 
-    /// The member of the member, and so on.
+    /// Returns the value at the path `keys`.
     pub fn at(&self, keys: &[&str]) -> Option<&Json> {
         keys.iter().try_fold(self, |json, key| json.get(key))
     }
 
-    /// The items of the list in the member `key`; none if there is no list.
+    /// Returns the items of the list in the member `key`; empty if it is not a list.
     pub fn list(&self, key: &str) -> &[Json] {
         self.get(key).map_or(&[], Json::items)
     }
 
-    /// The members of an object; none of anything else.
+    /// Returns the members of an object; empty for other types.
     pub fn members(&self) -> &[(String, Json)] {
         if let Self::Object(members) = self {
             members
@@ -60,7 +60,7 @@ impl Json {
         }
     }
 
-    /// The items of a list; none of anything else.
+    /// Returns the items of a list; empty for other types.
     pub fn items(&self) -> &[Json] {
         if let Self::List(items) = self {
             items
@@ -69,12 +69,12 @@ impl Json {
         }
     }
 
-    /// Whether it is an object.
+    /// Returns whether it is an object.
     pub fn is_object(&self) -> bool {
         matches!(self, Self::Object(_))
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is a string.
     pub fn text(&self) -> Option<&str> {
         if let Self::Text(text) = self {
             Some(text)
@@ -83,7 +83,7 @@ impl Json {
         }
     }
 
-    /// The number, if it is one.
+    /// Returns the number, if it is one.
     pub fn number(&self) -> Option<f64> {
         if let Self::Number(number) = self {
             Some(*number)
@@ -92,15 +92,16 @@ impl Json {
         }
     }
 
-    /// The number, if it can be an index: whole and from 0, also if it is written as 3.0.
+    /// Returns the number, if it is a valid index: a non-negative integer, which may be written as
+    /// 3.0.
     pub fn index(&self) -> Option<usize> {
-        // Beyond what an index can be the cast saturates, and no list is as long.
+        // The cast saturates for huge numbers, and no list is that long.
         self.number()
             .filter(|number| *number >= 0.0 && number.fract() == 0.0)
             .map(|number| number as usize)
     }
 
-    /// N numbers, if it is a list of them.
+    /// Returns N numbers, if it is a list of exactly those.
     pub fn numbers<const N: usize>(&self) -> Option<[f64; N]> {
         let items = self.items();
         let mut numbers = [0.0; N];
@@ -113,7 +114,7 @@ impl Json {
         Some(numbers)
     }
 
-    /// The same for the schema's validator.
+    /// Converts the tree for the schema validator.
     pub fn to_value(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -179,35 +180,35 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// Who is told of values that are not what they should be.
+/// Receiver of reports about values of the wrong type.
 pub trait Misfits {
-    /// The value at the JSON pointer `at` is not `wanted`.
+    /// Reports that the value at the JSON pointer `at` is not `wanted`.
     fn misfit(&mut self, at: &str, wanted: &str);
 }
 
-/// What stands in a member of an object.
+/// The value of an object's member, converted to a type.
 #[derive(Debug)]
 pub struct Field<'e, 'a, T> {
     owner: &'e Entry<'a>,
-    /// The member's name.
+    /// Name of the member.
     pub key: &'e str,
     value: Option<T>,
-    /// What it should be, if it is there and is something else.
+    /// Description of the expected type, if the member is present and has another one.
     wanted: Option<Cow<'static, str>>,
 }
 
 impl<'e, 'a, T> Field<'e, 'a, T> {
-    /// The value; `None` if the member is not there, or of the wrong kind.
+    /// Returns the value; `None` if the member is absent or has the wrong type.
     pub fn value(self) -> Option<T> {
         self.value
     }
 
-    /// Where the member is.
+    /// Returns the JSON pointer to the member.
     pub fn at(&self) -> String {
         self.owner.below(self.key)
     }
 
-    /// The value; `None` if the member is not there or, reported, of the wrong kind.
+    /// Returns the value as [`Self::value`] does, and reports a wrong type.
     pub fn or_report(self, misfits: &mut impl Misfits) -> Option<T> {
         if let Some(wanted) = self.wanted {
             misfits.misfit(&self.owner.below(self.key), &wanted);
@@ -215,7 +216,7 @@ impl<'e, 'a, T> Field<'e, 'a, T> {
         self.value
     }
 
-    /// The same with what `of` makes of the value.
+    /// Applies `of` to the value.
     pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Field<'e, 'a, U> {
         Field {
             owner: self.owner,
@@ -226,7 +227,7 @@ impl<'e, 'a, T> Field<'e, 'a, T> {
     }
 }
 
-/// A value and its place, as a JSON pointer (RFC 6901).
+/// A JSON value with its JSON pointer (RFC 6901).
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
     /// The value.
@@ -236,7 +237,7 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// The member `key`; `None` if it is not there or null.
+    /// Returns the member `key`; `None` if it is absent or null.
     pub fn get(&self, key: &str) -> Option<Entry<'a>> {
         Some(Entry {
             json: self.json.get(key)?,
@@ -244,7 +245,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Where the member `key` is.
+    /// Returns the JSON pointer to the member `key`.
     pub fn below(&self, key: &str) -> String {
         format!("{}/{}", self.at, escaped(key))
     }
@@ -266,27 +267,27 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The text in the member `key`.
+    /// Returns the text in the member `key`.
     pub fn text<'e>(&'e self, key: &'e str) -> Field<'e, 'a, &'a str> {
         self.field(key, "text", Json::text)
     }
 
-    /// The number in the member `key`.
+    /// Returns the number in the member `key`.
     pub fn number<'e>(&'e self, key: &'e str) -> Field<'e, 'a, f64> {
         self.field(key, "a number", Json::number)
     }
 
-    /// The index in the member `key`.
+    /// Returns the index in the member `key`.
     pub fn index<'e>(&'e self, key: &'e str) -> Field<'e, 'a, usize> {
         self.field(key, "an index", Json::index)
     }
 
-    /// The N numbers in the member `key`.
+    /// Returns the N numbers in the member `key`.
     pub fn numbers<'e, const N: usize>(&'e self, key: &'e str) -> Field<'e, 'a, [f64; N]> {
         self.field(key, format!("a list of {N} numbers"), Json::numbers)
     }
 
-    /// The indices in the member `key`.
+    /// Returns the indices in the member `key`.
     pub fn indices<'e>(&'e self, key: &'e str) -> Field<'e, 'a, Vec<usize>> {
         self.field(key, "a list of indices", |json| match json {
             Json::List(items) => items.iter().map(Json::index).collect(),
@@ -294,12 +295,12 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// The items of the list in the member `key`, `None` for those that are no index.
+    /// Returns the items of the list in the member `key`, `None` for those that are not an index.
     pub fn each_index(&self, key: &str) -> Vec<Option<usize>> {
         self.json.list(key).iter().map(Json::index).collect()
     }
 
-    /// The items of the list in the member `key`.
+    /// Returns the items of the list in the member `key`.
     pub fn list<'e>(&'e self, key: &'e str) -> Field<'e, 'a, Vec<Entry<'a>>> {
         let list = self.field(key, "a list", |json| {
             if let Json::List(items) = json {
@@ -322,7 +323,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// `segment` as a JSON pointer has it (RFC 6901).
+/// Escapes `segment` for a JSON pointer (RFC 6901).
 pub fn escaped(segment: &str) -> String {
     segment.replace('~', "~0").replace('/', "~1")
 }

@@ -1,4 +1,4 @@
-//! The colour that is written for what has no material, and that is read back as none.
+//! Colour of shapes without a material, which the reader converts back to none.
 
 /// Linear grey, opaque.
 pub const UNPAINTED: [f32; 4] = [0.6, 0.6, 0.6, 1.0];

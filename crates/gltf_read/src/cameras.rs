@@ -1,4 +1,4 @@
-//! Cameras.
+//! Reads cameras.
 
 use std::f64::consts::PI;
 
@@ -9,24 +9,24 @@ use urdf_usd_gltf_extension::cameras;
 use urdf_usd_gltf_extension::{Entry, Json};
 use urdf_usd_robot::{Camera, LinkId, Pose, Sensor, SensorKind, decimal};
 
-/// Pixels over the width of an image where the file does not say.
+/// Default image width in pixels, if the file has none.
 const WIDTH: u32 = 640;
-/// Metres up to which a camera sees that sees as far as one likes.
+/// Far distance in metres of a camera whose far plane is at infinity.
 const FAR: f64 = 1e4;
 
-/// A camera at a node of a link.
+/// A camera at a node of a link, not yet resolved.
 pub struct Draft {
-    /// The index of the camera in the document.
+    /// Index of the camera in the document.
     pub camera: usize,
-    /// Of the camera, in the link.
+    /// Pose of the camera in the frame of the link.
     pub pose: Pose,
-    /// The name of the node.
+    /// Name of the node.
     pub name: Option<String>,
-    /// Of the node.
+    /// JSON pointer to the node.
     pub at: String,
 }
 
-/// The camera at a node, if it has one.
+/// Returns the camera at a node, if it has one.
 pub fn at_node(entry: &Entry<'_>, pose: Pose) -> Option<Draft> {
     let camera = entry.json.get("camera").and_then(Json::index)?;
     let name = entry
@@ -87,7 +87,7 @@ pub fn read(root: &Json, drafts: &[(LinkId, Drafts)], findings: &mut Findings) -
     read
 }
 
-/// What a camera sees.
+/// Reads the parameters of a camera.
 fn camera(json: &Json) -> Option<Camera> {
     let number = |view: &str, key: &str| {
         json.at(&[view, key])
@@ -118,7 +118,7 @@ fn camera(json: &Json) -> Option<Camera> {
     match json.get("type").and_then(Json::text)? {
         "perspective" => {
             let vertical = number("perspective", "yfov").filter(|angle| *angle < PI)?;
-            // Without an aspect ratio it is that of the window.
+            // Without an aspect ratio, glTF uses that of the viewport; 4:3 is a substitute.
             let (width, height) = size(number("perspective", "aspectRatio").unwrap_or(4.0 / 3.0));
             let ratio = number("perspective", "aspectRatio")
                 .unwrap_or_else(|| f64::from(width) / f64::from(height));
@@ -132,7 +132,9 @@ fn camera(json: &Json) -> Option<Camera> {
                 near,
                 far,
             };
-            // The angle that was written, as far as it is the same to the last digit.
+            // The file has the vertical angle. The horizontal angle is rounded so that it gives
+            // exactly the same vertical one, with as few digits as possible: a written angle is
+            // read back unchanged.
             let is_same = |angle: f64| camera(angle).vertical_fov() == vertical;
             let nearest = [computed, computed.next_up(), computed.next_down()]
                 .into_iter()

@@ -1,4 +1,5 @@
-//! What the glTF reader reports beside what the mesh reader does ([`urdf_usd_mesh::codes`]).
+//! Diagnostic codes of the glTF reader, in addition to those of the mesh reader
+//! ([`urdf_usd_mesh::codes`]).
 
 use urdf_usd_diagnostic::codes;
 

@@ -1,5 +1,5 @@
-//! What the writer keeps in `extras` (`json::extras` of `gltf_write` says what), back in the model's
-//! terms.
+//! Reads the properties that the writer keeps in `extras` (see `json::extras` of `gltf_write`), in
+//! the model's terms.
 
 use nalgebra::{Matrix3, Vector3};
 
@@ -9,10 +9,10 @@ use urdf_usd_gltf_extension::axes;
 use urdf_usd_gltf_extension::{self as extension, Entry, Json, Misfits};
 use urdf_usd_robot::{Bounds, Custom, Element, Geometry, Inertial, Limit, Pose};
 
-/// How deep elements may be nested.
+/// Maximum nesting depth of custom elements.
 const MAX_DEPTH: usize = 64;
 
-/// The custom data in the extras of `owner`.
+/// Reads the custom data in the extras of `owner`.
 pub fn custom(owner: &Entry<'_>, findings: &mut Findings) -> Custom {
     let Some(custom) = owner.get("extras").and_then(|extras| extras.get("custom")) else {
         return Custom::default();
@@ -52,7 +52,7 @@ fn elements(owner: &Entry<'_>, key: &str, depth: usize, findings: &mut Findings)
     entries.into_iter().filter_map(element).collect()
 }
 
-/// The rigid transform in the member `key`; identity if it is not there.
+/// Reads the rigid transform in the member `key`; identity if it is absent.
 pub fn placement(owner: &Entry<'_>, key: &str, findings: &mut Findings) -> Pose {
     let Some(entry) = owner.get(key) else {
         return Pose::identity();
@@ -70,7 +70,7 @@ pub fn placement(owner: &Entry<'_>, key: &str, findings: &mut Findings) -> Pose 
     Pose::from_parts(translation.into(), rotation)
 }
 
-/// The mass properties in the extras of a link.
+/// Reads the mass properties in the extras of a link.
 pub fn inertial(link: &Entry<'_>, findings: &mut Findings) -> Option<Inertial> {
     let entry = link.get("extras")?.get("inertial")?;
     let mass = entry.number("mass").or_report(findings)?;
@@ -89,7 +89,7 @@ pub fn inertial(link: &Entry<'_>, findings: &mut Findings) -> Option<Inertial> {
     })
 }
 
-/// Limits, magnitudes of effort and velocity.
+/// Reads a limit. Effort and velocity are magnitudes, so their signs are dropped.
 pub fn limit(limit: &extension::Limit<'_>, findings: &mut Findings) -> Limit {
     let entry = &limit.entry;
     let (lower, upper) = (
@@ -131,12 +131,13 @@ pub fn limit(limit: &extension::Limit<'_>, findings: &mut Findings) -> Limit {
     limit
 }
 
-/// The limits that the writer kept in the extras of a joint, or with one in those of the model.
+/// Reads the limits that the writer kept in the extras of a joint, or of a loop joint of the model.
 pub fn kept_limit(owner: &Entry<'_>, findings: &mut Findings) -> Option<Limit> {
     Some(limit(&owner.get("limit")?.into(), findings))
 }
 
-/// The solid that a shape's node says it is; `None` for a mesh, or if it does not say.
+/// Reads the solid that the extras of a shape's node declare; `None` for a mesh, or without a
+/// declaration.
 pub fn solid(node: &Entry<'_>, findings: &mut Findings) -> Option<Geometry> {
     let form = node.get("extras")?.get("geometry")?;
     let mut length = |key: &str| {
@@ -170,7 +171,7 @@ pub fn solid(node: &Entry<'_>, findings: &mut Findings) -> Option<Geometry> {
     }
 }
 
-/// Whether a node says that it is a shape.
+/// Returns whether the extras of a node declare a shape.
 pub fn is_shape(node: &Entry<'_>) -> bool {
     node.json
         .get("extras")

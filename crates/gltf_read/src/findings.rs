@@ -1,4 +1,4 @@
-//! What is found in a file while it is read.
+//! Diagnostics that are collected while a file is read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 use urdf_usd_gltf_extension::Misfits;
 use urdf_usd_robot::InvalidRobot;
 
-/// Findings with one code beyond this many are counted only.
+/// Maximum number of listed findings per code; further ones are only counted.
 const FINDINGS_PER_CODE: usize = 20;
 
-/// What was found in a file.
+/// Findings in a file.
 pub struct Findings {
     file: Option<Arc<Path>>,
     list: Collector,
@@ -25,7 +25,7 @@ impl Findings {
         }
     }
 
-    /// The place of the value that the JSON pointer `at` names.
+    /// Returns the place of the value at the JSON pointer `at`.
     pub fn place(&self, at: &str) -> Place {
         Place {
             file: self.file.clone(),
@@ -46,14 +46,14 @@ impl Findings {
             .push(Diagnostic::new(code, self.place(at), message).help(help));
     }
 
-    /// Reports what of the value at the JSON pointer `at` a robot refused, if anything.
+    /// Reports why a robot rejected the value at the JSON pointer `at`, if it did.
     pub fn accept(&mut self, result: Result<(), InvalidRobot>, at: &str) {
         if let Err(error) = result {
             self.list.push(error.to_diagnostic(self.place(at)));
         }
     }
 
-    /// All of them.
+    /// Returns all findings.
     pub fn finish(self) -> Vec<Diagnostic> {
         let place = self.place("");
         let (mut list, mut omitted) = self.list.finish();

@@ -1,4 +1,4 @@
-//! The frames of joints and links, by where their nodes are.
+//! Frames of joints and links, derived from the transforms of their nodes.
 
 use std::collections::HashSet;
 
@@ -12,8 +12,8 @@ use super::scene::{Base, Scene, is_one};
 use urdf_usd_gltf_extension::Motion;
 use urdf_usd_robot::{ArenaMap, Joint, JointKind, JointProperties, Link, Robot};
 
-/// Finds the frame of every link, and sets the origins of the joints. `nodes`: the links' own
-/// nodes.
+/// Determines the frame of every link and sets the origins of the joints. `nodes`: the node of each
+/// link.
 pub fn place(
     scene: &Scene<'_>,
     drafts: &[Draft<'_>],
@@ -23,6 +23,7 @@ pub fn place(
 ) -> ArenaMap<Link, Option<Base>> {
     let mut bases: ArenaMap<Link, Option<Base>> = ArenaMap::filled(robot.links(), None);
     let mut starts = HashSet::new();
+    // Parents come first, so the frame of a joint's parent link is known.
     let order = robot.tree().order().to_vec();
     for link in order {
         let node = nodes[link];
@@ -40,7 +41,7 @@ pub fn place(
         };
         starts.extend(bases[link].map(|base| base.node));
     }
-    // Those that the writer kept in the model's extras have no nodes.
+    // Joints that close loops come from the model's extras and have no nodes in the tree.
     for draft in drafts {
         let joint = &robot.joints()[draft.id];
         if !joint.closes_loop() {
@@ -55,8 +56,8 @@ pub fn place(
     bases
 }
 
-/// Where the frame of a joint is in that of its parent link, and the frame of its child link.
-/// `node`: the child link's own node. `starts`: nodes at which the frames of other links begin.
+/// Returns the joint's origin in the frame of its parent link, and the frame of its child link.
+/// `node`: the node of the child link. `starts`: nodes at which the frames of other links begin.
 fn frames(
     scene: &Scene<'_>,
     draft: &Draft<'_>,
@@ -70,7 +71,7 @@ fn frames(
     let origin_node = draft.origin_node.filter(known);
     let first = draft.dof_nodes.first().copied().filter(known);
     let last = draft.dof_nodes.last().copied().filter(known);
-    // A link without a node has the frame that its joints hang in.
+    // A link without a node gets the parent node of its joint's first node as its frame.
     let parent =
         parent.or_else(|| Some(scene.base(scene.parent(origin_node.or(first).or(node)?)?)));
     let in_parent = |node: usize, findings: &mut Findings| match &parent {
@@ -117,7 +118,9 @@ fn frames(
             {
                 draft.report("has dof nodes that are not below its origin node", findings);
             }
-            // What else the first node has comes before a rotation, and after a translation.
+            // glTF applies translation before rotation. The fixed translation of a rotating dof
+            // node thus belongs to the origin; the fixed rotation of a translating one belongs to
+            // the child link.
             let local = *scene.local(first);
             let (before, below) = match draft.dofs.first().map(|dof| dof.motion) {
                 Some(Motion::Rotation) => (
@@ -163,9 +166,9 @@ impl Draft<'_> {
         findings.report(&codes::JOINT_NODES, self.at(), message, help);
     }
 
-    /// Reports a joint of the model itself that closes a loop.
+    /// Reports that a joint of the model closes a loop.
     pub fn report_loop(&self, robot: &Robot, findings: &mut Findings) {
-        // One of the model's extras is there because it does.
+        // The model's extras hold only joints that close loops.
         let is_extra = self.at().contains("/extras/");
         if robot.joints()[self.id].closes_loop() && !is_extra {
             let message = format!(
@@ -198,7 +201,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Reports dof nodes that are not where the default positions put them.
+    /// Reports dof nodes that are not at their default positions.
     fn check_rest(&self, scene: &Scene<'_>, findings: &mut Findings) {
         for (&node, dof) in self.dof_nodes.iter().zip(&self.dofs) {
             let entry = scene.entry(node);

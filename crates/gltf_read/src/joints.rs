@@ -1,5 +1,5 @@
-//! Joints: what moves how, and what follows what. Where they are is the business of
-//! [`super::frames`].
+//! Reads joints: types, degrees of freedom, limits and mimic relations. [`super::frames`]
+//! determines their origins.
 
 use std::collections::HashSet;
 
@@ -16,16 +16,17 @@ use urdf_usd_robot::{
     Safety, kinematics,
 };
 
-/// How far an axis may be from unit length without a word: figures in files are rounded.
+/// Tolerance of an axis' length within which it is normalised without a warning: files have rounded
+/// numbers.
 const UNIT_TOLERANCE: f64 = 1e-3;
-/// How far an axis may be from unit length to be taken as it is.
+/// Tolerance of an axis' length within which it is used unchanged.
 const UNIT: f64 = 1e-12;
 
-/// A joint of the robot, with what its frame and the named poses are still to be read from.
+/// A joint of the robot, with the data from which its origin and the named poses are read later.
 pub struct Draft<'a> {
     pub id: JointId,
     pub dofs: Vec<Dof>,
-    /// As the file has it.
+    /// The joint in the file.
     read: extension::Joint<'a>,
     pub origin_node: Option<usize>,
     pub dof_nodes: Vec<usize>,
@@ -36,11 +37,11 @@ pub struct Dof {
     pub motion: Motion,
     pub axis: Unit<Vector3<f64>>,
     limit: Option<Limit>,
-    /// The position that is its default.
+    /// Default position.
     pub default: f64,
 }
 
-/// The channels of nodes that the joints of a model set.
+/// Collects the node channels that the joints of a model drive.
 pub fn driven(model: &Model<'_>, driven: &mut HashSet<(usize, Motion)>) {
     for joint in model.joints().value().unwrap_or_default() {
         let dofs = joint.dofs().value().unwrap_or_default();
@@ -54,9 +55,8 @@ pub fn driven(model: &Model<'_>, driven: &mut HashSet<(usize, Motion)>) {
     }
 }
 
-/// Adds the joints of a model to a robot that has its links. Returns a draft for each joint of the
-/// robot, and for each entry of the model which joint it became. Where their nodes are plays no
-/// part yet.
+/// Adds the joints of a model to a robot that has its links, without origins. Returns a draft of
+/// each joint of the robot, and for each entry of the model the joint that was made of it.
 pub fn drafts<'a>(
     model: &Model<'a>,
     robot: &mut Robot,
@@ -88,14 +88,14 @@ pub fn drafts<'a>(
     (drafts, ids)
 }
 
-/// The links that a joint connects.
+/// Parent and child link of a joint.
 #[derive(Clone, Copy)]
 struct Ends {
     parent: LinkId,
     child: LinkId,
 }
 
-/// Returns the links that a joint connects; none, reported, if they do not exist.
+/// Returns the links that a joint connects. Reports and returns `None` if one does not exist.
 fn ends(joint: &extension::Joint<'_>, robot: &Robot, findings: &mut Findings) -> Option<Ends> {
     let (parent, child) = (
         joint.parent_link().or_report(findings),
@@ -117,7 +117,7 @@ fn ends(joint: &extension::Joint<'_>, robot: &Robot, findings: &mut Findings) ->
     None
 }
 
-/// What a joint is called in a message.
+/// Returns the joint's name for messages.
 fn label(joint: &extension::Joint<'_>) -> String {
     match joint.name().value() {
         Some(name) => format!("\"{}\"", name.chars().take(100).collect::<String>()),
@@ -141,7 +141,8 @@ fn draft<'a>(
     let kind = kind(&read, &dofs, findings);
     let limit = match kinematics::position_count(kind) {
         1 => dofs.first().and_then(|dof| dof.limit),
-        // The model's one limit of a planar joint holds in both directions.
+        // The robot has one limit for both directions of a planar joint, so it is kept only if both
+        // agree.
         2 if dofs.iter().any(|dof| dof.limit.is_some()) => dofs
             .first()
             .and_then(|dof| dof.limit)
@@ -179,7 +180,7 @@ fn draft<'a>(
     })
 }
 
-/// A joint that the writer kept in the model's extras, since no node stands for it.
+/// Adds a joint that closes a loop, from the model's extras. It has no nodes.
 fn of_loop<'a>(
     read: extension::Joint<'a>,
     name: String,
@@ -241,7 +242,7 @@ fn dof(dof: &extension::Dof<'_>, findings: &mut Findings) -> Option<Dof> {
     })
 }
 
-/// The axis in `entry`.
+/// Reads the axis in `entry`.
 fn unit(entry: &Entry<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
     let axis: Vector3<f64> = entry
         .numbers("axis")
@@ -251,7 +252,7 @@ fn unit(entry: &Entry<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
     if (axis.norm_squared() - 1.0).abs() < UNIT {
         return Unit::new_unchecked(axis);
     }
-    // Of unit size before it is measured: the square of a tiny number is zero.
+    // Divide by the largest component first, since the square of a tiny number underflows to zero.
     let largest = axis.amax();
     if largest == 0.0 {
         let message = format!(
@@ -279,7 +280,8 @@ fn unit(entry: &Entry<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
     Unit::new_normalize(axis / largest)
 }
 
-/// What a joint is by its type and its degrees of freedom.
+/// Returns the joint's kind by its type and its degrees of freedom. If they disagree, the degrees
+/// of freedom decide, unless the type is fixed.
 fn kind(joint: &extension::Joint<'_>, dofs: &[Dof], findings: &mut Findings) -> JointKind {
     use JointType::{Continuous, Fixed, Floating, Planar, Prismatic, Revolute};
     let found: Vec<Motion> = dofs.iter().map(|dof| dof.motion).collect();
@@ -317,7 +319,7 @@ fn kind(joint: &extension::Joint<'_>, dofs: &[Dof], findings: &mut Findings) -> 
     joint_kind(kind)
 }
 
-/// The axis of a joint: of its one degree of freedom, or the normal of a plane.
+/// Returns the axis of the only degree of freedom, or the normal of a planar joint.
 fn axis(
     kind: JointKind,
     dofs: &[Dof],
@@ -338,7 +340,8 @@ fn axis(
                 );
                 return Vector3::x_axis();
             };
-            // Whichever has exactly these directions in its plane, if one has.
+            // The writer derives the axes in the plane from the normal. Prefer a normal that gives
+            // exactly the axes of the file, so that a file is read and written back unchanged.
             let rounded = Unit::new_unchecked(normal.map(|x| (x * 1e15).round() / 1e15));
             let gives =
                 |normal: &Unit<Vector3<f64>>| kinematics::planar_basis(normal) == (u.axis, v.axis);
@@ -352,18 +355,18 @@ fn axis(
 }
 
 impl Draft<'_> {
-    /// What messages call it.
+    /// Returns the joint's name for messages.
     pub fn label(&self) -> String {
         label(&self.read)
     }
 
-    /// Where it is in the file, as a JSON pointer.
+    /// Returns the JSON pointer to the joint.
     pub fn at(&self) -> &str {
         &self.read.entry.at
     }
 
-    /// The positions that the model has for this joint where the file has `positions`: its planes
-    /// and free bodies may have other axes.
+    /// Converts positions in the file to positions of the robot's joint. They differ for planar and
+    /// floating joints whose axes in the file are not those of the robot.
     pub fn positions(&self, joint: &Joint, positions: &[f64]) -> Vec<f64> {
         let are = |axes: &[Unit<Vector3<f64>>]| {
             let is_same = |(dof, axis): (&Dof, &Unit<Vector3<f64>>)| {
@@ -400,6 +403,8 @@ impl Draft<'_> {
                 let r = turns
                     .fold(UnitQuaternion::identity(), turned)
                     .to_rotation_matrix();
+                // Euler angles of r = Rx · Ry · Rz, the order of the robot's rotations: r02 is the
+                // sine of the angle about y.
                 let pitch = r[(0, 2)].clamp(-1.0, 1.0).asin();
                 vec![
                     at.x,
@@ -415,7 +420,8 @@ impl Draft<'_> {
     }
 }
 
-/// Lets joints follow others. A joint that follows itself through others follows none.
+/// Sets the mimic relations of the joints. A cycle of followers is reported, and broken at one of
+/// its joints.
 pub fn follow(
     drafts: &[Draft<'_>],
     ids: &[Option<JointId>],
@@ -426,6 +432,8 @@ pub fn follow(
     for draft in drafts {
         mimics[draft.id] = mimic(draft, ids, robot, findings);
     }
+    // Each walk along mimic relations marks the joints that it visits, and ends at the first marked
+    // one: every joint is visited once.
     let mut met: ArenaMap<Joint, Option<JointId>> = ArenaMap::filled(robot.joints(), None);
     for draft in drafts {
         let start = draft.id;
@@ -434,7 +442,7 @@ pub fn follow(
             met[at] = Some(start);
             at = mimics[at].map_or(at, |mimic| mimic.joint);
         }
-        // Met again in the same walk, by following a mimic: a circle.
+        // A joint that this walk has visited before is part of a cycle.
         if met[at] == Some(start)
             && mimics[at].take().is_some()
             && let Some(Draft { read, .. }) = drafts.get(at.index())
@@ -451,12 +459,12 @@ pub fn follow(
             );
         }
     }
-    // No circle is left.
+    // All cycles have been broken.
     let set = robot.set_mimics(mimics.iter().map(|(id, mimic)| (id, *mimic)));
     findings.accept(set, "");
 }
 
-/// Returns how a joint follows another.
+/// Reads the mimic relation of a joint.
 fn mimic(
     follower: &Draft<'_>,
     ids: &[Option<JointId>],
@@ -492,7 +500,7 @@ fn mimic(
     None
 }
 
-/// Returns the model's kind of a joint.
+/// Converts the extension's joint type.
 fn joint_kind(kind: JointType) -> JointKind {
     match kind {
         JointType::Fixed => JointKind::Fixed,

@@ -1,24 +1,24 @@
 //! Reads glTF and GLB with EXT_robot_kinematics as a [`Robot`]: [`read`] is the entry point.
 //!
-//! What the writer of this project writes comes back as it was; files of others are read by the
-//! extension's rules, and as well as can be where they break them. Every fault is a finding whose
-//! place is a JSON pointer, and the rest is read all the same.
+//! Files that this project writes are restored exactly. Files of other programs are read by the
+//! extension's rules, and as well as possible where they break them: every fault becomes a finding
+//! whose place is a JSON pointer, and reading continues.
 //!
-//! - Links and joints are those of the model, in its order. A joint's frame is where its first dof
-//!   node hangs, with every joint at zero; a fixed joint's is its child link's node. What a link's
-//!   node is moved by against that stays with what is on the link.
-//! - A link's shapes are the nodes with meshes below it that no other link's node is nearer to:
-//!   those in `collisionNodes` collide, all others are seen. Where `extras.geometry` says that one
-//!   is a solid, it is that solid.
-//! - Meshes that differ in their materials only are one mesh, with the materials on the shapes.
-//! - `configurations` are named poses, but for the `home` that every robot has ([`poses`] has the
-//!   rule).
+//! - Links and joints keep the order of the model. The frame of a joint is the parent of its first
+//!   dof node, with all joints at zero; that of a fixed joint is the node of its child link.
+//!   Offsets of a link's node from that frame are applied to the link's contents.
+//! - The shapes of a link are the nodes with meshes below its node and above no other link's node.
+//!   Those in `collisionNodes` are colliders, all others are visuals. A shape whose
+//!   `extras.geometry` declares a solid becomes that solid.
+//! - Meshes that differ in their materials only become one mesh, with the materials on the shapes.
+//! - `configurations` become named poses, except for the `home` pose that every robot has (see
+//!   [`poses`]).
 //!
-//! Copies of a mesh at one node (`EXT_mesh_gpu_instancing`) are a shape each. Skins, morphs and
-//! animations play no part.
+//! Each copy of an instanced mesh (`EXT_mesh_gpu_instancing`) becomes a shape. Skins, morph targets
+//! and animations are ignored.
 //!
-//! This crate must not know URDF, ROS or the file system: buffers and images in other files come by
-//! way of the mesh reader's [`Files`].
+//! This crate must not know URDF, ROS or the file system: it loads buffers and images in other
+//! files through the mesh reader's [`Files`].
 
 mod cameras;
 pub mod codes;
@@ -54,16 +54,16 @@ use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files};
 use urdf_usd_robot::{ArenaMap, Link, LinkId, LinkProperties, Robot};
 
-/// So many models are read at most.
+/// Maximum number of models that are read.
 const MAX_MODELS: usize = 64;
 
-/// What reading gave.
+/// Result of reading a file.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The robots, one for each kinematic model; if there is none, an error is among the
-    /// diagnostics.
+    /// The robots, one for each kinematic model. If there are none, the diagnostics contain an
+    /// error.
     pub models: Vec<Model>,
-    /// What was found, in no particular order.
+    /// Diagnostics, in no particular order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -72,14 +72,14 @@ pub struct Outcome {
 pub struct Model {
     /// The robot, with its meshes and textures loaded.
     pub robot: Robot,
-    /// What the file says the model was made from.
+    /// Origin of the model, if the file declares it.
     pub source: Option<Source>,
-    /// The names of all its configurations, in the file's order; [`Robot::named_poses`] has not the
-    /// `home` that says nothing.
+    /// Names of all configurations, in the file's order. [`Robot::named_poses`] excludes a `home`
+    /// pose that adds nothing.
     pub configurations: Vec<String>,
 }
 
-/// A model that is being read.
+/// A model while it is being read.
 struct Draft {
     robot: Robot,
     source: Option<Source>,
@@ -87,9 +87,11 @@ struct Draft {
     shapes: Vec<(LinkId, shapes::Drafts)>,
 }
 
-/// Reads the robots in a GLB or in the JSON of a glTF file; `file` is where the bytes are from, for
-/// the places in diagnostics, as a name for a robot without one, and for what the file refers to.
-/// Other files are opened by way of `files` only, which decides what may be.
+/// Reads the robots in a GLB or in the JSON of a glTF file.
+///
+/// `file` is the origin of the bytes. It is used for places in diagnostics, for the name of an
+/// unnamed robot, and to resolve references. Other files are opened through `files` only, which
+/// decides which ones are allowed.
 pub fn read(bytes: &[u8], file: Option<&Path>, files: &Files) -> Outcome {
     let mut findings = Findings::new(file);
     let Some(root) = document(bytes, &mut findings) else {
@@ -124,7 +126,7 @@ pub fn read(bytes: &[u8], file: Option<&Path>, files: &Files) -> Outcome {
     }
 }
 
-/// The JSON of a file. None, reported, if it is no glTF 2.
+/// Parses the JSON of a file. Reports and returns `None` if it is not glTF 2.0.
 fn document(bytes: &[u8], findings: &mut Findings) -> Option<Json> {
     let help = "give a .glb or .gltf file of glTF 2.0";
     let root = mesh::gltf::text(bytes)
@@ -218,7 +220,7 @@ fn model(
             node.and_then(|node| scene.name(node)),
             findings,
         );
-        // `names` gives each name once.
+        // `names` makes the name unique.
         let added = robot.add_link(Link::new(name));
         findings.accept(added.map(|_| ()), &link.entry.at);
     }
@@ -254,7 +256,7 @@ fn model(
     findings.accept(robot.set_sensors(cameras), &entry.at);
     let poses = poses::read(read, &drafts, &ids, &robot, findings);
     let planning = planning::read(read, &ids, &robot, findings);
-    // Both have left out what does not fit the robot.
+    // The readers of joints and poses have dropped values that don't fit the robot.
     findings.accept(robot.set_named_poses(poses), &entry.at);
     findings.accept(robot.set_planning(planning), &entry.at);
     let configurations = read
@@ -271,7 +273,7 @@ fn model(
     })
 }
 
-/// The node of each link. None, reported, if it has none of its own.
+/// Returns the node of each link; reports links that have none of their own.
 fn link_nodes(
     links: &[extension::Link<'_>],
     scene: &Scene<'_>,
@@ -340,7 +342,7 @@ fn link(
     }
 }
 
-/// The model's name, or that of its root node or of the file.
+/// Returns the name of the model, of its root node or of the file, in that order.
 fn robot_name(
     read: &extension::Model<'_>,
     scene: &Scene<'_>,

@@ -1,4 +1,4 @@
-//! Lights (`KHR_lights_punctual`).
+//! Reads lights (`KHR_lights_punctual`).
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, TAU};
 
@@ -9,19 +9,19 @@ use urdf_usd_gltf_extension::lights;
 use urdf_usd_gltf_extension::{Entry, Json};
 use urdf_usd_robot::{Light, LightKind, LinkId, Pose};
 
-/// A light at a node of a link.
+/// A light at a node of a link, not yet resolved.
 pub struct Draft {
-    /// The index of the light in the document, as far as it is one.
+    /// Index of the light in the document, if it is valid.
     pub light: Option<usize>,
-    /// Of the node, in the link.
+    /// Pose of the node in the frame of the link.
     pub pose: Pose,
-    /// The name of the node.
+    /// Name of the node.
     pub name: Option<String>,
-    /// Of the node.
+    /// JSON pointer to the node.
     pub at: String,
 }
 
-/// The light at a node, if it has one.
+/// Returns the light at a node, if it has one.
 pub fn at_node(entry: &Entry<'_>, pose: Pose) -> Option<Draft> {
     let light = entry
         .json

@@ -1,6 +1,6 @@
-//! The meshes that shapes are made of. What the writer drew with several materials is one mesh
-//! again, with the material on the shape: a mesh of the document that differs from another in
-//! nothing but its materials is the same mesh.
+//! Reads the meshes of shapes, and merges those that differ in their materials only. The writer
+//! stores a mesh once for each set of materials; merging restores a single mesh with materials on
+//! the shapes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -23,29 +23,29 @@ use urdf_usd_robot::{
     Geometry, LookVariant, Material, MaterialId, MeshId, MeshSource, Robot, Shape, VisualPart,
 };
 
-/// So many meshes of the document are compared with another at most.
+/// Maximum number of meshes in a group, and of groups that a mesh is compared with.
 const MAX_MEMBERS: usize = 64;
 
-/// So many looks are read at most.
+/// Maximum number of variants that are read.
 const MAX_LOOKS: usize = 1000;
 
-/// The extension of looks.
+/// Name of the variants extension.
 const VARIANTS: &str = "KHR_materials_variants";
 
-/// So many copies of a mesh are read of a node at most.
+/// Maximum number of instances that are read of a node.
 const MAX_COPIES: usize = 10_000;
 
-/// A material of the document, and whether vertices have colours where it is.
+/// Index of a material, and whether it is used with vertex colours.
 type Paint = Option<(usize, bool)>;
 
-/// What of a primitive tells it from others.
+/// Properties of a primitive that distinguish its geometry from others.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Outline {
     position: Option<usize>,
     normal: Option<usize>,
     indices: Option<usize>,
     mode: Option<usize>,
-    /// The material, where it decides how texture coordinates are read.
+    /// The material, if it affects the choice of texture coordinates.
     placed_by: Option<usize>,
 }
 
@@ -55,7 +55,8 @@ struct Primitive {
     uvs: Option<usize>,
     colors: Option<usize>,
     material: Option<usize>,
-    /// The materials that it has in looks (KHR_materials_variants), with the indices of these.
+    /// Variants in which the primitive has a material (KHR_materials_variants), each with the index
+    /// of the material.
     looks: Vec<(usize, usize)>,
 }
 
@@ -97,7 +98,7 @@ impl Primitive {
     }
 }
 
-/// The looks of a primitive, each with the index of its material.
+/// Returns the variants of a primitive, each with the index of its material.
 fn looks(primitive: &Json) -> Vec<(usize, usize)> {
     let mappings = primitive
         .at(&["extensions", VARIANTS, "mappings"])
@@ -116,7 +117,7 @@ fn looks(primitive: &Json) -> Vec<(usize, usize)> {
     mappings.iter().flat_map(of_mapping).collect()
 }
 
-/// The texture of a material that says how all of its textures lie.
+/// Returns the texture of a material whose placement applies to all of its textures.
 fn first_texture(material: &Json) -> Option<&Json> {
     let surface = material.get("pbrMetallicRoughness");
     let of_surface = ["baseColorTexture", "metallicRoughnessTexture"]
@@ -135,18 +136,17 @@ struct Drawn {
     primitives: Vec<Primitive>,
 }
 
-/// Meshes of the document with one geometry.
+/// Meshes of the document with the same geometry.
 struct Group {
-    /// The first.
+    /// The first mesh, from which the geometry is read.
     mesh: usize,
     baked: Placement,
     wanted: Vec<WantedPrimitive>,
-    /// The visible ones.
+    /// Meshes of visuals.
     members: Vec<usize>,
 }
 
-/// What makes meshes of the document the same: their name, their primitives, and what is done to
-/// their coordinates.
+/// Key of meshes with the same geometry: name, primitives, and the transform of their coordinates.
 type Key = (String, Vec<Outline>, [u64; 10]);
 
 /// All groups of a model.
@@ -173,7 +173,7 @@ fn bits(placement: &Placement) -> [u64; 10] {
 }
 
 impl Groups {
-    /// The group of a mesh, new if it fits into none.
+    /// Adds a mesh to a group that it fits into, or to a new one, and returns the group.
     fn add(
         &mut self,
         drawn: &[Drawn],
@@ -195,7 +195,7 @@ impl Groups {
             bits,
         );
         let alike = self.by_key.entry(key).or_default();
-        // The latest only, so that many that don't fit together cost no more.
+        // Only the latest groups are searched, which bounds the cost of many similar meshes.
         let found = alike
             .iter()
             .rev()
@@ -236,7 +236,9 @@ impl Groups {
 }
 
 impl Group {
-    /// Whether a mesh of the same outline can be this one with another material.
+    /// Returns whether a mesh of the same outline can join the group, so that only materials
+    /// differ. Each member must have a single material on the primitives that vary, because a shape
+    /// of the robot has one material.
     fn takes(&self, drawn: &[Drawn], mesh: usize) -> bool {
         let Some(new) = drawn.get(mesh).filter(|_| self.members.len() < MAX_MEMBERS) else {
             return false;
@@ -278,7 +280,7 @@ impl Group {
                 .all(has_one_paint)
     }
 
-    /// Which primitives have not the same material in all members, and in `other`.
+    /// Returns which primitives differ in their materials among the members and `other`.
     fn varying(&self, drawn: &[Drawn], other: Option<usize>) -> Vec<bool> {
         let members: Vec<&Drawn> = self
             .members
@@ -300,7 +302,7 @@ impl Group {
     }
 }
 
-/// Reads what the shapes of `models` are made of, and gives them to their robots.
+/// Reads the meshes and materials of the shapes of `models`, and adds them to their robots.
 pub fn read(
     models: &mut [Draft],
     root: &Json,
@@ -354,7 +356,7 @@ pub fn read(
     }
 }
 
-/// The names of the looks of a document, each once.
+/// Returns the names of the document's variants, made unique.
 fn look_names(root: &Json) -> Vec<String> {
     let variants = root
         .at(&["extensions", VARIANTS, "variants"])
@@ -374,27 +376,27 @@ fn look_names(root: &Json) -> Vec<String> {
     names
 }
 
-/// What was read of the groups of a model, each list as [`Groups::list`].
+/// Meshes of a model's groups; all lists are parallel to [`Groups::list`].
 struct GroupMeshes {
     groups: Groups,
-    /// The mesh of the robot; `None` if it can't be read.
+    /// Mesh of the robot; `None` if it can't be read.
     ids: Vec<Option<MeshId>>,
-    /// The number of each part's primitive.
+    /// Index of the primitive of each part.
     numbers: Vec<Vec<usize>>,
-    /// Which primitives differ in their materials among the members.
+    /// Whether each primitive's material differs among the members.
     varying: Vec<Vec<bool>>,
 }
 
-/// Makes the shapes of a robot.
+/// Creates the shapes of a robot.
 struct Maker<'m> {
     drawn: &'m [Drawn],
     file: &'m File,
     findings: &'m mut Findings,
-    /// The robot's materials by those of the document.
+    /// Robot materials by those of the document.
     materials: HashMap<(usize, bool), Option<MaterialId>>,
-    /// The names of the document's looks.
+    /// Names of the document's variants.
     looks: Vec<String>,
-    /// How many nodes with copies there have been.
+    /// Number of instanced nodes so far.
     instancers: usize,
     diagnostics: &'m mut Vec<urdf_usd_diagnostic::Diagnostic>,
 }
@@ -402,7 +404,8 @@ struct Maker<'m> {
 impl Maker<'_> {
     fn model(mut self, model: &mut Draft, mut meshes: Option<&mut Meshes<'_, '_, '_>>) {
         let mut groups = Groups::default();
-        // The model's mesh of each group, which has to be known before the shapes are made.
+        // Materials of members decide on the mesh of a group, so groups are complete before shapes
+        // are made.
         for (_, shapes) in &model.shapes {
             for (list, is_visible) in [(&shapes.visuals, true), (&shapes.collisions, false)] {
                 for shape in list {
@@ -484,14 +487,14 @@ impl Maker<'_> {
             self.findings.accept(set, "");
         }
         for variant in variants {
-            // `look_names` gives each name once.
+            // `look_names` makes the name unique.
             let added = robot.add_look_variant(variant);
             self.findings.accept(added, "");
         }
     }
 
-    /// What shows in looks on the parts of a shape: the index of the look, the number of the part,
-    /// the material.
+    /// Returns the materials of a shape's parts in variants: index of the variant, number of the
+    /// part, material.
     fn looks(
         &self,
         form: &Form,
@@ -531,8 +534,8 @@ impl Maker<'_> {
         found
     }
 
-    /// The mesh of a group, without the materials that shapes bring, and the number of each part's
-    /// primitive. None, reported, if it can't be read.
+    /// Reads the mesh of a group without the materials that shapes bring, and the index of each
+    /// part's primitive. Reports and returns `None` if it can't be read.
     fn source(
         &mut self,
         group: &Group,
@@ -545,7 +548,7 @@ impl Maker<'_> {
             .unwrap_or_default();
         let at = format!("/meshes/{}", group.mesh);
         let (mesh, numbers) = self.mesh(group, meshes)?;
-        // The ending is for those that name what they make of it like a file.
+        // Programs that name their output after the mesh file expect a file extension.
         let uri = format!("{}#{at}/{name}.gltf", file_name(&self.file.path));
         Some((
             MeshSource::new(uri, self.findings.place(&at), Arc::new(mesh.into())),
@@ -558,7 +561,7 @@ impl Maker<'_> {
         group: &Group,
         meshes: &mut Meshes<'_, '_, '_>,
     ) -> Option<(urdf_usd_robot::Mesh, Vec<usize>)> {
-        // From glTF's axes to ROS axes, in which what is baked is reckoned.
+        // Convert to ROS axes first: `baked` is in ROS axes.
         let columns = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(axes::to_vector);
         let turn = Matrix3::from_columns(&columns).to_homogeneous();
         let transform = if group.baked == Placement::default() {
@@ -655,7 +658,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The copies of a shape that are where the accessors say.
+    /// Returns a shape for each instance in the accessors `copies`.
     fn copies(
         &mut self,
         shape: &Shape,
@@ -737,7 +740,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether a material is what the writer shows where there is none.
+/// Returns whether a material is the writer's substitute for none.
 fn is_default(material: &Material, has_colors: bool) -> bool {
     *material
         == if has_colors {

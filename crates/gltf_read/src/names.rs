@@ -1,4 +1,4 @@
-//! Names of links and joints, each given once.
+//! Unique names of links and joints.
 
 use std::collections::HashSet;
 
@@ -7,19 +7,19 @@ use super::findings::Findings;
 use urdf_usd_gltf_extension::Field;
 use urdf_usd_robot::names::UniqueNames;
 
-/// The names of the links, or of the joints, of a model.
+/// Names of the links, or of the joints, of a model.
 pub struct Names<'a> {
-    /// What has these names: `link` or `joint`.
+    /// Kind of the named objects: `link` or `joint`.
     what: &'static str,
     taken: HashSet<String>,
-    /// All that the model has: a made-up name must not be one of them.
+    /// All names in the model, which a generated name must not repeat.
     written: HashSet<&'a str>,
-    /// Both of these, and made-up names.
+    /// All of these names, and generated ones.
     unique: UniqueNames,
 }
 
 impl<'a> Names<'a> {
-    /// For those that have the names `written`, which are all there are.
+    /// Creates names for the complete list `written` of the model's names.
     pub fn of(what: &'static str, written: impl Iterator<Item = Option<&'a str>>) -> Self {
         let written: HashSet<&str> = written.flatten().collect();
         let mut unique = UniqueNames::default();
@@ -34,8 +34,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The name of what is at `at`: its own (`name`), or a reported other one if it has none
-    /// (`node`: that of its node) or that is taken.
+    /// Returns a unique name for the object at `at`: its `name`, or a reported substitute if that
+    /// is absent (from `node`, the name of its node) or taken.
     pub fn give(
         &mut self,
         at: &str,

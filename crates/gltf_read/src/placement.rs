@@ -1,4 +1,4 @@
-//! Where a node is in another: a rotation, a translation and a scale, in ROS axes.
+//! Transforms of nodes: translation, rotation and scale in ROS axes.
 
 use nalgebra::{Matrix3, Matrix4, Rotation3, Translation3, UnitQuaternion, Vector3};
 
@@ -8,19 +8,19 @@ use urdf_usd_gltf_extension::axes;
 use urdf_usd_gltf_extension::{Entry, Misfits};
 use urdf_usd_robot::Pose;
 
-/// How far a rotation's norm may be from one to be taken as it is: what is written in double
-/// precision.
+/// Tolerance of a quaternion's squared norm within which it is used unchanged: the rounding error
+/// of double precision.
 const UNIT: f64 = 1e-12;
-/// How far a matrix may be from a rotation to be one: what is written in single precision.
+/// Tolerance within which a matrix counts as a rotation: the rounding error of single precision.
 const RIGID: f64 = 1e-5;
 
-/// First scaled, then turned, then moved.
+/// A transform: scale, then rotation, then translation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placement {
     pub pose: Pose,
-    /// May be negative.
+    /// Scale factors; may be negative.
     pub scale: Vector3<f64>,
-    /// Whether what it was made of sheared, so that it is not quite it.
+    /// Whether the original matrix had shear, which this transform only approximates.
     pub is_sheared: bool,
 }
 
@@ -35,7 +35,7 @@ impl Default for Placement {
 }
 
 impl Placement {
-    /// One without scale.
+    /// Creates a transform without scale.
     pub fn of(pose: Pose) -> Self {
         Self {
             pose,
@@ -43,7 +43,7 @@ impl Placement {
         }
     }
 
-    /// A scale alone.
+    /// Creates a transform with scale only.
     pub fn scaled(scale: Vector3<f64>) -> Self {
         Self {
             scale,
@@ -51,7 +51,7 @@ impl Placement {
         }
     }
 
-    /// That of a node, reported where it is broken.
+    /// Reads the transform of a node, and reports invalid components.
     pub fn of_node(node: &Entry<'_>, findings: &mut Findings) -> Self {
         if let Some(matrix) = node.numbers::<16>("matrix").or_report(findings) {
             let [a, b, c, _, d, e, f, _, g, h, i, _, j, k, l, _] = matrix;
@@ -99,7 +99,7 @@ impl Placement {
         .checked(node, findings)
     }
 
-    /// That of a copy, given in glTF's axes; what is missing is none.
+    /// Returns the transform of an instance, given in glTF axes. Absent components are identity.
     pub fn of_copy(
         translation: Option<&[f64; 3]>,
         rotation: Option<&[f64; 4]>,
@@ -132,7 +132,8 @@ impl Placement {
         Self::default()
     }
 
-    /// That of the matrix nearest to `linear` that has no shear.
+    /// Decomposes a matrix. The rotation comes from its columns by Gram–Schmidt orthogonalisation;
+    /// a mirroring matrix gets a negative scale along x. Shear is dropped.
     fn of_linear(linear: &Matrix3<f64>, translation: Vector3<f64>) -> Self {
         let mut scale = Vector3::from_fn(|k, _| linear.column(k).norm());
         if (scale - Vector3::repeat(1.0)).amax() < RIGID {
@@ -146,6 +147,7 @@ impl Placement {
                 is_sheared: true,
             };
         }
+        // A rotation can't mirror, so a scale factor takes the sign.
         if linear.determinant() < 0.0 {
             scale.x = -scale.x;
         }
@@ -180,12 +182,13 @@ impl Placement {
         self.pose.rotation.to_rotation_matrix().matrix() * Matrix3::from_diagonal(&self.scale)
     }
 
-    /// As a matrix.
+    /// Returns the homogeneous matrix.
     pub fn to_matrix(self) -> Matrix4<f64> {
         self.pose.to_homogeneous() * Matrix4::new_nonuniform_scaling(&self.scale)
     }
 
-    /// That of `inner`, which is placed in this. What is not moved or scaled is exact.
+    /// Composes this transform with `inner`, which is applied first. Identical components are
+    /// passed on unchanged instead of being multiplied, so that they are not rounded.
     pub fn then(&self, inner: &Self) -> Self {
         if *inner == Self::default() {
             return *self;
@@ -206,6 +209,8 @@ impl Placement {
         }
         let moved = inner.pose.translation.vector.component_mul(&self.scale);
         let translation = self.pose.translation.vector + self.pose.rotation * moved;
+        // A uniform scale commutes with rotations, and any scale with identity. Only other
+        // combinations need a matrix.
         let is_uniform =
             self.scale.iter().all(|&factor| factor == self.scale.x) && self.scale.x > 0.0;
         if is_uniform || inner.pose.rotation == UnitQuaternion::identity() {
@@ -217,6 +222,7 @@ impl Placement {
                 is_sheared,
             };
         }
+        // A non-uniform scale around a rotation can shear.
         let composed = Self::of_linear(&(self.linear() * inner.linear()), translation);
         Self {
             is_sheared: is_sheared || composed.is_sheared,
@@ -224,7 +230,7 @@ impl Placement {
         }
     }
 
-    /// Whether nothing in it is beyond what can be reckoned with.
+    /// Returns whether all components are finite.
     pub fn is_finite(&self) -> bool {
         let numbers = self
             .pose
@@ -236,19 +242,19 @@ impl Placement {
         numbers.into_iter().all(|number| number.is_finite())
     }
 
-    /// Whether it moves and turns nothing, as far as anyone could see.
+    /// Returns whether translation and rotation are negligible.
     pub fn is_still(&self) -> bool {
         self.pose.translation.vector.amax() < 1e-9 && self.pose.rotation.angle() < 1e-9
     }
 }
 
-/// A rotation in ROS axes, of a quaternion in glTF's; `None` if it has no length.
+/// Converts a quaternion in glTF axes to a rotation in ROS axes; `None` if it is zero.
 pub fn to_rotation(numbers: [f64; 4]) -> Option<UnitQuaternion<f64>> {
     let quaternion = axes::to_quaternion(numbers);
     if (quaternion.norm_squared() - 1.0).abs() < UNIT {
         return Some(UnitQuaternion::new_unchecked(quaternion));
     }
-    // The square of a huge number is infinite, which leaves nothing of it.
+    // The squared norm of huge components overflows, so the result is checked.
     UnitQuaternion::try_new(quaternion, 1e-9)
         .filter(|rotation| (rotation.coords.norm_squared() - 1.0).abs() < 1e-6)
 }
@@ -314,14 +320,14 @@ mod tests {
 
     #[test]
     fn a_matrix_is_taken_apart() {
-        // A quarter turn about glTF's y, with a scale and a translation.
+        // A quarter turn about glTF's y, with scale and translation.
         let (found, findings) = of_node(r#"{"matrix": [0,0,-2,0, 0,3,0,0, 4,0,0,0, 5,6,7,1]}"#);
         assert!(findings.is_empty());
         let (expected, _) = of_node(
             r#"{"rotation": [0, 0.7071067811865476, 0, 0.7071067811865476], "scale": [2, 3, 4], "translation": [5, 6, 7]}"#,
         );
         assert!(difference(&found, expected.to_matrix()) < 1e-12);
-        // In single precision it has no scale.
+        // The rounding of single precision does not count as scale.
         let (found, _) =
             of_node(r#"{"matrix": [0.8660254,0,-0.5,0, 0,1,0,0, 0.5,0,0.8660254,0, 0,0,0,1]}"#);
         assert_eq!(found.scale, Vector3::repeat(1.0));

@@ -1,5 +1,5 @@
-//! What motion planners need to know of a robot, from the extras of its model
-//! (`json::planning` of `gltf_write` says what).
+//! Reads the parameters of motion planners from the extras of a model (see `json::planning` of
+//! `gltf_write`).
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,11 +14,11 @@ use urdf_usd_robot::{
     SphereGroup,
 };
 
-/// Numbers beyond this are as good as infinite.
+/// Maximum magnitude of a number; larger ones count as infinite.
 const MAX_MAGNITUDE: f64 = 1e30;
 
-/// What the model says. `ids`: which joint each entry of the model is. What refers to nothing is
-/// reported and left out.
+/// Reads the planning parameters of a model. `ids`: the joint of each entry of the model. Invalid
+/// references are reported and dropped.
 pub fn read(
     model: &Model<'_>,
     ids: &[Option<JointId>],
@@ -162,7 +162,7 @@ impl Reader<'_, '_> {
         is_limit.then_some(limit)
     }
 
-    /// A length, which may be negative.
+    /// Reads a length, which may be negative.
     fn length(&mut self, owner: &Entry<'_>, key: &str) -> Option<f64> {
         owner
             .number(key)

@@ -1,4 +1,4 @@
-//! Named configurations as the model's named poses.
+//! Reads configurations as named poses.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,18 +8,18 @@ use super::joints::Draft;
 use urdf_usd_gltf_extension::{Configuration, Json, Model};
 use urdf_usd_robot::{ArenaMap, Joint, JointId, NamedPose, Robot, kinematics};
 
-/// What the writer calls the pose that it gives every robot.
+/// Name of the pose that the writer adds to robots without poses.
 const HOME: &str = "home";
-/// So many configurations are read at most.
+/// Maximum number of configurations that are read.
 const MAX_CONFIGURATIONS: usize = 1000;
-/// How far positions may be from those of another pose to be the same.
+/// Tolerance within which positions are equal.
 const SAME: f64 = 1e-9;
 
-/// The named poses of a model. `ids`: which joint each entry of the model is.
+/// Reads the named poses of a model. `ids`: the joint of each entry of the model.
 ///
-/// A lone configuration `home` that puts every joint where nothing else would, which is at zero or
-/// the limit that is nearest, is what every robot gets, and no pose of its own. Where there is no
-/// configuration, the defaults of the degrees of freedom make one, if they are elsewhere.
+/// A lone configuration `home` is dropped if it has the positions that every robot has by default:
+/// zero, or the nearest position within limits. Without configurations, the default positions of
+/// the degrees of freedom become a pose `home` if they differ from those.
 pub fn read(
     model: &Model<'_>,
     drafts: &[Draft<'_>],
@@ -83,8 +83,8 @@ pub fn read(
     poses
 }
 
-/// Takes the group off the names of poses that the writer put it before, which is where groups
-/// share one.
+/// Removes the prefix `group/` from pose names where several groups have a pose of that name, since
+/// the writer adds it only there.
 fn without_groups(poses: &mut [NamedPose]) {
     let bare: Vec<String> = poses
         .iter()
@@ -107,7 +107,7 @@ fn without_groups(poses: &mut [NamedPose]) {
     }
 }
 
-/// Whether a pose can set the joint.
+/// Returns whether a pose can set the joint.
 fn is_free(joint: &Joint) -> bool {
     !joint.closes_loop() && joint.mimic().is_none() && kinematics::position_count(joint.kind()) > 0
 }
@@ -183,8 +183,8 @@ fn configuration(
     (!pose.name.is_empty() && (is_partial || !pose.positions.is_empty())).then_some(pose)
 }
 
-/// The positions of each joint, `None` for what is no position: an entry for each joint, or all
-/// degrees of freedom in a row.
+/// Returns the positions of each joint, `None` for entries that are not positions. Accepts one
+/// entry per joint, or a flat list of all degrees of freedom.
 fn positions(read: &Configuration<'_>, counts: &[usize]) -> Option<Vec<Option<Vec<f64>>>> {
     let items = read.joint_positions()?.items();
     let of = |item: &Json| match item {
@@ -192,6 +192,7 @@ fn positions(read: &Configuration<'_>, counts: &[usize]) -> Option<Vec<Option<Ve
         Json::List(items) => items.iter().map(Json::number).collect(),
         _ => None,
     };
+    // If both forms have the same length, the specified one counts: an entry per joint.
     if items.len() == counts.len() {
         return Some(items.iter().map(of).collect());
     }
@@ -207,8 +208,8 @@ fn positions(read: &Configuration<'_>, counts: &[usize]) -> Option<Vec<Option<Ve
     )
 }
 
-/// Returns the position nearest to zero that each joint's limits allow, followers where their
-/// leaders put them.
+/// Returns the position nearest to zero within each joint's limits, and for followers the position
+/// that their driver implies.
 fn home(robot: &Robot) -> ArenaMap<Joint, f64> {
     let model = kinematics::Model::of(robot);
     let mut positions = model.flat(

@@ -1,5 +1,4 @@
-//! The nodes of a document: their tree, and where they are at rest, which is with every joint at
-//! zero.
+//! The node tree of a document, with the transforms at rest, which is with all joints at zero.
 
 #![allow(
     clippy::indexing_slicing,
@@ -15,36 +14,38 @@ use super::findings::Findings;
 use super::placement::Placement;
 use urdf_usd_gltf_extension::{Entry, Json, Motion};
 
-/// The longest way from a node up to another that is gone step by step; beyond it, where both are
-/// in the root decides.
+/// Maximum number of transforms that are multiplied along a path. Longer paths use the world
+/// transforms of both ends, which bounds the cost.
 const MAX_STEPS: usize = 256;
 
 /// The node tree.
 pub struct Scene<'a> {
-    /// The document.
+    /// Root object of the document.
     pub root: &'a Json,
     nodes: &'a [Json],
     parents: Vec<Option<usize>>,
     children: Vec<Vec<usize>>,
     local: Vec<Placement>,
     world: Vec<Placement>,
-    /// When each node comes depth first, and after how many the last below it.
+    /// For each node its index in depth-first order and the number of its descendants. A subtree is
+    /// a contiguous range, so [`Self::is_below`] takes constant time.
     spans: Vec<(usize, usize)>,
 }
 
-/// A frame that others are relative to.
+/// A frame that other nodes are relative to.
 #[derive(Clone, Copy, Debug)]
 pub struct Base {
-    /// The node at or above all that hangs on the frame.
+    /// Node at or above all nodes of the frame.
     pub node: usize,
-    /// The node in the frame.
+    /// Transform of the node in the frame.
     pub below: Placement,
-    /// The frame in the root of the node's tree.
+    /// Transform of the frame in the root of its tree.
     pub world: Placement,
 }
 
 impl<'a> Scene<'a> {
-    /// Of the document `root`. `driven`: which channels of which nodes joints set.
+    /// Reads the nodes of the document `root`. `driven`: the channels of nodes that joints drive,
+    /// which are reset to zero.
     pub fn new(root: &'a Json, driven: &HashSet<(usize, Motion)>, findings: &mut Findings) -> Self {
         let nodes = root.get("nodes").map_or(&[][..], Json::items);
         let mut scene = Self {
@@ -97,7 +98,7 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    /// Finds where all nodes are, and cuts circles.
+    /// Computes the world transforms, and breaks cycles by detaching one node of each.
     fn place(&mut self, findings: &mut Findings) {
         let mut is_placed = vec![false; self.nodes.len()];
         let mut order = Vec::with_capacity(self.nodes.len());
@@ -137,32 +138,32 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Returns the node above a node, if there is one.
+    /// Returns the parent of a node.
     pub fn parent(&self, node: usize) -> Option<usize> {
         self.parents[node]
     }
 
-    /// Returns the nodes directly below a node.
+    /// Returns the children of a node.
     pub fn children(&self, node: usize) -> &[usize] {
         &self.children[node]
     }
 
-    /// Returns where a node is in its parent, with what joints set at zero.
+    /// Returns the transform of a node in its parent, with driven channels at zero.
     pub fn local(&self, node: usize) -> &Placement {
         &self.local[node]
     }
 
-    /// Returns where a node is in the root of its tree.
+    /// Returns the transform of a node in the root of its tree.
     pub fn world(&self, node: usize) -> Placement {
         self.world[node]
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// A node's JSON; that of an empty node if there is none.
+    /// Returns the JSON of a node; null if there is no such node.
     pub fn entry(&self, node: usize) -> Entry<'a> {
         Entry {
             json: self.nodes.get(node).unwrap_or(&Json::Null),
@@ -170,7 +171,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The name of a node, if it has one.
+    /// Returns the name of a node, if it has one.
     pub fn name(&self, node: usize) -> Option<&'a str> {
         self.nodes
             .get(node)?
@@ -179,7 +180,7 @@ impl<'a> Scene<'a> {
             .filter(|name| !name.is_empty())
     }
 
-    /// The frame of a node itself.
+    /// Returns the frame of a node.
     pub fn base(&self, node: usize) -> Base {
         Base {
             node,
@@ -188,7 +189,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Where `node` is in the frame `base`, and whether it is below it.
+    /// Returns the transform of `node` in the frame `base`, and whether it is at or below that
+    /// frame's node.
     pub fn relative(&self, base: &Base, node: usize) -> (Placement, bool) {
         let is_below = self.is_below(node, base.node);
         let mut way = Vec::new();
@@ -198,6 +200,7 @@ impl<'a> Scene<'a> {
             at = self.parents[here];
         }
         let placement = if at == Some(base.node) {
+            // Frames of a robot have no scale: the scale above a frame applies to its contents.
             let start = Placement::scaled(base.world.scale).then(&base.below);
             way.iter()
                 .rev()
@@ -219,14 +222,14 @@ impl<'a> Scene<'a> {
         )
     }
 
-    /// Whether `node` is `above` or below it.
+    /// Returns whether `node` is `above` or one of its descendants.
     pub fn is_below(&self, node: usize, above: usize) -> bool {
         let (start, count) = self.spans[above];
         (start..=start + count).contains(&self.spans[node].0)
     }
 }
 
-/// Whether a scale is one, as far as single precision goes.
+/// Returns whether a scale is 1 within single precision.
 pub fn is_one(scale: &Vector3<f64>) -> bool {
     (scale - Vector3::repeat(1.0)).amax() < 1e-6
 }
@@ -258,7 +261,7 @@ mod tests {
         scene(text, |scene, findings| {
             assert!(findings.is_empty());
             let (found, is_below) = scene.relative(&scene.base(1), 3);
-            // The rotation of node 1 is a joint's, and glTF's x is y in ROS axes.
+            // Node 1 has its rotation driven by a joint; glTF's x is y in ROS axes.
             assert_eq!(
                 (found.pose.translation.vector, is_below),
                 (Vector3::new(2.0, 2.0, 0.0), true)

@@ -1,4 +1,4 @@
-//! What is seen of links and what collides, by the nodes that carry it.
+//! Reads visuals and colliders of links from the nodes below them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,21 +15,21 @@ use urdf_usd_gltf_extension::instances;
 use urdf_usd_gltf_extension::{Entry, Field, Json, Link};
 use urdf_usd_robot::{Custom, Geometry, Pose};
 
-/// A shape whose mesh has still to be read.
+/// A shape whose mesh has not been read yet.
 pub struct Draft {
     pub name: Option<String>,
     pub pose: Pose,
     pub form: Form,
     pub stand_in_for: Option<String>,
     pub custom: Custom,
-    /// Where copies of it are, if it is many: the accessors of `EXT_mesh_gpu_instancing`, in the
-    /// shape's frame before its scale.
+    /// Accessors of `EXT_mesh_gpu_instancing`, if the shape is instanced. They are relative to the
+    /// shape's frame, before its scale.
     pub copies: Option<Copies>,
-    /// Of its node.
+    /// JSON pointer to the node.
     pub at: String,
 }
 
-/// The accessors of what copies of a mesh have.
+/// Accessors of instances' attributes.
 #[derive(Clone, Copy)]
 pub struct Copies {
     pub translation: Option<usize>,
@@ -53,15 +53,15 @@ impl Copies {
     }
 }
 
-/// The form of a shape.
+/// Geometry of a shape.
 pub enum Form {
-    /// A solid, and the mesh of the document that shows it.
+    /// A solid, with the mesh of the document that displays it.
     Solid(Geometry, Option<usize>),
-    /// A mesh of the document; `None` if the file has none for it.
+    /// A mesh of the document; `None` if the node has none.
     Mesh {
         mesh: Option<usize>,
         scale: Vector3<f64>,
-        /// What is done to the document's coordinates to have the mesh's own.
+        /// Transform from the document's coordinates to those of the mesh.
         baked: Placement,
     },
 }
@@ -75,21 +75,21 @@ pub struct Drafts {
     pub cameras: Vec<cameras::Draft>,
 }
 
-/// What a node is by the lists of the model.
+/// Membership of a node in the lists of the model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Listed {
     Visual,
     Collision,
-    /// In no list.
+    /// The node is in no list.
     No,
 }
 
-/// The links of a model, and which nodes its lists name.
+/// The links of a model, with the nodes in their lists.
 pub struct Lists<'a> {
     links: &'a [Link<'a>],
     nodes: &'a [Option<usize>],
     bases: &'a [Option<Base>],
-    /// Which link what is at or below a node belongs to.
+    /// Link by the node at which its subtree begins.
     owners: HashMap<usize, usize>,
     listed: HashMap<usize, Listed>,
 }
@@ -126,7 +126,7 @@ impl<'a> Lists<'a> {
         links
             .iter()
             .for_each(|link| list(link.visual_nodes(), Listed::Visual));
-        // What is said to collide must not be shown.
+        // Colliders come last and win: a node in both lists must not become visible.
         links
             .iter()
             .for_each(|link| list(link.collision_nodes(), Listed::Collision));
@@ -139,8 +139,8 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// Reads the shapes of every link. `taken`: nodes that are shapes of other models, or become
-    /// so.
+    /// Reads the shapes of every link. `taken`: nodes that have become shapes, of this or other
+    /// models.
     pub fn shapes(
         &self,
         scene: &Scene<'_>,
@@ -186,10 +186,10 @@ impl<'a> Lists<'a> {
 struct Reader<'a, 'r> {
     lists: &'r Lists<'a>,
     scene: &'r Scene<'a>,
-    /// How many the document has.
+    /// Number of meshes in the document.
     meshes: usize,
     taken: &'r mut HashSet<usize>,
-    /// Nodes that were come upon.
+    /// Nodes that have been visited.
     met: &'r mut HashSet<usize>,
     findings: &'r mut Findings,
 }
@@ -204,6 +204,7 @@ impl Reader<'_, '_> {
             return drafts;
         }
         let own = self.lists.nodes.get(link).copied().flatten();
+        // Frames of a robot have no scale: the scale above a frame applies to its contents.
         let start = Placement::scaled(base.world.scale).then(&base.below);
         let mut open = vec![(base.node, start, Listed::No, false)];
         while let Some((node, placement, above, is_hidden)) = open.pop() {
@@ -290,7 +291,7 @@ impl Reader<'_, '_> {
         let mut baked = Placement::default();
         let mut mesh = self.mesh(entry);
         if mesh.is_none() && extras::is_shape(entry) {
-            // A mesh with coordinates of its own is in a node below, which gives them back.
+            // The writer puts a quantized mesh into a child node, whose transform dequantizes it.
             let inner = self.scene.children(node).iter().copied().find(|&child| {
                 let child = self.scene.entry(child);
                 child.json.get("mesh").is_some() && !extras::is_shape(&child)
@@ -323,7 +324,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The scale of a mesh, which is never zero.
+    /// Returns the scale of a mesh. Zeros are reported and replaced by 1.
     fn scale(&mut self, entry: &Entry<'_>, placement: &Placement) -> Vector3<f64> {
         if placement.scale.iter().any(|&factor| factor == 0.0) {
             let message = format!(
@@ -342,7 +343,7 @@ impl Reader<'_, '_> {
             .map(|factor| if factor == 0.0 { 1.0 } else { factor })
     }
 
-    /// The mesh of a node, if it has one that exists.
+    /// Returns the mesh of a node, if it has one. Reports an invalid index.
     fn mesh(&mut self, entry: &Entry<'_>) -> Option<usize> {
         let mesh = entry.index("mesh").or_report(self.findings)?;
         if mesh >= self.meshes {

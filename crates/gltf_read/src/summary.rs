@@ -1,4 +1,4 @@
-//! What a file holds, for people and scripts.
+//! Summary of a file's contents, for display and scripts.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -9,111 +9,111 @@ use super::{Model, Outcome};
 use urdf_usd_diagnostic::{Diagnostic, Escaped};
 use urdf_usd_robot::{ArenaMap, Bounds, Geometry, Joint, JointKind, MeshId, Pose, Robot, Shape};
 
-/// What a glTF file holds.
+/// Summary of a glTF file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Its kinematic models.
+    /// Kinematic models of the file.
     pub robots: Vec<RobotSummary>,
-    /// What was found while reading it.
+    /// Diagnostics of reading the file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A kinematic model. Everything is in ROS axes, metres and radians.
+/// Summary of a kinematic model. Values are in ROS axes, metres and radians.
 #[derive(Clone, Debug, Serialize)]
 pub struct RobotSummary {
-    /// The model's name.
+    /// Name of the model.
     pub name: String,
-    /// What it was made from, if the file says.
+    /// Origin of the model, if the file declares it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<super::Source>,
-    /// Links, depth first.
+    /// Links in depth-first order.
     pub links: Vec<LinkSummary>,
     /// Joints, in the order of the model.
     pub joints: Vec<JointSummary>,
-    /// Named configurations, in the order of the file.
+    /// Configurations, in the order of the file.
     pub configurations: Vec<ConfigurationSummary>,
-    /// How many distinct meshes shapes are made of.
+    /// Number of distinct meshes of all shapes.
     pub meshes: usize,
-    /// How many triangles these have.
+    /// Number of triangles of the distinct meshes.
     pub triangles: usize,
 }
 
-/// A link.
+/// Summary of a link.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinkSummary {
-    /// Its name.
+    /// Name of the link.
     pub name: String,
-    /// How many links stand above it.
+    /// Number of links above it.
     pub depth: usize,
-    /// kg.
+    /// Mass in kg.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mass: Option<f64>,
-    /// Whether nobody measured it.
+    /// Whether the mass is assumed rather than measured.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mass_assumed: bool,
-    /// How many visuals it has.
+    /// Number of visuals.
     pub visuals: usize,
-    /// How many colliders it has.
+    /// Number of colliders.
     pub colliders: usize,
-    /// How many distinct meshes these are made of.
+    /// Number of distinct meshes of its shapes.
     pub meshes: usize,
 }
 
-/// A joint.
+/// Summary of a joint.
 #[derive(Clone, Debug, Serialize)]
 pub struct JointSummary {
-    /// Its name.
+    /// Name of the joint.
     pub name: String,
-    /// URDF's word.
+    /// Joint type in URDF's terms.
     pub kind: &'static str,
-    /// The link it hangs on.
+    /// Name of the parent link.
     pub parent: String,
-    /// The link it moves.
+    /// Name of the child link.
     pub child: String,
-    /// Its frame in the parent's: x, y, z.
+    /// Translation of the joint frame in the parent's: x, y, z.
     pub translation: [f64; 3],
-    /// The rotation of its frame in the parent's: x, y, z, w.
+    /// Rotation of the joint frame in the parent's: x, y, z, w.
     pub rotation: [f64; 4],
-    /// The axis of its motion, or the normal of its plane; `None` if it has none.
+    /// Axis of motion, or normal of the plane; `None` if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<[f64; 3]>,
-    /// Radians or metres, if limited.
+    /// Lower limit in radians or metres.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lower: Option<f64>,
-    /// Radians or metres, if limited.
+    /// Upper limit in radians or metres.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upper: Option<f64>,
-    /// What the limits are in: `rad` or `m`; `None` without limits.
+    /// Unit of the limits, `rad` or `m`; `None` without limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<&'static str>,
-    /// rad/s or m/s, if limited.
+    /// Maximum velocity in rad/s or m/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub velocity: Option<f64>,
-    /// N·m or N, if limited.
+    /// Maximum effort in N·m or N.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<f64>,
-    /// The joint that it follows.
+    /// Name of the joint that it follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mimics: Option<String>,
-    /// Whether it closes a loop.
+    /// Whether the joint closes a loop.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub closes_loop: bool,
 }
 
-/// A named configuration.
+/// Summary of a configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConfigurationSummary {
-    /// Its name.
+    /// Name of the configuration.
     pub name: String,
-    /// The group of joints that it is about.
+    /// Name of the joint group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The positions that it sets by joint; empty if it says nothing that limits don't.
+    /// Positions by joint; empty if it sets none that differ from the defaults.
     pub positions: BTreeMap<String, Vec<f64>>,
 }
 
 impl Summary {
-    /// Of what reading a file gave.
+    /// Summarises the outcome of reading a file.
     pub fn of(outcome: Outcome) -> Self {
         Self {
             robots: outcome.models.iter().map(RobotSummary::of).collect(),
@@ -152,7 +152,7 @@ impl RobotSummary {
                 translation,
             } = joint.origin;
             let limit = joint.limit.unwrap_or_default();
-            // Those of a planar joint hold in each direction; they are not one range.
+            // The limits of a planar joint apply to each direction, so they are not a single range.
             let bounds = if joint.kind() == JointKind::Planar {
                 Bounds::NONE
             } else {
@@ -218,8 +218,7 @@ fn meshes<'a>(shapes: impl Iterator<Item = &'a Shape>) -> impl Iterator<Item = M
     })
 }
 
-/// How many meshes the shapes are made of, each counted once; those that are missing count for each
-/// shape.
+/// Returns the number of distinct meshes of the shapes. Each missing mesh counts separately.
 fn count_meshes<'a>(shapes: impl Iterator<Item = &'a Shape> + Clone) -> usize {
     let missing = shapes
         .clone()

@@ -1,4 +1,4 @@
-//! Files of other shapes than ours, and what is broken.
+//! Tests of files that other programs may write, and of invalid ones.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4};
 use std::path::Path;
@@ -25,7 +25,7 @@ fn outcome(document: &Value) -> Outcome {
     read(&serde_json::to_vec(document).unwrap(), None, &no_files())
 }
 
-/// The robot of a document with one model, and the codes of what was found.
+/// Returns the robot of a document with one model, and the codes of the findings.
 fn robot(document: &Value) -> (Robot, Vec<&'static str>) {
     let Outcome {
         mut models,
@@ -36,7 +36,7 @@ fn robot(document: &Value) -> (Robot, Vec<&'static str>) {
     (models.remove(0).robot, codes)
 }
 
-/// A document of nodes and a model.
+/// Returns a document of nodes and a model.
 fn document(nodes: Value, model: Value) -> Value {
     json!({
         "asset": {"version": "2.0"}, "nodes": nodes, "extensionsUsed": ["EXT_robot_kinematics"],
@@ -44,7 +44,7 @@ fn document(nodes: Value, model: Value) -> Value {
     })
 }
 
-/// A triangle in glTF's axes: (0, 0, 0), (1, 0, 0), (0, 2, 0), as mesh 0.
+/// Adds a triangle as mesh 0, in glTF axes: (0, 0, 0), (1, 0, 0), (0, 2, 0).
 fn with_triangle(mut document: Value) -> Value {
     document["meshes"] = json!([{"name": "leaf", "primitives": [{"attributes": {"POSITION": 0}}]}]);
     document["accessors"] =
@@ -83,7 +83,7 @@ fn the_documents_own_example() {
         (joint.kind(), robot.name()),
         (JointKind::Revolute, "my_robot")
     );
-    // glTF's y is up, which is ROS' z; glTF's z is forward, which is ROS' x.
+    // glTF's y is up, which is z in ROS axes; glTF's z is forward, which is x in ROS axes.
     assert!(close(joint.origin.translation.vector, [0.0, 0.0, 0.1]));
     assert_eq!(joint.axis, Vector3::x_axis());
     let limit = joint.limit.unwrap();
@@ -101,7 +101,7 @@ fn the_documents_own_example() {
     assert_ne!(robot.meshes().as_slice()[0].mesh.digest, [0; 32]);
 }
 
-/// A joint of one degree of freedom about ROS' z between links 0 and 1.
+/// Returns a joint with one degree of freedom about ROS' z, between links 0 and 1.
 fn revolute(origin: usize, dof: usize) -> Value {
     json!({"name": "j", "type": "continuous", "parentLink": 0, "childLink": 1, "originNode": origin, "dofNodes": [dof],
         "dofs": [{"motion": "rotation", "axis": [0, 1, 0]}]})
@@ -109,8 +109,8 @@ fn revolute(origin: usize, dof: usize) -> Value {
 
 #[test]
 fn transforms_on_the_way_are_composed() {
-    // Between the parent's node and the joint, on the dof node, between it and the child's node,
-    // and between that and its mesh.
+    // Offsets between the parent's node and the joint, on the dof node, between it and the child's
+    // node, and between the child's node and its mesh.
     let nodes = json!([
         {"name": "base", "translation": [9, 9, 9], "children": [1]}, {"translation": [0, 0, 1], "children": [2]},
         {"rotation": [0, FRAC_1_SQRT_2, 0, FRAC_1_SQRT_2], "children": [3]},
@@ -129,7 +129,7 @@ fn transforms_on_the_way_are_composed() {
         "the link's node is two metres from where it turns"
     );
     let joint = &robot.joints().as_slice()[0];
-    // The origin node turns forward into left; the dof node's own translation comes before its
+    // The origin node rotates forward to left. The dof node applies its own translation before its
     // rotation.
     assert!(
         close(joint.origin.translation.vector, [1.0, 2.0, 0.0]),
@@ -251,7 +251,8 @@ fn other_bases_of_planes_and_free_bodies_keep_their_poses() {
             }
         })
         .collect();
-    // A plane across ROS' z by x and y, and a body that is free along and about glTF's x, y and z.
+    // A plane normal to ROS' z with axes x and y, and a floating body with axes along and about
+    // glTF's x, y and z.
     let dofs = json!([
         axis("translation", [0.0, 0.0, 1.0]),
         axis("translation", [1.0, 0.0, 0.0])
@@ -540,7 +541,8 @@ fn lights_are_on_the_links_that_hold_their_nodes() {
     ));
 }
 
-/// A robot with two visuals, as URDF text makes it, and as its glTF makes it again.
+/// Returns a robot with two visuals as read from URDF, and the same robot after writing and reading
+/// glTF.
 fn there_and_back(change: impl FnOnce(&mut Robot)) -> (Robot, Robot) {
     let visual = "<visual><geometry><box size='1 1 1'/></geometry></visual>";
     let urdf = format!("<robot name='r'><link name='a'>{visual}{visual}</link></robot>");
@@ -618,7 +620,7 @@ fn materials_come_back_with_where_their_images_lie() {
         robot.set_visuals(link, visuals).unwrap();
     });
     for (a, b) in robot.materials().values().zip(again.materials().values()) {
-        // Images are called as they are in the file, and one image is one, whatever it is called.
+        // Images have their names in the file, and equal images are merged, whatever their names.
         let unnamed = |material: &Material| {
             let mut material = material.clone();
             let unnamed = |texture: &Arc<Texture>| {
@@ -745,8 +747,8 @@ fn cameras_come_back() {
         (robot.sensors().len(), codes),
         (1, vec!["gltf-read-camera"])
     );
-    // glTF's camera looks along -z, which is -x in ROS axes; the model's along its own x, with z
-    // up.
+    // A glTF camera looks along -z, which is -x in ROS axes; the model's camera looks along its x,
+    // with z up.
     let origin = robot.sensors()[0].origin;
     assert!(
         close(origin * Vector3::x(), [-1.0, 0.0, 0.0])

@@ -1,5 +1,5 @@
-//! Preview animations: one per joint, from its lower to its upper limit (the extension's section 6,
-//! step 8).
+//! Preview animations: one per joint, from its lower to its upper limit (step 8 in section 6 of the
+//! extension's specification).
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -8,24 +8,24 @@ use crate::json::document::{Animation, Channel, ChannelTarget, Sampler};
 use crate::json::kinematics::{Dof, Joint};
 use urdf_usd_gltf_extension::{JointType, Motion};
 
-/// How long a preview takes, in seconds.
+/// Duration of a preview, in seconds.
 const DURATION: f64 = 3.0;
-/// How far a preview goes at most from the joint's default to either side, in radians: limits may
-/// be as wide as they like.
+/// Maximum distance of a preview from the joint's default position, in radians, since limits may
+/// span any number of turns.
 const FARTHEST: f64 = TAU;
-/// The most steps of a joint: one that turns a thousand times while its driver turns once has no
-/// preview.
+/// Maximum number of keyframe intervals of a joint. A follower that needs more, such as one that
+/// turns a thousand times per turn of its driver, is not animated.
 const MOST_STEPS: f64 = 256.0;
 
-/// The positions that a preview begins and ends with.
+/// First and last position of a preview.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sweep {
     from: f64,
     to: f64,
 }
 
-/// A preview of each of `joints` that moves on its own and has one degree of freedom: within its
-/// limits, or once round where a joint turns without any. Followers move along.
+/// Returns a preview for each of `joints` that has one degree of freedom and is no follower. It
+/// covers the limits, or a full turn of a continuous joint; followers move along.
 pub fn previews(joints: &[Joint], binary: &mut Binary) -> Vec<Animation> {
     let preview = |(index, joint): (usize, &Joint)| {
         let ([dof], None) = (joint.dofs.as_slice(), &joint.mimic) else {
@@ -56,7 +56,7 @@ pub fn previews(joints: &[Joint], binary: &mut Binary) -> Vec<Animation> {
     joints.iter().enumerate().filter_map(preview).collect()
 }
 
-/// Between which positions a joint is shown; `None` if it can't be told, or does not move.
+/// Returns the positions between which a joint is shown; `None` if they are unknown or equal.
 fn range(dof: &Dof, kind: JointType) -> Option<Sweep> {
     let limits = dof.limit.and_then(|limit| limit.lower.zip(limit.upper));
     let (from, to) = match (limits, dof.motion) {
@@ -72,13 +72,14 @@ fn range(dof: &Dof, kind: JointType) -> Option<Sweep> {
 }
 
 impl Animation {
-    /// Moves `joint` by its one degree of freedom.
+    /// Adds the motion of `joint`, which has one degree of freedom.
     fn add(&mut self, joint: &Joint, dof: &Dof, sweep: Sweep, binary: &mut Binary) {
         let Sweep { from, to } = sweep;
         let Some(&node) = joint.dof_nodes.first() else {
             return;
         };
-        // Between two rotations viewers go the shorter way round: a quarter turn leaves no doubt.
+        // Viewers interpolate rotations along the shorter arc, which is ambiguous from half a turn
+        // on: keyframes are at most a quarter turn apart.
         let steps = match dof.motion {
             Motion::Rotation => ((to - from).abs() / FRAC_PI_2).ceil().max(1.0),
             Motion::Translation => 1.0,
@@ -121,7 +122,7 @@ impl Animation {
     }
 }
 
-/// A turn about a unit axis as x, y, z, w.
+/// Returns a rotation about a unit axis as x, y, z, w.
 fn turned(axis: [f64; 3], angle: f64) -> [f32; 4] {
     let (sin, cos) = (angle / 2.0).sin_cos();
     [axis[0] * sin, axis[1] * sin, axis[2] * sin, cos].map(|x| x as f32 + 0.0)

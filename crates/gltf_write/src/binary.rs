@@ -1,4 +1,4 @@
-//! The binary buffer, and the accessors and views into it. Equal content is stored once.
+//! The binary buffer with its accessors and views. Equal content is stored once.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -24,25 +24,26 @@ const UNSIGNED_INT: u32 = 5125;
 const ARRAY_BUFFER: u32 = 34962;
 const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 
-/// A buffer in the making.
+/// A binary buffer under construction.
 #[derive(Default)]
 pub struct Binary {
-    /// The bytes.
+    /// The content of the buffer.
     pub buffer: Pieces,
     pub views: Vec<BufferView>,
     pub accessors: Vec<Accessor>,
-    /// The length of what compressed views stand for.
+    /// Length of the fallback buffer: the decompressed content of all compressed views.
     fallback: usize,
     views_known: HashMap<ViewKey, Index>,
-    /// The accessor of each view that holds an array.
+    /// Accessor of each view that holds an array.
     accessors_known: HashMap<Index, Index>,
 }
 
-/// Content, target, stride, and what the content is read as, so that attributes of equal bytes have
-/// a view each: two attributes in one view need a `byteStride` (glTF 2.0, §3.6.2.4).
+/// Deduplication key of a view: content, target, stride and interpretation. The interpretation is
+/// part of it so that attributes of equal bytes have separate views: two attributes in one view
+/// would need a `byteStride` (glTF 2.0, §3.6.2.4).
 type ViewKey = (Content, Option<u32>, Option<usize>, Reading);
-/// Component type, kind, and whether there are bounds, which only positions and times have. Nothing
-/// of an image.
+/// Interpretation of a view: component type, kind, and whether there are bounds, which only
+/// positions and times have. `None` for images.
 type Reading = Option<(u32, &'static str, bool)>;
 
 /// The accessors of a surface.
@@ -53,20 +54,20 @@ pub struct SurfaceAccessors {
     pub uv: Option<Index>,
     pub tangent: Option<Index>,
     pub color: Option<Index>,
-    /// Whether some of the colours are not opaque.
+    /// Whether any colour is translucent.
     pub translucent: bool,
     pub indices: Index,
 }
 
-/// Bytes, and a hash by which equal ones are found: it is made by all cores, before they are put
-/// behind each other.
+/// Bytes with their hash, for deduplication. Hashes are computed in parallel, before the sequential
+/// assembly of the buffer.
 #[derive(Clone, PartialEq)]
 pub struct Content {
     hash: u64,
     bytes: Piece,
 }
 
-/// What can't be read any more is equal to nothing, and is as good as lost.
+/// Pieces that can no longer be read compare unequal, even to themselves: their content is lost.
 impl Eq for Content {}
 
 impl Hash for Content {
@@ -84,7 +85,7 @@ impl Content {
         }
     }
 
-    /// The bytes of `values`, each of N.
+    /// Serialises `values`, each as N bytes.
     fn of<T: Copy, const N: usize>(values: &[T], bytes_of: impl Fn(T) -> [u8; N]) -> Self {
         let mut bytes = vec![0; values.len() * N];
         for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
@@ -94,16 +95,16 @@ impl Content {
     }
 }
 
-/// A form, stored.
+/// A form in the buffer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredForm {
-    /// For each part its accessors; `None` if nothing of it can be drawn.
+    /// Accessors of each part; `None` if nothing of it can be drawn.
     pub parts: Vec<Option<SurfaceAccessors>>,
-    /// What its positions are counted in; `None` if they are metres.
+    /// Quantization grid of the positions; `None` if they are in metres.
     pub grid: Option<Grid>,
 }
 
-/// A buffer that holds surfaces alone, on its way through a store.
+/// Serialised form of a buffer that holds surfaces only, for a store.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     views: Vec<BufferView>,
@@ -112,27 +113,28 @@ struct Kept {
     forms: Vec<KeptForm>,
 }
 
-/// A [`StoredForm`], its grid in bits.
+/// Serialised form of a [`StoredForm`], with the bits of its grid.
 type KeptForm = (Vec<Option<SurfaceAccessors>>, Option<[u32; 4]>);
 
-/// View, component type, whether normalised, count, kind, and the bits of the bounds.
+/// Serialised form of an accessor: view, component type, whether normalised, count, kind, and the
+/// bits of the bounds.
 type KeptAccessor = (Index, u32, bool, usize, usize, [Vec<u32>; 2]);
 
-/// All kinds of accessors.
+/// Kinds of accessors.
 const KINDS: [&str; 4] = ["SCALAR", "VEC2", "VEC3", "VEC4"];
 
-/// What an accessor is for.
+/// Content and metadata of an accessor to be stored.
 struct Array {
     content: Content,
     component_type: u32,
     normalized: bool,
     count: usize,
     kind: &'static str,
-    /// Smallest and largest of each component; empty where nobody needs them.
+    /// Minimum and maximum of each component; empty where glTF does not require them.
     bounds: [Vec<f32>; 2],
-    /// From one element to the next, where elements are padded.
+    /// Distance in bytes between the starts of elements, if they are padded.
     stride: Option<usize>,
-    /// What stands for the content, if it is compressed.
+    /// Compressed form of the content.
     stream: Option<Stream>,
 }
 
@@ -150,7 +152,7 @@ impl Array {
         }
     }
 
-    /// The same, its content where the job of `store` spills to if it has to.
+    /// Moves the content to where the job of `store` spills to, if it has to.
     fn spilled(mut self, store: &Store) -> Self {
         if let Some(bytes) = self.content.bytes.bytes() {
             self.content.bytes = store.piece(bytes);
@@ -158,12 +160,12 @@ impl Array {
         self
     }
 
-    /// What its view is read as.
+    /// Returns the interpretation of the view.
     fn reading(&self) -> Reading {
         Some((self.component_type, self.kind, !self.bounds[0].is_empty()))
     }
 
-    /// Compressed as elements of `stride` bytes.
+    /// Adds the compressed form, for elements of `stride` bytes.
     fn compressed(self, stride: usize) -> Self {
         Self {
             stream: self
@@ -176,7 +178,7 @@ impl Array {
     }
 }
 
-/// A [`Surface`] in bytes.
+/// A [`Surface`], encoded.
 pub struct Packed {
     positions: Array,
     normals: Array,
@@ -188,8 +190,8 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// What takes time in storing a surface, and needs no buffer. With a grid numbers are narrow.
-    /// The job of `store` may spill them.
+    /// Encodes a surface; with a grid, quantized. This is the expensive part of storing it, and
+    /// needs no buffer, so that it can run in parallel. The job of `store` may spill the results.
     pub fn new(
         surface: Surface,
         grid: Option<&Grid>,
@@ -282,8 +284,8 @@ impl Packed {
     }
 }
 
-/// Leaves the smallest of all arrays as it is, if all are compressed: programs that don't know the
-/// extension see no use of a buffer that holds nothing else.
+/// Leaves the smallest array uncompressed if all are compressed. A buffer that only compressed
+/// views use looks unused to programs that don't know the extension.
 pub fn keep_one_plain<'a>(surfaces: impl Iterator<Item = &'a mut Packed>) {
     let arrays = surfaces.flat_map(|surface| {
         let Packed {
@@ -321,7 +323,7 @@ fn floats<const N: usize>(values: Vec<[f32; N]>, kind: &'static str) -> Array {
     Array::new(Content::new(store::bytes_of(values)), FLOAT, count, kind)
 }
 
-/// Positions counted in `grid`; elements begin on multiples of four bytes.
+/// Quantizes positions in `grid`. Elements are padded to multiples of four bytes.
 fn steps(positions: &[[f32; 3]], grid: &Grid) -> Array {
     let steps: Vec<[u16; 3]> = positions.iter().map(|&point| grid.steps(point)).collect();
     let padded: Vec<[u16; 4]> = steps.iter().map(|&[x, y, z]| [x, y, z, 0]).collect();
@@ -355,7 +357,7 @@ fn directions(normals: &[[f32; 3]]) -> Array {
     }
 }
 
-/// Tangents in 8 bits, their signs too.
+/// Quantizes tangents to 8 bits, including their signs.
 fn turned(tangents: &[[f32; 4]]) -> Array {
     let narrow: Vec<[i8; 4]> = tangents
         .iter()
@@ -371,7 +373,8 @@ fn turned(tangents: &[[f32; 4]]) -> Array {
     }
 }
 
-/// Texture coordinates in 16 bits; `None` if some lie outside the image, where the bits end.
+/// Quantizes texture coordinates to 16 bits; `None` if any is outside of [0, 1], which normalised
+/// integers can't represent.
 fn shares(uvs: &[[f32; 2]]) -> Option<Array> {
     let inside = uvs
         .as_flattened()
@@ -388,8 +391,8 @@ fn shares(uvs: &[[f32; 2]]) -> Option<Array> {
     })
 }
 
-/// Four components even where all are opaque: three of two bytes would not fill a vertex's multiple
-/// of four.
+/// Encodes colours with four components, even if all are opaque: three components of two bytes
+/// would not be aligned to four bytes.
 fn sixteen_bits(colors: &[[u16; 4]]) -> Array {
     let content = Content::of(colors.as_flattened(), u16::to_le_bytes);
     Array {
@@ -398,10 +401,10 @@ fn sixteen_bits(colors: &[[u16; 4]]) -> Array {
     }
 }
 
-/// So many vertices at most have indices of two bytes: 65535 itself would restart the primitive.
+/// Maximum number of vertices for 16-bit indices: the index 65535 is the primitive restart value.
 const MOST_NARROW: usize = u16::MAX as usize;
 
-/// The array of indices into so many vertices.
+/// Encodes indices into a list of `vertices` elements.
 fn index_array(indices: Vec<u32>, vertices: usize) -> Array {
     let count = indices.len();
     let (component_type, content) = if vertices <= MOST_NARROW {
@@ -416,7 +419,7 @@ fn index_array(indices: Vec<u32>, vertices: usize) -> Array {
 }
 
 impl Binary {
-    /// The view that holds `content`, new if there is none yet.
+    /// Returns the view of `content`, and adds it if it is absent.
     pub fn view(&mut self, content: &Content, target: Option<u32>) -> Index {
         self.view_of(
             content,
@@ -429,8 +432,8 @@ impl Binary {
         )
     }
 
-    /// The view that holds `content`, or the `stream` that stands for it; `like` says what else it
-    /// is.
+    /// Returns the view of `content`, compressed if there is a `stream`, and adds it if it is
+    /// absent. `like` has the other properties of the view.
     fn view_of(
         &mut self,
         content: &Content,
@@ -459,6 +462,7 @@ impl Binary {
                     mode: stream.mode,
                     filter: stream.filter,
                 };
+                // The view refers to the fallback buffer; its extension, to the compressed bytes.
                 let byte_offset = self.fallback.next_multiple_of(4);
                 self.fallback = byte_offset + byte_length;
                 let extensions = Some(BufferViewExtensions { meshopt });
@@ -476,8 +480,8 @@ impl Binary {
         self.views.len() - 1
     }
 
-    /// Where `bytes` are now. Four is the largest component, and an accessor must begin on a
-    /// multiple of its own.
+    /// Appends `bytes` and returns their offset. It is a multiple of four, the size of the largest
+    /// component: accessors must be aligned to their component size.
     fn append(&mut self, bytes: &Piece) -> usize {
         self.buffer.fill_up(self.buffer.len().next_multiple_of(4));
         let offset = self.buffer.len();
@@ -485,7 +489,7 @@ impl Binary {
         offset
     }
 
-    /// Values over time, for animations: the accessor of `values`, with bounds if they are times.
+    /// Stores keyframe values and returns their accessor. Scalars are times, which have bounds.
     pub fn samples<const N: usize>(&mut self, values: &[[f32; N]], kind: &'static str) -> Index {
         let mut array = floats(values.to_vec(), kind);
         if N == 1 {
@@ -551,7 +555,7 @@ impl Binary {
         })
     }
 
-    /// The buffer and what is in it, for a store. It holds nothing but `forms`.
+    /// Serialises the buffer for a store. It must hold nothing but `forms`.
     pub fn encode(&mut self, forms: &[StoredForm]) -> store::Content {
         let accessor = |a: &Accessor| {
             let kind = KINDS.iter().position(|kind| *kind == a.kind).unwrap_or(0);
@@ -577,7 +581,7 @@ impl Binary {
         store::pack(&kept, self.buffer.pieces())
     }
 
-    /// What [`Self::encode`] made; `None` if anything does not fit.
+    /// Restores a buffer from the result of [`Self::encode`]; `None` if it is inconsistent.
     pub fn decode(mut entry: Bytes) -> Option<(Self, Vec<StoredForm>)> {
         let (kept, bytes) = store::unpack::<Kept>(&entry)?;
         let length = bytes.len();
@@ -657,8 +661,8 @@ impl Binary {
         Some((binary, forms))
     }
 
-    /// The buffer that holds it all, and the one that is nowhere and that compressed views stand
-    /// for; none if there is nothing.
+    /// Returns the buffers: the actual one, and the fallback buffer of compressed views. Empty ones
+    /// are omitted.
     pub fn buffers(&self) -> Vec<Buffer> {
         let real = Buffer {
             byte_length: self.buffer.len(),
@@ -760,7 +764,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Few values, so that attributes often have equal bytes.
+        /// Draws from few values, so that attributes often have equal bytes.
         #[test]
         fn no_two_attributes_share_a_view_without_a_stride(
             surfaces in prop::collection::vec(

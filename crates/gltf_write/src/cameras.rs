@@ -1,11 +1,11 @@
-//! Cameras: a node for each below that of its link.
+//! Cameras: a node per camera, below the node of its link.
 
 use super::nodes::{Nodes, placed};
 use crate::json::document::{Camera, CameraExtras, Node, Orthographic, Perspective, View};
 use urdf_usd_gltf_extension::cameras;
 use urdf_usd_robot::{self as robot, ArenaMap, Robot, SensorKind};
 
-/// Adds the cameras of `robot`.
+/// Adds the cameras of `robot` to `nodes`, and returns them.
 pub fn add(robot: &Robot, nodes: &mut Nodes) -> Vec<Camera> {
     let mut count = ArenaMap::filled(robot.links(), 0);
     let mut list = Vec::new();

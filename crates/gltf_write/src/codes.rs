@@ -1,4 +1,4 @@
-//! What the glTF writer reports.
+//! Diagnostic codes of the glTF writer.
 
 use urdf_usd_diagnostic::codes;
 

@@ -1,5 +1,7 @@
-//! Surfaces in fewer bytes: numbers of 8 and 16 bits (`KHR_mesh_quantization`), in streams of
-//! meshoptimizer's codec (`EXT_meshopt_compression`). Knows numbers and streams, not where they go.
+//! Compact encodings of surfaces: 8-bit and 16-bit components (`KHR_mesh_quantization`) and streams
+//! of meshoptimizer's codecs (`EXT_meshopt_compression`).
+//!
+//! This module knows numbers and streams, not their place in the document.
 
 #![allow(clippy::indexing_slicing, reason = "a point has components 0 to 2")]
 
@@ -12,24 +14,25 @@ use super::numbers::bounds;
 use super::surface::Surface;
 use crate::json::document::{StreamFilter, StreamMode};
 
-/// How the triangles of a file are stored.
+/// Encoding of the triangles of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Compression {
-    /// In single precision.
+    /// Single precision, uncompressed.
     #[default]
     None,
-    /// Positions and texture coordinates in 16 bits, normals in 8 (`KHR_mesh_quantization`): about
-    /// half the bytes, and positions within 1/131070 of a mesh's longest side.
+    /// 16-bit positions and texture coordinates, 8-bit normals (`KHR_mesh_quantization`). This
+    /// takes about half the bytes; positions are within 1/131070 of a mesh's longest side.
     Quantize,
-    /// The same, compressed (`EXT_meshopt_compression`): readers must know that extension.
+    /// As [`Self::Quantize`], and compressed (`EXT_meshopt_compression`). Readers must support that
+    /// extension.
     Meshopt,
 }
 
 impl Compression {
-    /// All of them.
+    /// All encodings.
     pub const ALL: [Self; 3] = [Self::None, Self::Quantize, Self::Meshopt];
 
-    /// How people write it.
+    /// Returns the name of the option's value.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -59,22 +62,22 @@ impl FromStr for Compression {
     }
 }
 
-/// Steps along each side of a grid.
+/// Number of quantization steps along each side of a grid.
 const STEPS: f64 = u16::MAX as f64;
 
-/// The cube that the vertices of a form are counted in. Its sides are equal, so that normals need
-/// no scale.
+/// Cube in which the vertices of a form are quantized. Its sides are equal, so that the node's
+/// scale is uniform and normals need no correction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
     /// The corner with the smallest coordinates.
     pub corner: [f32; 3],
-    /// The length of a side; above zero.
+    /// Length of a side; positive.
     pub side: f32,
 }
 
 impl Grid {
-    /// The smallest around all of `surfaces`; `None` if that is a point, or too large for single
-    /// precision.
+    /// Returns the smallest cube that encloses `surfaces`; `None` if it is a point, or too large
+    /// for single precision.
     pub fn around<'a>(surfaces: impl IntoIterator<Item = &'a Surface>) -> Option<Self> {
         let points = surfaces.into_iter().flat_map(|surface| &surface.positions);
         let (low, high) = bounds(points);
@@ -82,7 +85,7 @@ impl Grid {
         (side > 0.0 && side.is_finite()).then_some(Self { corner: low, side })
     }
 
-    /// The nearest crossing of the grid.
+    /// Returns the nearest grid point.
     pub fn steps(&self, point: [f32; 3]) -> [u16; 3] {
         std::array::from_fn(|k| {
             let share = (f64::from(point[k]) - f64::from(self.corner[k])) / f64::from(self.side);
@@ -90,13 +93,13 @@ impl Grid {
         })
     }
 
-    /// For a store.
+    /// Returns the bits of the grid, for a store.
     pub fn bits(&self) -> [u32; 4] {
         let [x, y, z] = self.corner;
         [x, y, z, self.side].map(f32::to_bits)
     }
 
-    /// What [`Self::bits`] gave.
+    /// Restores a grid from the result of [`Self::bits`].
     pub fn from_bits(bits: [u32; 4]) -> Self {
         let [x, y, z, side] = bits.map(f32::from_bits);
         Self {
@@ -106,7 +109,7 @@ impl Grid {
     }
 }
 
-/// Bytes that stand for others.
+/// Compressed bytes of an array.
 #[derive(Clone, Debug)]
 pub struct Stream {
     pub bytes: Bytes,
@@ -117,10 +120,11 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Of elements of `stride` bytes, 4 or 8. `None` if they are none, which the codec has no
-    /// stream for.
+    /// Compresses elements of `stride` bytes, 4 or 8. Returns `None` for an empty array, which the
+    /// codec can't encode.
     pub fn attributes(bytes: &[u8], stride: usize) -> Option<Self> {
-        // Version 0: version 1 is that of KHR_meshopt_compression.
+        // Version 0 of the codec: EXT_meshopt_compression has no other. Version 1 belongs to
+        // KHR_meshopt_compression.
         let encoded = match stride {
             4 => meshopt::encode_vertex_buffer_level(bytes.as_chunks::<4>().0, 2, Some(0)),
             8 => meshopt::encode_vertex_buffer_level(bytes.as_chunks::<8>().0, 2, Some(0)),
@@ -137,7 +141,7 @@ impl Stream {
         })
     }
 
-    /// Of normals, which come out as four numbers of 8 bits.
+    /// Compresses normals, which decompress to four 8-bit components.
     pub fn normals(normals: &[[f32; 3]]) -> Option<Self> {
         let wide: Vec<[f32; 4]> = normals.iter().map(|&[x, y, z]| [x, y, z, 0.0]).collect();
         let filtered: Vec<[i8; 4]> = meshopt::encode_filter_oct(&wide, 8);
@@ -152,8 +156,8 @@ impl Stream {
         })
     }
 
-    /// Of the corners of triangles, which come out as integers of `stride` bytes. Triangles may
-    /// begin with another corner then.
+    /// Compresses triangle indices, which decompress to integers of `stride` bytes. The codec may
+    /// rotate the corners of a triangle.
     pub fn triangles(indices: &[u32], vertices: usize, stride: usize) -> Option<Self> {
         let bytes = meshopt::encode_index_buffer(indices, vertices)
             .ok()
@@ -169,8 +173,8 @@ impl Stream {
     }
 }
 
-/// The same surface with triangles and vertices in the order that compresses best, and that
-/// graphics cards like.
+/// Reorders triangles for the vertex cache, and vertices for fetching (meshoptimizer), which also
+/// improves the compression.
 pub fn ordered(surface: Surface) -> Surface {
     let count = surface.positions.len();
     let indices = meshopt::optimize_vertex_cache(&surface.indices, count);
@@ -188,8 +192,8 @@ pub fn ordered(surface: Surface) -> Surface {
     }
 }
 
-/// `values`, each at the place that `places` has for it. Every vertex of a surface is used, so the
-/// places are a permutation.
+/// Permutes `values`: each moves to its index in `places`. Every vertex of a surface is used, so
+/// `places` is a permutation.
 fn moved<T: Copy + Default>(values: Vec<T>, places: &[u32]) -> Vec<T> {
     let mut out = vec![T::default(); values.len()];
     for (value, &place) in values.into_iter().zip(places) {

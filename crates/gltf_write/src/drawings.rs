@@ -1,5 +1,5 @@
-//! Which glTF mesh each shape of a robot is drawn with. Geometry that recurs is built and stored
-//! once, whatever its materials.
+//! The glTF meshes of a robot's shapes. Repeated geometry is built and stored once, whatever its
+//! materials.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -26,29 +26,29 @@ use urdf_usd_robot::{
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{self as store, Store};
 
-/// What shapes are drawn with, and all that it takes.
+/// The meshes of all shapes, with the materials, images and buffers that they use.
 pub struct Drawings {
-    /// For each link and visual the mesh; `None` where there is nothing to draw.
+    /// Meshes of the visuals of each link; `None` where there is nothing to draw.
     pub visuals: ArenaMap<Link, Vec<Option<Index>>>,
-    /// The same for what collides.
+    /// Meshes of the colliders of each link, likewise.
     pub collisions: ArenaMap<Link, Vec<Option<Index>>>,
     pub meshes: Vec<Mesh>,
-    /// For each mesh the grid that its positions are counted in, if they are no metres.
+    /// Quantization grid of each mesh; `None` if its positions are in metres.
     pub grids: Vec<Option<Grid>>,
     pub paint: Paint,
     pub binary: Binary,
 }
 
-/// What is drawn where neither the mesh nor the robot names a material.
+/// Substitute for a material that neither the mesh nor the robot names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpainted {
-    /// A grey of ours, so that it can be told from others.
+    /// The grey [`UNPAINTED`], which the reader recognises.
     Grey,
-    /// Primitives without a material.
+    /// No material.
     Bare,
 }
 
-/// Builds what every shape of `robot` needs; if the time is up, less.
+/// Builds the meshes of all shapes of `robot`, or fewer if the time limit is exceeded.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
@@ -95,7 +95,7 @@ pub fn draw(
     Ok(drawings)
 }
 
-/// The pictures of all materials, by their keys; `None` for those that can't be had.
+/// Returns the images of all materials by key; `None` for those that can't be made.
 fn images(
     robot: &Robot,
     Options { images, limit, .. }: &Options,
@@ -121,7 +121,8 @@ fn images(
         .flat_map(|material| Pictures::of(material).all())
     {
         if let Entry::Vacant(new) = distinct.entry(picture.key()) {
-            // Many may be put together of a few.
+            // The number of combinations is not bounded by the size of the input: a few textures
+            // can be combined in many ways.
             let left = room.checked_sub(picture.pixels());
             room = left.unwrap_or(room);
             left_out += u32::from(left.is_none());
@@ -153,13 +154,13 @@ fn images(
 struct Form<'a> {
     name: String,
     geometry: &'a Geometry,
-    /// What its file holds; `None` for a solid.
+    /// The loaded mesh; `None` for a solid.
     mesh: Option<&'a robot::LazyMesh>,
-    /// For each part, what any shape shows on it.
+    /// Attributes of each part that any shape needs.
     wanted: Vec<Wanted>,
 }
 
-/// A form in bytes.
+/// A form, encoded.
 struct PackedForm {
     parts: Vec<Option<Packed>>,
     grid: Option<Grid>,
@@ -211,14 +212,14 @@ impl Form<'_> {
     }
 }
 
-/// Returns whether the colours of the mesh's corners show where `material` does: where there is no
-/// material, or where it says so.
+/// Returns whether vertex colours are shown with `material`: if there is no material, or if it uses
+/// them.
 fn shows_colors(mesh: Option<&robot::LazyMesh>, material: Option<&Material>) -> bool {
     mesh.is_some_and(|mesh| mesh.outline().has_colors)
         && material.is_none_or(|material| material.shows_corner_colors)
 }
 
-/// What makes two geometries the same form. A scale does not tell them apart: it is the node's.
+/// Deduplication key of a geometry. It excludes the scale, which is applied by the node.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Mesh(*const robot::LazyMesh),
@@ -242,7 +243,7 @@ impl Key {
     }
 }
 
-/// All distinct geometries, in the order of their first use.
+/// All distinct geometries, in order of first use.
 #[derive(Default)]
 struct Forms<'a> {
     list: Vec<Form<'a>>,
@@ -287,7 +288,7 @@ impl<'a> Forms<'a> {
         forms
     }
 
-    /// All forms in a buffer, from `store` if it has them.
+    /// Returns the buffer of all forms, from `store` if it is cached.
     ///
     /// # Errors
     /// If a mesh is no longer in the cache.
@@ -329,7 +330,7 @@ impl<'a> Forms<'a> {
         Ok((binary, stored))
     }
 
-    /// What decides the buffer of all forms. `None` if some mesh has no digest.
+    /// Returns the cache key of the buffer of all forms; `None` if some mesh has no digest.
     fn key(&self, compression: Compression) -> Option<store::Key> {
         let mut key = store::Key::builder("surfaces").and(format!("{compression:?}").as_bytes());
         for form in &self.list {
@@ -369,14 +370,14 @@ impl<'a> Forms<'a> {
     }
 }
 
-/// Makes glTF meshes: forms with materials.
+/// Builds glTF meshes from forms and materials.
 struct Meshes<'a> {
     robot: &'a Robot,
     forms: &'a Forms<'a>,
     stored: &'a [StoredForm],
     unpainted: Unpainted,
     known: HashMap<(Vec<Primitive>, Option<[u32; 4]>), Index>,
-    /// Forms whose lack of texture coordinates has been reported.
+    /// Forms whose missing texture coordinates have been reported.
     told: HashSet<usize>,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
@@ -400,7 +401,7 @@ impl<'a> Meshes<'a> {
         self.mesh(primitives, &form.name, stored.grid, drawings)
     }
 
-    /// Returns the primitive of a part of a visual whose form has the number `index`.
+    /// Returns the primitive for a part of a visual, whose form has the number `index`.
     fn primitive(
         &mut self,
         at: VisualPart,
@@ -433,7 +434,7 @@ impl<'a> Meshes<'a> {
             self.diagnostics
                 .push(texture_without_uvs(shape, &form.name, name));
         }
-        // One primitive has the attributes that any of its looks needs.
+        // A primitive has the attributes that any of its variants needs.
         let uv = accessors
             .uv
             .filter(|_| all().flatten().any(Material::has_textures));
@@ -448,7 +449,7 @@ impl<'a> Meshes<'a> {
             let ground = Ground {
                 textured: uv.is_some(),
                 translucent: color.is_some() && accessors.translucent,
-                // The sheets that mesh files are often made of have no inside; solids do.
+                // Mesh files often contain open surfaces, which have no inside; solids are closed.
                 double_sided: form.mesh.is_some(),
             };
             let stand_in = || {
@@ -534,8 +535,8 @@ impl<'a> Meshes<'a> {
         if primitives.is_empty() {
             return None;
         }
-        // Two forms whose counts are equal in grids that are not are two meshes, though they share
-        // all accessors.
+        // Two forms with different grids can have equal quantized positions, and then share all
+        // accessors. They are still two meshes, because each has its own grid.
         let key = (primitives, grid.map(|grid| grid.bits()));
         Some(
             *self.known.entry(key).or_insert_with_key(|(primitives, _)| {
@@ -550,7 +551,7 @@ impl<'a> Meshes<'a> {
     }
 }
 
-/// Triangles without anything to look at.
+/// Returns a primitive with positions and normals only.
 fn bare(accessors: &SurfaceAccessors, material: Index) -> Primitive {
     let attributes = Attributes {
         position: accessors.position,

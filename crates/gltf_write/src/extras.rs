@@ -1,5 +1,5 @@
-//! What a robot says that neither glTF nor the extension has a word for, as extras of nodes, links
-//! and joints.
+//! Conversion of the robot's properties that neither glTF nor the extension can express to extras
+//! of nodes, links and joints.
 
 use super::limits::limits_its_dofs;
 use super::numbers::finite;
@@ -11,7 +11,7 @@ use urdf_usd_gltf_extension::axes;
 use urdf_usd_robot as robot;
 
 impl ShapeExtras {
-    /// Those of `shape`.
+    /// Returns the extras of `shape`.
     pub fn of(shape: &robot::Shape) -> Self {
         Self {
             shape_name: shape.name.clone().filter(|name| !name.is_empty()),
@@ -37,7 +37,7 @@ impl Form {
 }
 
 impl LinkExtras {
-    /// Those of `link`.
+    /// Returns the extras of `link`.
     pub fn of(link: &robot::Link) -> Self {
         Self {
             inertial: link.inertial.as_ref().map(Inertial::of),
@@ -49,7 +49,7 @@ impl LinkExtras {
 impl Inertial {
     fn of(inertial: &robot::Inertial) -> Self {
         let i = &inertial.inertia;
-        // glTF's x, y, z are ROS's y, z, x.
+        // glTF's x, y, z are y, z, x in ROS axes.
         let inertia = [i.m22, i.m23, i.m12, i.m33, i.m13, i.m11];
         Self {
             mass: inertial.mass,
@@ -61,7 +61,7 @@ impl Inertial {
 }
 
 impl Placement {
-    /// That of `pose`.
+    /// Returns the placement of `pose`, in glTF axes.
     pub fn of(pose: &robot::Pose) -> Self {
         Self {
             translation: axes::vector(&pose.translation.vector),
@@ -71,7 +71,7 @@ impl Placement {
 }
 
 impl JointExtras {
-    /// Those of `joint`.
+    /// Returns the extras of `joint`.
     pub fn of(joint: &robot::Joint) -> Self {
         let limit = joint
             .limit
@@ -88,7 +88,7 @@ impl JointExtras {
 }
 
 impl Custom {
-    /// All of `custom`.
+    /// Returns all of `custom`.
     pub fn of(custom: &robot::Custom) -> Self {
         Self {
             attributes: custom.attributes.clone(),

@@ -5,8 +5,8 @@ use urdf_usd_store::{Piece, Pieces};
 const HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
 
-/// One GLB of the document's JSON and its binary buffer, which may be empty, in pieces. Those of
-/// the buffer are not copied. `None` if that is more than a GLB can hold.
+/// Packs the document's JSON and its binary buffer, which may be empty, into one GLB. Returns it in
+/// pieces, without copying the buffer; `None` if it exceeds the maximum size of a GLB.
 pub fn pack(json: &[u8], mut binary: Pieces) -> Option<Vec<Piece>> {
     binary.fill_up(binary.len().next_multiple_of(4));
     let json_length = json.len().next_multiple_of(4);

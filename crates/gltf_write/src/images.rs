@@ -1,5 +1,5 @@
-//! Images as every glTF viewer can use them: with sides that are powers of two, which repetition
-//! and mipmaps need in WebGL 1.
+//! Images that every glTF viewer can display: their sides are powers of two, which WebGL 1 requires
+//! for repetition and mipmaps.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -19,51 +19,52 @@ use urdf_usd_robot::{Channel, ImageFormat, Map, MapRole, Material, Texture};
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Key, Store};
 
-/// Sides up to this length are rounded up to a power of two, longer ones down.
+/// Maximum side length that is rounded up to a power of two; longer sides are rounded down.
 const LONGEST: u32 = 8192;
-/// Images of more pixels than this stay as they are: scaling takes seconds and a gigabyte, and the
-/// viewers that need powers of two take none of that size.
+/// Maximum number of pixels of an image that is resized. Resizing larger ones takes seconds and a
+/// gigabyte of memory, and viewers that need powers of two can't display that size anyway.
 const MOST_PIXELS: u64 = 16 << 20;
-/// Of a JPEG that had to be scaled, in percent.
+/// Quality of resized JPEGs, in percent.
 const JPEG_QUALITY: u8 = 95;
 
-/// An image of the file: a texture of the robot as it is, or one that is put together, since glTF
-/// has fixed channels.
+/// Image of the file: a texture of the robot, or a combination of several, since glTF has fixed
+/// channels.
 #[derive(Clone, Copy, Debug)]
 pub enum Picture<'a> {
-    /// As it is.
+    /// A texture, unchanged.
     Plain(&'a Arc<Texture>),
-    /// Red, green and blue are these; those that are nothing are one.
+    /// Maps for the red, green and blue channels; absent channels are 1.
     Packed([Option<&'a Map>; 3]),
-    /// An image, or a colour in linear light, with an opacity.
+    /// A texture or a linear colour, with a separate opacity map.
     Cut(Result<&'a Arc<Texture>, [f32; 3]>, &'a Map),
 }
 
-/// A picture, made.
+/// An image that has been made.
 pub struct Made {
     pub texture: Arc<Texture>,
-    /// The bytes of its file.
+    /// Encoded file of the image.
     pub content: Content,
 }
 
-/// The pictures of a material.
+/// The images of a material.
 #[derive(Default)]
 pub struct Pictures<'a> {
     pub base_color: Option<Picture<'a>>,
-    /// Green: roughness, blue: metalness.
+    /// Roughness in green, metalness in blue.
     pub surface: Option<Picture<'a>>,
     pub normal: Option<Picture<'a>>,
-    /// Red: occlusion.
+    /// Occlusion in red.
     pub occlusion: Option<Picture<'a>>,
     pub emissive: Option<Picture<'a>>,
-    /// Red: how much lacquer.
+    /// Clear coat factor in red.
     pub clearcoat: Option<Picture<'a>>,
-    /// Green: the roughness of the lacquer.
+    /// Clear coat roughness in green.
     pub clearcoat_roughness: Option<Picture<'a>>,
 }
 
 impl<'a> Pictures<'a> {
-    /// Those of `material`: images are packed only where their channels are not those of glTF.
+    /// Returns the images of `material`. Textures are repacked only if their channels differ from
+    /// glTF's.
     pub fn of(material: &'a Material) -> Self {
         let map = |role| material.maps.get(&role);
         let plain = |role| map(role).map(|map| Picture::Plain(&map.texture));
@@ -93,6 +94,7 @@ impl<'a> Pictures<'a> {
             {
                 Some(Picture::Plain(&r.texture))
             }
+            // A factor of zero makes the other channel irrelevant, so the texture fits unpacked.
             (Some(r), None) if material.metallic == 0.0 && fits(r, Channel::Green) => {
                 Some(Picture::Plain(&r.texture))
             }
@@ -131,7 +133,7 @@ impl<'a> Pictures<'a> {
         }
     }
 
-    /// All that there are.
+    /// Returns all images.
     pub fn all(self) -> impl Iterator<Item = Picture<'a>> {
         let lacquer = [self.clearcoat, self.clearcoat_roughness];
         [
@@ -148,7 +150,7 @@ impl<'a> Pictures<'a> {
 }
 
 impl<'a> Picture<'a> {
-    /// The name of what it shows first.
+    /// Returns the name of the first texture.
     pub fn name(&self) -> &'a str {
         let of = |map: &'a Map| map.texture.name.as_str();
         match *self {
@@ -160,7 +162,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// What tells it from others.
+    /// Returns a key that identifies the image.
     pub fn key(&self) -> String {
         let of = |map: &Map| format!("{} {:?}", map.texture.sha256, map.channel);
         match self {
@@ -178,7 +180,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Whether any of it may be transparent.
+    /// Returns whether any pixel may be transparent.
     pub fn has_alpha(&self) -> bool {
         match self {
             Self::Plain(texture) => texture.has_alpha,
@@ -187,7 +189,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// How many pixels it takes to put it together; none if it is as it is.
+    /// Returns the number of pixels to be combined; zero for an unchanged texture.
     pub fn pixels(&self) -> u64 {
         match self.size() {
             Some((width, height)) if !matches!(self, Self::Plain(_)) => {
@@ -205,7 +207,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// The size of the largest of its images.
+    /// Returns the largest width and height of the textures.
     fn size(&self) -> Option<(u32, u32)> {
         let sizes = self
             .textures()
@@ -215,8 +217,8 @@ impl<'a> Picture<'a> {
         size.flatten()
     }
 
-    /// The picture as a texture, from `store` if that has it. `None` if an image that it is put
-    /// together of can't be read.
+    /// Returns the image as a texture, from `store` if it is cached. Returns `None` if one of its
+    /// source textures can't be decoded.
     pub fn texture(&self, store: &Store) -> Option<Arc<Texture>> {
         if let Self::Plain(texture) = *self {
             return Some(texture.clone());
@@ -236,7 +238,7 @@ impl<'a> Picture<'a> {
         ))
     }
 
-    /// The PNG of what is put together; smaller images are scaled up.
+    /// Combines the textures into a PNG. Smaller ones are scaled up.
     fn together(&self) -> Option<Vec<u8>> {
         let (width, height) = self.size()?;
         with_memory_for(u64::from(width) * u64::from(height), || {
@@ -305,7 +307,7 @@ impl<'a> Picture<'a> {
         })
     }
 
-    /// The picture as every viewer can use it, from `images` or `store` if one of them has it.
+    /// Returns the image for the file, from `images` or `store` if one of them has it.
     pub fn made(&self, images: &Images, store: &Store) -> Option<Made> {
         let texture = self.texture(store)?;
         let bytes = images
@@ -320,13 +322,14 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Images of meshes that a glTF has otherwise than the mesh files have them, made before the glTF
-/// is written: they take long, and need nothing of the robot but its meshes' materials.
+/// Converted images of the meshes' materials. They are made ahead of writing, because the
+/// conversion is slow and needs nothing else of the robot.
 #[derive(Clone, Debug, Default)]
 pub struct Images(HashMap<String, Bytes>);
 
 impl Images {
-    /// Those of `materials`, from `store` if that has them; if the time is up, fewer.
+    /// Converts the images of `materials`, using `store` as a cache; fewer if the time limit is
+    /// exceeded.
     pub fn of<'a>(
         materials: impl Iterator<Item = &'a Material>,
         store: &Store,
@@ -349,8 +352,9 @@ impl Images {
     }
 }
 
-/// The bytes of `texture`'s file, in its format. Images that fit, and those that can't be read,
-/// stay as they are: whether an image is whole is not for a writer to judge.
+/// Returns the bytes of `texture`'s file with sides that are powers of two, in the same format.
+/// Images that fit already or can't be decoded are returned unchanged: the writer does not validate
+/// images.
 pub fn fitted(texture: &Texture, store: &Store) -> Bytes {
     let Some(size) = fitting_size(texture) else {
         return as_is(texture);
@@ -368,12 +372,12 @@ pub fn fitted(texture: &Texture, store: &Store) -> Bytes {
         .unwrap_or_else(|| as_is(texture))
 }
 
-/// The bytes of a texture's file, which are not copied.
+/// Returns the bytes of a texture's file, without copying them.
 pub fn as_is(texture: &Texture) -> Bytes {
     Bytes::from_owner(texture.bytes.clone())
 }
 
-/// The size of an image in pixels.
+/// Size of an image in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Size {
     width: u32,
@@ -392,7 +396,7 @@ impl From<(u32, u32)> for Size {
     }
 }
 
-/// The size that an image should have, if it is not its own.
+/// Returns the size that an image should have, if it differs from its own.
 fn fitting_size(texture: &Texture) -> Option<Size> {
     let own = Size::from(reader(texture).into_dimensions().ok()?);
     let size = Size {
@@ -412,8 +416,8 @@ fn scaled(texture: &Texture, size: Size) -> Option<Vec<u8>> {
     })
 }
 
-/// The image with other sides. Channels are scaled each by itself: alpha may be anything, not how
-/// much a colour covers.
+/// Resizes an image. Channels are scaled independently: alpha may hold any data, so colours must
+/// not be premultiplied by it.
 fn resized(image: &DynamicImage, size: Size) -> Option<DynamicImage> {
     let Size { width, height } = size;
     match image {
@@ -425,8 +429,8 @@ fn resized(image: &DynamicImage, size: Size) -> Option<DynamicImage> {
             let pixels = resized_pixels::<U8x4>(from, from.dimensions().into(), size)?;
             ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgba8)
         }
-        // Others are rare: for each kind of pixel, what scales it quickly is compiled once more, a
-        // megabyte of it.
+        // Other pixel types are rare, and each one adds a megabyte of specialised code to the
+        // binary if the fast path is instantiated for it.
         _ => Some(image.resize_exact(width, height, image::imageops::FilterType::Triangle)),
     }
 }
@@ -461,7 +465,7 @@ fn encode(image: &DynamicImage, format: ImageFormat) -> image::ImageResult<Vec<u
     }
 }
 
-/// The power of two that a side of this length becomes.
+/// Returns the power of two to which a side is resized.
 fn side(length: u32) -> u32 {
     if length >= LONGEST {
         1 << length.ilog2()
@@ -487,7 +491,7 @@ mod tests {
         }
     }
 
-    /// A grey ramp, or one of colours.
+    /// Returns a ramp of grey or colours.
     fn ramp(side: u32, is_grey: bool) -> Arc<Texture> {
         let value = |x: u32| (x * 255 / (side - 1)) as u8;
         let image = if is_grey {

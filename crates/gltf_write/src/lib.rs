@@ -2,15 +2,15 @@
 //! ([`write_mesh`]).
 //!
 //! The file shows the robot in any glTF viewer; a viewer that knows the extension can also move it.
-//! Everything is in glTF's axes. Visuals have materials. Colliders are there too, but no viewer
-//! draws them: their nodes carry `KHR_node_visibility`, and their material is invisible for viewers
-//! without it.
+//! Everything is in glTF's axes. Colliders are included, but viewers don't draw them: their nodes
+//! are hidden by `KHR_node_visibility`, and their material is transparent for viewers without it.
 //!
-//! What a robot's shapes are drawn with comes first (`drawings`, made of `surface`, `solids`,
-//! `images`, `paint`, `binary`), then the nodes, then what refers to them: physics, the kinematic
-//! model, animations. `json` has the shapes of the document.
+//! The shapes' meshes are built first (`drawings`, with `surface`, `solids`, `images`, `paint` and
+//! `binary`), then the nodes, then the objects that refer to nodes: physics, the kinematic model,
+//! animations. `json` declares the structure of the document.
 //!
-//! This crate must not know URDF, files, ROS or HTTP: meshes and textures are in the robot already.
+//! This crate must not know URDF, files, ROS or HTTP: meshes and textures are loaded by its
+//! callers.
 
 mod animation;
 mod binary;
@@ -52,34 +52,35 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{CacheEvicted, InvalidRobot, Robot};
 use urdf_usd_store::{Piece, Pieces, Store, joined};
 
-/// The reason why there is no GLB.
+/// Error when building a GLB.
 #[derive(Debug, thiserror::Error)]
 pub enum GlbError {
-    /// It is larger than a GLB can be: [`codes::TOO_LARGE`].
+    /// The content exceeds the maximum size of a GLB: [`codes::TOO_LARGE`].
     #[error("{0}")]
     TooLarge(Box<Diagnostic>),
-    /// A mesh, or a part of what was written, is no longer in the cache.
+    /// A mesh, or a part of the output, has been evicted from the cache.
     #[error(transparent)]
     Evicted(#[from] CacheEvicted),
-    /// The robot that shows one mesh could not be made.
+    /// The robot that wraps a single mesh could not be built.
     #[error(transparent)]
     Invalid(#[from] InvalidRobot),
 }
 
-/// What was written.
+/// Result of [`write()`].
 #[derive(Debug)]
 pub struct Written {
     document: Document,
     binary: Pieces,
-    /// What of the robot the file can't hold.
+    /// Properties of the robot that the file can't hold.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Written {
-    /// Returns the whole as one GLB.
+    /// Returns the document and its buffer as one GLB.
     ///
     /// # Errors
-    /// If that is more than a GLB can hold, and if a part of it is no longer in the cache.
+    ///
+    /// If it exceeds the maximum size of a GLB, or if a part of it has been evicted from the cache.
     pub fn glb(self) -> Result<Vec<u8>, GlbError> {
         let pieces = self
             .glb_in_pieces()
@@ -87,10 +88,11 @@ impl Written {
         Ok(joined(&pieces).ok_or(CacheEvicted)?)
     }
 
-    /// The same in pieces, which need not be copied to be written one after the other.
+    /// Returns the GLB in pieces, which can be written one after the other without copying them.
     ///
     /// # Errors
-    /// [`codes::TOO_LARGE`] if that is more than a GLB can hold.
+    ///
+    /// [`codes::TOO_LARGE`] if it exceeds the maximum size of a GLB.
     pub fn glb_in_pieces(self) -> Result<Vec<Piece>, Diagnostic> {
         let json = serde_json::to_vec(&self.document).ok();
         json.and_then(|json| glb::pack(&json, self.binary)).ok_or_else(|| {
@@ -100,8 +102,8 @@ impl Written {
         })
     }
 
-    /// The document alone, for people to read, and the bytes that it says are in a file named
-    /// `binary` beside it, in pieces.
+    /// Returns the document as readable JSON, and the pieces of its buffer, to which it refers as a
+    /// file named `binary` in the same directory.
     pub fn gltf(&mut self, binary: &str) -> (Vec<u8>, Vec<Piece>) {
         let uri = utf8_percent_encode(binary, IN_URI).to_string();
         self.document
@@ -111,7 +113,7 @@ impl Written {
             .for_each(|buffer| buffer.uri = Some(uri.clone()));
         let mut json = serde_json::to_vec_pretty(&self.document).unwrap_or_default();
         json.push(b'\n');
-        // In a GLB it has none.
+        // The buffer of a GLB has no URI.
         self.document
             .buffers
             .iter_mut()
@@ -121,7 +123,7 @@ impl Written {
     }
 }
 
-/// What is written as it is in a relative URI (RFC 3986).
+/// Characters that a relative URI holds verbatim (RFC 3986).
 const IN_URI: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -130,10 +132,11 @@ const IN_URI: &AsciiSet = &NON_ALPHANUMERIC
 
 /// Writes `robot` as glTF. The same robot and options give the same bytes, whatever is in `store`.
 ///
-/// Shapes whose mesh was not loaded stay as nodes that draw nothing.
+/// Shapes whose mesh was not loaded become nodes without a mesh.
 ///
 /// # Errors
-/// If a mesh is no longer in the cache.
+///
+/// If a mesh has been evicted from the cache.
 pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written, CacheEvicted> {
     let Extent {
         animations,
@@ -226,7 +229,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written,
     })
 }
 
-/// Returns the extensions without which a reader can't show what is drawn.
+/// Returns the extensions without which a reader can't display the meshes.
 fn needed_extensions(drawings: &Drawings, nodes: &[Node]) -> Vec<&'static str> {
     let mut views = drawings.binary.views.iter();
     let is_compressed = views.any(|view| view.extensions.is_some());

@@ -1,4 +1,4 @@
-//! `KHR_lights_punctual`: a node for each light below that of its link.
+//! `KHR_lights_punctual`: a node per light, below the node of its link.
 
 use super::nodes::{Nodes, placed};
 use crate::json::document::{Node, NodeExtensions};
@@ -6,7 +6,7 @@ use crate::json::lights::{Light, LightExtras, LightReference, Lights, Spot};
 use urdf_usd_gltf_extension::lights;
 use urdf_usd_robot::{self as robot, ArenaMap, LightKind, Robot};
 
-/// Adds the lights of `robot`.
+/// Adds the lights of `robot` to `nodes`, and returns them.
 pub fn add(robot: &Robot, nodes: &mut Nodes) -> Lights {
     let mut count = ArenaMap::filled(robot.links(), 0);
     for (index, light) in robot.lights().iter().enumerate() {

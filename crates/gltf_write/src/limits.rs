@@ -5,7 +5,7 @@ use crate::json::limit::Limit;
 use urdf_usd_robot::{self as robot, JointKind};
 
 impl Limit {
-    /// All that is finite of `limit`.
+    /// Returns the finite values of `limit`.
     pub fn of(limit: &robot::Limit) -> Self {
         let (lower, upper) = limit.bounds.sides();
         Self {
@@ -17,7 +17,7 @@ impl Limit {
     }
 }
 
-/// The limits of each of a joint's degrees of freedom.
+/// Returns the limits that apply to each degree of freedom of a joint.
 pub fn limit(joint: &robot::Joint) -> Option<Limit> {
     let limit = joint.limit.filter(|_| limits_its_dofs(joint.kind()))?;
     Some(Limit::of(&robot::Limit {
@@ -27,8 +27,8 @@ pub fn limit(joint: &robot::Joint) -> Option<Limit> {
     .filter(|limit| *limit != Limit::default())
 }
 
-/// Whether URDF's one limit of a joint holds for each of its degrees of freedom: those of a
-/// floating joint have different units.
+/// Returns whether the limit of a URDF joint applies to each of its degrees of freedom. It does not
+/// for floating joints, whose degrees of freedom have different units.
 pub fn limits_its_dofs(kind: JointKind) -> bool {
     !matches!(kind, JointKind::Fixed | JointKind::Floating)
 }

@@ -1,4 +1,4 @@
-//! One mesh as a file of its own, for descriptions that refer to mesh files.
+//! Writes a single mesh as a GLB, for descriptions that refer to mesh files.
 
 use std::sync::Arc;
 
@@ -11,15 +11,16 @@ use urdf_usd_robot::{
 };
 use urdf_usd_store::Store;
 
-/// Writes `mesh` as a GLB with all that it shows. `material` is what shows where the mesh has none
-/// of its own; without one such parts have no material. `name` is the mesh's, `place` what refers
-/// to it, for the findings.
+/// Writes `mesh` as a GLB with its materials. `material` is used where the mesh has none of its
+/// own; without it such parts have no material. `name` is the name of the mesh and `place` the
+/// reference to it, for diagnostics.
 ///
-/// The file has y up, and what is x in the mesh is x in it: (x, y, z) becomes (x, z, -y). Programs
-/// that turn glTF meshes upright, as RViz, Drake and this one do, read the mesh as it is.
+/// The file has y up and keeps the mesh's x axis: (x, y, z) becomes (x, z, -y). Programs that
+/// convert glTF meshes to z up, as RViz, Drake and this one do, restore the mesh's axes.
 ///
 /// # Errors
-/// Those of [`Written::glb`].
+///
+/// See [`Written::glb`].
 pub fn write_mesh(
     name: &str,
     mesh: &Mesh,
@@ -66,21 +67,22 @@ pub fn write_mesh(
     Ok((written.glb()?, diagnostics))
 }
 
-/// The mesh, so that x, y, z are what a robot's y, -x, z are: in a glTF of a robot its x is the
-/// file's z.
+/// Rotates the mesh by a quarter turn about z, (x, y, z) → (-y, x, z). The robot writer maps a
+/// robot's x to the file's z; after this rotation the mesh's x becomes the file's x.
 fn turned(mesh: &Mesh) -> Mesh {
     let turn = |v: &mut [f32; 3]| *v = [-v[1], v[0], v[2]];
     let mut mesh = mesh.clone();
     mesh.points.iter_mut().for_each(turn);
     mesh.normals.values.iter_mut().for_each(turn);
     if mesh.digest != [0; 32] {
-        // As good as computed anew: what else would differ in nothing but these bits of its hash?
+        // Derives a distinct digest without hashing again: no other content differs in just these
+        // bits of its hash.
         mesh.digest.iter_mut().for_each(|byte| *byte ^= 0x5a);
     }
     mesh
 }
 
-/// A robot that shows the mesh and nothing else.
+/// Returns a robot that consists of the mesh.
 fn robot_of(
     name: &str,
     mesh: Mesh,
@@ -149,7 +151,7 @@ mod tests {
                 ..polygons.clone()
             };
             let (mut mesh, _) = from_polygons(&polygons, Path::new("a")).unwrap();
-            // Of unit length to the last digit.
+            // Unit length exactly.
             let values = vec![[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]];
             mesh.normals = Corners {
                 values,

@@ -1,5 +1,4 @@
-//! The kinematic model of EXT_robot_kinematics: links, joints, their degrees of freedom and how
-//! they hang together.
+//! The kinematic model of EXT_robot_kinematics: links, joints and degrees of freedom.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -23,17 +22,17 @@ use urdf_usd_gltf_extension::axes;
 use urdf_usd_gltf_extension::{JointType, Motion};
 use urdf_usd_robot::{self as robot, ArenaMap, JointId, JointKind, NamedPose, Robot, kinematics};
 
-/// The number of each joint in the model's list; `None` for those that close loops.
+/// Index of each joint in the model; `None` for joints that close loops.
 pub type Numbers = ArenaMap<robot::Joint, Option<usize>>;
 
-/// The model of `robot`, whose nodes are `nodes`.
+/// Builds the model of `robot` with its `nodes`.
 pub fn build(
     robot: &Robot,
     nodes: &Nodes,
     options: &Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Model {
-    // Joints that close loops have no nodes, so the model's numbers are not the robot's.
+    // Joints that close loops have no nodes, so the model's indices differ from the robot's.
     let present: Vec<(JointId, &JointNodes)> = nodes
         .joints
         .iter()
@@ -122,8 +121,8 @@ fn joint_entry(
     }
 }
 
-/// The degrees of freedom, in the order in which their nodes are chained. `limit` and `default` are
-/// those of each of them; a floating joint has none.
+/// Returns the degrees of freedom, in the order of their nodes. `limit` and `default` apply to each
+/// of them, except for floating joints, which have neither.
 fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
     let (limit, default) = if joint.kind() == JointKind::Floating {
         (None, 0.0)
@@ -156,8 +155,8 @@ fn has_one_position(joint: &robot::Joint) -> bool {
     kinematics::position_count(joint.kind()) == 1
 }
 
-/// The joint that sets joint `id` in the end, and how: chains are resolved, since a loader follows
-/// one step only.
+/// Returns the mimic relation of joint `id` to the joint at the end of its chain. Chains are
+/// resolved here because the extension allows a single step only.
 fn mimic(
     robot: &Robot,
     kinematics: &kinematics::Model,
@@ -192,8 +191,8 @@ fn mimic(
     }
 }
 
-/// The position nearest to zero that each joint's limits allow, with followers where their drivers
-/// put them. Holds for each degree of freedom of a joint with limits.
+/// Returns the home positions: nearest to zero within each joint's limits, and followers at the
+/// position that their driver implies. They apply to each degree of freedom of a joint with limits.
 fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
     let nearest = |limit: &Option<Limit>| {
         let (lower, upper) = limit.map_or((None, None), |limit| (limit.lower, limit.upper));
@@ -213,8 +212,9 @@ fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
     mimics.iter().zip(&alone).map(follow).collect()
 }
 
-/// The robot's named poses, or `home` if it has none: for every joint what the pose says, or its
-/// default. Poses of several groups with one name bear the group's name, too.
+/// Returns the robot's named poses, or `home` if it has none, with default positions for joints
+/// that a pose does not set. Poses of several groups with the same name are qualified by their
+/// group.
 fn configurations(
     robot: &Robot,
     joints: &[Joint],
@@ -258,6 +258,7 @@ fn configurations(
                 *position = at + 0.0;
             }
         }
+        // Drivers are never followers themselves, so a single pass suffices in any order.
         for (index, joint) in joints.iter().enumerate() {
             let Some(mimic) = &joint.mimic else { continue };
             let driver = positions.get(mimic.joint).and_then(|at| at.first());
@@ -290,7 +291,7 @@ fn configurations(
     configurations
 }
 
-/// A name for the pose that no other has. `is_shared`: the robot has several of its name.
+/// Returns a unique name for the pose. `is_shared`: several poses of the robot have its name.
 fn free_name(pose: &NamedPose, is_shared: bool, taken: &mut HashSet<String>) -> String {
     let base = match &pose.group {
         Some(group) if is_shared => format!("{group}/{}", pose.name),

@@ -1,5 +1,5 @@
-//! The node tree: link frames, the origin/dof chain of every joint, and the shapes (the extension's
-//! sections 2 and 6).
+//! The node tree: link frames, the chain of origin and dof nodes of every joint, and the shapes
+//! (sections 2 and 6 of the extension's specification).
 
 use std::collections::HashMap;
 
@@ -15,14 +15,14 @@ use urdf_usd_robot::{
     ArenaMap, Geometry, Joint, JointId, Link, LinkId, Pose, Robot, Shape, kinematics,
 };
 
-/// The tree, and which node is what.
+/// The node tree, with the indices of links' and joints' nodes.
 pub struct Nodes {
     pub list: Vec<Node>,
-    /// Named as the robot; everything hangs on it.
+    /// Root node, which has the robot's name.
     pub root: Index,
     /// The nodes of each link.
     pub links: ArenaMap<Link, LinkNodes>,
-    /// The nodes of each joint; `None` for those that close loops.
+    /// Nodes of each joint; `None` for joints that close loops.
     pub joints: ArenaMap<Joint, Option<JointNodes>>,
 }
 
@@ -41,8 +41,8 @@ pub struct JointNodes {
     pub dofs: Vec<Index>,
 }
 
-/// The node tree of `robot`. With `each_collider` every collider has a node of its own, for physics
-/// to refer to.
+/// Builds the node tree of `robot`. With `each_collider` every collider has a separate node, which
+/// physics extensions can refer to.
 pub fn build(robot: &Robot, drawings: &mut Drawings, each_collider: bool) -> Nodes {
     let root = Node {
         name: robot.name().to_owned(),
@@ -90,7 +90,7 @@ impl Nodes {
         )
     }
 
-    /// Adds the chain of a joint under its parent link, and returns its last node.
+    /// Adds the node chain of a joint below its parent link, and returns the last node.
     fn joint(&mut self, id: JointId, joint: &Joint) -> Index {
         let name = format!("joint_{}_origin", joint.name());
         let origin = self.add(
@@ -108,8 +108,8 @@ impl Nodes {
         last
     }
 
-    /// The node of a shape. A mesh that is counted in a grid hangs on a node of its own, so that
-    /// the shape's is where the robot has it.
+    /// Adds the node of a shape. A quantized mesh gets a child node that dequantizes it, so that
+    /// the shape's node keeps the transform of the robot.
     fn shape(
         &mut self,
         name: String,
@@ -140,7 +140,7 @@ impl Nodes {
         index
     }
 
-    /// The node of what a point instancer made of one mesh: a copy for each of the shapes.
+    /// Adds one node for the shapes that a point instancer made of one mesh, with a copy for each.
     fn copies(
         &mut self,
         name: String,
@@ -245,7 +245,7 @@ impl Nodes {
     }
 }
 
-/// The factors of a shape's mesh along glTF's axes.
+/// Returns the scale of a shape's mesh along glTF's axes.
 fn scale_of(shape: &Shape) -> [f64; 3] {
     match shape.geometry {
         Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => axes::vector(&scale),
@@ -253,8 +253,8 @@ fn scale_of(shape: &Shape) -> [f64; 3] {
     }
 }
 
-/// The numbers of shapes that have a node together, in the order of the first of each: what one
-/// point instancer made of one mesh. With `each` every shape has its own.
+/// Groups shapes that share a node because one point instancer made them of one mesh. Groups are in
+/// the order of their first shape. With `each` every shape is a group.
 fn batches(shapes: &[Shape], mesh: impl Fn(usize) -> Option<Index>, each: bool) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::with_capacity(shapes.len());
     let mut known: HashMap<(usize, Index, Option<&str>), usize> = HashMap::new();
@@ -273,7 +273,8 @@ fn batches(shapes: &[Shape], mesh: impl Fn(usize) -> Option<Index>, each: bool) 
     batches
 }
 
-/// The node that takes counts in `grid` to metres, and shows them.
+/// Returns the node that dequantizes a mesh: it scales by the side of `grid` and moves to its
+/// corner.
 fn counted(name: String, mesh: Option<Index>, grid: &Grid) -> Node {
     let translation = grid.corner.map(f64::from);
     Node {
@@ -285,7 +286,7 @@ fn counted(name: String, mesh: Option<Index>, grid: &Grid) -> Node {
     }
 }
 
-/// A node at `pose`.
+/// Returns a node at `pose`.
 pub fn placed(name: String, pose: &Pose) -> Node {
     let translation = axes::vector(&pose.translation.vector);
     let rotation = axes::rotation(&pose.rotation);

@@ -1,4 +1,4 @@
-//! What to write, and how.
+//! Options of the writer.
 
 use super::compact::Compression;
 use super::images::Images;
@@ -6,28 +6,28 @@ use urdf_usd_gltf_extension::source::Source;
 use urdf_usd_robot::Base;
 use urdf_usd_store::time_limit::TimeLimit;
 
-/// What to write beside the robot itself.
+/// Options of the writer.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What the robot was made from, for the model's `source`.
+    /// Origin of the robot, for the model's `source`.
     pub source: Option<Source>,
-    /// What else there is in the file.
+    /// Optional parts of the file, and their encoding.
     pub extent: Extent,
-    /// Whether the base is held to the world. Counts with [`Extent::physics`].
+    /// Whether the base is fixed to the world. Used with [`Extent::physics`] only.
     pub base: Base,
-    /// Images that are made already.
+    /// Images that have been converted before.
     pub images: Images,
-    /// How long it may take; when that is over, what was written so far is returned.
+    /// Time limit. When it is exceeded, the file is returned incomplete.
     pub limit: TimeLimit,
 }
 
-/// What is in a file beside the robot that every viewer shows, and how.
+/// Optional parts of a file, and the encoding of its triangles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Extent {
-    /// An animation per joint, from its lower to its upper limit.
+    /// Writes an animation per joint, from its lower to its upper limit.
     pub animations: bool,
-    /// `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`.
+    /// Writes `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`.
     pub physics: bool,
-    /// How triangles are stored.
+    /// Encoding of triangles.
     pub compression: Compression,
 }

@@ -1,4 +1,4 @@
-//! Materials, textures and images, each once.
+//! Materials, textures and images, deduplicated.
 
 use std::collections::HashMap;
 
@@ -13,18 +13,18 @@ use crate::json::values::{Index, position_or_push};
 use urdf_usd_robot::{self as robot, ImagePlacement, MapRole, PLAIN_IOR, Wrap, decimal};
 use urdf_usd_store::Store;
 
-/// What of a material depends on the surface that shows it.
+/// Properties of a surface that affect its glTF material.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ground {
-    /// Whether it has texture coordinates.
+    /// Whether the surface has texture coordinates.
     pub textured: bool,
-    /// Whether some of its own colours are not opaque.
+    /// Whether any vertex colour is translucent.
     pub translucent: bool,
-    /// Whether its inside may be seen.
+    /// Whether back faces may be visible.
     pub double_sided: bool,
 }
 
-/// The textures of a material; `None` for those that it has not.
+/// Textures of a material; `None` for those that it does not have.
 struct Textures {
     base_color: Option<TextureReference>,
     surface: Option<TextureReference>,
@@ -35,7 +35,7 @@ struct Textures {
     clearcoat_roughness: Option<TextureReference>,
 }
 
-/// The materials of a document in the making.
+/// The materials of a document under construction.
 #[derive(Default)]
 pub struct Paint {
     pub materials: Vec<Material>,
@@ -43,14 +43,14 @@ pub struct Paint {
     pub images: Vec<Image>,
     pub samplers: Vec<Sampling>,
     materials_known: HashMap<String, Index>,
-    /// By the keys of their pictures; `None` if one can't be had.
+    /// Image indices by the keys of their pictures; `None` if an image can't be made.
     images_known: HashMap<String, Option<Index>>,
     has_transforms: bool,
     made: HashMap<String, Option<Made>>,
 }
 
 impl Paint {
-    /// `made`: pictures by their keys; `None` for those that can't be had.
+    /// Creates an empty list. `made` has the images by key; `None` for those that can't be made.
     pub fn new(made: HashMap<String, Option<Made>>) -> Self {
         Self {
             made,
@@ -58,8 +58,8 @@ impl Paint {
         }
     }
 
-    /// The material that shows `source` on `ground`, new if there is none yet. The ground's own
-    /// colours multiply all it shows.
+    /// Returns the material that shows `source` on `ground`, and adds it if it is absent. Vertex
+    /// colours of the ground multiply the material.
     pub fn material(
         &mut self,
         source: &robot::Material,
@@ -73,8 +73,8 @@ impl Paint {
         };
         let textures = self.textures(source, &pictures, binary);
         let color = match textures.base_color {
-            // The factor multiplies the image, and the source's colour only stands in for it; its
-            // opacity counts beside the image's.
+            // The factor multiplies the texture. The source's colour is a substitute for the
+            // texture, so it is not used here; its opacity applies in addition to the texture's.
             Some(_) => [1.0, 1.0, 1.0, source.base_color[3]],
             None => source.base_color,
         }
@@ -135,7 +135,7 @@ impl Paint {
         self.add(material)
     }
 
-    /// Returns the textures that show `pictures`, placed as `source` says.
+    /// Returns the textures of `pictures`, with the placement of `source`.
     fn textures(
         &mut self,
         source: &robot::Material,
@@ -159,7 +159,7 @@ impl Paint {
         } else {
             MapRole::Metallic
         };
-        // In this order textures are numbered.
+        // The order of these fields determines the indices of the textures.
         Textures {
             base_color: texture(&pictures.base_color, of_color),
             surface: texture(&pictures.surface, placement(of_surface)),
@@ -174,9 +174,9 @@ impl Paint {
         }
     }
 
-    /// The material of what collides. It is fully transparent and masked, so that a viewer without
-    /// KHR_node_visibility draws nothing either; whoever wants to show colliders gives them an
-    /// opacity.
+    /// Returns the material of colliders. It is masked and fully transparent, so that viewers
+    /// without KHR_node_visibility don't draw them either. Programs that show colliders can raise
+    /// its opacity.
     pub fn unseen(&mut self) -> Index {
         self.add(Material {
             name: "collision".to_owned(),
@@ -199,7 +199,7 @@ impl Paint {
     }
 
     fn add(&mut self, material: Material) -> Index {
-        // Floats make no keys, but what they look like does.
+        // Floats implement neither `Eq` nor `Hash`: the debug text serves as the key.
         *self
             .materials_known
             .entry(format!("{material:?}"))
@@ -209,7 +209,7 @@ impl Paint {
             })
     }
 
-    /// The extensions that the materials use.
+    /// Returns the extensions that the materials use.
     pub fn extensions(&self) -> impl Iterator<Item = &'static str> {
         let says = |what: fn(&MaterialExtensions) -> bool| {
             self.materials
@@ -240,7 +240,7 @@ impl Paint {
             .map(|(name, _)| name)
     }
 
-    /// The texture that shows `picture` where `placement` says; `None` if that can't be had.
+    /// Returns the texture of `picture` with `placement`; `None` if the image can't be made.
     fn texture(
         &mut self,
         picture: &Picture<'_>,
@@ -271,13 +271,13 @@ impl Paint {
             .then(|| position_or_push(&mut self.samplers, sampling))
     }
 
-    /// The image of `picture`; `None` if that can't be had.
+    /// Returns the image of `picture`; `None` if it can't be made.
     fn image(&mut self, picture: &Picture<'_>, binary: &mut Binary) -> Option<Index> {
         let key = picture.key();
         if let Some(known) = self.images_known.get(&key) {
             return *known;
         }
-        // A picture that nobody made ready is made as it is.
+        // The picture has not been converted ahead: use it unchanged.
         let made = self.made.remove(&key).unwrap_or_else(|| {
             let texture = picture.texture(&Store::none())?;
             Some(Made {
@@ -299,12 +299,12 @@ impl Paint {
     }
 }
 
-/// Numbers of OpenGL for how an image goes on beyond its edges.
+/// OpenGL enums of texture wrapping modes.
 const CLAMP_TO_EDGE: u32 = 33071;
 const MIRRORED_REPEAT: u32 = 33648;
 
-/// A placement on coordinates whose v runs downwards. The offset has as few digits as lead back to
-/// the same translation.
+/// Converts a placement to coordinates whose v points down. The offset has the fewest digits that
+/// reproduce the translation exactly.
 fn transform(placement: &ImagePlacement) -> TextureTransform {
     let (sin, cos) = placement.rotation.sin_cos();
     let height = f64::from(placement.scale[1]);
@@ -324,7 +324,8 @@ fn transform(placement: &ImagePlacement) -> TextureTransform {
     }
 }
 
-/// What mirrors as much as `mirrored`, relative to what the index of refraction says.
+/// Returns the specular factor that gives the reflectance `mirrored` with an index of refraction of
+/// `ior`.
 fn relative(mirrored: [f32; 3], ior: f32) -> Specular {
     let reflectance = f64::from(robot::Material::reflectance(ior));
     let factor = |part: f32| {
@@ -340,8 +341,8 @@ fn relative(mirrored: [f32; 3], ior: f32) -> Specular {
     }
 }
 
-/// Emitted light as a factor up to one, and what that is multiplied with if it is not enough: a
-/// power of two, so that nothing is rounded.
+/// Splits emission into a factor of at most 1 and, if it exceeds 1, a strength. The strength is a
+/// power of two, so that the division is exact.
 fn radiance(emissive: [f32; 3]) -> ([f32; 3], Option<EmissiveStrength>) {
     let most = emissive.into_iter().fold(0.0, f32::max).min(MOST_RADIANT);
     if most <= 1.0 {
@@ -356,10 +357,10 @@ fn radiance(emissive: [f32; 3]) -> ([f32; 3], Option<EmissiveStrength>) {
     )
 }
 
-/// Nothing emits more.
+/// Maximum emission that is written.
 const MOST_RADIANT: f32 = 1e6;
 
-/// `value` as a share of one.
+/// Clamps `value` to [0, 1]; NaN becomes 0.
 fn share(value: f32) -> f32 {
     if value.is_nan() {
         0.0
@@ -474,8 +475,7 @@ mod tests {
             scale,
         } = reference.extensions.transform.unwrap();
         assert_eq!(scale, [2.0, 3.0]);
-        // The same point of the image, from coordinates that run upwards and from those that run
-        // downwards.
+        // The same point of the image in coordinates with v up and with v down.
         for [u, v] in [[0.0_f32, 0.0], [1.0, 0.0], [0.25, 0.75]] {
             let [s, t] = wood.base_color_placement.apply([u, v]);
             let (sin, cos) = rotation.sin_cos();

@@ -1,9 +1,11 @@
-//! `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`: what engines need to let the robot fall,
-//! as far as those drafts have words for it. Bodies, colliders, contact, joints; no gears, since
-//! there is no word for mimics, and no drives, since none is invented.
+//! `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`: bodies, colliders, contact properties and
+//! joints for physics engines.
 //!
-//! Links that fixed joints hold together are one body, with all their mass: its node is the topmost
-//! link's. What hangs on the world has no motion and is static.
+//! The drafts can't express mimic joints, so those are not coupled. Drives are left out: their
+//! parameters would have to be invented.
+//!
+//! Links that are connected by fixed joints form one body with their total mass, at the node of the
+//! topmost link. Links that are fixed to the world have no motion, so they are static.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +25,8 @@ use urdf_usd_robot::{
     Role, Roles,
 };
 
-/// Adds to `nodes` what the robot is to an engine, and returns what belongs to the document's root.
-/// `base`: whether it is held.
+/// Adds the physics extensions to `nodes`, and returns their objects for the document's root.
+/// `base`: whether the base is fixed to the world.
 pub fn add(robot: &Robot, base: Base, nodes: &mut Nodes) -> (Shapes, RigidBodies) {
     let bodies = Bodies::of(robot, base);
     bodies.add_motions(robot, nodes);
@@ -37,7 +39,7 @@ pub fn add(robot: &Robot, base: Base, nodes: &mut Nodes) -> (Shapes, RigidBodies
         physics.add_colliders(id, link, filters[id], nodes);
     }
     for (id, joint) in robot.joints().iter() {
-        // A joint within what is static holds nothing.
+        // A joint between static links constrains nothing.
         if bodies.moves(joint.parent()) || bodies.moves(joint.child()) {
             physics.add_joint(id, joint, nodes);
         }
@@ -45,11 +47,11 @@ pub fn add(robot: &Robot, base: Base, nodes: &mut Nodes) -> (Shapes, RigidBodies
     (physics.shapes, physics.bodies)
 }
 
-/// Which links are one body.
+/// The partition of links into bodies.
 struct Bodies {
-    /// For each link the topmost link of its body, and its pose in that link's frame.
+    /// Topmost link of each link's body, and the link's pose relative to it.
     of_link: ArenaMap<Link, (LinkId, Pose)>,
-    /// Whether the body whose topmost link this is moves.
+    /// Whether the body with this topmost link is dynamic.
     moving: ArenaMap<Link, bool>,
 }
 
@@ -71,7 +73,7 @@ impl Bodies {
                     of_link[id] = (top, pose * joint.origin);
                 }
                 None => {
-                    // No joint moves a base, and nothing is above it but the world.
+                    // A base is attached to the world only, by no joint that can move it.
                     let is_base = joint.is_none_or(|joint| {
                         matches!(joint.kind(), JointKind::Fixed | JointKind::Floating)
                             && roles.body[joint.parent()].is_none()
@@ -122,7 +124,7 @@ impl Round {
 }
 
 impl Shape {
-    /// `None` for a mesh, and for what has no extent, which the extension forbids.
+    /// Returns `None` for a mesh, and for a shape without extent, which the extension forbids.
     fn of(geometry: &Geometry) -> Option<Self> {
         let (shape, least) = match *geometry {
             Geometry::Box { size } => (
@@ -177,7 +179,7 @@ impl Motion {
         Self {
             mass: mass.mass,
             center_of_mass: axes::vector(&mass.centre),
-            // The principal axes are renamed with the others.
+            // The change of axes permutes the principal moments.
             inertia_diagonal: axes::vector(&mass.moments),
             inertia_orientation: axes::rotation(&mass.axes),
         }
@@ -190,7 +192,8 @@ struct Physics {
 }
 
 impl Physics {
-    /// Makes the filter of each link: a system of its own for each that does not meet all others.
+    /// Creates the collision filters. Each link with disabled pairs gets a collision system named
+    /// after it.
     fn filters(&mut self, robot: &Robot) -> ArenaMap<Link, Option<Index>> {
         let mut others: BTreeMap<LinkId, Vec<String>> = BTreeMap::new();
         let name = |link: LinkId| robot.links()[link].name().to_owned();
@@ -241,14 +244,14 @@ impl Physics {
         }
     }
 
-    /// Frames on both bodies, whose x is the joint's axis, and the joint between them.
+    /// Adds the joint with a node on each body. The x axis of both nodes is the joint's axis.
     fn add_joint(&mut self, id: JointId, joint: &Joint, nodes: &mut Nodes) {
         let Some(limits) = limits(joint) else { return };
         let frame_of = |link: LinkId| nodes.links[link].frame;
         let (child, parent) = (frame_of(joint.child()), frame_of(joint.parent()));
         let above = match &nodes.joints[id] {
             Some(chain) => chain.origin,
-            // A joint that closes a loop has no nodes of its own.
+            // A joint that closes a loop has no nodes in the tree.
             None => nodes.add(
                 placed(format!("joint_{}_origin", joint.name()), &joint.origin),
                 parent,
@@ -281,8 +284,8 @@ impl Physics {
     }
 }
 
-/// What a joint does not allow, x being its axis; `None` where there is nothing to hold, or the
-/// bodies are one.
+/// Returns the restrictions of a joint in a frame whose x is its axis; `None` for a floating joint,
+/// and for a fixed joint within one body.
 fn limits(joint: &Joint) -> Option<Vec<PhysicsLimit>> {
     let linear = |axes: &[u8], min, max| PhysicsLimit {
         linear_axes: Some(axes.to_vec()),
@@ -305,7 +308,8 @@ fn limits(joint: &Joint) -> Option<Vec<PhysicsLimit>> {
         }
         JointKind::Prismatic => vec![linear(&[1, 2], none, none), angular(&[0, 1, 2], none, none)],
         JointKind::Planar => vec![linear(&[0], none, none), angular(&[1, 2], none, none)],
-        // Within a body this is the body; across a loop it holds two bodies together.
+        // Fixed joints of the tree merge links into one body. One that closes a loop connects two
+        // bodies, so it must be written.
         JointKind::Fixed if joint.closes_loop() => vec![
             linear(&[0, 1, 2], none, none),
             angular(&[0, 1, 2], none, none),
@@ -322,8 +326,9 @@ fn limits(joint: &Joint) -> Option<Vec<PhysicsLimit>> {
     Some(limits)
 }
 
-/// The rotation that takes x to `axis`; none where there is nothing to turn.
+/// Returns the rotation from x to `axis`; `None` if it is identity.
 fn along(axis: [f64; 3]) -> Option<[f64; 4]> {
+    // `rotation_between_axis` has no result for opposite axes.
     let half_turn = || UnitQuaternion::from_axis_angle(&Vector3::z_axis(), std::f64::consts::PI);
     let axis = Unit::new_normalize(Vector3::from(axis));
     let q =
@@ -332,7 +337,7 @@ fn along(axis: [f64; 3]) -> Option<[f64; 4]> {
     (rotation != [0.0, 0.0, 0.0, 1.0]).then_some(rotation)
 }
 
-/// Whether a node or a child of it shows a mesh.
+/// Returns whether a node or one of its children has a mesh.
 fn shows_mesh(nodes: &[Node], node: Index) -> bool {
     let shows = |node: Index| nodes.get(node).is_some_and(|node| node.mesh.is_some());
     shows(node)

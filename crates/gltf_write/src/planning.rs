@@ -1,11 +1,11 @@
-//! What motion planners need to know of a robot, for the extras of its model.
+//! Parameters for motion planners, for the extras of a model.
 
 use super::model::Numbers;
 use crate::json::planning::{Buffer, Collision, Coordinate, Planning, Sphere, SphereGroup};
 use urdf_usd_gltf_extension::axes;
 use urdf_usd_robot::{self as robot, PlanningCollision, Robot};
 
-/// Returns what the model says; `None` if that is nothing.
+/// Returns the planning parameters of `robot`; `None` if there are none.
 pub fn planning(robot: &Robot, number: &Numbers) -> Option<Planning> {
     let planning = robot.planning();
     if planning.is_empty() {

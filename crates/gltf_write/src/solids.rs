@@ -7,12 +7,12 @@ use nalgebra::Vector3;
 use super::surface::{Builder, Corner, Surface};
 use urdf_usd_robot::Geometry;
 
-/// Sides of a round solid.
+/// Number of sides of a round solid.
 const SIDES: usize = 48;
-/// Rings from a pole to the equator.
+/// Number of rings from a pole to the equator.
 const RINGS: usize = 12;
 
-/// The triangles of a solid, or `None` for a mesh or where nothing can be drawn.
+/// Triangulates a solid; `None` for a mesh, and for a solid without area.
 pub fn surface(geometry: &Geometry, with_uvs: bool) -> Option<Surface> {
     let mut builder = Builder::new(2 * SIDES * RINGS, with_uvs);
     match *geometry {
@@ -33,10 +33,10 @@ fn corner(position: Vector3<f64>, normal: Vector3<f64>, uv: [f64; 2]) -> Corner 
     }
 }
 
-/// Every face shows the whole image, upright on the sides.
+/// Adds a box. Each face shows the whole image, upright on the sides.
 fn cuboid(builder: &mut Builder, half: Vector3<f64>) {
     let (x, y, z) = (Vector3::x(), Vector3::y(), Vector3::z());
-    // Outward, right and up of each face as one looks at it: right × up = outward.
+    // Outward, right and up directions of each face, seen from outside: right × up = outward.
     for (out, right, up) in [
         (x, y, z),
         (-x, -y, z),
@@ -54,14 +54,15 @@ fn cuboid(builder: &mut Builder, half: Vector3<f64>) {
     }
 }
 
-/// The direction of side `k`, exactly the same for the first and the one after the last.
+/// Returns the direction of side `k`. Taken modulo the number of sides, so that the seam closes
+/// exactly.
 fn around(k: usize) -> Vector3<f64> {
     let angle = (k % SIDES) as f64 / SIDES as f64 * TAU;
     Vector3::new(angle.cos(), angle.sin(), 0.0)
 }
 
-/// A circle of a solid of revolution: radius, height, the normal's outward and upward parts, and
-/// the image's height there.
+/// A circle of a solid of revolution: radius, height, radial and axial parts of the normal, and v
+/// of the texture coordinates.
 #[derive(Clone, Copy)]
 struct Ring {
     radius: f64,
@@ -70,7 +71,7 @@ struct Ring {
     v: f64,
 }
 
-/// The wall between two rings, the lower one first.
+/// Adds the wall between two rings, the lower one first.
 fn wall(builder: &mut Builder, low: Ring, high: Ring) {
     for k in 0..SIDES {
         let at = |ring: Ring, k: usize| {
@@ -112,13 +113,13 @@ fn cylinder(builder: &mut Builder, radius: f64, half: f64) {
     }
 }
 
-/// A ball drawn apart at its equator by `half` to either side: a capsule, or a sphere if that is
-/// zero.
+/// Adds a sphere whose halves are moved apart along z by `half` each: a capsule, or a sphere if
+/// `half` is zero.
 fn ball(builder: &mut Builder, radius: f64, half: f64) {
     let height = 2.0 * (radius + half);
     let ring = |k: usize, shift: f64| {
         let latitude = (k as f64 / RINGS as f64 - 1.0) * FRAC_PI_2;
-        // The poles and the equator exactly, so that their vertices meet.
+        // Poles and equator are exact, so that their vertices coincide.
         let (sin, cos) = match k {
             0 => (-1.0, 0.0),
             _ if k == RINGS => (0.0, 1.0),
@@ -148,8 +149,8 @@ fn ball(builder: &mut Builder, radius: f64, half: f64) {
 mod tests {
     use super::*;
 
-    /// The volume that the triangles enclose, positive if they face outwards; and every edge must
-    /// be met by its opposite.
+    /// Returns the enclosed volume, positive if triangles face outwards, and checks that the
+    /// surface is closed: every edge is shared with an opposite edge.
     fn volume(surface: &Surface) -> f64 {
         let mut edges = std::collections::HashMap::new();
         let mut volume = 0.0;

@@ -1,5 +1,4 @@
-//! Triangles as a graphics card draws them: one set of indexed vertices with one material, in glTF
-//! axes.
+//! Triangles for graphics cards: indexed vertices with one material, in glTF axes.
 
 #![allow(
     clippy::indexing_slicing,
@@ -14,26 +13,26 @@ use super::numbers::sixteen_bits;
 use urdf_usd_gltf_extension::axes;
 use urdf_usd_robot::{MeshArrays, Part};
 
-/// What a normal is where the source's has no direction.
+/// Substitute for a normal without direction.
 const SOME_DIRECTION: [f32; 3] = [0.0, 0.0, 1.0];
 
-/// Indexed vertices; all attribute lists are equally long.
+/// An indexed triangle mesh; all attribute lists have the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
     pub positions: Vec<[f32; 3]>,
     pub normals: Vec<[f32; 3]>,
-    /// (0, 0) at the upper left of the image, as glTF has it.
+    /// Texture coordinates; (0, 0) is the upper left of the image, as glTF defines.
     pub uvs: Option<Vec<[f32; 2]>>,
-    /// See [`super::tangents`], which adds them to a surface that is otherwise done.
+    /// Tangents, which [`super::tangents`] adds to a finished surface.
     pub tangents: Option<Vec<[f32; 4]>>,
-    /// Linear red, green, blue and opacity, 65535 being one: half the bytes of floats, and unlike
-    /// with eight bits every colour of eight bits of sRGB stays one of its own.
+    /// Linear red, green, blue and opacity; 65535 is 1. This takes half the bytes of floats, and
+    /// unlike linear 8 bits it keeps all 8-bit sRGB colours distinct.
     pub colors: Option<Vec<[u16; 4]>>,
-    /// Three per triangle.
+    /// Three vertex indices per triangle.
     pub indices: Vec<u32>,
 }
 
-/// A corner of a triangle, in ROS axes and with (0, 0) at the lower left of the image.
+/// A corner of a triangle, in ROS axes. (0, 0) of its texture coordinates is the lower left.
 #[derive(Clone, Copy, Debug)]
 pub struct Corner {
     pub position: [f32; 3],
@@ -41,24 +40,24 @@ pub struct Corner {
     pub uv: [f32; 2],
 }
 
-/// Which attributes a surface has beside those that all have.
+/// Optional attributes of a surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub uvs: bool,
-    /// Only with texture coordinates.
+    /// Used with texture coordinates only.
     pub tangents: bool,
     pub colors: bool,
 }
 
-/// Makes a [`Surface`] from corners: equal ones become one vertex, numbered as they first appear.
+/// Builds a [`Surface`] from corners. Equal corners are welded; vertices are numbered in order of
+/// first use.
 pub struct Builder {
     surface: Surface,
     known: HashMap<[u32; 8], u32>,
 }
 
 impl Builder {
-    /// An empty one, with room for `triangles`; `with_uvs` says whether texture coordinates are
-    /// wanted.
+    /// Creates an empty builder with capacity for `triangles`, with or without texture coordinates.
     pub fn new(triangles: usize, with_uvs: bool) -> Self {
         let uvs = with_uvs.then(Vec::new);
         let indices = Vec::with_capacity(triangles * 3);
@@ -72,8 +71,8 @@ impl Builder {
         }
     }
 
-    /// Adds a triangle, counter-clockwise seen from outside. One with equal vertices or a number
-    /// that is none draws nothing and is left out.
+    /// Adds a triangle, counter-clockwise seen from outside. Degenerate triangles, with equal
+    /// positions or numbers that are not finite, are skipped.
     pub fn triangle(&mut self, corners: [Corner; 3]) {
         if is_nothing(corners.map(|corner| corner.position)) {
             return;
@@ -110,17 +109,17 @@ impl Builder {
         })
     }
 
-    /// The surface; `None` if nothing of it can be drawn.
+    /// Returns the surface; `None` if it is empty.
     pub fn finish(self) -> Option<Surface> {
         (!self.surface.indices.is_empty()).then_some(self.surface)
     }
 }
 
-/// One part of a mesh, without tangents; `None` if nothing of it can be drawn. What is `wanted`
-/// counts only where the mesh has it.
+/// Builds the surface of one part of a mesh, without tangents; `None` if nothing of it can be
+/// drawn. Attributes in `wanted` are included if the mesh has them.
 ///
-/// Corners that share their point, normal and so on are one vertex, numbered as they first appear.
-/// `vertices` are those of the mesh, for all of its parts in turn.
+/// Corners with equal indices are welded; vertices are numbered in order of first use. `vertices`
+/// is scratch space that all parts of the mesh share.
 pub fn of_part(
     mesh: &MeshArrays,
     part: &Part,
@@ -207,23 +206,25 @@ pub fn of_part(
 
 const NONE: u32 = u32::MAX;
 
-/// The vertices of one part of a mesh by their points and what else they have, numbered as they
-/// first appear.
+/// Index of the vertices of one part of a mesh by the indices of their attributes. Vertices are
+/// numbered in order of first use.
+///
+/// The vertices of a point form a linked list, because most points have very few.
 pub struct Vertices {
-    /// Of each point its vertex that came last; [`NONE`] if it has none. Empty as long as no part
-    /// has a large share of the points.
+    /// Last vertex of each point, the head of its list; [`NONE`] if it has none. Empty until a part
+    /// uses a large share of the mesh's points.
     last: Vec<u32>,
-    /// Of each vertex the one of its point that came before, and what it has beside the point.
+    /// For each vertex, the previous vertex of its point and the indices of its other attributes.
     vertices: Vec<(u32, [u32; 3])>,
-    /// Those of points that have more than [`Self::FEW`]: to go through all of them would take time
-    /// with the square of their number. And those of points that are not in `last`.
+    /// Vertices beyond the first [`Self::FEW`] of a point, because searching a long list would take
+    /// quadratic time, and vertices of points that `last` does not cover.
     many: HashMap<(u32, [u32; 3]), u32, FixedState>,
 }
 
 impl Vertices {
     const FEW: usize = 16;
 
-    /// None yet.
+    /// Creates an empty index.
     pub fn new() -> Self {
         Self {
             last: Vec::new(),
@@ -232,17 +233,17 @@ impl Vertices {
         }
     }
 
-    /// Makes ready for a part of so many triangles of a mesh of so many points.
+    /// Prepares for a part of `triangles` triangles, of a mesh with `points` points.
     fn begin(&mut self, triangles: usize, points: usize) {
-        /// A part with so many triangles for the points of the mesh has a large share of these.
+        /// Minimum share of a mesh's points, as a divisor, from which a part uses `last`.
         const SHARE: usize = 8;
         if triangles >= points / SHARE {
             self.last.resize(points, NONE);
         }
     }
 
-    /// Leaves none, where there were those of these triangles: it takes no longer than these,
-    /// however many points the mesh has.
+    /// Removes all vertices, which were those of `triangles`. Takes time in proportion to the part,
+    /// not to the mesh.
     fn clear(&mut self, triangles: &[[u32; 3]]) {
         for &point in triangles.as_flattened() {
             self.last
@@ -254,7 +255,8 @@ impl Vertices {
         self.many.clear();
     }
 
-    /// The number of the vertex at a point with these others.
+    /// Returns the number of the vertex at `point` with the attributes `others`, and adds it if it
+    /// is absent.
     fn of(&mut self, point: u32, others: [u32; 3]) -> u32 {
         let new = self.vertices.len() as u32;
         if let Some(last) = self.last.get_mut(point as usize) {
@@ -270,6 +272,7 @@ impl Vertices {
                 at = before;
             }
         }
+        // The list of the point is full, or `last` does not cover the point.
         let number = *self.many.entry((point, others)).or_insert(new);
         if number == new {
             self.vertices.push((NONE, others));
@@ -278,17 +281,17 @@ impl Vertices {
     }
 }
 
-/// Whether a triangle draws nothing: some of its corners are equal, or no numbers.
+/// Returns whether a triangle is degenerate: it has equal corners, or numbers that are not finite.
 fn is_nothing(corners: [[f32; 3]; 3]) -> bool {
     let [a, b, c] = corners;
     a == b || b == c || c == a || corners.as_flattened().iter().any(|x| !x.is_finite())
 }
 
-/// `v` with length one.
+/// Returns `v` with unit length.
 fn unit(v: [f32; 3]) -> [f32; 3] {
     let wide = v.map(f64::from);
     let length = wide.iter().map(|x| x * x).sum::<f64>().sqrt();
-    // To divide it by its length would only round it again.
+    // Dividing a unit vector by its length would only round it again.
     if (length - 1.0).abs() < 1e-7 {
         return v;
     }
@@ -299,7 +302,7 @@ fn unit(v: [f32; 3]) -> [f32; 3] {
     }
 }
 
-/// glTF counts v from the top.
+/// Flips v: glTF counts it from the top.
 fn image_position([u, v]: [f32; 2]) -> [f32; 2] {
     [u, 1.0 - v].map(|x| if x.is_finite() { x + 0.0 } else { 0.0 })
 }
@@ -360,7 +363,7 @@ mod tests {
         assert_eq!(mapped.uvs.unwrap()[1], [0.25, 1.0], "counted from the top");
     }
 
-    /// As many triangles as the corners say, each of A, B and C.
+    /// Builds as many triangles from A, B and C as there are corners.
     fn mesh(uvs: Option<Corners<[f32; 2]>>, colors: Option<Corners<[f32; 4]>>) -> (Mesh, Part) {
         let triangles = vec![[0, 1, 2]; 3]
             .into_iter()
@@ -468,7 +471,7 @@ mod tests {
             (colors[0], colors[3]),
             ([0, 32768, 65535, 16384], [0, 65535, 0, 65535])
         );
-        // Every value of eight bits of sRGB is a value of its own.
+        // All 256 values of 8-bit sRGB stay distinct.
         let values: Vec<u16> = (0..=255)
             .map(|i| sixteen_bits(urdf_usd_robot::Material::linear(f64::from(i) / 255.0) as f32))
             .collect();

@@ -1,6 +1,6 @@
-//! Tangents for images of normals, as MikkTSpace has them and as glTF recommends (§3.7.2.1): of
-//! each corner the direction in which the image goes to its right, projected onto the vertex' plane
-//! and weighted by the corner's angle, mirrored images apart.
+//! Tangents for normal textures in the convention of MikkTSpace, which glTF recommends (§3.7.2.1).
+//! The direction of increasing u on each triangle is projected onto the vertex' tangent plane and
+//! summed up with the corner's angle as weight, separately for mirrored texture coordinates.
 
 #![allow(
     clippy::indexing_slicing,
@@ -13,14 +13,14 @@ use nalgebra::Vector3;
 
 use super::surface::Surface;
 
-/// What a vertex is to tangents: its position, its normal and its texture coordinates.
+/// Bits of a vertex' position, normal and texture coordinates.
 type Key = [u32; 8];
 
-/// The tangents of a surface that has texture coordinates; a vertex at which an image meets its
-/// mirrored self becomes two.
+/// Adds tangents to a surface that has texture coordinates. Vertices at which the orientation of
+/// the texture changes are split in two.
 ///
-/// x, y and z have length one. w is the sign with which the cross product of normal and tangent
-/// goes to the image's upper side.
+/// x, y and z have unit length. w is the sign that makes the cross product of normal and tangent
+/// point to the image's upper side.
 pub fn add(surface: &mut Surface) {
     let Some(uvs) = &surface.uvs else { return };
     let count = surface.positions.len();
@@ -52,7 +52,8 @@ pub fn add(surface: &mut Surface) {
             Some(is_mirrored)
         })
         .collect();
-    // What is mirrored at a vertex whose image is also not gets a vertex of its own.
+    // The first triangle at a vertex fixes its orientation; triangles of the other orientation use
+    // a copy of the vertex.
     let mut sides: Vec<Option<bool>> = vec![None; count];
     let mut twins: HashMap<u32, u32> = HashMap::new();
     let mut added: Vec<usize> = Vec::new();
@@ -79,6 +80,8 @@ pub fn add(surface: &mut Surface) {
     let tangent = |vertex: usize, is_mirrored: bool| {
         let normal = Vector3::from(surface.normals[vertex].map(f64::from));
         let sum = sums[places[vertex]][usize::from(is_mirrored)];
+        // Without a usable direction of the texture, any direction in the tangent plane does: here
+        // that of the coordinate axis farthest from the normal.
         let some = || {
             let axis = normal.iamin();
             let other = Vector3::from_fn(|k, _| f64::from(u8::from(k == axis)));
@@ -100,8 +103,8 @@ pub fn add(surface: &mut Surface) {
     repeat(surface, &added);
 }
 
-/// Numbers the vertices so that those that differ in colour only, which share their tangents, have
-/// the same number.
+/// Numbers the vertices for summation. Vertices that differ in colour only have the same number, so
+/// that they get the same tangents.
 fn places(surface: &Surface, uvs: &[[f32; 2]]) -> Vec<usize> {
     let count = surface.positions.len();
     let mut known: HashMap<Key, usize> = HashMap::with_capacity(count);
@@ -120,7 +123,7 @@ fn places(surface: &Surface, uvs: &[[f32; 2]]) -> Vec<usize> {
     (0..count).map(place).collect()
 }
 
-/// Appends copies of some vertices.
+/// Appends copies of `vertices`.
 fn repeat(surface: &mut Surface, vertices: &[usize]) {
     fn repeat<T: Copy>(list: &mut Vec<T>, vertices: &[usize]) {
         let more: Vec<T> = vertices.iter().map(|&vertex| list[vertex]).collect();
@@ -135,8 +138,8 @@ fn repeat(surface: &mut Surface, vertices: &[usize]) {
         .for_each(|colors| repeat(colors, vertices));
 }
 
-/// Where the image goes to its right on a triangle, and whether it is mirrored; `None` if it has no
-/// area there. Texture coordinates are counted from the top.
+/// Returns the direction of increasing u on a triangle, and whether the texture is mirrored there;
+/// `None` if it has no area in the texture. v is counted from the top.
 fn right(points: [Vector3<f64>; 3], uvs: [[f64; 2]; 3]) -> Option<(Vector3<f64>, bool)> {
     let [(a, u, v), (b, s, t)] = [1, 2].map(|k| {
         (
@@ -154,8 +157,8 @@ fn right(points: [Vector3<f64>; 3], uvs: [[f64; 2]; 3]) -> Option<(Vector3<f64>,
 mod tests {
     use super::*;
 
-    /// A square that looks along z with its image upright on its right half, and mirrored on its
-    /// left.
+    /// Returns a square that faces z, with an upright texture on its right half and a mirrored one
+    /// on its left half.
     fn folded() -> Surface {
         let at = |x: f32, y: f32| [x, y, 0.0];
         Surface {

@@ -1,4 +1,4 @@
-//! The written file, read back as any program would, against the robot that it was made from.
+//! Reads the written file with independent code and compares it with the robot.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn link(name: &str, visuals: Vec<Shape>, collisions: Vec<Shape>) -> Link {
     link
 }
 
-/// The first and the second material of any robot, and its mesh.
+/// Returns handles that fit any robot: its first two materials and its first mesh.
 fn handles() -> ([MaterialId; 2], MeshId) {
     let mut robot = Robot::new("");
     let materials = [(); 2].map(|()| robot.add_material(Material::plain("", [1.0; 4])));
@@ -46,7 +46,7 @@ fn pose(xyz: [f64; 3], [roll, pitch, yaw]: [f64; 3]) -> Pose {
     )
 }
 
-/// A joint between two of the first links of any robot.
+/// Returns a joint between two of the first links of a robot.
 fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> Joint {
     let mut robot = Robot::new("");
     let links: Vec<LinkId> = (0..=parent.max(child))
@@ -95,7 +95,7 @@ fn mesh_source(uri: &str, mesh: Mesh) -> MeshSource {
     MeshSource::new(uri, Place::default(), Arc::new(mesh.into()))
 }
 
-/// Two triangles: one of no material, one of the mesh's own.
+/// Returns two triangles, one without a material and one with a material of the mesh.
 fn sheet() -> Mesh {
     let arrays = MeshArrays {
         points: vec![
@@ -137,7 +137,7 @@ fn png() -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// One joint of every kind in a chain, mimics through a chain, a loop, and a second root.
+/// Returns a chain with a joint of every kind, mimic chains, a loop and a second root.
 fn everything() -> Robot {
     let kinds = [&JointKind::ALL[..], &[JointKind::Revolute; 2]].concat();
     let cube = || Geometry::Box {
@@ -191,7 +191,7 @@ fn everything() -> Robot {
     joints[4].limit = limit(0.25, 0.75);
     joints[5].limit = limit(0.25, 0.75);
     joints.insert(4, joint("ring", JointKind::Revolute, 1, 4));
-    // A leader before and after its follower.
+    // Drivers precede and follow their followers.
     joints.swap(4, 8);
     let mut robot = robot(links, joints);
     let follows = |follower: &str, leader: &str, multiplier: f64, offset: f64| {
@@ -253,7 +253,7 @@ impl Glb {
         value.as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// The vertex colours of a primitive, vertex by vertex.
+    /// Returns the vertex colours of a primitive.
     fn colors(&self, primitive: &Value) -> Option<Vec<[u16; 4]>> {
         let accessor =
             &self.json["accessors"][primitive["attributes"]["COLOR_0"].as_u64()? as usize];
@@ -276,7 +276,7 @@ impl Glb {
         )
     }
 
-    /// The pose of every link's node in the scene by the extension's pose algorithm, in glTF axes.
+    /// Computes the pose of every link's node by the extension's pose algorithm, in glTF axes.
     fn link_poses(&self, positions: &[Vec<f64>]) -> Vec<Pose> {
         let nodes = self.list(&self.json["nodes"]);
         let mut local: Vec<Pose> = nodes.iter().map(node_pose).collect();
@@ -333,7 +333,7 @@ fn node_pose(node: &Value) -> Pose {
     )
 }
 
-/// The rotation that (x, y, z) → (y, z, x) is.
+/// Returns the rotation (x, y, z) → (y, z, x).
 fn to_gltf() -> UnitQuaternion<f64> {
     UnitQuaternion::from_rotation_matrix(&nalgebra::Rotation3::from_matrix_unchecked(
         nalgebra::Matrix3::new(0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0),
@@ -393,7 +393,7 @@ fn the_model_says_what_the_robot_says() {
             .all(|joint| joint["name"] != "ring")
     );
     assert_eq!(model["extras"]["loops"][0]["name"], "ring");
-    // The infinite velocity is none, and a continuous joint has no bounds.
+    // An infinite velocity is omitted, and a continuous joint has no bounds.
     assert_eq!(
         named("j1")["dofs"][0]["limit"],
         serde_json::json!({"lower": 0.5, "upper": 1.5, "effort": 5.0})
@@ -407,8 +407,8 @@ fn the_model_says_what_the_robot_says() {
         serde_json::json!({"lower": -2.0, "upper": 2.0, "effort": 5.0}),
         "in order"
     );
-    // One limit of a planar joint holds in both directions; that of a floating joint for none of
-    // its degrees of freedom.
+    // The limit of a planar joint applies in both directions; that of a floating joint applies to
+    // none of its degrees of freedom.
     let allowed = serde_json::json!({"lower": 0.25, "upper": 0.75, "effort": 5.0});
     for dof in glb.list(&named("j4")["dofs"]) {
         assert_eq!(
@@ -510,8 +510,8 @@ fn geometry_is_stored_once_and_colliders_are_invisible() {
 
 #[test]
 fn corners_show_their_colours_where_nothing_else_has_a_colour_or_the_material_says_so() {
-    // The sheet's first triangle has no material of its own, the second has a green one that shows
-    // the corners' colours or not.
+    // The sheet's first triangle has no material of its own. The second has a green one, with or
+    // without vertex colours.
     let sheets = [(true, 0.5), (false, 1.0)].map(|(shows, opacity)| {
         let values = vec![[1.0, 0.0, 0.2, 1.0], [0.0, 0.0, 1.0, opacity]];
         let mut sheet = sheet();
@@ -540,9 +540,7 @@ fn corners_show_their_colours_where_nothing_else_has_a_colour_or_the_material_sa
         .unwrap();
     let glb = Glb::of(&robot);
     let nodes = glb.list(&glb.json["nodes"]);
-    // For each primitive of a visual the colours of its vertices, if any, the material's colour,
-    // and its alpha mode.
-    /// Colours of corners, base colour, alpha mode.
+    // Vertex colours, base colour and alpha mode of each primitive of a visual.
     type Shown = (Option<Vec<[u16; 4]>>, [f64; 4], Option<String>);
     let shown = |node: &Value| -> Vec<Shown> {
         let mesh = nodes[node.as_u64().unwrap() as usize]["mesh"]
@@ -639,7 +637,7 @@ fn what_the_gltf_crate_reads_is_valid() {
     gltf::Gltf::from_slice(&glb).expect("valid glTF");
 }
 
-/// The points of the meshes of shapes, where the shapes have them.
+/// Returns the mesh points of shapes, transformed by the shapes.
 fn points(robot: &Robot, shapes: &[Shape]) -> Vec<Vec<Vector3<f64>>> {
     let of_shape = |shape: &Shape| {
         let Geometry::Mesh { mesh, scale } = shape.geometry else {
@@ -732,7 +730,7 @@ fn copies_of_a_mesh_have_one_node_and_come_back() {
                 [true, true, true, false, false],
                 "the copies are where the first of them was"
             );
-            // In the order of the file.
+            // Shapes in the order of the file.
             let ordered: Vec<Shape> = [0, 2, 3, 1, 4]
                 .map(|n| robot.links().as_slice()[0].visuals[n].clone())
                 .into();

@@ -1,8 +1,8 @@
-//! The rules of EXT_robot_kinematics, a folder each.
+//! Rules of EXT_robot_kinematics, with a folder for each.
 //!
 //! The folder of a rule has the name of its code: `dof_count` reports `kinematics-dof-count`. Its
-//! `mod.rs` declares the rule and checks it. Its examples are `breaks.json` and `keeps.json`:
-//! values by their places in the sampler, `null` for one that is left out.
+//! `mod.rs` declares and checks the rule. Its examples are `breaks.json` and `keeps.json`, which
+//! map places in the sampler to values, and to `null` for removal.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const fn id(module: &str) -> ModuleId {
     ModuleId::new("kinematics-", module, IdForm::Kebab)
 }
 
-/// Makes the example `breaks` or `keeps` of a rule from the JSON file in its folder.
+/// Builds the example `breaks` or `keeps` of a rule from the JSON file in its folder.
 macro_rules! example {
     ($name:literal) => {
         super::values(include_str!(concat!($name, ".json")))

@@ -1,4 +1,4 @@
-//! Any bytes give an outcome.
+//! Reading arbitrary bytes never fails.
 
 use std::sync::LazyLock;
 
@@ -29,7 +29,7 @@ static GLB: LazyLock<Vec<u8>> = LazyLock::new(|| {
         .unwrap()
 });
 
-/// What the model promises, whatever was read.
+/// Checks the invariants of the model.
 fn check(robot: &Robot) {
     assert!(!robot.links().is_empty() && !robot.name().is_empty());
     let model = kinematics::Model::of(robot);
@@ -79,7 +79,7 @@ fn check(robot: &Robot) {
         .for_each(|source| urdf_usd_robot::invariants::check(&source.mesh.load().unwrap()));
 }
 
-/// Words and numbers that mean something somewhere.
+/// Words and numbers with a meaning in glTF.
 const PIECES: &[&str] = &[
     "0",
     "1",
@@ -130,7 +130,7 @@ proptest! {
     }
 }
 
-/// The JSON pointers of all values.
+/// Returns the JSON pointers to all values.
 fn pointers(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
     match value {
         serde_json::Value::Array(items) => {

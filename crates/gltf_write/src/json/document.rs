@@ -1,8 +1,9 @@
-//! The JSON of a glTF 2.0 document, as far as this project writes it. Only shapes: nothing here
-//! decides anything.
+//! JSON of a glTF 2.0 document, restricted to the properties that this project writes.
 //!
-//! Fields stand in the order in which they are written, which makes equal documents equal bytes; an
-//! absent option and an empty list are left out, as the specification wants it.
+//! This module only declares the structure of the document and makes no decisions.
+//!
+//! Fields are declared in the order in which they are written, so that equal documents are equal
+//! bytes. Absent options and empty lists are omitted, as the specification requires.
 
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +95,7 @@ pub struct RootExtensions {
 }
 
 impl RootExtensions {
-    /// Whether there is nothing in it.
+    /// Returns whether no extension is present.
     pub fn is_empty(&self) -> bool {
         let Self {
             kinematics,
@@ -111,14 +112,14 @@ impl RootExtensions {
     }
 }
 
-/// The looks that can be chosen.
+/// The variants that a viewer offers (`KHR_materials_variants`).
 #[derive(Debug, Default, Serialize)]
 pub struct Variants {
     pub variants: Vec<Variant>,
 }
 
 impl Variants {
-    /// Whether there are none.
+    /// Returns whether there are no variants.
     pub fn is_empty(&self) -> bool {
         self.variants.is_empty()
     }
@@ -135,7 +136,7 @@ pub struct Scene {
     pub nodes: Vec<Index>,
 }
 
-/// A node; its transform is identity where a component is absent.
+/// A node. Absent components of its transform are identity.
 #[derive(Debug, Default, Serialize)]
 pub struct Node {
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -148,7 +149,7 @@ pub struct Node {
     pub camera: Option<Index>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub translation: Option<[f64; 3]>,
-    /// x, y, z, w.
+    /// Quaternion: x, y, z, w.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rotation: Option<[f64; 4]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,7 +185,7 @@ pub struct NodeExtensions {
 }
 
 impl NodeExtensions {
-    /// Whether there is nothing in it.
+    /// Returns whether no extension is present.
     pub fn is_empty(&self) -> bool {
         self.visibility.is_none()
             && self.rigid_body.is_empty()
@@ -193,13 +194,13 @@ impl NodeExtensions {
     }
 }
 
-/// Where the copies of a node's mesh are in the node.
+/// Transforms of the mesh's copies, relative to the node (`EXT_mesh_gpu_instancing`).
 #[derive(Debug, Serialize)]
 pub struct Instances {
     pub attributes: InstanceAttributes,
 }
 
-/// Accessors of as many values as there are copies.
+/// Accessors of the copies' attributes, each with one value per copy.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct InstanceAttributes {
@@ -208,7 +209,7 @@ pub struct InstanceAttributes {
     pub scale: Index,
 }
 
-/// A camera, which looks along -z of its node with y up.
+/// A camera. It looks along -z of its node, with y up.
 #[derive(Debug, Serialize)]
 pub struct Camera {
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -228,29 +229,29 @@ pub enum View {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Perspective {
-    /// Width to height.
+    /// Ratio of width to height.
     pub aspect_ratio: f64,
-    /// Radians, over the height.
+    /// Vertical field of view, in radians.
     pub yfov: f64,
-    /// Metres.
+    /// Distance of the near clipping plane, in metres.
     pub znear: f64,
-    /// Metres.
+    /// Distance of the far clipping plane, in metres.
     pub zfar: f64,
 }
 
 #[derive(Debug, Serialize)]
 pub struct Orthographic {
-    /// Metres: half of the width.
+    /// Half of the width, in metres.
     pub xmag: f64,
-    /// Metres: half of the height.
+    /// Half of the height, in metres.
     pub ymag: f64,
-    /// Metres.
+    /// Distance of the near clipping plane, in metres.
     pub znear: f64,
-    /// Metres.
+    /// Distance of the far clipping plane, in metres.
     pub zfar: f64,
 }
 
-/// The size of a camera's image in pixels, of which glTF knows only how wide it is to its height.
+/// Image size of a camera in pixels, for `extras`: glTF has the aspect ratio only.
 #[derive(Debug, Serialize)]
 pub struct CameraExtras {
     pub width: u32,
@@ -269,7 +270,7 @@ pub struct Mesh {
     pub primitives: Vec<Primitive>,
 }
 
-/// Triangles with one material, or none.
+/// A triangle mesh with at most one material.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Primitive {
     pub attributes: Attributes,
@@ -290,26 +291,26 @@ pub struct PrimitiveExtensions {
 }
 
 impl PrimitiveExtensions {
-    /// Whether there is nothing in it.
+    /// Returns whether no extension is present.
     pub fn is_empty(&self) -> bool {
         self.variants.is_empty()
     }
 }
 
-/// The materials of a primitive in looks.
+/// The materials of a primitive by variant (`KHR_materials_variants`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Mappings {
     pub mappings: Vec<Mapping>,
 }
 
 impl Mappings {
-    /// Whether there are none.
+    /// Returns whether there are no mappings.
     pub fn is_empty(&self) -> bool {
         self.mappings.is_empty()
     }
 }
 
-/// The looks in which a primitive has a material.
+/// A material and the variants in which a primitive has it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Mapping {
     pub material: Index,
@@ -346,7 +347,7 @@ pub struct Material {
     pub emissive_factor: Option<[f32; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha_mode: Option<AlphaMode>,
-    /// Of a mask; one half where absent.
+    /// Alpha cutoff of a mask; 0.5 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha_cutoff: Option<f32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -377,13 +378,13 @@ pub struct MaterialExtensions {
 }
 
 impl MaterialExtensions {
-    /// Whether there is nothing in it.
+    /// Returns whether no extension is present.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A clear lacquer.
+/// Clear coat of a material (`KHR_materials_clearcoat`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Clearcoat {
@@ -395,21 +396,22 @@ pub struct Clearcoat {
     pub clearcoat_roughness_texture: Option<TextureReference>,
 }
 
-/// How much a dielectric mirrors, relative to what its index of refraction says.
+/// Specular reflection of a dielectric, relative to the reflectance that its index of refraction
+/// gives (`KHR_materials_specular`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Specular {
     pub specular_color_factor: [f32; 3],
 }
 
-/// What the emissive factor is multiplied with.
+/// Multiplier of the emissive factor (`KHR_materials_emissive_strength`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EmissiveStrength {
     pub emissive_strength: f32,
 }
 
-/// An index of refraction other than 1.5.
+/// Index of refraction, if it is not glTF's default of 1.5 (`KHR_materials_ior`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ior {
     pub ior: f32,
@@ -444,13 +446,13 @@ pub struct TextureExtensions {
 }
 
 impl TextureExtensions {
-    /// Whether there is nothing in it.
+    /// Returns whether no extension is present.
     pub fn is_empty(&self) -> bool {
         self.transform.is_none()
     }
 }
 
-/// What is done to texture coordinates: the scale, then the rotation (radians), then the offset.
+/// Transform of texture coordinates: scale, then rotation (radians), then offset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TextureTransform {
     pub offset: [f64; 2],
@@ -458,33 +460,33 @@ pub struct TextureTransform {
     pub scale: [f32; 2],
 }
 
-/// A texture of normals.
+/// Reference to a normal texture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NormalReference {
     #[serde(flatten)]
     pub texture: TextureReference,
-    /// The factor of x and y; one where absent.
+    /// Factor of x and y; 1 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<f32>,
 }
 
-/// A texture whose red is occlusion.
+/// Reference to an occlusion texture, which is read from the red channel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OcclusionReference {
     #[serde(flatten)]
     pub texture: TextureReference,
-    /// How much of it counts; one, which is all, where absent.
+    /// Strength of the occlusion; 1 (full) if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strength: Option<f32>,
 }
 
-/// How opacity is meant; opaque where absent.
+/// Interpretation of opacity; opaque if absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum AlphaMode {
-    /// Drawn where the opacity is at least the cutoff, left out elsewhere.
+    /// Fragments are drawn if their opacity is at least the cutoff, and discarded otherwise.
     Mask,
-    /// Mixed with what is behind.
+    /// Fragments are blended with the background.
     Blend,
 }
 
@@ -495,7 +497,7 @@ pub struct Texture {
     pub source: Index,
 }
 
-/// How an image goes on beyond its edges; it begins anew where a component is absent.
+/// Wrapping of texture coordinates outside the image; an absent component repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sampling {
@@ -524,7 +526,7 @@ pub struct Accessor {
     pub count: usize,
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Of each component; empty where nobody needs them.
+    /// Minimum of each component; empty where glTF does not require bounds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub min: Vec<f32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -537,7 +539,7 @@ pub struct BufferView {
     pub buffer: Index,
     pub byte_offset: usize,
     pub byte_length: usize,
-    /// From one element to the next, where elements are padded.
+    /// Distance in bytes between the starts of elements, if they are padded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte_stride: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -552,7 +554,7 @@ pub struct BufferViewExtensions {
     pub meshopt: CompressedView,
 }
 
-/// Where the bytes that a view stands for are, compressed.
+/// Compressed bytes of a buffer view (`EXT_meshopt_compression`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompressedView {
@@ -566,7 +568,7 @@ pub struct CompressedView {
     pub filter: Option<StreamFilter>,
 }
 
-/// What a compressed stream holds.
+/// Codec of a compressed stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum StreamMode {
@@ -574,7 +576,7 @@ pub enum StreamMode {
     Triangles,
 }
 
-/// What is done to the elements of a stream after it is decompressed.
+/// Filter that a reader applies to the elements after decompression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum StreamFilter {
@@ -597,13 +599,14 @@ pub struct BufferExtensions {
     pub meshopt: FallbackBuffer,
 }
 
-/// Marks a buffer that has no bytes: it is what compressed views stand for.
+/// Marks the fallback buffer, which has no bytes: compressed views refer to it as their
+/// decompressed content.
 #[derive(Debug, Serialize)]
 pub struct FallbackBuffer {
     pub fallback: bool,
 }
 
-/// A motion of nodes over time.
+/// An animation of nodes.
 #[derive(Debug, Serialize)]
 pub struct Animation {
     pub name: String,
@@ -620,11 +623,11 @@ pub struct Channel {
 #[derive(Debug, Serialize)]
 pub struct ChannelTarget {
     pub node: Index,
-    /// `rotation` or `translation`.
+    /// Animated channel: `rotation` or `translation`.
     pub path: Motion,
 }
 
-/// Values over times, linear between them.
+/// Keyframes with linear interpolation.
 #[derive(Debug, Serialize)]
 pub struct Sampler {
     pub input: Index,

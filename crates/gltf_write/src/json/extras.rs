@@ -1,5 +1,5 @@
-//! What a robot says that neither glTF nor the extension has a word for, kept in `extras`: in glTF
-//! axes, like all else.
+//! Properties of a robot that neither glTF nor the extension can express, kept in `extras`. They
+//! are in glTF axes, like everything else.
 
 use serde::Serialize;
 
@@ -7,21 +7,22 @@ use super::limit::Limit;
 use super::planning::Planning;
 use super::values::as_object;
 
-/// Extras of a node. Link frames and shapes always have some: a leaf without any would be an empty
-/// node, which means nothing.
+/// Extras of a node. Link frames and shapes always have some, because a leaf node without any
+/// content would be an empty node.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum NodeExtras {
-    /// Of a link's frame.
+    /// Extras of a link frame.
     Link {
-        /// The link's name, for engines that change the names of nodes.
+        /// Name of the link, for engines that rename nodes.
         link: String,
     },
-    /// Of a visual or collision node.
+    /// Extras of a visual or collision node.
     Shape(ShapeExtras),
-    /// Of the node at which a joint of `KHR_physics_rigid_bodies` holds its lower body.
+    /// Extras of the node at which a joint of `KHR_physics_rigid_bodies` attaches to its child
+    /// body.
     Anchor {
-        /// The joint's name.
+        /// Name of the joint.
         anchor: String,
     },
 }
@@ -30,19 +31,20 @@ pub enum NodeExtras {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShapeExtras {
-    /// The shape's own name, which need not be unique.
+    /// Name of the shape, which need not be unique.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape_name: Option<String>,
-    /// What the triangles are.
+    /// The geometry that the triangles represent.
     pub geometry: Form,
-    /// The reference to the mesh that could not be read and that this stands in for.
+    /// Reference to the mesh that could not be loaded, if this node is a placeholder for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stand_in_for: Option<String>,
     #[serde(skip_serializing_if = "Custom::is_empty")]
     pub custom: Custom,
 }
 
-/// A form, centred on its node; lengths in metres, cylinders and capsules along glTF's y.
+/// A geometry, centred on its node. Lengths are in metres; cylinders and capsules are along glTF's
+/// y.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Form {
@@ -63,7 +65,7 @@ pub struct LinkExtras {
 }
 
 impl LinkExtras {
-    /// Whether there is nothing in it.
+    /// Returns whether all of them are absent.
     pub fn is_empty(&self) -> bool {
         self.inertial.is_none() && self.custom.is_empty()
     }
@@ -72,13 +74,14 @@ impl LinkExtras {
 /// Mass properties.
 #[derive(Debug, Serialize)]
 pub struct Inertial {
-    /// kg.
+    /// Mass in kg.
     pub mass: f64,
-    /// The inertial frame in the link frame.
+    /// Inertial frame, relative to the link frame.
     pub origin: Placement,
-    /// kg·m² about the centre of mass along the axes of the inertial frame: xx, xy, xz, yy, yz, zz.
+    /// Inertia in kg·m² about the centre of mass, along the axes of the inertial frame: xx, xy, xz,
+    /// yy, yz, zz.
     pub inertia: [f64; 6],
-    /// Whether nobody measured it.
+    /// Whether the values are assumed rather than measured.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
 }
@@ -87,7 +90,7 @@ pub struct Inertial {
 #[derive(Debug, Serialize)]
 pub struct Placement {
     pub translation: [f64; 3],
-    /// x, y, z, w.
+    /// Quaternion: x, y, z, w.
     pub rotation: [f64; 4],
 }
 
@@ -95,10 +98,10 @@ pub struct Placement {
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JointExtras {
-    /// Limits given for a fixed or floating joint, whose degrees of freedom they can't be those of.
+    /// Limits of a fixed or floating joint, which has no degree of freedom that could carry them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// URDF's `calibration/@reference_position`.
+    /// Reference position of URDF (`calibration/@reference_position`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_position: Option<f64>,
     #[serde(skip_serializing_if = "Custom::is_empty")]
@@ -106,26 +109,26 @@ pub struct JointExtras {
 }
 
 impl JointExtras {
-    /// Whether there is nothing in it.
+    /// Returns whether all of them are absent.
     pub fn is_empty(&self) -> bool {
         self.limit.is_none() && self.reference_position.is_none() && self.custom.is_empty()
     }
 }
 
-/// Extras of a configuration that is about some of the joints.
+/// Extras of a configuration that covers a subset of the joints.
 #[derive(Debug, Default, Serialize)]
 pub struct ConfigurationExtras {
-    /// The group of joints that it is about, by its name in the source.
+    /// Name of the joint group in the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The joints that it sets, if not all that can be set: the others are at home, and may as well
-    /// stay where they are.
+    /// The joints that the pose sets, if it does not set all movable ones. The other joints have
+    /// their home positions, which a reader may ignore.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joints: Option<Vec<usize>>,
 }
 
 impl ConfigurationExtras {
-    /// Whether there is nothing in it.
+    /// Returns whether all of them are absent.
     pub fn is_empty(&self) -> bool {
         self.group.is_none() && self.joints.is_none()
     }
@@ -134,10 +137,10 @@ impl ConfigurationExtras {
 /// Extras of a model.
 #[derive(Debug, Default, Serialize)]
 pub struct ModelExtras {
-    /// Joints that close loops.
+    /// Joints that close kinematic loops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loops: Vec<Loop>,
-    /// What motion planners need to know.
+    /// Parameters for motion planners.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planning: Option<Planning>,
     #[serde(skip_serializing_if = "Custom::is_empty")]
@@ -145,13 +148,13 @@ pub struct ModelExtras {
 }
 
 impl ModelExtras {
-    /// Whether there is nothing in it.
+    /// Returns whether all of them are absent.
     pub fn is_empty(&self) -> bool {
         self.loops.is_empty() && self.planning.is_none() && self.custom.is_empty()
     }
 }
 
-/// A joint that closes a loop: no node stands for it.
+/// A joint that closes a kinematic loop. It has no nodes, because glTF nodes form a tree.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Loop {
@@ -160,15 +163,15 @@ pub struct Loop {
     pub kind: &'static str,
     pub parent_link: usize,
     pub child_link: usize,
-    /// The joint frame in the parent link's frame.
+    /// Joint frame, relative to the frame of the parent link.
     pub origin: Placement,
-    /// In the joint frame.
+    /// Axis in the joint frame.
     pub axis: [f64; 3],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 }
 
-/// Attributes and elements of the source, as they were.
+/// Unrecognised attributes and elements of the source, verbatim.
 #[derive(Debug, Default, Serialize)]
 pub struct Custom {
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_object")]
@@ -178,7 +181,7 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// Whether there is nothing in it.
+    /// Returns whether both lists are empty.
     pub fn is_empty(&self) -> bool {
         self.attributes.is_empty() && self.elements.is_empty()
     }

@@ -1,5 +1,6 @@
-//! The JSON of EXT_robot_kinematics (its document's section 3), as this project writes it. Only
-//! shapes: nothing here decides anything.
+//! JSON of EXT_robot_kinematics (section 3 of its specification), as this project writes it.
+//!
+//! This module only declares the structure of the document and makes no decisions.
 
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ pub struct Kinematics {
 }
 
 impl Kinematics {
-    /// Whether there is nothing in it.
+    /// Returns whether there are no models.
     pub fn is_empty(&self) -> bool {
         self.models.is_empty()
     }
@@ -30,7 +31,7 @@ pub struct Model {
     pub root_node: Index,
     pub links: Vec<Link>,
     pub joints: Vec<Joint>,
-    /// By name; each name once.
+    /// Configurations by name; names are unique.
     #[serde(serialize_with = "as_object")]
     pub configurations: Vec<(String, Configuration)>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,14 +82,14 @@ pub struct Joint {
 #[derive(Debug, Serialize)]
 pub struct Dof {
     pub motion: Motion,
-    /// Of unit length, in the frame of the node above the dof node.
+    /// Unit vector in the frame of the dof node's parent.
     pub axis: [f64; 3],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
     pub default: f64,
 }
 
-/// The joint that sets this one, never itself a follower.
+/// Mimic relation to a driving joint, which is never a follower itself.
 #[derive(Debug, Serialize)]
 pub struct Mimic {
     pub joint: usize,
@@ -129,18 +130,18 @@ pub struct Calibration {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Configuration {
-    /// One entry per joint of the model, in its order.
+    /// Positions of the model's joints, one entry per joint, in order.
     pub joint_positions: Vec<Positions>,
     #[serde(skip_serializing_if = "ConfigurationExtras::is_empty")]
     pub extras: ConfigurationExtras,
 }
 
-/// The positions of a joint: a number for one degree of freedom, a list for any other count.
+/// Positions of a joint: a number for one degree of freedom, a list for any other count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Positions {
-    /// Of the one degree of freedom.
+    /// Position of the only degree of freedom.
     One(f64),
-    /// Of each, in order.
+    /// Positions of all degrees of freedom, in order.
     Each(Vec<f64>),
 }

@@ -1,4 +1,4 @@
-//! The JSON of `KHR_lights_punctual`.
+//! JSON of `KHR_lights_punctual`.
 
 use serde::Serialize;
 
@@ -11,25 +11,25 @@ pub struct Lights {
 }
 
 impl Lights {
-    /// Whether there is nothing in it.
+    /// Returns whether there are no lights.
     pub fn is_empty(&self) -> bool {
         self.lights.is_empty()
     }
 }
 
-/// A light; white and of intensity 1 where a component is absent.
+/// A light. It is white if its colour is absent, and its intensity defaults to 1.
 #[derive(Debug, Serialize)]
 pub struct Light {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// `directional`, `point` or `spot`.
+    /// Type of the light: `directional`, `point` or `spot`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub color: Option<[f32; 3]>,
-    /// Lux or candela.
+    /// Intensity in lux (directional) or candela (point, spot).
     pub intensity: f64,
-    /// Metres.
+    /// Range in metres.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,29 +42,29 @@ pub struct Light {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Spot {
-    /// Radians from the axis; less than the outer angle.
+    /// Inner angle from the axis, in radians; less than the outer angle.
     pub inner_cone_angle: f64,
-    /// Radians from the axis, at most π/2.
+    /// Outer angle from the axis, in radians; at most π/2.
     pub outer_cone_angle: f64,
 }
 
-/// How large the source is, of which the extension knows nothing.
+/// Size of the light source, for `extras`: the extension has punctual lights only.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum LightExtras {
-    /// Of a light of a direction.
+    /// Angular size of a directional light.
     Angle {
-        /// Radians.
+        /// Angle in radians.
         angle: f64,
     },
-    /// Of all others.
+    /// Radius of a point or spot light.
     Radius {
-        /// Metres.
+        /// Radius in metres.
         radius: f64,
     },
 }
 
-/// The light at a node.
+/// Reference from a node to its light.
 #[derive(Debug, Serialize)]
 pub struct LightReference {
     pub light: Index,

@@ -1,8 +1,8 @@
-//! Bounds of a degree of freedom, or of a joint in the extras.
+//! Limits of a degree of freedom, or of a joint in its extras.
 
 use serde::Serialize;
 
-/// Bounds in radians or metres, and of rate and load.
+/// Limits of position (radians or metres), velocity and effort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Limit {
     #[serde(skip_serializing_if = "Option::is_none")]

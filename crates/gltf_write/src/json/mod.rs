@@ -1,5 +1,7 @@
-//! The JSON of a glTF 2.0 document, as this project writes it. Only shapes: nothing here decides
-//! anything or knows robots.
+//! JSON of a glTF 2.0 document, as this project writes it.
+//!
+//! These modules only declare the structure of the document: they make no decisions and don't know
+//! robots.
 
 pub mod document;
 pub mod extras;

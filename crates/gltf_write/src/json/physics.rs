@@ -1,4 +1,4 @@
-//! The JSON of `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`.
+//! JSON of `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`.
 
 use serde::Serialize;
 
@@ -11,14 +11,14 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// Whether there is nothing in it.
+    /// Returns whether there are no shapes.
     pub fn is_empty(&self) -> bool {
         self.shapes.is_empty()
     }
 }
 
-/// A form, centred on its node; cylinders and capsules along y, lengths in metres, a capsule's
-/// without its ends.
+/// A shape, centred on its node. Lengths are in metres; cylinders and capsules are along y, and the
+/// height of a capsule excludes its caps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Shape {
@@ -59,7 +59,7 @@ pub struct RigidBodies {
 }
 
 impl RigidBodies {
-    /// Whether there is nothing in it.
+    /// Returns whether all lists are empty.
     pub fn is_empty(&self) -> bool {
         self.physics_materials.is_empty()
             && self.physics_joints.is_empty()
@@ -67,7 +67,7 @@ impl RigidBodies {
     }
 }
 
-/// What contact is like.
+/// Contact properties of a surface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PhysicsMaterial {
@@ -76,7 +76,7 @@ pub struct PhysicsMaterial {
     pub restitution: f64,
 }
 
-/// Which motions of one frame in another are restricted.
+/// Restrictions of the relative motion of two frames.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhysicsJoint {
     pub limits: Vec<PhysicsLimit>,
@@ -96,7 +96,7 @@ pub struct PhysicsLimit {
     pub max: Option<f64>,
 }
 
-/// Which colliders a collider meets.
+/// Collision filter: the colliders with which a collider can collide.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CollisionFilter {
@@ -104,7 +104,7 @@ pub struct CollisionFilter {
     pub not_collide_with_systems: Vec<String>,
 }
 
-/// What a node is to an engine.
+/// Physical properties of a node.
 #[derive(Debug, Default, Serialize)]
 pub struct RigidBody {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,20 +116,20 @@ pub struct RigidBody {
 }
 
 impl RigidBody {
-    /// Whether there is nothing in it.
+    /// Returns whether all of them are absent.
     pub fn is_empty(&self) -> bool {
         self.motion.is_none() && self.collider.is_none() && self.joint.is_none()
     }
 }
 
-/// A body that moves: kg, metres, kg·m², in the node's frame.
+/// A dynamic body. Units are kg, metres and kg·m², in the node's frame.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Motion {
     pub mass: f64,
     pub center_of_mass: [f64; 3],
     pub inertia_diagonal: [f64; 3],
-    /// From the principal axes to the node's: x, y, z, w.
+    /// Rotation from the principal axes to the node's axes: x, y, z, w.
     pub inertia_orientation: [f64; 4],
 }
 
@@ -157,7 +157,7 @@ pub enum ColliderGeometry {
     },
 }
 
-/// Where a joint holds on the upper body, and at which node on the lower one.
+/// A joint at its node on the parent body, with the node that it connects to on the child body.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {

@@ -1,4 +1,4 @@
-//! Values that recur in the document.
+//! Value types that several parts of the document share.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 /// An index into one of the document's lists.
 pub type Index = usize;
 
-/// Pairs as a JSON object, in their order.
+/// Serialises pairs as a JSON object, in their order.
 pub fn as_object<S: Serializer, V: Serialize>(
     pairs: &[(String, V)],
     serializer: S,
@@ -18,7 +18,7 @@ pub fn as_object<S: Serializer, V: Serialize>(
     object.end()
 }
 
-/// Where `item` is in `list`, at its end if it was not there.
+/// Returns the index of `item` in `list`, and appends it if it is absent.
 pub fn position_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> Index {
     list.iter()
         .position(|known| *known == item)

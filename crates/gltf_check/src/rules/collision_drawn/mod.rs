@@ -33,7 +33,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Prefix sums of the drawn nodes, in the order of the hierarchy.
+/// Prefix sums of the visible nodes with meshes in the order of the hierarchy, with which a subtree
+/// is checked in constant time.
 struct Drawn(Vec<usize>);
 
 impl Drawn {
@@ -95,7 +96,7 @@ fn is_mesh_seen(mesh: &Json, materials: &[bool]) -> bool {
     mesh.list("primitives").iter().any(is_primitive_seen)
 }
 
-/// Whether a material is visible.
+/// Returns whether a material is visible.
 fn is_seen(material: &Json) -> bool {
     let alpha = material
         .at(&["pbrMetallicRoughness", "baseColorFactor"])

@@ -58,7 +58,7 @@ static SCHEMAS: LazyLock<Schemas> = LazyLock::new(|| {
     Schemas(TEXTS.iter().filter_map(schema).collect())
 });
 
-/// Reports what the schema does not allow and no other rule has reported.
+/// Reports schema violations that no other rule has reported.
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let Some(extension) = &subject.extension else {
         return;
@@ -85,7 +85,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Returns what is wrong, and what to do.
+/// Returns the message and the help text of a violation.
 fn in_words(fault: Fault) -> (String, String) {
     match fault {
         Fault::Missing(name) => (format!("it has no `{name}`"), format!("add `{name}`")),

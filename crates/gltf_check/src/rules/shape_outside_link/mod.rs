@@ -41,8 +41,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Returns for each node the link whose frame it is in, as model and link: its own, or that of the
-/// nearest link node above it.
+/// Returns for each node the link whose frame it belongs to, as model and link: that of the nearest
+/// link node at or above it.
 fn owners(subject: &Subject<'_>) -> Vec<Option<(usize, usize)>> {
     let hierarchy = &subject.hierarchy;
     let mut owners = vec![None; subject.asset.nodes.len()];
