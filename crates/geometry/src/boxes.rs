@@ -215,6 +215,7 @@ impl<I, S> BoxTree<I, f64, S> {
             if end - first > LEAF {
                 let axis = nodes[next].bounds.longest_axis();
                 let middle = first.midpoint(end);
+                // Selection is linear, so the whole tree takes O(n log n) without sorting.
                 items[first..end].select_nth_unstable_by(middle - first, |a, b| {
                     place(a, axis).total_cmp(&place(b, axis))
                 });

@@ -373,6 +373,8 @@ impl Cloud {
         extremes
             .into_iter()
             .for_each(|extreme| growth.take(extreme));
+        // Stop at the first limit at which all points left outside are within the tolerance.
+        // Checking after every corner would build a search tree each time.
         for bound in [FEW_CORNERS, MOST_CORNERS / 2, MOST_CORNERS] {
             while growth.taken < bound
                 && let Some(point) = growth.farthest()

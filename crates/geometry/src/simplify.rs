@@ -652,6 +652,7 @@ impl<'a> Source<'a> {
         ]
         .map(|weight| weight * self.extent / extent);
         let locks: Vec<bool> = vertices().map(|v| locked[v.point as usize]).collect();
+        // A target of 0 triangles: only the error bound ends the simplification.
         let left = meshopt::simplify_with_attributes_and_locks_decoder(
             &indices,
             &positions,
@@ -1070,13 +1071,13 @@ mod tests {
         assert!(astray(holed.clone(), false).0.is_empty());
         let places = astray(holed, true).0.places;
         assert!(!places.is_empty() && places.len() < 400, "{}", places.len());
-        // A triangle that is turned round, and one right through the ball.
+        // A flipped triangle, and one right through the ball.
         let mut wrong = all;
         let [a, b, c] = wrong[700];
         wrong[700] = [b, a, c];
         wrong[900][1] = wrong[1500][1];
         let (astray, tier) = astray(wrong, false);
-        // The first is gone, and the one beside it.
+        // The first and its neighbour were removed.
         assert_eq!(
             (astray.triangles, tier.triangles.len()),
             (vec![898], source.whole.triangles.len() - 2)
@@ -1157,8 +1158,8 @@ mod tests {
         let [first, second, third, fourth] = source.whole.triangles[..] else {
             panic!()
         };
-        // The second has one triangle along the edge, and what is missing beside it is one of the
-        // first, upside down.
+        // The second square has one triangle along the edge. The gap beside it is closed by a
+        // triangle of the first square, upside down.
         let folded = vec![
             first,
             second,

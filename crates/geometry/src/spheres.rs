@@ -152,6 +152,8 @@ fn with_count(solid: &Solid, middles: &[(Point, f64)], count: usize) -> Option<F
     // Start with an error at which one sphere suffices, slack for the samples included.
     let (mut enough, mut too_small) = (half * 2.0, half / 512.0);
     let mut best = with_error(solid, middles, enough, count);
+    // Bisect in the logarithm: the error may be anywhere within three orders of magnitude. The
+    // greedy cover is not monotonic in the error, so keep the best fit seen.
     while enough / too_small > 1.04 {
         let error = (enough * too_small).sqrt();
         match with_error(solid, middles, error, count) {

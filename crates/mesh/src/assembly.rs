@@ -221,6 +221,7 @@ impl Assembly {
             let corner_normals = triangle.map(|corner| {
                 normals.get(corner.normal, |i| {
                     let n = normal_matrix? * Vector3::from(surface.normals.get(i)?.map(f64::from));
+                    // Normals transform by the inverse transpose.
                     let n = if is_unit(&n) {
                         n
                     } else {
@@ -271,6 +272,8 @@ impl Assembly {
             (&mut self.corner_colors, colors),
         ];
         for (list, corners) in lists {
+            // Start a list with the first corner that has a value, so that attributes that the
+            // source lacks take no memory.
             if !list.is_empty() || corners != [NONE; 3] {
                 list.resize(before, [NONE; 3]);
                 list.push(corners);

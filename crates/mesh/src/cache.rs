@@ -27,7 +27,7 @@ use urdf_usd_store::{self as store, Content, Key, Store};
 /// digest.
 ///
 /// # Errors
-/// Those of [`read`](super::read), and if the file can't be read.
+/// As [`read`](super::read), and if the file can't be read.
 pub fn load(
     located: &Located,
     files: &Files,
@@ -244,6 +244,7 @@ fn decode_hull(bytes: &[u8], store: &Store) -> Option<Hull> {
 }
 
 fn key_of(kind: &str, mesh: &LazyMesh, store: &Store) -> Option<Key> {
+    // Meshes without a digest (all zeros) are not cached.
     (store.is_enabled() && mesh.digest != [0; 32])
         .then(|| Key::builder(kind).and(&mesh.digest).key())
 }
@@ -297,7 +298,7 @@ impl Shape {
         }
     }
 
-    /// Decodes the arrays of a mesh of this shape. `part` returns the next so many bytes. `None` if
+    /// Decodes the arrays of a mesh of this shape. `part` returns the next bytes. `None` if
     /// they don't match.
     fn arrays(&self, mut part: impl FnMut(usize) -> Option<Bytes>) -> Option<MeshArrays> {
         let Self { triangles, .. } = *self;
@@ -417,7 +418,7 @@ fn keep(mesh: &Mesh, store: &Store) {
     store.put(&key_of_arrays(&mesh.digest), || arrays(mesh).concat());
 }
 
-/// Spills the arrays of a mesh if the job of `store` is over its memory limit: they are loaded
+/// Spills the arrays of a mesh if they exceed the memory budget of `store`'s job: they are loaded
 /// again from `store`, or from the file that the job spills to. The mesh has its digest.
 #[must_use]
 pub fn spilled(mesh: LazyMesh, store: &Store) -> LazyMesh {
@@ -429,6 +430,7 @@ pub fn spilled(mesh: LazyMesh, store: &Store) -> LazyMesh {
         return mesh;
     }
     let (outline, shape) = (*mesh.outline(), Shape::of(in_memory, &mesh.parts));
+    // Prefer the entry that the store has already; writing a spill file is the fallback.
     let load: Box<LoadArrays> = if let Some(later) = store.loader(&key_of_arrays(&mesh.digest)) {
         Box::new(move || {
             later()
@@ -714,6 +716,7 @@ fn decode(bytes: &[u8], referrer: Referrer) -> Option<(LazyMesh, Vec<Diagnostic>
     } = head.more;
     if references
         .iter()
+        // Another file behind a reference makes another mesh, even if the mesh file is the same.
         .any(|(reference, known)| referrer.outcome(reference) != *known)
     {
         return None;

@@ -71,7 +71,7 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
     let mesh = assembly.finish(source, Shading::Flat);
     match lost {
         // A file without its buffer has no triangles. Report the missing buffer as the cause: it
-        // has no finding of its own.
+        // is not reported otherwise.
         Some(lost)
             if mesh
                 .as_ref()

@@ -6,7 +6,7 @@
 //! - **STL, OBJ**: coordinates as they are in the file.
 //! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does,
 //!   unless [`Options`] say otherwise.
-//! - **glTF**: the whole default scene, turned from glTF's y up to z up: (x, y, z) becomes (x, -z,
+//! - **glTF**: the whole default scene, rotated from glTF's y up to z up: (x, y, z) becomes (x, -z,
 //!   y). RViz (since its change 1482, of 2025), Drake, Meshcat and Blender turn it so, and robots
 //!   that ship glTF meshes are made for it.
 //!
@@ -446,7 +446,7 @@ impl<'a> Source<'a> {
             },
         ) {
             Ok((texture, holds_normals)) => {
-                // Whether an image holds normals does not depend on the material.
+                // The result does not depend on the material.
                 if holds_normals.is_some() {
                     self.with_normals
                         .entry(texture.sha256.clone())

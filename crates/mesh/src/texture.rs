@@ -98,7 +98,7 @@ pub fn texture(file: &File) -> Result<Arc<Texture>, Error> {
 /// Reads one of several images; `room` is the number of pixels that they may still have together.
 ///
 /// # Errors
-/// Those of [`texture`], and `texture-too-many-pixels`.
+/// As [`texture`], and `texture-too-many-pixels`.
 pub fn texture_within(file: &File, room: &mut u64) -> Result<Arc<Texture>, Error> {
     Ok(inspected(file, Use::Transparent, room)?.0)
 }
@@ -632,6 +632,7 @@ fn mean(texture: &Texture, is_color: bool) -> Option<[f32; 4]> {
         let mut known = known();
         let means = known.get_or_insert_default();
         if means.len() >= MAX_MEANS {
+            // Evict everything at the limit instead of tracking recency: a mean can be recomputed.
             means.clear();
         }
         means.insert(key, mean);

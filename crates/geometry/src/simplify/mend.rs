@@ -241,7 +241,7 @@ impl<'a, 's> Mending<'a, 's> {
         if gone.len() != 2 || both != 2 {
             return None;
         }
-        // On a seam each side has a vertex of its own.
+        // On a seam each side has its own vertex.
         let instead = |face: u32, vertex: u32| {
             let across = gone
                 .iter()

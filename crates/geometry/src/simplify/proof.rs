@@ -1,5 +1,9 @@
 //! Proves that a tier and its source are near each other, in both directions.
 //!
+//! Both surfaces are sampled. Of the source: all points, and the centres and edge midpoints of
+//! triangles with a long edge. Of the tier: the centres of triangles and the midpoints of long
+//! edges; its points are the source's. A triangle that both have needs no measurement.
+//!
 //! Most queries are answered by a neighbour: a point is usually near the triangle that the point
 //! beside it is near, or one a few triangles away. The tree of all triangles is searched only where
 //! that fails.

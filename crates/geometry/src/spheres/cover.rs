@@ -205,6 +205,7 @@ fn improve(table: &Table, chosen: &mut Vec<usize>, points: usize) {
             norm(subtract(center, middle)) <= radius + around
         };
         let useful = (0..table.balls.len()).filter(is_near).collect();
+        // A replacement of the same size is accepted, too: it lets the search leave a plateau.
         let added = again(table, &words(&open), useful, most, &mut random).unwrap_or(removed);
         added
             .iter()

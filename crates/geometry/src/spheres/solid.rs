@@ -74,6 +74,7 @@ impl Solid {
                     .is_some_and(|other| solid.cells[other] == Cell::Outside)
             };
             if !is_seen[triangle] && steps().iter().any(near) {
+                // Triangles inside the body don't bound it: they must not limit its depth.
                 is_seen[triangle] = true;
             }
         }
@@ -298,7 +299,7 @@ impl Solid {
             // Octree: depth changes by at most the distance between points (it is 1-Lipschitz), so
             // the depth at the centre bounds that of the whole cell.
             let reach = half * 3.0_f64.sqrt();
-            // Above this size the centre says too little to be worth a query.
+            // Above this size the centre's depth is rarely conclusive.
             if half <= self.edge * 4.0 {
                 let depth = self.depth(center);
                 if depth < skin - reach {

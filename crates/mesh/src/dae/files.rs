@@ -242,7 +242,7 @@ fn colours_of_vertices() {
     );
     assert_eq!(at(colors, 0), [green; 3]);
     assert_eq!(at(colors, 1), [red, green, blue]);
-    // Of two sets the lower one is used.
+    // The lower of two sets is used.
     assert_eq!(
         at(colors, 2),
         [

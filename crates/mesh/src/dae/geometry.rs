@@ -329,7 +329,7 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
 
     /// Returns the columns of a set of primitives; `None` if it has no positions.
     ///
-    /// Of several texture coordinate sets the wanted one is used, else the lowest; of several
+    /// The wanted one of several texture coordinate sets is used, else the lowest; of several
     /// colour sets the lowest.
     fn inputs(&mut self, node: Node<'a, 'input>, texcoord_set: Option<u32>) -> Option<Indices> {
         let (mut position, mut normal) = (None, None);

@@ -12,7 +12,7 @@ use super::{decode_data, meshopt};
 use crate::assembly::Assembly;
 use crate::{Error, Source, codes};
 
-/// The cost of an element without bytes: nothing but its count bounds how many there are.
+/// The cost of an element without bytes: only the declared count bounds their number.
 const COST_OF_NOTHING: usize = 8;
 
 /// The numbers of a file. Buffers are loaded and decompressed lazily.

@@ -489,7 +489,7 @@ fn emissive(material: &json::Material) -> [f32; 3] {
         .map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 })
 }
 
-/// Reads the clear coat, except for its images. Adds what can't be represented to `lost`.
+/// Reads the clear coat without its images. Adds losses to `lost`.
 fn add_lacquer(material: &json::Material, to: &mut Material, lost: &mut Vec<String>) {
     let lacquer = extension(material, CLEARCOAT);
     let of_lacquer =
