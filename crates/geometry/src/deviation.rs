@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// The distance by brute force: the least over a fine grid of the triangle.
+    /// Computes the distance by brute force: the minimum over a fine grid on the triangle.
     fn sampled(point: Point, [a, b, c]: [Point; 3]) -> f32 {
         const N: usize = 200;
         let at = Vector3::from(point);

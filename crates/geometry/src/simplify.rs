@@ -443,7 +443,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Triangles with longer edges are measured at more than their corners and middles.
+    /// Returns the edge length above which triangles are also measured at edge midpoints.
     fn spacing(&self) -> f32 {
         self.diagonal * SPACING
     }
@@ -918,18 +918,18 @@ mod tests {
     use crate::invariants::check;
     use crate::shapes::{ball, faceted};
 
-    /// All triangles as one part.
+    /// Returns all triangles as one part.
     fn whole(mesh: &MeshArrays) -> [Range<usize>; 1] {
         [0..mesh.triangles.len()]
     }
 
-    /// All triangles as two parts.
+    /// Returns all triangles as two parts.
     fn halves(mesh: &MeshArrays) -> [Range<usize>; 2] {
         let count = mesh.triangles.len();
         [0..count / 2, count / 2..count]
     }
 
-    /// A ball whose triangles have a normal each.
+    /// Returns a ball with one normal per triangle.
     fn faceted_ball(n: u32) -> MeshArrays {
         let ball = ball(n);
         faceted(ball.points, ball.triangles)
@@ -978,7 +978,7 @@ mod tests {
 
     #[test]
     fn several_components_of_several_cells_stay_near() {
-        // Three balls with waves on them, of different sizes: some are tried again, some are not.
+        // Three wavy balls of different sizes: some need another attempt, some don't.
         let mut mesh = ball(75);
         let one = mesh.clone();
         for (size, at) in [(0.3, 1.5), (0.05, 2.0)] {
@@ -1037,7 +1037,8 @@ mod tests {
                     .is_some()
             };
             let source = Surface::new(&mesh.points, &mesh.triangles);
-            // A surface of few triangles answers few questions.
+            // Use a new surface for every block of points: the search budget is proportional to the
+            // triangles, of which the tier has few.
             assert!(mesh.points.chunks(500).all(|points| {
                 let surface = Surface::new(&tier.points, &tier.triangles);
                 points
@@ -1133,8 +1134,8 @@ mod tests {
 
     #[test]
     fn a_fold_beside_a_seam_is_mended_on_its_other_side() {
-        // Two squares at a right angle. The middle of the edge between them is a little outside of
-        // the first.
+        // Two squares at a right angle. The midpoint of their common edge is slightly outside the
+        // first.
         let points = vec![
             [0.0, 0.0, 0.0],
             [1.0, -1e-4, 0.0],

@@ -224,7 +224,7 @@ mod tests {
         let fit = fit(&cuboid(low, high, false), Wanted::Error(0.05)).unwrap();
         assert!(fit.error <= 0.05 && fit.error > 0.025, "{}", fit.error);
         check(&fit, low, high);
-        // The edges take most of them.
+        // Most of them are along the edges.
         assert!(
             (4..40).contains(&fit.spheres.len()),
             "{}",
@@ -295,12 +295,12 @@ mod tests {
     fn what_is_no_body_has_no_spheres() {
         assert_eq!(fit(&[], Wanted::Error(0.1)), None);
         assert_eq!(fit(&[[[f64::NAN; 3]; 3]], Wanted::Error(0.1)), None);
-        // Too fine for two thousand.
+        // This error needs more than two thousand spheres.
         assert_eq!(
             fit(&cuboid([0.0; 3], [1.0; 3], false), Wanted::Error(1e-4)),
             None
         );
-        // A point is one sphere.
+        // A single point is covered by one sphere.
         assert_eq!(
             fit(&[[[1.0; 3]; 3]], Wanted::Error(0.1)).map(|fit| fit.spheres.len()),
             Some(1)

@@ -583,7 +583,8 @@ struct Surface {
 /// strength, and its placement.
 type KeptMap = (usize, usize, usize, u32, KeptPlacement);
 
-/// An [`ImagePlacement`]: the numbers of how it wraps, the bits of scale, rotation and translation.
+/// An [`ImagePlacement`]: the numbers of its wrap modes, the bits of scale, rotation and
+/// translation.
 type KeptPlacement = ([usize; 2], [u32; 2], u64, [u32; 2]);
 
 /// A [`Texture`].

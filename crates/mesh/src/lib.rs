@@ -7,8 +7,8 @@
 //! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does,
 //!   unless [`Options`] say otherwise.
 //! - **glTF**: the whole default scene, rotated from glTF's y up to z up: (x, y, z) becomes (x, -z,
-//!   y). RViz (since its change 1482, of 2025), Drake, Meshcat and Blender turn it so, and robots
-//!   that ship glTF meshes are made for it.
+//!   y). RViz (since its change 1482, of 2025), Drake, Meshcat and Blender do the same, and robots
+//!   that ship glTF meshes rely on it.
 //!
 //! This module knows neither robots nor outputs. It opens files through
 //! [`resolve`](urdf_usd_resolve) only, and its memory and time are bounded by the size of the file,

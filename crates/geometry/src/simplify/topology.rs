@@ -87,7 +87,7 @@ mod tests {
             components(11, &triangles),
             (vec![0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 2], 3)
         );
-        // A strip whose points are numbered at random, and one that is begun at its end.
+        // A strip whose points are numbered at random, and one that is numbered from its end.
         let strip = [
             [3, 9, 1],
             [9, 1, 7],

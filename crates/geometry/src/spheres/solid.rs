@@ -26,7 +26,7 @@ enum Cell {
     Outside,
 }
 
-/// A body.
+/// A body on a voxel grid.
 pub(super) struct Solid {
     low: Point,
     /// The length of a cell's edge.
