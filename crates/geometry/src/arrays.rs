@@ -9,7 +9,7 @@ use nalgebra::Vector3;
 
 use crate::Bounds;
 
-/// Triangles with what is needed to draw them.
+/// Triangles with the attributes needed to draw them.
 ///
 /// Winding is counter-clockwise seen from outside. Points are welded; normals and texture
 /// coordinates belong to corners, so a hard edge does not tear the surface.
@@ -29,10 +29,10 @@ pub struct MeshArrays {
     pub colors: Option<Corners<[f32; 4]>>,
 }
 
-/// What can be said of a mesh without its arrays.
+/// A summary of a mesh without its arrays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outline {
-    /// How many triangles it has.
+    /// The number of triangles.
     pub triangles: usize,
     /// The smallest and largest coordinates; `None` if there are no points.
     pub bounds: Option<([f32; 3], [f32; 3])>,
@@ -45,7 +45,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Returns the outline of the mesh with this scale: rounding keeps the order of numbers.
+    /// Returns the outline of the scaled mesh. It is exact: rounding is monotonic.
     #[must_use]
     pub fn scaled(self, scale: Vector3<f64>) -> Self {
         let bounds = self.bounds.map(|(low, high)| {
@@ -63,7 +63,7 @@ fn scaled(coordinate: f32, scale: f64) -> f32 {
     (f64::from(coordinate) * scale) as f32
 }
 
-/// A value per corner of every triangle, shared where equal.
+/// One value per triangle corner, deduplicated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corners<T> {
     /// The distinct values.
@@ -102,10 +102,10 @@ impl MeshArrays {
         Some((around.low, around.high))
     }
 
-    /// Whether it encloses a space: every edge is one of exactly two triangles, once in each
-    /// direction.
+    /// Returns whether the mesh encloses a volume: every edge is shared by exactly two triangles,
+    /// once in each direction.
     pub fn is_watertight(&self) -> bool {
-        // The edges that begin at each point, by their ends: those of point `i` are
+        // The edges grouped by start point, as their end points: those of point `i` are
         // `starts[i]..starts[i + 1]`.
         let mut starts = vec![0_usize; self.points.len() + 1];
         self.triangles
@@ -140,15 +140,15 @@ impl MeshArrays {
         })
     }
 
-    /// Multiplies the points by `scale`; the winding stays counter-clockwise where an odd number of
-    /// the factors is negative.
+    /// Multiplies the points by `scale`. Flips the triangles if an odd number of factors is
+    /// negative, so that the winding stays counter-clockwise.
     #[must_use]
     pub fn scaled(mut self, scale: Vector3<f64>) -> Self {
         for point in &mut self.points {
             *point = std::array::from_fn(|k| scaled(point[k], scale[k]));
         }
-        // Normals stay at right angles to the surface by the inverse; its determinant, which has no
-        // say in a direction, is left out.
+        // Normals transform by the inverse transpose. Use the cofactors: they differ by the
+        // determinant, whose magnitude doesn't affect the direction.
         let across = Vector3::new(scale.y * scale.z, scale.z * scale.x, scale.x * scale.y)
             * scale.product().signum();
         if scale.abs() != Vector3::repeat(scale.x.abs()) || scale.min() < 0.0 {

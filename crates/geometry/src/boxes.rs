@@ -1,4 +1,4 @@
-//! Trees of boxes around items, to find the few of many that a question is about.
+//! Trees of bounding boxes, for searches among many items.
 
 #![allow(
     clippy::indexing_slicing,
@@ -14,24 +14,23 @@ use crate::vector::{dot, subtract};
 /// Maximum number of items in a leaf.
 const LEAF: usize = 4;
 
-/// Maximum depth of a tree: nodes are numbered in 32 bits, and no path is longer than the logarithm
-/// of their number.
+/// Maximum depth of a tree: nodes have 32-bit numbers, and both builders balance the tree.
 const MAX_DEPTH: usize = u32::BITS as usize;
 
-/// In place of the end of a leaf's items: the node has children.
+/// Value of a node's `end` that marks an inner node.
 const INNER: u32 = u32::MAX;
 
-/// A box along the axes.
+/// An axis-aligned box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds<T> {
-    /// The least coordinates.
+    /// The smallest coordinates.
     pub low: [T; 3],
-    /// The greatest coordinates.
+    /// The largest coordinates.
     pub high: [T; 3],
 }
 
 impl<T: Float> Bounds<T> {
-    /// Returns the box around nothing.
+    /// Returns a box that contains nothing.
     pub fn empty() -> Self {
         Self {
             low: [T::infinity(); 3],
@@ -39,14 +38,14 @@ impl<T: Float> Bounds<T> {
         }
     }
 
-    /// Returns the box around points.
+    /// Returns the bounding box of points.
     pub fn of(points: impl IntoIterator<Item = [T; 3]>) -> Self {
         let mut bounds = Self::empty();
         points.into_iter().for_each(|point| bounds.add(point));
         bounds
     }
 
-    /// Extends the box so that it has a point in it.
+    /// Extends the box to contain a point.
     pub fn add(&mut self, point: [T; 3]) {
         for (k, x) in point.into_iter().enumerate() {
             self.low[k] = self.low[k].min(x);
@@ -54,7 +53,7 @@ impl<T: Float> Bounds<T> {
         }
     }
 
-    /// Returns the box around two.
+    /// Returns the bounding box of two boxes.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -68,13 +67,13 @@ impl<T: Float> Bounds<T> {
         subtract(self.high, self.low)
     }
 
-    /// Returns the number of the axis along which the box is longest; the first of several.
+    /// Returns the axis along which the box is longest; the first of several.
     pub fn longest_axis(&self) -> usize {
         let size = self.size();
         (0..3).fold(0, |best, k| if size[k] > size[best] { k } else { best })
     }
 
-    /// Returns the square of the distance of a point, 0 inside.
+    /// Returns the squared distance of a point, 0 inside.
     pub fn distance_squared(&self, point: [T; 3]) -> T {
         let outside = |k: usize| {
             (self.low[k] - point[k])
@@ -85,15 +84,14 @@ impl<T: Float> Bounds<T> {
         dot(offset, offset)
     }
 
-    /// Whether a shift along an axis has to be longer than the tolerance to take one box out of the
-    /// other.
+    /// Returns whether the boxes overlap along every axis by more than `tolerance`.
     pub fn overlaps(&self, other: &Self, tolerance: T) -> bool {
         (0..3).all(|k| (self.high[k] - other.low[k]).min(other.high[k] - self.low[k]) > tolerance)
     }
 }
 
-/// A binary tree of boxes around items of type `I`, which it keeps in the order of its leaves.
-/// Every box has a summary `S` of the items in it. The root is number 0.
+/// A binary tree of bounding boxes. It owns its items of type `I` in the order of the leaves. Every
+/// box has a summary `S` of its items. The root is number 0.
 #[derive(Clone, Debug)]
 pub struct BoxTree<I, T, S = ()> {
     items: Vec<I>,
@@ -141,17 +139,17 @@ impl<I, T: Float, S> BoxTree<I, T, S> {
         }
     }
 
-    /// Visits leaves near a point, of two boxes the nearer one first, until `visit` breaks.
+    /// Visits leaves near a point, the nearer of two boxes first, until `visit` breaks.
     ///
-    /// Skips boxes whose squared distance is above `limit`; `visit` returns the limit that holds
-    /// from then on. Returns what `visit` broke with, and the number of boxes that were opened.
+    /// Skips boxes whose squared distance exceeds `limit`; `visit` returns the limit for the rest
+    /// of the search. Returns the value that `visit` broke with, and the number of boxes opened.
     pub fn search<R>(
         &self,
         point: [T; 3],
         mut limit: T,
         mut visit: impl FnMut(&[I]) -> ControlFlow<R, T>,
     ) -> (Option<R>, usize) {
-        // Of each level at most one box waits: the farther of two.
+        // At most one box per level is waiting, the farther of two: a fixed stack suffices.
         let mut waiting = [(T::zero(), 0_u32); MAX_DEPTH];
         let (mut count, mut opened) = (1, 0);
         while count > 0 {
@@ -189,9 +187,8 @@ impl<I, T: Float, S> BoxTree<I, T, S> {
 }
 
 impl<I, S> BoxTree<I, f64, S> {
-    /// Builds a tree from the top: halves the items of every box at the median of what `place`
-    /// returns for the axis along which the box is longest. `summary` sees the items of a box in
-    /// the order that they have before they are halved.
+    /// Builds a tree top-down: splits the items of each box at the median of `place` along the
+    /// box's longest axis. `summary` receives the items of a box in their order before the split.
     pub fn by_medians(
         mut items: Vec<I>,
         bounds: impl Fn(&I) -> Bounds<f64>,
@@ -218,6 +215,7 @@ impl<I, S> BoxTree<I, f64, S> {
             if end - first > LEAF {
                 let axis = nodes[next].bounds.longest_axis();
                 let middle = first.midpoint(end);
+                // Selection is linear, so the whole tree takes O(n log n) without sorting.
                 items[first..end].select_nth_unstable_by(middle - first, |a, b| {
                     place(a, axis).total_cmp(&place(b, axis))
                 });
@@ -232,11 +230,11 @@ impl<I, S> BoxTree<I, f64, S> {
 }
 
 impl BoxTree<u32, f32> {
-    /// Builds a tree from the leaves, of the numbers of triangles: five times as fast as by
-    /// medians, with boxes that are less tight. Every index of a triangle is one of `points`.
+    /// Builds a tree of triangle indices bottom-up: five times as fast as by medians, with looser
+    /// boxes. Every index of a triangle is one of `points`.
     pub fn of_triangles(points: &[[f32; 3]], triangles: &[[u32; 3]]) -> Self {
         let items: Vec<u32> = along_a_curve(points, triangles).collect();
-        // All leaves are at one depth, so that the children of node `i` are `2 i + 1` and `2 i + 2`.
+        // A complete tree: the children of node `i` are `2 i + 1` and `2 i + 2`.
         let leaves = triangles.len().div_ceil(LEAF).next_power_of_two();
         let mut nodes = Vec::with_capacity(2 * leaves - 1);
         nodes.extend((0..leaves - 1).map(|node| Node {
@@ -264,18 +262,17 @@ impl BoxTree<u32, f32> {
     }
 }
 
-/// The middle of a triangle, three times as far from the origin.
+/// Returns three times the centroid of a triangle; orders are the same without the division.
 pub(crate) fn middle(points: &[[f32; 3]], triangle: &[u32; 3]) -> [f32; 3] {
     let [a, b, c] = triangle.map(|i| points[i as usize]);
     [0, 1, 2].map(|k| a[k] + b[k] + c[k])
 }
 
-/// The numbers of triangles in such an order that those that follow each other mostly lie together:
-/// along Morton's curve, on which places that share the first bits of all their coordinates follow
-/// each other. To take them apart by their middles makes better boxes, and takes five times as
+/// Returns the numbers of triangles in Morton order of their centroids, in which neighbours are
+/// mostly close to each other. Splitting at medians gives tighter boxes, but takes five times as
 /// long.
 fn along_a_curve(points: &[[f32; 3]], triangles: &[[u32; 3]]) -> impl Iterator<Item = u32> {
-    /// Of each coordinate.
+    /// Bits per coordinate.
     const BITS: u32 = 20;
     let mut bounds = Bounds::empty();
     let middles = || triangles.iter().map(|triangle| middle(points, triangle));
@@ -287,7 +284,7 @@ fn along_a_curve(points: &[[f32; 3]], triangles: &[[u32; 3]]) -> impl Iterator<I
     } else {
         0.0
     };
-    // Puts two zeros behind each bit.
+    // Inserts two zeros after each bit.
     let spread = |x: f32| {
         let mut bits = u64::from((x as u32).min((1 << BITS) - 1));
         for (shift, mask) in [

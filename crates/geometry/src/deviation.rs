@@ -1,8 +1,7 @@
-//! How far points are from a surface.
+//! Tests whether points are within a bound of a surface.
 //!
-//! Distances are asked one way round: whether points lie within a bound of the surface. That is
-//! cheaper than the distance itself, since the search ends at the first triangle that is near
-//! enough.
+//! That is cheaper than to compute the distance, since the search ends at the first triangle that
+//! is near enough.
 
 #![allow(clippy::indexing_slicing, reason = "coordinates have three axes")]
 
@@ -14,17 +13,18 @@ use crate::vector::{dot, subtract};
 
 type Point = [f32; 3];
 
-/// Triangles to search. It has their numbers alone: they are as much as the mesh.
+/// A tree of triangles. It stores their indices only: the corners would take as much memory as the
+/// mesh.
 pub(crate) struct Surface {
     tree: BoxTree<u32, f32>,
-    /// How many boxes were opened.
+    /// The number of boxes opened so far.
     steps: AtomicUsize,
-    /// How many boxes may be opened: where big triangles lie close to each other, none can be ruled
-    /// out.
+    /// The number of boxes that may be opened: where large triangles overlap, a search can rule
+    /// none out.
     max_steps: usize,
 }
 
-/// Maximum number of boxes to open, per triangle of the tree and point that is asked about.
+/// Maximum number of boxes to open, per triangle of the tree and point of the mesh.
 const MAX_STEPS: usize = 200;
 
 impl Surface {
@@ -37,14 +37,13 @@ impl Surface {
         }
     }
 
-    /// Whether so much was asked that there are no answers any more.
+    /// Returns whether the budget is exhausted; no query is answered any more.
     pub(crate) fn is_spent(&self) -> bool {
         self.steps.load(Ordering::Relaxed) > self.max_steps
     }
 
-    /// Returns the number of a triangle that is at most `distance` away from `point`; `corners`
-    /// gives those of the triangles that it was made of. Which one does not depend on earlier
-    /// searches.
+    /// Returns the number of a triangle within `distance` of `point`; `corners` returns the corners
+    /// of a triangle that the tree was built from. The result does not depend on earlier searches.
     pub(crate) fn find(
         &self,
         point: Point,
@@ -67,8 +66,8 @@ impl Surface {
     }
 }
 
-/// The square of the distance of a point from a triangle, by the region of the triangle's plane
-/// that it lies over: a corner's, an edge's or the inside.
+/// Returns the squared distance of a point from a triangle, by the Voronoi region of its
+/// projection: a corner, an edge or the face (Ericson, Real-Time Collision Detection, §5.1.5).
 pub(crate) fn distance_squared(point: Point, &[a, b, c]: &[Point; 3]) -> f32 {
     let (ab, ac, ap) = (subtract(b, a), subtract(c, a), subtract(point, a));
     let (d1, d2) = (dot(ab, ap), dot(ac, ap));
@@ -113,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// The distance by brute force: the least over a fine grid of the triangle.
+    /// Computes the distance by brute force: the minimum over a fine grid on the triangle.
     fn sampled(point: Point, [a, b, c]: [Point; 3]) -> f32 {
         const N: usize = 200;
         let at = Vector3::from(point);

@@ -1,12 +1,13 @@
 //! Convex hulls.
 //!
-//! Quickhull (Barber, Dobkin and Huhdanpaa, 1996) with every decision taken by an exact predicate:
-//! a point either lies outside of a face or does not, however thin the cloud and however nearly
-//! flat the face. So the hull is closed and convex by construction.
+//! Quickhull (Barber, Dobkin and Huhdanpaa 1996), with every decision made by an exact predicate
+//! (Shewchuk's adaptive `orient3d`): a point is either outside a face or not, however thin the
+//! cloud and however nearly flat the face. So the hull is closed and convex by construction, and no
+//! tolerance needs tuning.
 //!
-//! Physics engines want few corners: a hull with many gives way to that of some of its corners,
-//! taken one by one where the hull so far misses most. It lies inside of the whole hull, and has
-//! its bounds.
+//! Physics engines want few corners. A hull with many is replaced by the hull of a subset of its
+//! corners, chosen greedily: next is always the one farthest outside. The result is inside the full
+//! hull and has the same bounds.
 
 #![allow(
     clippy::indexing_slicing,
@@ -22,36 +23,36 @@ use robust::{Coord3D, orient3d};
 use crate::deviation::Surface;
 use crate::{Corners, MeshArrays};
 
-/// A hull thinner than this part of its extent is flat: single precision holds no more.
+/// A hull thinner than this, relative to its extent, is flat: single precision resolves no less.
 const FLAT: f64 = 1e-6;
 
-/// How thick the hull of points in one plane or on one line is, as a part of the diagonal of their
+/// Thickness to give points in one plane or on one line, relative to the diagonal of their bounding
 /// box.
 const THICKNESS: f64 = 1e-3;
 
-/// The corners that a hull has at most where they suffice: what PhysX takes on graphics cards, and
-/// how many Newton and Isaac Sim leave of a hull of their own.
+/// Maximum number of corners of a hull where they suffice: the limit of PhysX on graphics cards,
+/// and the number to which Newton and Isaac Sim reduce hulls that they compute.
 const FEW_CORNERS: usize = 64;
 
-/// The corners that a hull has at most: more than PhysX takes at all would have it make a hull of
-/// its own.
+/// Maximum number of corners of any hull: PhysX replaces hulls with more by its own.
 const MOST_CORNERS: usize = 255;
 
-/// How far a hull of [`FEW_CORNERS`] may leave points outside of it, as a part of the diagonal of
-/// their box.
+/// Maximum distance of points outside a hull of [`FEW_CORNERS`], relative to the diagonal of their
+/// bounding box.
 const DEVIATION: f64 = 0.01;
 
-/// Points that are finite span no volume, so they have no hull.
+/// The points have no hull: the finite ones among them span no volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the points span no volume")]
 pub struct Flat;
 
-/// Returns the convex hull of points: closed, wound counter-clockwise seen from outside, with flat
-/// normals. Its points are among those given. The same points give the same hull, in whatever order
-/// they are.
+/// Returns the convex hull of points.
 ///
-/// It has 64 corners at most if no point is then farther outside than 1 % of the diagonal of their
-/// box, else up to 255.
+/// It is closed, wound counter-clockwise seen from outside, and has flat normals. Its points are a
+/// subset of the input. The result does not depend on their order.
+///
+/// It has at most 64 corners if no point is then farther outside than 1 % of the diagonal of their
+/// bounding box, otherwise up to 255.
 ///
 /// # Errors
 /// If the points (those that are finite) span no volume.
@@ -65,14 +66,15 @@ pub fn convex_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
     Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces)))
 }
 
-/// Returns the convex hull of points that [`convex_hull`] has none for, since they are in one plane
-/// or on one line: with each of them half of a thickness away to both sides, across the plane or in both
-/// directions across the line. The thickness is 0.1 % of the diagonal of the box around the points.
-/// All else is as there.
+/// Returns the convex hull of points in one plane or on one line, for which [`convex_hull`] fails.
+///
+/// The points are thickened first: across the plane, or in both directions across the line, by 0.1
+/// % of the diagonal of their bounding box, half of it to each side. The rest is as in
+/// [`convex_hull`].
 ///
 /// # Errors
-/// If the points (those that are finite) are one or none, or so far from the origin that single
-/// precision can't hold the thickness.
+/// If the finite points are fewer than two, or so far from the origin that single precision can't
+/// represent the thickness.
 pub fn thick_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
     let (points, cloud) = Cloud::of(points);
     let half = THICKNESS / 2.0 * cloud.diagonal;
@@ -91,11 +93,10 @@ pub fn thick_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
     convex_hull(if points.is_empty() { &points } else { &thick })
 }
 
-/// Clouds with fewer points are not looked through for points inside of them: the hull itself takes
-/// no longer.
+/// Clouds with fewer points are not filtered: the hull itself takes no longer.
 const MANY_POINTS: usize = 200;
 
-/// The directions in which, both ways, the points that lie farthest are looked for.
+/// Directions in which extreme points are searched, both ways.
 const DIRECTIONS: [[f32; 3]; 7] = [
     [1.0, 0.0, 0.0],
     [0.0, 1.0, 0.0],
@@ -106,15 +107,15 @@ const DIRECTIONS: [[f32; 3]; 7] = [
     [-1.0, 1.0, 1.0],
 ];
 
-/// How far inside of the hull of some points another has to lie to be left out, as a part of the
-/// diagonal of their box: farther than what single precision makes of a distance.
+/// Minimum depth of a point inside the hull of the extreme points to be discarded, relative to the
+/// diagonal of their bounding box: larger than the rounding error of a distance.
 const MARGIN: f32 = 1e-5;
 
-/// How many points are looked at at once.
+/// Number of points processed at a time.
 const LANES: usize = 4;
 
-/// Points without most of those that lie inside of their hull: those inside of the hull of the
-/// points that lie farthest in some directions. The hull of what is left is the same.
+/// Discards points that are certainly interior: those inside the hull of the extreme points in some
+/// directions (Akl and Toussaint 1978). The hull of the remaining points is the same.
 fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
     let all = Cow::Borrowed(points);
     if points.len() < MANY_POINTS || !points.as_flattened().iter().all(|x| x.is_finite()) {
@@ -143,7 +144,7 @@ fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
     else {
         return all;
     };
-    // Moved to the first of them, single precision is finer than the margin.
+    // Relative to one of the points, single precision is finer than the margin.
     let origin = farthest[0];
     let margin = MARGIN * cloud.diagonal as f32;
     let mut planes: Vec<([f32; 3], f32)> = Vec::new();
@@ -151,7 +152,7 @@ fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
         let [a, b, c] = face.map(|i| *cloud.point(i));
         let (along, across) = (b - a, c - a);
         let normal = along.cross(&across);
-        // The normal of a splinter is not known well enough.
+        // The normal of a sliver is too inaccurate.
         let Some(normal) = normal.try_normalize(1e-4 * along.norm() * across.norm()) else {
             return all;
         };
@@ -184,20 +185,20 @@ fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
     kept.into()
 }
 
-/// A face of the hull in the making.
+/// A face of the hull under construction.
 struct Face {
     /// Counter-clockwise from outside.
     corners: [u32; 3],
-    /// The first corner.
+    /// Position of the first corner.
     at: Vector3<f64>,
-    /// Along the normal, as long as two of the sides span.
+    /// The cross product of two edges.
     normal: Vector3<f64>,
-    /// Products of `normal` with the offset of a point that are nearer to zero do not tell on which
-    /// side the point is.
+    /// If the magnitude of the product of `normal` with a point's offset is below this, rounding
+    /// may have changed its sign.
     unsure: f64,
-    /// The faces across the edges that begin at the corners.
+    /// The faces across the edges that start at each corner.
     neighbours: [usize; 3],
-    /// Points outside of it that no other face has yet.
+    /// The points assigned to this face: they are outside it.
     outside: Vec<u32>,
     alive: bool,
 }
@@ -210,7 +211,8 @@ struct Cloud {
 }
 
 impl Cloud {
-    /// Those of `points` that are finite, each once and in order; in single precision too.
+    /// Returns the finite points among `points`, sorted and deduplicated, in single precision and
+    /// as a cloud.
     fn of(points: &[[f32; 3]]) -> (Vec<[f32; 3]>, Self) {
         let mut points: Vec<[f32; 3]> = points
             .iter()
@@ -243,8 +245,8 @@ impl Cloud {
         (points, cloud)
     }
 
-    /// The directions in which points in one plane or on one line have no extent: the normal of the
-    /// plane, or two across the line.
+    /// Returns the directions in which points in one plane or on one line have no extent: the
+    /// normal of the plane, or two perpendicular to the line.
     fn across(&self) -> Vec<Vector3<f64>> {
         let ends = self.extremes().into_iter().flatten();
         let along = ends
@@ -273,8 +275,8 @@ impl Cloud {
         &self.points[i as usize]
     }
 
-    /// Six times the signed volume of a tetrahedron, with the right sign: negative if `p` is
-    /// outside of the face.
+    /// Returns six times the signed volume of a tetrahedron, with an exact sign: negative if `p` is
+    /// outside the face.
     fn side(&self, face: [u32; 3], p: u32) -> f64 {
         let [a, b, c, d] = [face[0], face[1], face[2], p].map(|i| {
             let p = self.point(i);
@@ -287,12 +289,11 @@ impl Cloud {
         orient3d(a, b, c, d)
     }
 
-    /// A face that no points are known to be outside of.
+    /// Creates a face without outside points.
     fn face(&self, corners: [u32; 3], neighbours: [usize; 3]) -> Face {
         let [a, b, c] = corners.map(|i| *self.point(i));
         let (along, across) = (b - a, c - a);
-        // The product of a point's offset with the normal is off by less than 20 times the half of
-        // this epsilon.
+        // The rounding error of the product is less than 20 times half of this epsilon.
         let unsure = 32.0 * f64::EPSILON * along.norm() * across.norm() * self.diagonal;
         Face {
             corners,
@@ -305,8 +306,8 @@ impl Cloud {
         }
     }
 
-    /// Whether a point is outside of a face: by its plane, and where that does not tell by the
-    /// exact predicate, which takes longer.
+    /// Returns whether a point is outside a face. Evaluates its plane first, and the slower exact
+    /// predicate only where rounding may have changed the sign.
     fn is_outside(&self, face: &Face, point: u32) -> bool {
         let height = (self.point(point) - face.at).dot(&face.normal);
         if height.abs() > face.unsure {
@@ -316,8 +317,8 @@ impl Cloud {
         }
     }
 
-    /// A tetrahedron of points far from each other, its first three corners counter-clockwise from
-    /// outside; `None` if all points are in one plane.
+    /// Returns a tetrahedron of points far from each other, the first three corners
+    /// counter-clockwise from outside; `None` if all points are in one plane.
     fn first_simplex(&self) -> Option<[u32; 4]> {
         let all = || 0..self.points.len() as u32;
         let farthest = |distance: &dyn Fn(u32) -> f64| {
@@ -339,6 +340,7 @@ impl Cloud {
         }
     }
 
+    /// Computes the hull by Quickhull, from a tetrahedron of its points.
     fn hull(&self, simplex: [u32; 4]) -> Vec<[u32; 3]> {
         let mut faces = self.tetrahedron(simplex, 0..self.points.len() as u32);
         let mut next = 0;
@@ -351,8 +353,8 @@ impl Cloud {
         alive(&faces)
     }
 
-    /// `hull` itself if it has few corners, else the hull of as many of its corners as are needed;
-    /// `points` are the cloud's.
+    /// Returns `hull` if it has few corners, else the hull of as many of its corners as the
+    /// tolerance requires; `points` are the cloud's.
     fn reduced(&self, points: &[[f32; 3]], hull: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
         let mut corners = hull.as_flattened().to_vec();
         corners.sort_unstable();
@@ -360,6 +362,7 @@ impl Cloud {
         let Some(simplex) = self.first_simplex().filter(|_| corners.len() > FEW_CORNERS) else {
             return hull;
         };
+        // The extremes come first, so that the reduced hull has the bounds of the full one.
         let extremes: Vec<u32> = self
             .extremes()
             .into_iter()
@@ -370,6 +373,8 @@ impl Cloud {
         extremes
             .into_iter()
             .for_each(|extreme| growth.take(extreme));
+        // Stop at the first limit at which all points left outside are within the tolerance.
+        // Checking after every corner would build a search tree each time.
         for bound in [FEW_CORNERS, MOST_CORNERS / 2, MOST_CORNERS] {
             while growth.taken < bound
                 && let Some(point) = growth.farthest()
@@ -397,7 +402,7 @@ impl Cloud {
         }
     }
 
-    /// The lowest and highest point along each axis.
+    /// Returns the lowest and the highest point along each axis.
     fn extremes(&self) -> [Option<(u32, u32)>; 3] {
         let all = || 0..self.points.len() as u32;
         [0, 1, 2].map(|axis| {
@@ -407,7 +412,7 @@ impl Cloud {
         })
     }
 
-    /// The faces of a tetrahedron, with those of `points` that are outside of them.
+    /// Returns the faces of a tetrahedron and assigns the outside points among `points` to them.
     fn tetrahedron(&self, [a, b, c, d]: [u32; 4], points: impl Iterator<Item = u32>) -> Vec<Face> {
         let face = |corners, neighbours| self.face(corners, neighbours);
         let mut faces = vec![
@@ -420,8 +425,8 @@ impl Cloud {
         faces
     }
 
-    /// Gives points to the first of the faces from `first` on that they are outside of; the others
-    /// are inside of the hull.
+    /// Assigns each point to the first face from `first` on that it is outside of. The others are
+    /// inside the hull and are dropped.
     fn assign(&self, faces: &mut [Face], first: usize, points: impl Iterator<Item = u32>) {
         for point in points {
             if let Some(face) = faces[first..]
@@ -444,12 +449,12 @@ impl Cloud {
             .max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))
     }
 
-    /// Replaces the faces that `point` is outside of, `seen` among them, by a cone from it to their
-    /// rim.
+    /// Replaces the faces visible from `point`, of which `seen` is one, by a cone from it to their
+    /// horizon.
     fn add(&self, faces: &mut Vec<Face>, seen: usize, point: u32) {
         faces[seen].alive = false;
         let mut dead = vec![seen];
-        // The edges of the rim, as in the faces beyond it.
+        // The edges of the horizon, in the direction of the visible face.
         let mut rim = Vec::new();
         let mut i = 0;
         while i < dead.len() {
@@ -484,7 +489,7 @@ impl Cloud {
             found.ok().map(|found| numbers[found].1)
         };
         for (i, (from, to, beyond)) in rim.into_iter().enumerate() {
-            // The rim is one closed line, so every corner of it begins and ends an edge.
+            // The horizon is one closed loop, so each of its corners starts one edge and ends one.
             let neighbours = [
                 beyond,
                 at(&by_start, to).unwrap_or(beyond),
@@ -502,7 +507,7 @@ impl Cloud {
         }
     }
 
-    /// Whether a hull is too thin to have an inside.
+    /// Returns whether a hull is too thin to have a volume.
     fn is_flat(&self, hull: &[[u32; 3]]) -> bool {
         let (mut volume, mut area) = (0.0, 0.0);
         let origin = self.points[0];
@@ -518,37 +523,36 @@ impl Cloud {
     }
 }
 
-/// A hull that takes its corners one by one.
+/// A hull to which corners are added one at a time.
 struct Growth<'a> {
     cloud: &'a Cloud,
     faces: Vec<Face>,
-    /// How many of the faces have been looked at by now.
+    /// The number of faces measured so far.
     measured: usize,
-    /// The planes of those that are there.
+    /// The planes of the faces that are alive.
     planes: Vec<Plane>,
-    /// The points outside of it.
+    /// The points outside the hull.
     left: Missed,
-    /// How many points it was given.
+    /// The number of points added.
     taken: usize,
 }
 
 /// The plane of a face.
 struct Plane {
     face: usize,
-    /// A corner.
+    /// A corner of the face.
     at: Vector3<f64>,
-    /// Of unit length.
+    /// Unit length.
     normal: Vector3<f64>,
 }
 
-/// Points outside of a hull in the making. Each thing of them is an array by itself, so that many
-/// are worked on at once.
+/// Points outside a hull under construction, as a structure of arrays for vectorised loops.
 #[derive(Default)]
 struct Missed {
     points: Vec<u32>,
-    /// Where they are.
+    /// Their coordinates.
     at: [Vec<f64>; 3],
-    /// Of the faces that are there the one whose plane it is farthest from, and how far.
+    /// The face that is alive whose plane each point is farthest outside of, and that distance.
     faces: Vec<usize>,
     distances: Vec<f64>,
 }
@@ -573,7 +577,7 @@ impl Missed {
         self.distances.swap_remove(index);
     }
 
-    /// Notes planes that points are farther from than from those before.
+    /// Updates each point's farthest plane by these planes.
     fn hold_against(&mut self, planes: &[Plane]) {
         let mut from = 0;
         while from + LANES <= self.points.len() {
@@ -583,8 +587,8 @@ impl Missed {
         (from..self.points.len()).for_each(|at| self.hold_some_against::<1>(at, planes));
     }
 
-    /// The same of some points that follow each other, in arrays of a known length, on which the
-    /// compiler works with one instruction.
+    /// Updates `N` consecutive points. The arrays have a constant length, so the compiler
+    /// vectorises the loops.
     fn hold_some_against<const N: usize>(&mut self, from: usize, planes: &[Plane]) {
         let all = [&self.at[0], &self.at[1], &self.at[2], &self.distances]
             .map(|numbers| numbers[from..].first_chunk::<N>());
@@ -605,8 +609,8 @@ impl Missed {
                 };
             }
         }
-        // To note the face each time would be a step of its own for each point. Most are no farther
-        // from new faces than from others.
+        // Tracking the face in the loop above would cost a step per point and plane. Look it up
+        // afterwards instead: for most points the farthest plane doesn't change.
         for i in 0..N {
             if farthest[i] > distances[i]
                 && let Some(plane) = planes.iter().find(|plane| height(plane, i) >= farthest[i])
@@ -617,7 +621,7 @@ impl Missed {
         self.distances[from..from + N].copy_from_slice(&farthest);
     }
 
-    /// Moves those that are `chosen` out of it, into another.
+    /// Moves the `chosen` points to another set.
     fn split_off(&mut self, chosen: impl Fn(usize, f64) -> bool) -> Self {
         let mut others = Self::default();
         let mut i = 0;
@@ -673,7 +677,7 @@ impl<'a> Growth<'a> {
         farthest.map(|(_, point)| *point)
     }
 
-    /// Makes a point that is outside a corner.
+    /// Adds an outside point as a corner.
     fn take(&mut self, point: u32) {
         let Some(index) = self.left.points.iter().position(|missed| *missed == point) else {
             return;
@@ -687,8 +691,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Finds out how far points are from new faces, and forgets those that are outside of none any
-    /// more.
+    /// Measures the points' distances from new faces, and drops points that are no longer outside.
     fn measure(&mut self) {
         let (cloud, faces) = (self.cloud, &self.faces);
         self.planes.retain(|plane| faces[plane.face].alive);
@@ -707,7 +710,7 @@ impl<'a> Growth<'a> {
         }
         self.measured = faces.len();
         let (known, new) = self.planes.split_at(known);
-        // Those whose face is gone are held against all that there are.
+        // Points whose face was replaced are measured against all planes again.
         let mut lost = self
             .left
             .split_off(|face, distance| !faces[face].alive || distance == f64::NEG_INFINITY);
@@ -719,7 +722,7 @@ impl<'a> Growth<'a> {
     }
 }
 
-/// The corners of the faces that are still there.
+/// Returns the corners of the faces that are alive.
 fn alive(faces: &[Face]) -> Vec<[u32; 3]> {
     faces
         .iter()
@@ -860,7 +863,7 @@ mod tests {
                 mesh(&all, &cloud, &cloud.reduced(&all, faces))
             );
         }
-        // What spans nothing, or more than single precision can multiply, stays as it is.
+        // Flat clouds, and those whose products overflow single precision, are returned unchanged.
         let flat: Vec<_> = ball(300).into_iter().map(|[x, y, _]| [x, y, 0.0]).collect();
         let far: Vec<_> = ball(300).into_iter().map(|p| p.map(|x| x * 1e35)).collect();
         assert!(outer(&flat).len() == 300 && outer(&far).len() == 300);
@@ -939,7 +942,7 @@ mod tests {
         }
     }
 
-    /// Points all over a ball of radius one.
+    /// Returns points distributed over the unit sphere.
     fn ball(count: u32) -> Vec<[f32; 3]> {
         let golden = std::f32::consts::PI * (3.0 - 5.0_f32.sqrt());
         (0..count)
@@ -952,7 +955,7 @@ mod tests {
             .collect()
     }
 
-    /// How far the farthest of points lies outside of the planes of a hull, by brute force.
+    /// Returns the largest distance of a point from the planes of a hull, by brute force.
     fn missed(hull: &MeshArrays, points: &[[f32; 3]]) -> f64 {
         let planes = hull
             .triangles
@@ -996,7 +999,7 @@ mod tests {
         let mut turned = points.clone();
         turned.reverse();
         assert_eq!(convex_hull(&turned).unwrap(), hull);
-        // As many as suffice for a ball are more, and no more than there may be.
+        // A ball needs more than the smaller limit, but no more than the larger.
         for count in [65, 200, 2000, 20_000] {
             let points = ball(count);
             let hull = convex_hull(&points).unwrap();
@@ -1023,7 +1026,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
-        /// Small grids are full of points in one line and one plane.
+        /// Small grids have many collinear and coplanar points.
         #[test]
         fn hulls_of_grids(
             mut points in prop::collection::vec(prop::array::uniform3(-3_i8..=3), 4..80),

@@ -1,13 +1,13 @@
-//! What [`MeshArrays`] promise, for tests and fuzzers: [`check`] panics where it does not hold.
+//! The invariants of [`MeshArrays`], for tests and fuzzers: [`check`] panics if one is violated.
 
 #![allow(clippy::indexing_slicing, reason = "the check is meant to panic")]
 
 use crate::MeshArrays;
 
-/// Asserts what [`MeshArrays`] promise.
+/// Asserts the invariants of [`MeshArrays`].
 ///
 /// # Panics
-/// If it does not hold.
+/// If an invariant is violated.
 pub fn check(mesh: &MeshArrays) {
     assert!(!mesh.triangles.is_empty());
     assert!(mesh.points.iter().flatten().all(|x| x.is_finite()));

@@ -1,16 +1,16 @@
-//! Geometry of points and triangles: convex hulls, simplification, spheres that cover a body, and
-//! the trees of boxes that they search.
+//! Geometry of points and triangles: convex hulls, simplification, covers of spheres, and the
+//! bounding box trees that they search.
 //!
 //! - [`MeshArrays`]: indexed triangles with values at their corners.
 //! - [`convex_hull`], [`thick_hull`]: hulls by exact predicates.
 //! - `simplify::tiers`: lighter versions of a mesh, within a proved bound.
-//! - [`spheres::fit`]: few spheres that cover what triangles enclose.
+//! - [`spheres::fit`]: few spheres that cover the volume enclosed by triangles.
 //! - [`BoxTree`]: bounding volumes for searches among triangles.
 //! - [`Random`]: numbers that are the same for the same seed.
 //! - [`vector`]: operations on arrays of coordinates.
 //!
-//! The same input gives the same result, however many threads compute it. This crate must not know
-//! robots, materials, files or file formats.
+//! Results are deterministic, regardless of the number of threads. This crate must not know robots,
+//! materials, files or file formats.
 
 mod arrays;
 mod boxes;

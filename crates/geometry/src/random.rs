@@ -1,9 +1,9 @@
-//! Random numbers that are the same everywhere for the same seed.
+//! Pseudo-random numbers that are the same on all platforms.
 
 /// A sequence of random numbers: SplitMix64 (Steele, Lea and Flood, 2014).
 ///
-/// By hand, since outputs follow from the sequence: those of `fastrand` and `rand` differ from it, and
-/// may change with their versions.
+/// Implemented here because generated files depend on the sequence: `fastrand` and `rand` use other
+/// generators, and may change them between versions.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -13,7 +13,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Returns the next number, of any size.
+    /// Returns the next number, of the full range.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -27,7 +27,7 @@ impl Random {
         (self.number() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Returns a number between two, evenly distributed.
+    /// Returns a number between two, uniformly distributed.
     pub fn between(&mut self, lower: f64, upper: f64) -> f64 {
         lower + (upper - lower) * self.unit()
     }

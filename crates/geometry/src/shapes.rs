@@ -42,7 +42,7 @@ pub fn tetrahedron() -> MeshArrays {
 }
 
 /// Returns the corners of a box from `low` to `high`, and its sides, counter-clockwise seen from
-/// outside; the upper side is the last one.
+/// outside; the upper side is last.
 pub fn cuboid(low: [f64; 3], high: [f64; 3]) -> ([[f64; 3]; 8], [[usize; 4]; 6]) {
     let corner = |number: usize| {
         std::array::from_fn(|k| {

@@ -1,12 +1,13 @@
-//! Meshes with fewer triangles, for where the source's are not needed: a medium and a low tier.
+//! Simplified meshes for uses that don't need the source's detail: a medium and a low tier.
 //!
-//! meshopt collapses edges; its estimate of the error is no bound. So what it gives is measured
-//! against the source. Where it lies too far off or is turned round it is mended; where that can't
-//! be done, the source's points are kept and it has to try again: not all of the mesh, but the part
-//! in which that is. Of large meshes that lose most of their triangles the medium tier takes two
-//! steps. The first simplifies cells of the mesh with their borders kept, and only a little; so the
-//! second, on whole components, has less to do. Points and texture coordinates of a tier are some
-//! of the source's, and its normals are the source's or their means: nothing is moved or made.
+//! meshopt collapses edges by a quadric error, which estimates the deviation but does not bound it.
+//! So its result is measured against the source in both directions. Triangles that deviate too far
+//! or are flipped are repaired; where that fails, the source's points there are locked and only the
+//! affected unit (cell or component) is simplified again. The medium tier of a large mesh that
+//! loses most of its triangles takes two passes. The first simplifies cells of the mesh moderately
+//! with their borders locked, so that the second, on whole components, has less to do. Points and
+//! texture coordinates of a tier are a subset of the source's, and its normals are the source's or
+//! their means: vertices are never moved or created.
 
 #![allow(
     clippy::indexing_slicing,
@@ -33,60 +34,61 @@ use crate::deviation::{self, Surface};
 use crate::vector::{distance_squared, dot, norm};
 use crate::{Corners, MeshArrays};
 
-/// How far the medium tier may lie from the source, as a part of the diagonal of its bounding box.
+/// Maximum deviation of the medium tier from the source, relative to the diagonal of its bounding
+/// box.
 pub const MEDIUM_DEVIATION: f32 = 0.001;
 
-/// The same for the low tier.
+/// Maximum deviation of the low tier, likewise.
 pub const LOW_DEVIATION: f32 = 0.01;
 
 /// Meshes with fewer triangles are not simplified.
 pub const MIN_TRIANGLES: usize = 400;
 
-/// Meshes with more triangles are not simplified: it can't be interrupted, and takes some ten
-/// seconds for so many.
+/// Meshes with more triangles are not simplified: meshopt can't be interrupted, and takes some ten
+/// seconds for that many.
 pub const MAX_TRIANGLES: usize = 4_000_000;
 
-/// Meshes with more triangles at one point are not simplified: that takes time with the square of
+/// Meshes with more triangles at one point are not simplified: the time grows with the square of
 /// their number.
 const MAX_AT_ONE_POINT: usize = 4000;
 
-/// A tier with more than this part of the triangles of the next finer one is not worth having.
+/// Maximum number of triangles of a tier, relative to the next finer one; a larger tier is dropped.
 pub const MAX_SHARE: f64 = 0.8;
 
-/// Where the normals at a point bend by less than this, in degrees, the surface is smooth, though
-/// they may be those of facets.
+/// Angle in degrees up to which the normals at a point are merged: the surface counts as smooth
+/// there, even if the file has the normals of its facets.
 const SMOOTH_DEGREES: f32 = 25.0;
 
-/// The estimated error to ask for, as a part of the deviation that is allowed.
+/// The error estimate to request from meshopt, relative to the permitted deviation.
 const ESTIMATE: f32 = 0.5;
 
-/// The same of what the medium tier is begun with.
+/// The same for the first pass of the medium tier.
 const BEGINNING: f32 = 0.3;
 
-/// How many triangles at most are begun together.
+/// Maximum number of triangles of a cell in the first pass.
 const CELL: usize = 2000;
 
-/// Meshes with no more triangles are not begun, but simplified at once.
+/// Meshes with no more triangles skip the first pass.
 const MANY: usize = 32_000;
 
-/// One in so many cells is looked at to see if it is worth beginning, …
+/// Stride of the cells sampled to decide whether the first pass pays off, …
 const SAMPLE: usize = 10;
 
-/// … which it is if that leaves no more than this part of the triangles.
+/// … which it does if it leaves no more than this share of the triangles.
 const WORTH_BEGINNING: f64 = 0.35;
 
-/// How often simplification is tried, each time with more of the source kept.
+/// Maximum number of attempts; each locks more points of the source.
 const ROUNDS: usize = 8;
 
-/// Triangles with longer edges are measured at more than their corners; as a part of the diagonal.
+/// Triangles with longer edges are also measured at midpoints; relative to the diagonal.
 const SPACING: f32 = 0.02;
 
-/// How much a normal that is off by one counts, as a part of the diagonal: one that is off by 6°
-/// counts as much as the medium tier may deviate.
+/// Weight of a normal's error in meshopt's metric, relative to the diagonal: an error of 6° counts
+/// as much as the deviation that the medium tier may have.
 const NORMAL_WEIGHT: f32 = 0.01;
 
-/// How much a texture coordinate that is off by one image counts: 1 % of an image counts as much as
-/// the medium tier may deviate.
+/// Weight of a texture coordinate's error: 1 % of an image counts as much as the deviation that the
+/// medium tier may have.
 const UV_WEIGHT: f32 = 0.1;
 
 type Set<T> = HashSet<T, foldhash::fast::FixedState>;
@@ -95,26 +97,26 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 /// A mesh with fewer triangles than its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simplified {
-    /// The mesh.
+    /// The arrays of the simplified mesh.
     pub arrays: MeshArrays,
     /// Its parts, in order, covering all triangles.
     pub parts: Vec<SimplifiedPart>,
 }
 
-/// A run of triangles that is left of a part of the source.
+/// A run of triangles that remains of one part of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimplifiedPart {
-    /// The number of the part of the source.
+    /// The index of the part in the source.
     pub source: usize,
     /// The triangles, as indices into those of the simplified mesh.
     pub triangles: Range<usize>,
 }
 
-/// Makes the medium and the low tier of a mesh, as far as they are worth having. The same mesh
-/// gives the same tiers.
+/// Creates the medium and the low tier of a mesh; a tier that saves too little is `None`. The
+/// result is deterministic.
 ///
-/// `parts` are runs of triangles, in order, covering all of them. The border between two parts
-/// stays where it is.
+/// `parts` are runs of triangles, in order, covering all of them. The border between two parts is
+/// preserved.
 pub fn tiers(mesh: &MeshArrays, parts: &[Range<usize>]) -> [Option<Simplified>; 2] {
     if !(MIN_TRIANGLES..=MAX_TRIANGLES).contains(&mesh.triangles.len())
         || most_at_one_point(mesh) > MAX_AT_ONE_POINT
@@ -136,7 +138,7 @@ pub fn tiers(mesh: &MeshArrays, parts: &[Range<usize>]) -> [Option<Simplified>; 
     [medium, low]
 }
 
-/// How many triangles share the point that most do.
+/// Returns the largest number of triangles that share a point.
 fn most_at_one_point(mesh: &MeshArrays) -> usize {
     let mut count = vec![0_usize; mesh.points.len()];
     mesh.triangles
@@ -147,12 +149,12 @@ fn most_at_one_point(mesh: &MeshArrays) -> usize {
 }
 
 /// A mesh to simplify, in the terms of graphics cards: normals and texture coordinates belong to
-/// vertices. Where they differ at one point there is a seam, along which edges are collapsed on
-/// both sides alike or not at all.
+/// vertices. Several vertices at one point form a seam, along which edges are collapsed on both
+/// sides alike or not at all.
 struct Source<'a> {
     mesh: &'a MeshArrays,
-    /// The mesh's points, moved to the middle of its bounding box: so single precision is finer
-    /// than any bound.
+    /// The mesh's points relative to the centre of its bounding box, where single precision is
+    /// finer than any bound.
     points: Vec<[f32; 3]>,
     /// The diagonal of the bounding box.
     diagonal: f32,
@@ -161,33 +163,33 @@ struct Source<'a> {
     vertices: Vec<Vertex>,
     /// All of its triangles.
     whole: Tier,
-    /// The component of each point: those that triangles connect.
+    /// The component of each point; triangles connect the points of a component.
     components: Vec<u32>,
-    /// How many components there are.
+    /// The number of components.
     component_count: usize,
-    /// Where triangles that have a long edge are looked at beside their corners.
+    /// Midpoints at which triangles with a long edge are measured.
     large: Vec<Large>,
 }
 
-/// Triangles that lie near the source.
+/// A set of triangles that are near the source.
 struct Tier {
-    /// Of vertices.
+    /// In terms of vertices.
     triangles: Vec<[u32; 3]>,
-    /// Their points, the least first.
+    /// Their points, smallest index first.
     faces: Vec<[u32; 3]>,
-    /// These by their places, once that is needed.
+    /// A tree of the triangles, built lazily.
     surface: OnceLock<Surface>,
-    /// These by their points, once that is needed.
+    /// The triangles at each point, built lazily.
     around: OnceLock<Around>,
 }
 
-/// How many points are gone to in search of a triangle, …
+/// Maximum number of steps of the walk that locates a triangle, …
 const MOST_STEPS: usize = 16;
 
-/// how often it is gone on from the corners of the nearest triangle, …
+/// … maximum number of times that it continues at the corners of the nearest triangle, …
 const MOST_TURNS: usize = 4;
 
-/// … and how many triangles are looked at there.
+/// … and maximum number of triangles examined at each point.
 const MOST_LOOKED_AT: usize = 32;
 
 impl Tier {
@@ -201,7 +203,7 @@ impl Tier {
         }
     }
 
-    /// The triangles (of vertices) with these numbers.
+    /// Returns the triangles (of vertices) with these numbers.
     fn some(&self, numbers: &[u32]) -> Vec<[u32; 3]> {
         numbers
             .iter()
@@ -214,8 +216,8 @@ impl Tier {
             .get_or_init(|| Around::new(source.points.len(), &self.faces))
     }
 
-    /// The number of a triangle that is at most `distance` away from a place. It is looked for on
-    /// the way from a point to the place, which is shorter the nearer it is; then everywhere.
+    /// Returns the number of a triangle within `distance` of a place. Walks there from the point
+    /// `from` first, which takes fewer steps the nearer it is; then searches the tree.
     fn find(
         &self,
         source: &Source<'_>,
@@ -230,7 +232,7 @@ impl Tier {
         })
     }
 
-    /// The number of a triangle that is at most `distance` away from a place, wherever it is.
+    /// Returns the number of a triangle within `distance` of a place, by a search of the tree.
     fn search(&self, source: &Source<'_>, place: [f32; 3], distance: f32) -> Option<usize> {
         let surface = self
             .surface
@@ -245,6 +247,9 @@ impl Tier {
         from: u32,
         distance: f32,
     ) -> Option<u32> {
+        // Greedy walk along the edges towards the place. It may end in a local minimum; that costs
+        // a search of the tree, but never a wrong answer, since each candidate's distance is
+        // measured.
         let around = self.around(source);
         let looked_at = |point: u32| around.of(point).iter().take(MOST_LOOKED_AT);
         let mut at = from;
@@ -265,7 +270,7 @@ impl Tier {
             }
             (left, at) = next;
         }
-        // Mostly it is one of the two between the nearest points.
+        // Most often it is one of the two triangles at the edge between the two nearest points.
         let between = |number: &&u32| self.faces[**number as usize].contains(&beside);
         let is_near = |number: &&u32| {
             is_near(
@@ -277,8 +282,8 @@ impl Tier {
         if let Some(found) = looked_at(at).filter(between).find(is_near) {
             return Some(*found);
         }
-        // Of what is at the end of the way, and at its beginning, the nearest: it may be long, and
-        // its corners far away.
+        // Otherwise the nearest triangle around the end and the start of the walk: a long triangle
+        // may be near though its corners are far away.
         let limit = distance * distance;
         let mut best = (f32::INFINITY, NONE);
         let look = |point: u32, best: &mut (f32, u32)| {
@@ -308,13 +313,13 @@ impl Tier {
         is_found.then_some(best.1)
     }
 
-    /// Whether so much was asked of its surface that there are no answers any more.
+    /// Returns whether the search budget is exhausted; no query is answered any more.
     fn is_spent(&self) -> bool {
         self.surface.get().is_some_and(Surface::is_spent)
     }
 }
 
-/// What corners of triangles share.
+/// Attributes that corners of triangles share.
 #[derive(Clone, Copy)]
 struct Vertex {
     point: u32,
@@ -323,19 +328,19 @@ struct Vertex {
     /// An index into the mesh's colours; [`NONE`] if it has none.
     color: u32,
     part: u32,
-    /// Of unit length.
+    /// Unit length.
     normal: [f32; 3],
 }
 
 const NONE: u32 = u32::MAX;
 
-/// The vertices of a mesh and those of its triangles. Corners of one point, part texture coordinate
-/// and colour whose normals bend by less than [`SMOOTH_DEGREES`] are one vertex, with the mean of
-/// their normals.
+/// Returns the vertices of a mesh and its triangles in terms of them. Corners of one point, part,
+/// texture coordinate and colour whose normals differ by less than [`SMOOTH_DEGREES`] are welded
+/// into one vertex, with the mean of their normals.
 fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<[u32; 3]>) {
     let smooth = SMOOTH_DEGREES.to_radians().cos();
     let mut vertices: Vec<Vertex> = Vec::with_capacity(mesh.points.len());
-    // Vertices of one point are a list: the last one made, and of each the one before.
+    // Vertices of one point form a linked list: `last` is its head, `before` its links.
     let mut last = vec![NONE; mesh.points.len()];
     let mut before: Vec<u32> = Vec::with_capacity(mesh.points.len());
     let mut sums: Vec<[f32; 3]> = Vec::with_capacity(mesh.points.len());
@@ -388,7 +393,7 @@ fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<[u32
 }
 
 impl<'a> Source<'a> {
-    /// `None` if the mesh has no size to measure by.
+    /// Returns `None` if the mesh has no finite, positive size to measure by.
     fn new(mesh: &'a MeshArrays, parts: &[Range<usize>]) -> Option<Self> {
         let (low, high) = mesh
             .bounds()
@@ -437,12 +442,12 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Triangles with longer edges are measured at more than their corners and middles.
+    /// Returns the edge length above which triangles are also measured at edge midpoints.
     fn spacing(&self) -> f32 {
         self.diagonal * SPACING
     }
 
-    /// The points of a triangle of vertices, the least first.
+    /// Returns the points of a triangle of vertices, smallest index first.
     fn face(&self, triangle: &[u32; 3]) -> [u32; 3] {
         least_first(triangle.map(|i| self.vertices[i as usize].point))
     }
@@ -451,7 +456,7 @@ impl<'a> Source<'a> {
         face.map(|point| self.points[point as usize])
     }
 
-    /// The corner of a triangle of points that is nearest to a place.
+    /// Returns the corner of a triangle of points that is nearest to a place.
     fn nearest_corner(&self, face: [u32; 3], place: [f32; 3]) -> u32 {
         let [a, b, c] = self
             .corners(face)
@@ -463,14 +468,14 @@ impl<'a> Source<'a> {
         }]
     }
 
-    /// The component of a triangle of points.
+    /// Returns the component of a triangle of points.
     fn component(&self, face: &[u32; 3]) -> usize {
         self.components[face[0] as usize] as usize
     }
 
-    /// A tier with as few triangles as stay within `deviation` of the mesh; `None` if that saves
-    /// too little of what the `finer` tier has, or else the mesh. It is made from the finer one,
-    /// which is less work.
+    /// Returns a tier with as few triangles as stay within `deviation` of the mesh; `None` if it
+    /// would not be sufficiently smaller than its input. The input is the `finer` tier where there
+    /// is one, which is less work, else the mesh.
     fn tier(&self, deviation: f32, finer: Option<&Tier>) -> Option<Tier> {
         let from = finer.unwrap_or(&self.whole);
         let most = Some((MAX_SHARE * from.triangles.len() as f64) as usize);
@@ -491,7 +496,8 @@ impl<'a> Source<'a> {
             ) {
                 Ok(tier) => return Some(tier),
                 Err(Unfit::Heavy) => return None,
-                // The source may be too far from what was begun with, which was not asked.
+                // The first pass does not verify that the source is near its result. Start over
+                // from the source.
                 Err(Unfit::Far) => {}
             }
         }
@@ -505,8 +511,8 @@ impl<'a> Source<'a> {
         .ok()
     }
 
-    /// Whether few enough triangles are left of some of the cells to begin with them: else it takes
-    /// longer than it saves.
+    /// Simplifies a sample of the cells and returns whether few enough triangles remain: otherwise
+    /// the first pass takes longer than it saves.
     fn is_worth_beginning(&self, from: &Tier, cells: &Units, bound: f32) -> bool {
         let locked = Attempt::new(self, from, cells).locked;
         let sample = cells.triangles.par_iter().skip(SAMPLE / 2).step_by(SAMPLE);
@@ -523,10 +529,10 @@ impl<'a> Source<'a> {
         left as f64 <= WORTH_BEGINNING * all as f64
     }
 
-    /// What is left of `from` up to an error that is estimated to be this part of the bound, and
-    /// proved to be within it. Units that are astray are tried again, with more of them locked; the
-    /// others stay as they were made. Whether all of the source is near it is asked if it may have
-    /// `most` triangles, not if it is to be simplified further.
+    /// Simplifies `from` with an estimated error of this share of the bound, and proves the result
+    /// to be within the bound. Units that fail are tried again with more of their points locked;
+    /// the others are not touched again. The distance of the source from the result is verified
+    /// only if `most` triangles are permitted, not if the result is to be simplified further.
     fn simplified(
         &self,
         from: &Tier,
@@ -568,7 +574,7 @@ impl<'a> Source<'a> {
             if astray.is_empty() {
                 return Ok(tier);
             }
-            // What was mended stays so.
+            // Keep the repaired triangles: only failed units are recomputed.
             made.iter_mut().for_each(Vec::clear);
             for (triangle, unit) in tier.triangles.iter().zip(&unit_of) {
                 made[*unit as usize].push(*triangle);
@@ -581,9 +587,9 @@ impl<'a> Source<'a> {
         Err(Unfit::Far)
     }
 
-    /// The vertices of those triangles that are left of `from` when edges are collapsed up to an
-    /// estimated error of `error`, without moving locked points. `numbers` is [`NONE`] for all
-    /// vertices, and is so again afterwards.
+    /// Collapses edges of these triangles of vertices up to an estimated `error`, without moving
+    /// locked points, and returns the remaining ones. `numbers` is a scratch table, [`NONE`] for
+    /// all vertices before and after.
     fn collapsed(
         &self,
         from: &[[u32; 3]],
@@ -591,7 +597,7 @@ impl<'a> Source<'a> {
         locked: &[bool],
         numbers: &mut [u32],
     ) -> Vec<[u32; 3]> {
-        // Only what is used: the time that it takes grows with the vertices, too.
+        // Pass only the vertices in use: meshopt's time grows with the vertices, too.
         let mut used: Vec<u32> = Vec::new();
         let mut number = |vertex: u32| {
             let number = &mut numbers[vertex as usize];
@@ -634,7 +640,8 @@ impl<'a> Source<'a> {
             );
         }
         let width = if self.mesh.uvs.is_some() { 5 } else { 3 };
-        // meshopt takes weights as parts of the longest side of what it is given.
+        // meshopt scales weights by the longest side of its input, which here is a unit of the
+        // mesh.
         let weights = [
             NORMAL_WEIGHT,
             NORMAL_WEIGHT,
@@ -644,6 +651,7 @@ impl<'a> Source<'a> {
         ]
         .map(|weight| weight * self.extent / extent);
         let locks: Vec<bool> = vertices().map(|v| locked[v.point as usize]).collect();
+        // A target of 0 triangles: only the error bound ends the simplification.
         let left = meshopt::simplify_with_attributes_and_locks_decoder(
             &indices,
             &positions,
@@ -662,11 +670,12 @@ impl<'a> Source<'a> {
             .iter()
             .map(|t: &[u32; 3]| t.map(|i| used[i as usize]))
             .collect();
+        // Degenerate triangles have no normal to verify against.
         triangles.retain(|t| self.normal(*t) != Vector3::zeros());
         triangles
     }
 
-    /// A vector along the normal of a triangle of vertices; zero if it has no area.
+    /// Returns a vector along the normal of a triangle of vertices; zero if it has no area.
     fn normal(&self, triangle: [u32; 3]) -> Vector3<f64> {
         let [a, b, c] = triangle.map(|i| {
             Vector3::from(self.mesh.points[self.vertices[i as usize].point as usize].map(f64::from))
@@ -714,25 +723,25 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Why there is no tier.
+/// The reason for a missing tier.
 enum Unfit {
     /// It has too many triangles, or none.
     Heavy,
-    /// It lies too far from the source, or that takes too long to say.
+    /// It is too far from the source, or the proof takes too long.
     Far,
 }
 
-/// Parts of what is simplified that are made by themselves.
+/// A partition of the triangles into units that are simplified independently.
 struct Units {
-    /// Of each unit the numbers of its triangles.
+    /// The numbers of the triangles of each unit.
     triangles: Vec<Vec<u32>>,
     /// The unit of each triangle.
     numbers: Vec<u32>,
 }
 
 impl Units {
-    /// Cells of triangles that lie together. The points between them have to stay, which is no harm
-    /// where more is done afterwards.
+    /// Partitions the triangles into compact cells. Points on their borders are locked, which the
+    /// next pass makes up for.
     fn cells(source: &Source<'_>, tier: &Tier) -> Self {
         Self::of(
             clusters(&source.points, &tier.faces, CELL),
@@ -740,7 +749,7 @@ impl Units {
         )
     }
 
-    /// The components, which do not touch each other.
+    /// Partitions the triangles into components, which share no points.
     fn components(source: &Source<'_>, tier: &Tier) -> Self {
         let mut triangles = vec![Vec::new(); source.component_count];
         for (face, number) in tier.faces.iter().zip(0..) {
@@ -759,18 +768,18 @@ impl Units {
     }
 }
 
-/// What has to be kept of triangles while it is tried to simplify them, as far as is known by now.
+/// The constraints on simplification, which grow with each failed attempt.
 struct Attempt<'a> {
-    /// What is simplified.
+    /// The triangles to simplify.
     from: &'a Tier,
     units: &'a Units,
-    /// Whether each unit has to be made anew.
+    /// Whether each unit has to be simplified again.
     again: Vec<bool>,
-    /// Whether each unit stays as it is.
+    /// Whether each unit is left as it is.
     kept: Vec<bool>,
-    /// Whether each point has to stay.
+    /// Whether each point is locked.
     locked: Vec<bool>,
-    /// Whether all triangles at a point have to stay.
+    /// Whether all triangles at a point are locked.
     ringed: Vec<bool>,
 }
 
@@ -795,8 +804,8 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Decides what to keep so that this is not astray the next time: of a tier with these units
-    /// and points of triangles.
+    /// Locks points so that the deviations in `astray` do not recur. `unit_of` and `faces` belong to
+    /// the tier in which they were found.
     fn keep(
         &mut self,
         source: &Source<'_>,
@@ -805,6 +814,8 @@ impl<'a> Attempt<'a> {
         faces: &[[u32; 3]],
         bound: f32,
     ) -> Result<(), Unfit> {
+        // Each round locks more: first the triangles around a deviation, then, if all of these were
+        // locked already, the whole unit.
         self.again.fill(false);
         let all = |marks: &[bool], face: &[u32; 3]| face.iter().all(|&point| marks[point as usize]);
         let ringed = self.ringed.clone();
@@ -835,7 +846,7 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
-    /// Keeps what would have to be tried once more.
+    /// Leaves every unit that would have to be simplified again as it is.
     fn give_up(&mut self) {
         self.kept
             .iter_mut()
@@ -844,13 +855,13 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Whether the triangle is at most `distance` away from `point`.
+/// Returns whether the triangle is within `distance` of `point`.
 fn is_near(point: [f32; 3], triangle: &[[f32; 3]; 3], distance: f32) -> bool {
     deviation::distance_squared(point, triangle) <= distance * distance
 }
 
-/// The corner of a triangle that follows another. Inside of a surface, those of the triangles at a
-/// point are all of its neighbours.
+/// Returns the corner of a triangle that follows another. Inside a surface, the next corners of the
+/// triangles at a point are all of its neighbours.
 fn next_corner([a, b, c]: [u32; 3], corner: u32) -> u32 {
     match corner {
         _ if corner == a => b,
@@ -859,7 +870,7 @@ fn next_corner([a, b, c]: [u32; 3], corner: u32) -> u32 {
     }
 }
 
-/// The same triangle, begun at the least of its indices.
+/// Rotates a triangle so that its smallest index comes first.
 fn least_first([a, b, c]: [u32; 3]) -> [u32; 3] {
     if a < b && a < c {
         [a, b, c]
@@ -870,7 +881,7 @@ fn least_first([a, b, c]: [u32; 3]) -> [u32; 3] {
     }
 }
 
-/// Those of `values` that are used, in the order of their use, and the indices into them.
+/// Returns the values in use, in the order of their first use, and the indices into them.
 fn compact<T: Copy>(values: &[T], used: impl Iterator<Item = [u32; 3]>) -> (Vec<T>, Vec<[u32; 3]>) {
     let mut new = vec![NONE; values.len()];
     let mut kept = Vec::new();
@@ -886,7 +897,7 @@ fn compact<T: Copy>(values: &[T], used: impl Iterator<Item = [u32; 3]>) -> (Vec<
     (kept, indices)
 }
 
-/// Equal normals once, in the order of their use.
+/// Deduplicates normals, in the order of their first use.
 fn distinct(normals: impl Iterator<Item = [[f32; 3]; 3]>) -> Corners<[f32; 3]> {
     let mut known: Map<[u32; 3], u32> = Map::default();
     let mut values = Vec::new();
@@ -906,18 +917,18 @@ mod tests {
     use crate::invariants::check;
     use crate::shapes::{ball, faceted};
 
-    /// All triangles as one part.
+    /// Returns all triangles as one part.
     fn whole(mesh: &MeshArrays) -> [Range<usize>; 1] {
         [0..mesh.triangles.len()]
     }
 
-    /// All triangles as two parts.
+    /// Returns all triangles as two parts.
     fn halves(mesh: &MeshArrays) -> [Range<usize>; 2] {
         let count = mesh.triangles.len();
         [0..count / 2, count / 2..count]
     }
 
-    /// A ball whose triangles have a normal each.
+    /// Returns a ball with one normal per triangle.
     fn faceted_ball(n: u32) -> MeshArrays {
         let ball = ball(n);
         faceted(ball.points, ball.triangles)
@@ -949,7 +960,7 @@ mod tests {
             ] {
                 check(tier);
                 assert!(distinct_points(tier).is_subset(&distinct_points(&mesh)));
-                // The middle of a triangle is where it is deepest inside the ball.
+                // A triangle's centre is its deepest point inside the ball.
                 let bound = deviation * 12_f32.sqrt() + 0.001;
                 for t in &tier.triangles {
                     let [a, b, c] = t.map(|i| Vector3::from(tier.points[i as usize]));
@@ -966,7 +977,7 @@ mod tests {
 
     #[test]
     fn several_components_of_several_cells_stay_near() {
-        // Three balls with waves on them, of different sizes: some are tried again, some are not.
+        // Three wavy balls of different sizes: some need another attempt, some don't.
         let mut mesh = ball(75);
         let one = mesh.clone();
         for (size, at) in [(0.3, 1.5), (0.05, 2.0)] {
@@ -1025,7 +1036,8 @@ mod tests {
                     .is_some()
             };
             let source = Surface::new(&mesh.points, &mesh.triangles);
-            // A surface of few triangles answers few questions.
+            // Use a new surface for every block of points: the search budget is proportional to the
+            // triangles, of which the tier has few.
             assert!(mesh.points.chunks(500).all(|points| {
                 let surface = Surface::new(&tier.points, &tier.triangles);
                 points
@@ -1059,13 +1071,13 @@ mod tests {
         assert!(astray(holed.clone(), false).0.is_empty());
         let places = astray(holed, true).0.places;
         assert!(!places.is_empty() && places.len() < 400, "{}", places.len());
-        // A triangle that is turned round, and one right through the ball.
+        // A flipped triangle, and one right through the ball.
         let mut wrong = all;
         let [a, b, c] = wrong[700];
         wrong[700] = [b, a, c];
         wrong[900][1] = wrong[1500][1];
         let (astray, tier) = astray(wrong, false);
-        // The first is gone, and the one beside it.
+        // The first and its neighbour were removed.
         assert_eq!(
             (astray.triangles, tier.triangles.len()),
             (vec![898], source.whole.triangles.len() - 2)
@@ -1077,8 +1089,8 @@ mod tests {
         let mesh = ball(30);
         let source = Source::new(&mesh, &whole(&mesh)).unwrap();
         let bound = MEDIUM_DEVIATION * source.diagonal;
-        // Two triangles with the wrong diagonal of a quadrilateral that is no more than one of
-        // them: one is turned round.
+        // Swap the diagonal of a quadrilateral that is barely larger than one of its triangles: one
+        // of the two is flipped.
         let all = &source.whole.triangles;
         let [a, b, c] = all[700];
         let beside = all
@@ -1093,8 +1105,8 @@ mod tests {
             Vector3::from(source.points[source.vertices[vertex as usize].point as usize])
         });
         let mut mesh = mesh.clone();
-        // Now `b` is a little beyond the line from `c` to `d`, so that these have no diagonal
-        // inside.
+        // Now `b` is slightly beyond the line from `c` to `d`, so that the quadrilateral has no
+        // inner diagonal between these.
         let at = source.vertices[b as usize].point as usize;
         let middle = (x + y) / 2.0;
         let beyond = middle + (middle - Vector3::from(source.points[at])) * 0.01;
@@ -1121,8 +1133,8 @@ mod tests {
 
     #[test]
     fn a_fold_beside_a_seam_is_mended_on_its_other_side() {
-        // Two squares at a right angle. The middle of the edge between them is a little outside of
-        // the first.
+        // Two squares at a right angle. The midpoint of their common edge is slightly outside the
+        // first.
         let points = vec![
             [0.0, 0.0, 0.0],
             [1.0, -1e-4, 0.0],
@@ -1146,8 +1158,8 @@ mod tests {
         let [first, second, third, fourth] = source.whole.triangles[..] else {
             panic!()
         };
-        // The second has one triangle along the edge, and what is missing beside it is one of the
-        // first, upside down.
+        // The second square has one triangle along the edge. The gap beside it is closed by a
+        // triangle of the first square, upside down.
         let folded = vec![
             first,
             second,
@@ -1191,8 +1203,8 @@ mod tests {
     fn a_dent_between_the_corners_is_seen() {
         let mesh = ball(30);
         let source = Source::new(&mesh, &whole(&mesh)).unwrap();
-        // Around a point there is a hole, closed by triangles from a neighbour: the point is away
-        // from them.
+        // Remove the triangles around a point and close the hole from a neighbour: the point is now
+        // away from the surface.
         let dent = 1000;
         let (around, mut rest): (Vec<[u32; 3]>, Vec<[u32; 3]>) = source
             .whole

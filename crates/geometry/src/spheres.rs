@@ -1,10 +1,10 @@
-//! Spheres that cover a body: few of them, none of which stands out by more than is said.
+//! Covers a body with few spheres, none of which protrudes by more than a given error.
 //!
-//! A ball whose centre is `d` deep in a body and whose radius is `d + e` stands out by at most `e`:
-//! the ball of radius `d` is inside. The largest balls of that kind have their centres in the
-//! middle of the body (on its medial axis). Of those the fewest are sought that have samples of the
-//! body in them: points, each with the radius within which it stands for the body. So what is
-//! covered is proved for what lies between the samples, too.
+//! A ball whose centre is at depth `d` in a body and whose radius is `d + e` protrudes by at most
+//! `e`, since the ball of radius `d` is inside. The largest balls of that kind have their centres
+//! on the medial axis of the body. Among those, a small set is chosen that covers samples of the
+//! body: points, each with a radius within which it represents the body. A sample counts as covered
+//! only with its whole radius, so the cover is proved between the samples, too.
 //!
 //! This module must not know anything but triangles.
 
@@ -23,24 +23,24 @@ pub type Point = [f64; 3];
 /// Its corners, counter-clockwise seen from outside.
 pub type Triangle = [Point; 3];
 
-/// How far samples of the surface may stand for it, in parts of the error.
+/// Radius that a sample of the surface represents, relative to the error.
 const SURFACE: f64 = 0.2;
-/// How deep under the surface it is not sampled, in parts of the error: the samples of the surface
-/// stand for it.
+/// Depth below the surface down to which no volume samples are needed, relative to the error: the
+/// samples of the surface cover it.
 const SKIN: f64 = 0.125;
-/// How far samples of the volume next to the surface stand for it, in parts of the error.
+/// Radius that a sample of the volume next to the surface represents, relative to the error.
 const VOLUME: f64 = 1.0 / 6.0;
-/// The most samples of the surface.
+/// Maximum number of samples of the surface.
 const MOST_SAMPLES: f64 = 40_000.0;
-/// The most spheres of one body.
+/// Maximum number of spheres of one body.
 pub const MOST_SPHERES: usize = 2000;
 
-/// What spheres are wanted.
+/// The target of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wanted {
-    /// Such that none stands out by more than so many metres; above zero.
+    /// Maximum protrusion of any sphere in metres; above zero.
     Error(f64),
-    /// At most so many, above zero, that stand out as little as possible.
+    /// Maximum number of spheres, above zero; the protrusion is minimised.
     Count(usize),
 }
 
@@ -49,14 +49,14 @@ pub enum Wanted {
 pub struct Fit {
     /// Centres and radii, metres.
     pub spheres: Vec<(Point, f64)>,
-    /// Metres that no sphere stands out more than.
+    /// Maximum protrusion of any sphere, metres.
     pub error: f64,
 }
 
-/// Covers the body that `triangles` are the surface of. Where the surface has holes the body is
-/// what it goes around (a winding number above a half) and the triangles themselves; hollows that
-/// can't be seen from outside are part of it. `None` if there is no triangle, a number is not
-/// finite, or it needs more than [`MOST_SPHERES`].
+/// Covers the body that `triangles` are the surface of. Where the surface has holes, the body is
+/// the region with a winding number above one half, and the triangles themselves; cavities that
+/// can't be seen from outside are part of it. Returns `None` if there is no triangle, a number is
+/// not finite, or the body needs more than [`MOST_SPHERES`].
 pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
     if triangles.is_empty()
         || !triangles
@@ -75,7 +75,7 @@ pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
     }
 }
 
-/// At most `most` spheres that stand out by at most `error`.
+/// Returns at most `most` spheres that protrude by at most `error`.
 fn with_error(solid: &Solid, middles: &[(Point, f64)], error: f64, most: usize) -> Option<Fit> {
     let area: f64 = solid
         .seen
@@ -83,7 +83,7 @@ fn with_error(solid: &Solid, middles: &[(Point, f64)], error: f64, most: usize) 
         .map(|[a, b, c]| norm(cross(subtract(*b, *a), subtract(*c, *a))) / 2.0)
         .sum();
     let edge = (error * SURFACE).max((area / MOST_SAMPLES).sqrt());
-    // Samples that are farther apart than the error leave no room for spheres.
+    // Samples farther apart than the error leave no room for spheres.
     if edge > error / 2.0 {
         return None;
     }
@@ -107,7 +107,7 @@ fn with_error(solid: &Solid, middles: &[(Point, f64)], error: f64, most: usize) 
     Some(Fit { spheres, error })
 }
 
-/// Orders points so that near ones are near each other in the list.
+/// Sorts points in Morton order, so that neighbours in space are mostly neighbours in the list.
 fn sort_by_place(points: &mut [Ball]) {
     let low = Bounds::of(points.iter().map(|(point, _)| *point)).low;
     let size = points
@@ -116,7 +116,7 @@ fn sort_by_place(points: &mut [Ball]) {
         .fold(1e-9, f64::max);
     let key = |(point, _): &Ball| {
         let at = subtract(*point, low).map(|at| (at / size * 1023.0) as u32);
-        // The bits of the three in turn.
+        // Interleave the bits of the three coordinates.
         (0..10).fold(0_u32, |key, bit| {
             (0..).zip(at).fold(key, |key, (axis, at)| {
                 key | (at >> bit & 1) << (3 * bit + axis)
@@ -126,12 +126,12 @@ fn sort_by_place(points: &mut [Ball]) {
     points.sort_by_cached_key(key);
 }
 
-/// Makes spheres no larger than the points need that no other has.
+/// Shrinks each sphere to the points for which it is responsible.
 fn shrink(spheres: &mut [Ball], points: &[Ball]) {
     let needs = |sphere: &Ball, point: &Ball| norm(subtract(point.0, sphere.0)) + point.1;
     let mut radii = vec![0.0_f64; spheres.len()];
     for point in points {
-        // That which has most room left.
+        // The sphere with the most slack is responsible for the point.
         let room = |sphere: &Ball| sphere.1 - needs(sphere, point);
         let spheres = spheres.iter().zip(&mut radii);
         let best = spheres.max_by(|(a, _), (b, _)| room(a).total_cmp(&room(b)));
@@ -145,13 +145,15 @@ fn shrink(spheres: &mut [Ball], points: &[Ball]) {
         .for_each(|(sphere, radius)| sphere.1 = radius.min(sphere.1));
 }
 
-/// At most `count` spheres: the smallest error that so many do with, to some per cent.
+/// Returns at most `count` spheres, by bisection for the smallest error, to 4 %.
 fn with_count(solid: &Solid, middles: &[(Point, f64)], count: usize) -> Option<Fit> {
     let bounds = Bounds::of(solid.seen.iter().flatten().copied());
     let half = norm(bounds.size()) / 2.0;
-    // One sphere with room for the samples.
+    // Start with an error at which one sphere suffices, slack for the samples included.
     let (mut enough, mut too_small) = (half * 2.0, half / 512.0);
     let mut best = with_error(solid, middles, enough, count);
+    // Bisect in the logarithm: the error may be anywhere within three orders of magnitude. The
+    // greedy cover is not monotonic in the error, so keep the best fit seen.
     while enough / too_small > 1.04 {
         let error = (enough * too_small).sqrt();
         match with_error(solid, middles, error, count) {
@@ -184,15 +186,15 @@ mod tests {
             .collect()
     }
 
-    /// Every point of the box is in a sphere, and none stands out by more than the fit says; by
-    /// formulas of their own.
+    /// Asserts that every point of the box is in a sphere, and that none protrudes by more than the
+    /// fit says, with formulas independent of the fit's.
     fn check(fit: &Fit, low: Point, high: Point) {
         let mut random = Random::new(3);
         for index in 0..30_000 {
             let mut point: Point =
                 std::array::from_fn(|k| low[k] + (high[k] - low[k]) * random.unit());
             if index % 3 > 0 {
-                // On a side, and then on an edge too.
+                // On a face, then on an edge.
                 (0..index % 3)
                     .for_each(|k| point[k] = if random.unit() < 0.5 { low[k] } else { high[k] });
             }
@@ -200,8 +202,7 @@ mod tests {
             assert!(fit.spheres.iter().any(is_in), "{point:?}");
         }
         for (center, radius) in &fit.spheres {
-            // The farthest that a sphere stands out of a box is along an axis or the like: all
-            // directions are tried.
+            // Search the direction of maximum protrusion by brute force.
             for _ in 0..2000 {
                 let direction: Point = std::array::from_fn(|_| random.unit() - 0.5);
                 let point = add(*center, scale(direction, radius / norm(direction)));
@@ -223,7 +224,7 @@ mod tests {
         let fit = fit(&cuboid(low, high, false), Wanted::Error(0.05)).unwrap();
         assert!(fit.error <= 0.05 && fit.error > 0.025, "{}", fit.error);
         check(&fit, low, high);
-        // The edges take most of them.
+        // Most of them are along the edges.
         assert!(
             (4..40).contains(&fit.spheres.len()),
             "{}",
@@ -251,8 +252,8 @@ mod tests {
         let fit_of = |triangles: &[Triangle]| fit(triangles, Wanted::Error(0.06)).unwrap();
         let closed = fit_of(&cuboid(low, high, false));
         let open = fit_of(&cuboid(low, high, true));
-        // What is in it, up to a little below the hole, out of which spheres may stand by a cell of
-        // the grid more.
+        // The interior up to slightly below the hole, from which spheres may protrude by one more
+        // cell of the grid.
         check(
             &Fit {
                 error: open.error + 0.02,
@@ -294,12 +295,12 @@ mod tests {
     fn what_is_no_body_has_no_spheres() {
         assert_eq!(fit(&[], Wanted::Error(0.1)), None);
         assert_eq!(fit(&[[[f64::NAN; 3]; 3]], Wanted::Error(0.1)), None);
-        // Too fine for two thousand.
+        // This error needs more than two thousand spheres.
         assert_eq!(
             fit(&cuboid([0.0; 3], [1.0; 3], false), Wanted::Error(1e-4)),
             None
         );
-        // A point is one sphere.
+        // A single point is covered by one sphere.
         assert_eq!(
             fit(&[[[1.0; 3]; 3]], Wanted::Error(0.1)).map(|fit| fit.spheres.len()),
             Some(1)

@@ -1,5 +1,5 @@
-//! Reads every mesh of `test/meshes` and of the real robots, checks it, and writes figures about each
-//! to the file that is named, as JSON by path. The tests in `test/mesh` compare them with those of
+//! Reads every mesh of `test/meshes` and of the real robots, checks it, and writes figures about it
+//! as JSON by path to the file in the argument. The tests in `test/mesh` compare them with those of
 //! other readers.
 
 #![allow(clippy::indexing_slicing)] // corners of triangles, which `check` has looked at
@@ -51,7 +51,7 @@ fn robots() -> Option<PathBuf> {
     folder.canonicalize().ok()
 }
 
-/// Appends the files below `folder` whose names end as `is_wanted` says.
+/// Appends the files below `folder` whose extensions satisfy `is_wanted`.
 fn files_below(folder: &Path, is_wanted: &dyn Fn(&str) -> bool, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
@@ -68,7 +68,7 @@ fn files_below(folder: &Path, is_wanted: &dyn Fn(&str) -> bool, found: &mut Vec<
     }
 }
 
-/// Reads the files of `test/meshes`. Some are there to be refused: their figures are the code.
+/// Reads the files of `test/meshes`. Some are meant to be rejected: their figures are the code.
 fn meshes_by_hand() -> Result<Figures, String> {
     let is_mesh = |ending: &str| matches!(ending, "dae" | "obj" | "stl" | "gltf" | "glb");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/meshes");
@@ -93,7 +93,7 @@ fn meshes_by_hand() -> Result<Figures, String> {
     figures.collect()
 }
 
-/// Reads the meshes of the real robots, all of which can be read.
+/// Reads the meshes of the real robots, all of which are readable.
 fn meshes_of_real_robots(robots: &Path) -> Result<Figures, String> {
     let mut descriptions = Vec::new();
     files_below(robots, &|ending| ending == "urdf", &mut descriptions);
@@ -103,7 +103,7 @@ fn meshes_of_real_robots(robots: &Path) -> Result<Figures, String> {
     let mut all = Figures::new();
     for urdf in &descriptions {
         let failed = |error: &dyn Display| format!("{}: {error}", urdf.display());
-        // Of each robot anew, so that files need not stay in memory.
+        // New files for each robot, so that they need not stay in memory.
         let files = files(vec![robots.to_owned()]);
         let folder = urdf.parent().unwrap_or(robots);
         files.allow(folder);
@@ -143,13 +143,13 @@ fn files(package_paths: Vec<PathBuf>) -> Files {
     })))
 }
 
-/// What a file is read as.
+/// The outcome of reading a file.
 type Outcome = Result<(Mesh, Vec<Diagnostic>), urdf_usd_mesh::Error>;
 
-/// Reads a mesh, and checks it.
+/// Reads a mesh twice and checks it.
 ///
 /// # Errors
-/// If it differs when it is read again.
+/// If the two results differ.
 fn read_twice(file: &File, files: &Files) -> Result<Outcome, String> {
     let first = read(file, files, Default::default());
     if first != read(file, files, Default::default()) {

@@ -1,4 +1,4 @@
-//! Puts triangles together into a [`Mesh`]: welds, transforms, drops what can't be used, computes
+//! Assembles triangles into a [`Mesh`]: welds, transforms, drops unusable triangles, computes
 //! missing normals, sorts by material. Knows no file format.
 
 #![allow(
@@ -17,22 +17,22 @@ use super::normals::{self, Shading};
 use super::{Error, Source, codes, maps};
 use urdf_usd_robot::{Corners, Material, Mesh, MeshArrays, Part};
 
-/// The index that stands for "none": of a normal, a texture coordinate, a material.
+/// The index for "none": of a normal, a texture coordinate, a colour or a material.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Every file may give rise to this many triangles, and to one more for each of its bytes. No
-/// format needs more than one per byte by itself; the rest is for instances of one geometry.
+/// Maximum number of triangles of any file, plus one for each of its bytes. No format needs more
+/// than one per byte by itself; the rest is for instances of one geometry.
 const TRIANGLES: usize = 4_000_000;
 
-/// Every file may have this many elements (points, normals, texture coordinates, triangles) looked
-/// at, …
+/// Maximum number of elements (points, normals, texture coordinates, triangles) processed for any
+/// file, …
 const ELEMENTS: u64 = 32_000_000;
 
-/// … and this many more for each of its bytes.
+/// … plus this many for each of its bytes.
 const ELEMENTS_PER_BYTE: u64 = 8;
 
-/// A corner of a source triangle: indices into the positions, normals and texture coordinates of
-/// its surface.
+/// A corner of a source triangle: indices into the positions, normals, texture coordinates and
+/// colours of its surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Corner {
     pub position: u32,
@@ -44,8 +44,7 @@ pub(super) struct Corner {
     pub color: u32,
 }
 
-/// Triangles as a source holds them, in their own frame. Indices need not be valid, values need not
-/// be finite.
+/// Triangles of a source, in their own frame. Indices need not be valid, values need not be finite.
 pub(super) struct Surface<'a> {
     pub positions: &'a [[f64; 3]],
     pub normals: &'a [[f32; 3]],
@@ -54,22 +53,22 @@ pub(super) struct Surface<'a> {
     /// Linear red, green, blue and opacity.
     pub colors: &'a [[f32; 4]],
     pub triangles: &'a [[Corner; 3]],
-    /// Runs of triangles that are taken, with their materials ([`NONE`] for none).
+    /// Runs of triangles to add, with their materials ([`NONE`] for none).
     pub runs: &'a [(Range<usize>, u32)],
 }
 
-/// A mesh in the making.
+/// A mesh under construction.
 pub(super) struct Assembly {
     points: Weld<3>,
     normals: Weld<3>,
     uvs: Weld<2>,
     colors: Weld<4>,
     triangles: Vec<[u32; 3]>,
-    /// As long as `triangles`, or empty as long as no corner has a normal.
+    /// As long as `triangles`, or empty while no corner has a normal.
     corner_normals: Vec<[u32; 3]>,
-    /// As long as `triangles`, or empty as long as no corner has a texture coordinate.
+    /// As long as `triangles`, or empty while no corner has a texture coordinate.
     corner_uvs: Vec<[u32; 3]>,
-    /// As long as `triangles`, or empty as long as no corner has a colour.
+    /// As long as `triangles`, or empty while no corner has a colour.
     corner_colors: Vec<[u32; 3]>,
     /// Per triangle an index into `materials`, or [`NONE`].
     triangle_materials: Vec<u32>,
@@ -81,7 +80,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// For a file of `bytes` bytes, which bounds how large the mesh may become.
+    /// Creates an empty assembly for a file of `bytes` bytes, which bounds the size of the mesh.
     pub fn new(bytes: usize) -> Self {
         Self {
             points: Weld::default(),
@@ -101,8 +100,7 @@ impl Assembly {
         }
     }
 
-    /// An empty one for the next mesh of the same file, with what this one has left of what the
-    /// file may give rise to.
+    /// Creates an empty assembly for the next mesh of the same file, with the remaining budget.
     pub fn left(&self) -> Self {
         let max_triangles = self.max_triangles.saturating_sub(self.triangles.len());
         Self {
@@ -112,14 +110,13 @@ impl Assembly {
         }
     }
 
-    /// Adds a material, for use in [`Self::add`]. Materials that no triangle uses do not reach the
-    /// mesh.
+    /// Adds a material, for use in [`Self::add`]. Materials without triangles are not in the mesh.
     pub fn material(&mut self, material: Material) -> u32 {
         self.materials.push(material);
         (self.materials.len() - 1) as u32
     }
 
-    /// Lets the mesh become larger by what a further file of `bytes` bytes may give rise to.
+    /// Extends the budget by that of a further file of `bytes` bytes.
     pub fn grow(&mut self, bytes: usize) {
         self.max_triangles = self
             .max_triangles
@@ -130,7 +127,7 @@ impl Assembly {
             .saturating_add(ELEMENTS_PER_BYTE * bytes as u64);
     }
 
-    /// Takes `count` elements off what the file may give rise to.
+    /// Deducts `count` elements from the budget.
     pub fn spend(&mut self, count: usize) -> Result<(), Error> {
         self.elements_left = self
             .elements_left
@@ -147,21 +144,21 @@ impl Assembly {
         .help("instantiate less often, or export the mesh as plain triangles")
     }
 
-    /// Counts `count` faces that the reader itself found unusable.
+    /// Counts `count` faces that the reader found unusable.
     pub fn unusable(&mut self, count: usize) {
         self.unusable += count;
     }
 
-    /// Makes room for this many triangles in an empty one.
+    /// Reserves memory for this many triangles in an empty assembly.
     pub fn reserve(&mut self, triangles: usize) {
-        // A closed surface has half as many points.
+        // A closed surface has about half as many points as triangles (Euler's formula).
         self.points.reserve(triangles / 2);
         self.triangles.reserve(triangles);
         self.triangle_materials.reserve(triangles);
     }
 
-    /// Adds one triangle of plain positions, in one colour if it has any: linear red, green, blue
-    /// and opacity.
+    /// Adds one triangle of positions, optionally in one colour: linear red, green, blue and
+    /// opacity.
     pub fn triangle(&mut self, positions: [[f32; 3]; 3], color: Option<[f32; 4]>) {
         let [Some(a), Some(b), Some(c)] = positions.map(|p| self.points.add(p)) else {
             self.unusable += 1;
@@ -177,8 +174,8 @@ impl Assembly {
         }
     }
 
-    /// Adds a surface, moved by `transform`. A mirroring transform turns the winding, so that the
-    /// outside stays outside.
+    /// Adds a surface, transformed by `transform`. A mirroring transform flips the winding, so that
+    /// the outside stays outside.
     pub fn add(&mut self, surface: &Surface, transform: &Matrix4<f64>) -> Result<(), Error> {
         let triangles: usize = surface.runs.iter().map(|(range, _)| range.len()).sum();
         self.spend(
@@ -224,6 +221,7 @@ impl Assembly {
             let corner_normals = triangle.map(|corner| {
                 normals.get(corner.normal, |i| {
                     let n = normal_matrix? * Vector3::from(surface.normals.get(i)?.map(f64::from));
+                    // Normals transform by the inverse transpose.
                     let n = if is_unit(&n) {
                         n
                     } else {
@@ -274,6 +272,8 @@ impl Assembly {
             (&mut self.corner_colors, colors),
         ];
         for (list, corners) in lists {
+            // Start a list with the first corner that has a value, so that attributes that the
+            // source lacks take no memory.
             if !list.is_empty() || corners != [NONE; 3] {
                 list.resize(before, [NONE; 3]);
                 list.push(corners);
@@ -281,7 +281,7 @@ impl Assembly {
         }
     }
 
-    /// The mesh, with what happened on the way reported to `source`.
+    /// Returns the mesh, and reports findings to `source`.
     pub fn finish(mut self, source: &mut Source, shading: Shading) -> Result<Mesh, Error> {
         if self.unusable > 0 {
             let message = format!(
@@ -307,11 +307,11 @@ impl Assembly {
             return Err(Error::new(&codes::EMPTY, what)
                 .help("check that the mesh was exported with its faces"));
         }
-        // No point comes any more.
+        // Free the index: no point is added any more.
         self.points.index = HashTable::default();
         self.drop_unused_points();
         self.fill_normals(shading);
-        // Corners without a value have the origin of the image, and white.
+        // Corners without a value get the origin of the image, and white.
         let uvs = filled(
             &mut self.uvs,
             std::mem::take(&mut self.corner_uvs),
@@ -353,7 +353,7 @@ impl Assembly {
         Ok(Mesh::new(arrays, parts, self.materials))
     }
 
-    /// Triangles that were dropped may have left points behind.
+    /// Drops points that only dropped triangles used.
     fn drop_unused_points(&mut self) {
         let mut new = vec![NONE; self.points.values.len()];
         for triangle in &self.triangles {
@@ -395,8 +395,8 @@ impl Assembly {
         }
     }
 
-    /// The runs of triangles by material, those without one last, and the order of triangles that
-    /// they need, if it is another. Leaves only the materials that are used.
+    /// Returns the runs of triangles by material, those without one last, and the order of
+    /// triangles that they need, if it differs. Keeps only the materials in use.
     fn parts(&mut self) -> (Vec<Part>, Option<Vec<u32>>) {
         let slot = |material: u32| (material as usize).min(self.materials.len());
         let mut counts = vec![0_usize; self.materials.len() + 1];
@@ -440,14 +440,14 @@ impl Assembly {
     }
 }
 
-/// Whether a direction has the length one as far as single precision goes: to divide by its length
-/// would only round it again.
+/// Returns whether a direction has unit length in single precision: normalising it again would only
+/// add rounding errors.
 fn is_unit(direction: &Vector3<f64>) -> bool {
     const TOLERANCE: f64 = 2e-7;
     (direction.norm_squared() - 1.0).abs() < TOLERANCE
 }
 
-/// The values of corners, `otherwise` at those that have none; `None` if none has.
+/// Returns the values of corners, `otherwise` for those without; `None` if none has one.
 fn filled<const N: usize>(
     values: &mut Weld<N>,
     mut indices: Vec<[u32; 3]>,
@@ -472,7 +472,7 @@ fn filled<const N: usize>(
     })
 }
 
-/// Indices of a source's values in the assembly, found out once each.
+/// A cache of the indices in the assembly of a source's values.
 struct Lookup(Vec<u32>);
 
 impl Lookup {
@@ -482,7 +482,7 @@ impl Lookup {
         Self(vec![Self::UNKNOWN; len])
     }
 
-    /// [`NONE`] if the index is out of range or its value of no use.
+    /// Returns [`NONE`] if the index is out of range or its value is unusable.
     fn get(&mut self, index: u32, add: impl FnOnce(usize) -> Option<u32>) -> u32 {
         let Some(slot) = self.0.get_mut(index as usize) else {
             return NONE;
@@ -494,19 +494,19 @@ impl Lookup {
     }
 }
 
-/// Distinct values in the order of their first appearance. Values are the same if they are equal
-/// bit for bit; -0 is 0.
+/// Distinct values in the order of their first appearance. Welding is exact, without a tolerance:
+/// values are equal if their bits are, after -0 is replaced by 0.
 #[derive(Default)]
 struct Weld<const N: usize> {
     values: Vec<[f32; N]>,
-    /// Indices of `values`, by their hashes: a third of the memory of a map from the values, so
-    /// that more of it is near.
+    /// Indices of `values` by their hashes: a third of the memory of a map keyed by the values, so
+    /// more of it stays in the CPU's caches.
     index: HashTable<u32>,
     state: foldhash::fast::RandomState,
 }
 
 impl<const N: usize> Weld<N> {
-    /// The index of `value`; `None` if it is not finite.
+    /// Adds a value and returns its index; `None` if it is not finite.
     fn add(&mut self, value: [f32; N]) -> Option<u32> {
         if !value.iter().all(|x| x.is_finite()) {
             return None;
@@ -518,7 +518,7 @@ impl<const N: usize> Weld<N> {
             state,
         } = self;
         let hash = |value: &[f32; N]| {
-            // All in one, which takes a third of the time.
+            // Hash one word, which takes a third of the time of hashing each component.
             let mut hasher = state.build_hasher();
             hasher.write_u128(
                 value
@@ -543,10 +543,10 @@ impl<const N: usize> Weld<N> {
         })
     }
 
-    /// Makes room for this many values in an empty one.
+    /// Reserves memory for this many values in an empty set.
     fn reserve(&mut self, count: usize) {
         self.values.reserve(count);
-        // There is none yet whose hash could be asked for.
+        // The set is empty, so no hash is computed.
         self.index.reserve(count, |_| 0);
     }
 }

@@ -23,10 +23,11 @@ use urdf_usd_robot::{
 };
 use urdf_usd_store::{self as store, Content, Key, Store};
 
-/// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
+/// Reads a mesh file as [`read`](super::read) does, or loads it from `store`. The mesh has its
+/// digest.
 ///
 /// # Errors
-/// Those of [`read`](super::read), and if the file can't be read.
+/// As [`read`](super::read), and if the file can't be read.
 pub fn load(
     located: &Located,
     files: &Files,
@@ -35,7 +36,7 @@ pub fn load(
 ) -> Result<(LazyMesh, Vec<Diagnostic>), Error> {
     let key_for = |content: [u8; 32]| {
         let name = file_name(&located.path);
-        // The number changes with what reading makes of a file.
+        // Increment the version whenever the reader's output changes.
         Key::builder("mesh 3")
             .and(name.as_bytes())
             .and(format!("{options:?}").as_bytes())
@@ -55,14 +56,14 @@ pub fn load(
     if let Some(kept) =
         known.and_then(|content| store.get(&key_for(content), |bytes| decode(bytes, place)))
     {
-        // It was read if its content was not known.
+        // The file was read if its content hash was not cached.
         files.forget(located);
         return Ok(kept);
     }
     let resolve::File { path, bytes } = files.read(located).map_err(unreadable)?;
-    // Nobody else reads it, and all files of a robot together are a large part of what it takes.
+    // Free the file now: no one reads it again, and source files are a large share of peak memory.
     files.forget(located);
-    // The file may be another one by now than when its content was looked up.
+    // The file may have changed since its content was hashed.
     let known = known.filter(|content| *content == *Sha256::digest(&bytes));
     let mut source = Source::new(&path, files, options);
     let mut mesh = source.read(bytes)?;
@@ -88,7 +89,7 @@ fn unreadable(error: resolve::Error) -> Error {
     }
 }
 
-/// The hash of a file's content. It is not read if `store` knows it.
+/// Returns the hash of a file's content, from `store` without reading the file if possible.
 fn content(located: &Located, files: &Files, store: &Store) -> Result<[u8; 32], Error> {
     let key = located
         .stamp
@@ -104,7 +105,7 @@ fn content(located: &Located, files: &Files, store: &Store) -> Result<[u8; 32], 
     Ok(content)
 }
 
-/// Who refers to files, and how they are had.
+/// The referring file, and how to resolve references from it.
 #[derive(Clone, Copy)]
 struct Referrer<'a> {
     path: &'a Path,
@@ -113,12 +114,12 @@ struct Referrer<'a> {
 }
 
 impl Referrer<'_> {
-    /// What comes of a reference: a file's name and content, or why there is none.
+    /// Returns the hash of a reference's outcome: the file's name and content, or the error.
     fn outcome(self, reference: &str) -> [u8; 32] {
         self.hashed(reference, |found| content(found, self.files, self.store))
     }
 
-    /// The same by the content that was read, whatever the file is by now.
+    /// The same with the content that was read, even if the file has changed since.
     fn outcome_as_read(self, reference: &str) -> [u8; 32] {
         self.hashed(reference, |found| {
             Ok(Sha256::digest(&self.files.read(found).map_err(unreadable)?.bytes).into())
@@ -146,12 +147,12 @@ impl Referrer<'_> {
     }
 }
 
-/// Returns the tiers of a mesh that [`load`] gave, from `store` or newly made.
+/// Returns the tiers of a mesh from [`load`], from `store` or newly computed.
 ///
 /// # Errors
 /// If the mesh has to be simplified and is no longer in the cache.
 pub fn kept_tiers(mesh: &LazyMesh, store: &Store) -> Result<Tiers, CacheEvicted> {
-    // The number changes with what `tiers` makes of a mesh.
+    // Increment the version whenever the output of `tiers` changes.
     let key = key_of("tiers 5", mesh, store);
     if let Some(tiers) =
         key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials, store)))
@@ -173,9 +174,9 @@ pub fn kept_tiers(mesh: &LazyMesh, store: &Store) -> Result<Tiers, CacheEvicted>
 /// A convex hull for a collider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hull {
-    /// Closed and convex.
+    /// The hull, closed and convex.
     pub mesh: LazyMesh,
-    /// Whether it has a thickness that the mesh has not ([`thick_hull`]).
+    /// Whether it was thickened ([`thick_hull`]), since the mesh is flat.
     pub is_thickened: bool,
     /// Whether the mesh itself is watertight.
     pub is_of_watertight: bool,
@@ -184,17 +185,17 @@ pub struct Hull {
 /// The reason why a mesh has no convex hull.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoHull {
-    /// What is wrong with the mesh.
+    /// The problem with the mesh.
     pub error: Error,
     /// Whether the mesh itself is watertight.
     pub is_of_watertight: bool,
 }
 
-/// The convex hull of a mesh that [`load`] gave; with a thickness if the mesh is flat or straight.
+/// Returns the convex hull of a mesh from [`load`], thickened if the mesh is flat or straight.
 ///
 /// # Errors
-/// If the mesh has no hull, with why ([`thick_hull`]) and whether it is watertight all the same; if
-/// it is needed and no longer in the cache.
+/// The inner error if the mesh has no hull ([`thick_hull`]), with whether it is watertight; the
+/// outer one if the mesh is needed and was evicted from the cache.
 pub fn kept_hull(mesh: &LazyMesh, store: &Store) -> Result<Result<Hull, NoHull>, CacheEvicted> {
     let key = key_of("hull 2", mesh, store);
     if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| decode_hull(bytes, store))) {
@@ -243,11 +244,12 @@ fn decode_hull(bytes: &[u8], store: &Store) -> Option<Hull> {
 }
 
 fn key_of(kind: &str, mesh: &LazyMesh, store: &Store) -> Option<Key> {
+    // Meshes without a digest (all zeros) are not cached.
     (store.is_enabled() && mesh.digest != [0; 32])
         .then(|| Key::builder(kind).and(&mesh.digest).key())
 }
 
-/// See [`Mesh::digest`].
+/// Computes [`Mesh::digest`].
 pub fn digest(mesh: &Mesh) -> [u8; 32] {
     let mut hash = Sha256::new();
     let shape = Shape::of(mesh, &mesh.parts);
@@ -258,18 +260,18 @@ pub fn digest(mesh: &Mesh) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// What there is to say of the meshes of an entry, and `more`.
+/// The header of an entry: the shapes of its meshes, and `more`.
 #[derive(Serialize, Deserialize)]
 struct Head<T> {
     shapes: Vec<(Shape, KeptOutline)>,
     more: T,
 }
 
-/// What an [`Outline`] has beside what a [`Shape`] says: the bits of the bounds, and whether some
+/// The part of an [`Outline`] that a [`Shape`] lacks: the bits of the bounds, and whether some
 /// corner is not opaque.
 type KeptOutline = (Option<[[u32; 3]; 2]>, bool);
 
-/// How long the arrays of a mesh are, and its parts.
+/// The lengths of a mesh's arrays, and its parts.
 #[derive(Serialize, Deserialize)]
 struct Shape {
     points: usize,
@@ -277,7 +279,7 @@ struct Shape {
     normals: usize,
     uvs: Option<usize>,
     colors: Option<usize>,
-    /// Triangles and materials.
+    /// The number of triangles and the material of each part.
     parts: Vec<(usize, Option<usize>)>,
 }
 
@@ -296,8 +298,8 @@ impl Shape {
         }
     }
 
-    /// The arrays of a mesh of this shape, which `part` gives in turn, each of so many bytes.
-    /// `None` if they don't fit.
+    /// Decodes the arrays of a mesh of this shape. `part` returns the next bytes. `None` if
+    /// they don't match.
     fn arrays(&self, mut part: impl FnMut(usize) -> Option<Bytes>) -> Option<MeshArrays> {
         let Self { triangles, .. } = *self;
         let points = array(self.points, &mut part)?;
@@ -318,7 +320,7 @@ impl Shape {
         })
     }
 
-    /// The same of all of them, one after the other.
+    /// Decodes the arrays from their concatenation.
     fn arrays_in(&self, mut all: Bytes) -> Option<MeshArrays> {
         let arrays = self.arrays(|length| (length <= all.len()).then(|| all.split_to(length)))?;
         all.is_empty().then_some(arrays)
@@ -336,7 +338,7 @@ fn array<T: Pod>(length: usize, part: &mut impl FnMut(usize) -> Option<Bytes>) -
     Some(array)
 }
 
-/// Indices below `values`.
+/// Decodes indices, all of which have to be below `values`.
 fn indices(
     length: usize,
     values: usize,
@@ -364,7 +366,7 @@ where
     })
 }
 
-/// The arrays of a mesh, as they are in memory.
+/// Returns the arrays of a mesh as bytes, in native layout.
 fn arrays(mesh: &MeshArrays) -> Vec<&[u8]> {
     fn of<T: Pod>(corners: &Corners<T>) -> [&[u8]; 2] {
         [
@@ -382,7 +384,7 @@ fn arrays(mesh: &MeshArrays) -> Vec<&[u8]> {
     arrays
 }
 
-/// An entry of `meshes` without their arrays, of what there is `more` of them, and of `blobs`.
+/// Encodes an entry of `meshes` without their arrays, with `more` in its header, and `blobs`.
 fn entry(meshes: &[&Mesh], more: impl Serialize, blobs: Vec<Bytes>) -> Content {
     let shape = |mesh: &&Mesh| {
         let Outline {
@@ -406,18 +408,18 @@ fn entry(meshes: &[&Mesh], more: impl Serialize, blobs: Vec<Bytes>) -> Content {
     store::pack(&head, digests.chain(blobs))
 }
 
-/// The key of the arrays of a mesh with this digest.
+/// Returns the key of the arrays of a mesh with this digest.
 fn key_of_arrays(digest: &[u8; 32]) -> Key {
     Key::builder("arrays").and(digest).key()
 }
 
-/// Keeps the arrays of a mesh.
+/// Stores the arrays of a mesh.
 fn keep(mesh: &Mesh, store: &Store) {
     store.put(&key_of_arrays(&mesh.digest), || arrays(mesh).concat());
 }
 
-/// Moves the arrays of a mesh out of memory if the job of `store` holds too much there: they are
-/// loaded from `store`, or from the file that the job spills to. The mesh has its digest.
+/// Spills the arrays of a mesh if they exceed the memory budget of `store`'s job: they are loaded
+/// again from `store`, or from the file that the job spills to. The mesh has its digest.
 #[must_use]
 pub fn spilled(mesh: LazyMesh, store: &Store) -> LazyMesh {
     let Some(in_memory) = mesh.in_memory() else {
@@ -428,6 +430,7 @@ pub fn spilled(mesh: LazyMesh, store: &Store) -> LazyMesh {
         return mesh;
     }
     let (outline, shape) = (*mesh.outline(), Shape::of(in_memory, &mesh.parts));
+    // Prefer the entry that the store has already; writing a spill file is the fallback.
     let load: Box<LoadArrays> = if let Some(later) = store.loader(&key_of_arrays(&mesh.digest)) {
         Box::new(move || {
             later()
@@ -449,7 +452,7 @@ pub fn spilled(mesh: LazyMesh, store: &Store) -> LazyMesh {
     LazyMesh::cached(outline, load, mesh.parts, mesh.materials, mesh.digest)
 }
 
-/// Takes an entry apart. Whatever does not fit makes it `None`.
+/// Decodes an entry. Any mismatch results in `None`.
 struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -466,7 +469,7 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// Meshes whose arrays are in `store`.
+    /// Returns meshes whose arrays are loaded lazily from `store`.
     fn meshes(
         &mut self,
         shapes: Vec<(Shape, KeptOutline)>,
@@ -538,10 +541,10 @@ fn decode_tiers(bytes: &[u8], materials: &[Material], store: &Store) -> Option<T
     Some(Tiers { medium, low })
 }
 
-/// What a loaded mesh has beside its geometry.
+/// The header of a loaded mesh, beside its geometry.
 #[derive(Serialize, Deserialize)]
 struct Loaded {
-    /// What the file refers to, and a hash of what came of it.
+    /// The references in the file, and the hashes of their outcomes.
     references: Vec<(String, [u8; 32])>,
     findings: Vec<Finding>,
     materials: Vec<Surface>,
@@ -558,7 +561,7 @@ struct Finding {
     element: String,
 }
 
-/// A [`Material`]; floats by their bits.
+/// A [`Material`]; floats as bits.
 #[derive(Serialize, Deserialize)]
 struct Surface {
     name: String,
@@ -576,11 +579,12 @@ struct Surface {
     maps: Vec<KeptMap>,
 }
 
-/// A [`Map`]: the numbers of its role and its channel, its image, the bits of its strength, its
-/// placement.
+/// A [`Map`]: the numbers of its role and its channel, the number of its image, the bits of its
+/// strength, and its placement.
 type KeptMap = (usize, usize, usize, u32, KeptPlacement);
 
-/// An [`ImagePlacement`]: the numbers of how it wraps, the bits of scale, rotation and translation.
+/// An [`ImagePlacement`]: the numbers of its wrap modes, the bits of scale, rotation and
+/// translation.
 type KeptPlacement = ([usize; 2], [u32; 2], u64, [u32; 2]);
 
 /// A [`Texture`].
@@ -702,7 +706,7 @@ fn placement((wrap, scale, rotation, translation): KeptPlacement) -> Option<Imag
     })
 }
 
-/// `None` also if a reference would be answered otherwise now.
+/// Returns `None` also if the outcome of a reference has changed.
 fn decode(bytes: &[u8], referrer: Referrer) -> Option<(LazyMesh, Vec<Diagnostic>)> {
     let (head, mut reader) = Reader::head::<Loaded>(bytes)?;
     let Loaded {
@@ -713,6 +717,7 @@ fn decode(bytes: &[u8], referrer: Referrer) -> Option<(LazyMesh, Vec<Diagnostic>
     } = head.more;
     if references
         .iter()
+        // Another file behind a reference makes another mesh, even if the mesh file is the same.
         .any(|(reference, known)| referrer.outcome(reference) != *known)
     {
         return None;
@@ -896,7 +901,7 @@ mod tests {
             assert_eq!(loaded(folder.path(), "a.obj", &store), fresh);
             assert_eq!(loaded(folder.path(), "a.obj", &store), fresh);
         }
-        // Proof that the second came from the store: it says what the store says.
+        // Proof that the second result is from the store: it is the store's, not the file's.
         let store = Store::in_memory(1 << 20);
         let content = Sha256::digest(OBJ);
         let key = Key::builder("mesh 3")
@@ -950,7 +955,7 @@ mod tests {
             "{:?}",
             third.1
         );
-        // The same content in another place has its own places in what is found.
+        // The same content in another folder reports findings with its own paths.
         fs::create_dir(folder.path().join("b")).unwrap();
         example(&folder.path().join("b"));
         let fourth = loaded(&folder.path().join("b"), "a.obj", &store);
@@ -977,7 +982,7 @@ mod tests {
             assert_eq!(loaded(folder.path(), "a.obj", &store), fresh);
             assert_eq!(fs::read(path).unwrap(), whole);
         }
-        // Whole, but of another make: nothing is believed that does not fit.
+        // Intact, but with other content: mismatches are rejected.
         const KEYED_HASH: usize = 32;
         let body = &whole[..whole.len() - KEYED_HASH];
         let (obj, files) = (folder.path().join("a.obj"), files());
@@ -998,8 +1003,8 @@ mod tests {
         for cut in 0..body.len() {
             assert!(decode(&body[..cut], referrer).is_none());
         }
-        // Arrays that went are missed when they are loaded; a caller that starts over without the
-        // cache gets all.
+        // Evicted arrays are noticed when they are loaded; a caller that starts over without the
+        // cache gets all of them.
         let whole = fs::read(arrays).unwrap();
         for cut in [0, 5, whole.len() / 2, whole.len() - 1] {
             fs::write(arrays, &whole[..cut]).unwrap();
@@ -1051,7 +1056,7 @@ mod tests {
                     (there.outline(), Ok(arrays.clone()))
                 );
             }
-            // A job that starts over without the cache keeps all in memory.
+            // A job that starts over without the cache keeps all arrays in memory.
             assert!(
                 spilled(mesh(), &spilling(0).write_only())
                     .in_memory()

@@ -1,10 +1,10 @@
-//! Whether the parts of an image are as large as the whole lets them be. Decoders make room for
-//! what a part declares, hundreds of megabytes, before they look whether the file has it.
+//! Checks that the parts of an image are no larger than the whole. Decoders allocate what a part
+//! declares, hundreds of megabytes, before they verify that the file contains it.
 
 use image::ImageFormat;
 
-/// Whether nothing in the image declares more than it can have. What is not understood is left to
-/// the decoder.
+/// Returns whether no part of the image declares more than it can contain. Anything unknown is left
+/// to the decoder.
 pub(super) fn fits(format: ImageFormat, bytes: &[u8]) -> bool {
     match format {
         ImageFormat::Tiff => fields_fit(bytes),
@@ -13,7 +13,7 @@ pub(super) fn fits(format: ImageFormat, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether no picture of a WebP is larger than its canvas.
+/// Returns whether no frame of a WebP is larger than its canvas.
 fn frames_fit(bytes: &[u8]) -> bool {
     let chunks = bytes.get(12..).unwrap_or_default();
     let canvas = Chunks(chunks).find_map(|(name, data)| match (name, data) {
@@ -28,13 +28,13 @@ fn frames_fit(bytes: &[u8]) -> bool {
         frame(name, data).is_none_or(|[w, h]| w <= canvas[0] && h <= canvas[1])
     };
     Chunks(chunks).all(|(name, data)| match name {
-        // A picture of an animation: where it is and for how long, and its own chunks.
+        // A frame of an animation: position and duration, then its own chunks.
         b"ANMF" => Chunks(data.get(16..).unwrap_or_default()).all(fits),
         _ => fits((name, data)),
     })
 }
 
-/// The width and height of a picture (RFC 6386, section 9.1; RFC 9649, section 3.4).
+/// Returns the width and height of a frame (RFC 6386, section 9.1; RFC 9649, section 3.4).
 fn frame(name: &[u8; 4], data: &[u8]) -> Option<[u32; 2]> {
     match (name, data) {
         (b"VP8 ", [_, _, _, _, _, _, a, b, c, d, ..]) => {
@@ -48,7 +48,7 @@ fn frame(name: &[u8; 4], data: &[u8]) -> Option<[u32; 2]> {
     }
 }
 
-/// The chunks of a RIFF file: names and contents, which may be cut off.
+/// The chunks of a RIFF file: names and contents, which may be truncated.
 struct Chunks<'a>(&'a [u8]);
 
 impl<'a> Iterator for Chunks<'a> {
@@ -63,7 +63,7 @@ impl<'a> Iterator for Chunks<'a> {
     }
 }
 
-/// Whether every field of a TIFF's first image is at most as long as the file.
+/// Returns whether every field of a TIFF's first image is at most as long as the file.
 fn fields_fit(bytes: &[u8]) -> bool {
     let order: fn([u8; 4]) -> u32 = match bytes {
         [b'I', b'I', ..] => u32::from_le_bytes,
@@ -82,7 +82,7 @@ fn fields_fit(bytes: &[u8]) -> bool {
     let Some((directory, count)) = long(4).and_then(|at| Some((at, short(at)?))) else {
         return true;
     };
-    // A field: tag, type, number of values, and the values or where they are.
+    // A field: tag, type, number of values, and the values or their offset.
     let fields = (0..usize::from(count)).map_while(|i| {
         let at = directory + 2 + 12 * i;
         Some((short(at + 2)?, long(at + 4)?))
@@ -92,7 +92,7 @@ fn fields_fit(bytes: &[u8]) -> bool {
         .all(|(kind, values)| values.saturating_mul(value_bytes(kind)) <= bytes.len())
 }
 
-/// The size of a value by its type (TIFF 6.0, page 15, and the types of BigTIFF).
+/// Returns the size of a value by its type (TIFF 6.0, page 15, and the types of BigTIFF).
 fn value_bytes(kind: u16) -> usize {
     match kind {
         3 | 8 => 2,
@@ -197,7 +197,7 @@ mod tests {
                 "{picture:?}"
             );
         }
-        // Without a canvas, the picture is the whole.
+        // Without a canvas, the frame is the whole image.
         assert!(frames_fit(&file(&[lossy(6, 3)])));
         assert!(frames_fit(b"RIFF") && frames_fit(&file(&[b"VP8X\xFF\xFF\xFF\xFF".to_vec()])));
     }

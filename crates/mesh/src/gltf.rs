@@ -1,10 +1,9 @@
-//! glTF 2.0 and GLB as a source: the default scene of a file as one mesh.
+//! Reads glTF 2.0 and GLB: the default scene of a file as one mesh.
 //!
 //! glTF has y up, the model z: (x, y, z) becomes (x, -z, y), as in RViz, Drake and Blender, unless
-//! the options say that it has z up. Skins and morphs are shown unposed. The `gltf` crate takes the
-//! container and the JSON apart; buffers and accessors are read here ([`buffers`]), where every
-//! index and count is checked and what is quantised (`KHR_mesh_quantization`) or compressed
-//! ([`meshopt`]) is understood.
+//! the options declare z up. Skins and morphs are shown unposed. The `gltf` crate parses the
+//! container and the JSON; [`buffers`] reads buffers and accessors, checks every index and count,
+//! and decodes quantised (`KHR_mesh_quantization`) and compressed ([`meshopt`]) data.
 
 mod buffers;
 mod material;
@@ -32,14 +31,14 @@ use super::texture::Loaded;
 use super::{Error, Source, UpAxis, codes};
 use urdf_usd_robot::{Material, Mesh};
 
-/// What a primitive costs of the elements that a file may have, over what it holds: so also empty
-/// ones have an end.
+/// The cost of a primitive against the element budget of a file, in addition to its content: so the
+/// number of empty primitives is bounded, too.
 const COST_OF_PRIMITIVE: usize = 16;
 
-/// How deep nodes may be nested.
+/// Maximum depth of nested nodes.
 const MAX_DEPTH: usize = 1024;
 
-/// Required extensions that change nothing about what is read here, or that are read.
+/// Required extensions that are supported, or that don't affect the result.
 const UNDERSTOOD: &[&str] = &[
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
@@ -59,7 +58,7 @@ const UNDERSTOOD: &[&str] = &[
     "MSFT_texture_dds",
 ];
 
-/// Base64 as data URIs have it, with and without padding.
+/// Base64 as in data URIs, with and without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -71,7 +70,8 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
     drop(bytes);
     let mesh = assembly.finish(source, Shading::Flat);
     match lost {
-        // Without its buffer a file has no triangle: that is why, and nobody else tells.
+        // A file without its buffer has no triangles. Report the missing buffer as the cause: it
+        // is not reported otherwise.
         Some(lost)
             if mesh
                 .as_ref()
@@ -83,7 +83,7 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
     }
 }
 
-/// What is in a file, and why its first buffer that is missing can't be had.
+/// Reads a file. Also returns the reason why its first missing buffer is unavailable.
 fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<(Assembly, Option<String>), Error> {
     let (text, binary) = container_parts(bytes)?;
     let root = root(text, bytes, source)?;
@@ -106,8 +106,8 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<(Assembly, Option<Str
     Ok((assembly, buffers.lost))
 }
 
-/// The refusal of a file whose buffer is missing. Findings of a file that is refused are not told,
-/// so images that are missing, too, are in the message.
+/// Creates the error for a missing buffer. Findings of a rejected file are not reported, so the
+/// message includes missing images.
 fn without_buffer(lost: &str, source: &Source) -> Error {
     let mut message = lost.to_owned();
     for finding in source
@@ -126,7 +126,7 @@ fn without_buffer(lost: &str, source: &Source) -> Error {
         .help("put the files that the glTF refers to beside it, or export it as one .glb")
 }
 
-/// The JSON and the binary chunk, if there is one, of a file in either form.
+/// Returns the JSON and the binary chunk, if any, of a file in either form.
 fn container_parts(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Error> {
     if bytes.starts_with(b"glTF") {
         return container(bytes);
@@ -134,7 +134,7 @@ fn container_parts(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Error> {
     Ok((bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes), None))
 }
 
-/// The document in `text`, if it needs nothing that is not read.
+/// Parses the document in `text` and checks that it requires no unsupported extension.
 fn root(text: &[u8], file: &[u8], source: &Source) -> Result<Root, Error> {
     let root: Root = Root::from_slice(text).map_err(|error| {
         if is_version_1(text) {
@@ -150,8 +150,8 @@ fn root(text: &[u8], file: &[u8], source: &Source) -> Result<Root, Error> {
     Ok(root)
 }
 
-/// The text and the binary chunk of a GLB. Read here, since the crate's own reader panics at a
-/// length below that of the header.
+/// Returns the JSON and the binary chunk of a GLB. Parsed here, since the crate's own reader panics
+/// if the length is below that of the header.
 fn container(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Error> {
     let number = |at: usize| {
         bytes
@@ -215,7 +215,7 @@ fn refuse_extensions(root: &Root, source: &Source) -> Result<(), Error> {
     }
 }
 
-/// The refusal of a file for the extensions that it needs.
+/// Creates the error for unsupported required extensions.
 fn unsupported(extensions: &str, source: &Source) -> Error {
     let help = if extensions == DRACO {
         plainly(source, "copy")
@@ -231,7 +231,7 @@ fn unsupported(extensions: &str, source: &Source) -> Error {
 
 const DRACO: &str = "KHR_draco_mesh_compression";
 
-/// How the command line of glTF Transform makes another file of this one.
+/// Returns the glTF Transform command that rewrites the file without the extension.
 fn plainly(source: &Source, command: &str) -> String {
     let name = super::file_name(source.path);
     format!(
@@ -244,14 +244,14 @@ struct Reader<'a, 's, 'f> {
     buffers: Buffers<'a>,
     assembly: Assembly,
     looks: Vec<Look>,
-    /// Of the document's materials, their indices in `looks`.
+    /// The indices of the document's materials in `looks`.
     look_index: Vec<Option<usize>>,
-    /// By texture; `None` if it can't be used, which has been reported.
+    /// Images by texture; `None` for one that is unusable, which has been reported.
     images: Loaded<usize>,
     visited: Vec<bool>,
     skipped: usize,
-    /// Whether all stays as the file has it: colours of vertices count even where all are white,
-    /// and images keep their placements, which otherwise are in the texture coordinates.
+    /// Whether the file's structure is preserved: vertex colours count even if all are white, and
+    /// images keep their placements, which otherwise are baked into the texture coordinates.
     is_kept: bool,
     source: &'s mut Source<'f>,
 }
@@ -284,7 +284,7 @@ impl<'a> Reader<'a, '_, '_> {
         let root = self.root;
         let upright = match self.source.options.up_axis {
             UpAxis::Z => Matrix4::identity(),
-            // y up to z up.
+            // Rotate y up to z up.
             UpAxis::Ignore | UpAxis::Honor => Matrix4::new(
                 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0,
             ),
@@ -325,8 +325,8 @@ impl<'a> Reader<'a, '_, '_> {
         roots.map(|(node, _)| node).collect()
     }
 
-    /// Adds a node and all below it. A node that is come upon twice breaks the rules of the format
-    /// and is left out then.
+    /// Adds a node and its descendants. A node that is reached twice violates the specification and
+    /// is skipped.
     fn nodes(&mut self, node: usize, upright: Matrix4<f64>) -> Result<(), Error> {
         let root = self.root;
         let mut open = vec![(node, upright, 0)];
@@ -357,7 +357,7 @@ impl<'a> Reader<'a, '_, '_> {
             }
             let transform = parent * transform_of(node);
             match node.mesh.map(|mesh| root.meshes.get(mesh.value())) {
-                // The node of a skin does not move it.
+                // Nodes with a skin ignore their own transform (glTF 2.0, skins).
                 Some(Some(mesh)) if node.skin.is_some() => self.mesh(mesh, &upright)?,
                 Some(Some(mesh)) => match extension("EXT_mesh_gpu_instancing") {
                     Some(instancing) => {
@@ -380,8 +380,8 @@ impl<'a> Reader<'a, '_, '_> {
         Ok(())
     }
 
-    /// Where the instances of `EXT_mesh_gpu_instancing` are, relative to their node. None without
-    /// any attribute that places them.
+    /// Returns the transforms of the instances of `EXT_mesh_gpu_instancing`, relative to their
+    /// node; none if no attribute places them.
     fn instances(&mut self, extension: &Value) -> Result<Vec<Matrix4<f64>>, Error> {
         let accessor = |name: &str| {
             let index = extension.get("attributes")?.get(name)?.as_u64()?;
@@ -422,7 +422,7 @@ impl<'a> Reader<'a, '_, '_> {
             .values(accessor, false, &mut self.assembly, self.source)
     }
 
-    /// The values of an attribute whose integers are always normalised.
+    /// Returns the values of an attribute whose integers are always normalised.
     fn normalized<const N: usize>(
         &mut self,
         accessor: Index<json::Accessor>,
@@ -451,8 +451,8 @@ impl<'a> Reader<'a, '_, '_> {
         self.pieces(&whole, None, transform)
     }
 
-    /// Adds triangles with what they show. `material` is that of the assembly; if there is none,
-    /// the one that the colours go with counts.
+    /// Adds triangles with their attributes. `material` is an index into the assembly's; without
+    /// one, the material of the colours' primitive is used.
     fn pieces(
         &mut self,
         pieces: &Pieces<'a>,
@@ -547,7 +547,7 @@ impl<'a> Reader<'a, '_, '_> {
         self.assembly.add(&surface, transform)
     }
 
-    /// The texture coordinates of a primitive as its material wants them.
+    /// Returns the texture coordinates of a primitive that its material refers to.
     fn uvs(&mut self, primitive: Option<Shown<'a>>) -> Result<Vec<[f32; 2]>, Error> {
         let Some((primitive, look)) = primitive else {
             return Ok(Vec::new());
@@ -566,13 +566,13 @@ impl<'a> Reader<'a, '_, '_> {
             .collect())
     }
 
-    /// Whether an accessor has bytes of its own, and not only compressed ones elsewhere.
+    /// Returns whether an accessor has uncompressed data.
     fn has_bytes(&self, accessor: Option<Index<json::Accessor>>) -> bool {
         let accessor = accessor.and_then(|accessor| self.root.accessors.get(accessor.value()));
         accessor.is_some_and(|accessor| accessor.buffer_view.is_some() || accessor.sparse.is_some())
     }
 
-    /// Colours with or without opacity.
+    /// Returns colours with or without opacity.
     fn colors(&mut self, accessor: Index<json::Accessor>) -> Result<Vec<[f32; 4]>, Error> {
         let kind = self
             .root
@@ -594,14 +594,14 @@ impl<'a> Reader<'a, '_, '_> {
     }
 }
 
-/// The primitives that triangles are made of: mostly one.
+/// The primitives that provide the parts of a mesh: usually all the same.
 struct Pieces<'a> {
     geometry: &'a json::mesh::Primitive,
     uvs: Option<Shown<'a>>,
     colors: Option<Shown<'a>>,
 }
 
-/// A primitive, and its material in `looks`.
+/// A primitive and the index of its material in `looks`.
 type Shown<'a> = (&'a json::mesh::Primitive, Option<usize>);
 
 fn transform_of(node: &json::Node) -> Matrix4<f64> {
@@ -616,7 +616,7 @@ fn transform_of(node: &json::Node) -> Matrix4<f64> {
     })
 }
 
-/// First scaled, then turned by a quaternion (x, y, z, w), then moved.
+/// Returns the transform that scales, then rotates by a quaternion (x, y, z, w), then translates.
 fn moved(translation: [f64; 3], [x, y, z, w]: [f64; 4], scale: [f64; 3]) -> Matrix4<f64> {
     let rotation = UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 0.0).unwrap_or_default();
     Translation3::from(translation).to_homogeneous()
@@ -624,7 +624,7 @@ fn moved(translation: [f64; 3], [x, y, z, w]: [f64; 4], scale: [f64; 3]) -> Matr
         * Matrix4::new_nonuniform_scaling(&Vector3::from(scale))
 }
 
-/// No transform where one is of no use.
+/// Replaces a transform that is not finite by the identity.
 fn finite(transform: Matrix4<f64>) -> Matrix4<f64> {
     if transform.iter().all(|x| x.is_finite()) {
         transform
@@ -637,7 +637,7 @@ fn has_extension(others: Option<&serde_json::Map<String, Value>>, name: &str) ->
     others.is_some_and(|others| others.contains_key(name))
 }
 
-/// The bytes of a data URI, `data:` taken off.
+/// Decodes a data URI without its `data:`.
 fn decode_data(data: &str) -> Option<Vec<u8>> {
     let (head, body) = data.split_once(',')?;
     if head.ends_with(";base64") {

@@ -1,18 +1,18 @@
-//! Mesh files and images, read into the model's terms: STL, OBJ, Collada and glTF become a
-//! [`Mesh`], images become a [`Texture`]. A [`Mesh`] becomes a file again in [`write`].
+//! Reads mesh files and images into the model: STL, OBJ, Collada and glTF become a [`Mesh`], images
+//! become a [`Texture`]. The module [`write`] writes a [`Mesh`] to a file again.
 //!
-//! A mesh comes out as URDF means it, as RViz and Gazebo show it:
+//! Meshes are interpreted as URDF specifies, and as RViz and Gazebo show them:
 //!
 //! - **STL, OBJ**: coordinates as they are in the file.
 //! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does,
 //!   unless [`Options`] say otherwise.
-//! - **glTF**: the whole default scene, turned from glTF's y up to z up: (x, y, z) becomes (x, -z,
-//!   y). RViz (since its change 1482, of 2025), Drake, Meshcat and Blender turn it so, and robots
-//!   that ship glTF meshes are made for it.
+//! - **glTF**: the whole default scene, rotated from glTF's y up to z up: (x, y, z) becomes (x, -z,
+//!   y). RViz (since its change 1482, of 2025), Drake, Meshcat and Blender do the same, and robots
+//!   that ship glTF meshes rely on it.
 //!
 //! This module knows neither robots nor outputs. It opens files through
-//! [`resolve`](urdf_usd_resolve) only, and works within limits that follow from the size of the
-//! file, whatever the file says.
+//! [`resolve`](urdf_usd_resolve) only, and its memory and time are bounded by the size of the file,
+//! whatever counts the file declares.
 
 mod assembly;
 mod cache;
@@ -54,25 +54,25 @@ use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 use urdf_usd_resolve::{File, Files};
 use urdf_usd_robot::{Mesh, Texture};
 
-/// No material bends light more.
+/// Maximum index of refraction; no material exceeds it.
 const MAX_IOR: f64 = 10.0;
 
-/// Findings with one code beyond this many are counted only.
+/// Maximum number of findings with one code per file; more are only counted.
 const FINDINGS_PER_CODE: usize = 20;
-/// How a file begins that stands in a repository for one that Git LFS has.
+/// The start of a Git LFS pointer, which a checkout without Git LFS has in place of the file.
 const GIT_LFS: &[u8] = b"version https://git-lfs.github.com";
 
-/// Why a mesh, an image or a hull can't be had.
+/// The reason why a mesh, image or hull is unavailable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub code: &'static Code,
-    /// What is wrong. The file is not named.
+    /// The problem, without the name of the file.
     pub message: String,
-    /// What to do about it; may be empty.
+    /// The remedy; may be empty.
     pub help: String,
-    /// The line in the file, 0 if it has no lines or it is not known.
+    /// The line in the file; 0 if the file has no lines or the line is unknown.
     pub line: u32,
 }
 
@@ -96,7 +96,7 @@ impl Error {
         self
     }
 
-    /// The finding to report, with its place in `file`.
+    /// Returns the finding to report, with its place in `file`.
     pub fn diagnostic(&self, file: &Path) -> Diagnostic {
         let place = Place {
             line: self.line,
@@ -111,38 +111,38 @@ impl Error {
     }
 }
 
-/// Choices of how mesh files are understood.
+/// Options for the interpretation of mesh files.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize,
 )]
 pub struct Options {
-    /// Which axis of a mesh file is up.
+    /// The axis of mesh files that points up.
     pub up_axis: UpAxis,
 }
 
-/// Which axis of a mesh file is up. STL and OBJ files say nothing of it: their coordinates are
-/// taken as they are.
+/// The axis of mesh files that points up. STL and OBJ files don't declare one: their coordinates
+/// are never rotated.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize,
 )]
 pub enum UpAxis {
-    /// A Collada file's `up_axis` does nothing, as in RViz and Gazebo. A glTF file has y up, as its
-    /// specification says, and is turned.
+    /// Ignore a Collada file's `up_axis`, as RViz and Gazebo do. A glTF file has y up by
+    /// specification, and is rotated.
     #[default]
     Ignore,
-    /// A Collada file is turned, too, so that its up axis becomes z, its right x, and what points
-    /// out of its screen -y (the table of `up_axis` in the specification, 1.4.1, chapter 5): with y
-    /// up (x, y, z) becomes (x, -z, y), with x up (-y, -z, x). A file that does not say has y up.
+    /// Rotate Collada files, too, so that up becomes z, right x, and out of the screen -y (the
+    /// table of `up_axis` in the specification, 1.4.1, chapter 5): with y up (x, y, z) becomes (x,
+    /// -z, y), with x up (-y, -z, x). Without `up_axis`, y is up.
     Honor,
-    /// No file is turned: all of them, glTF too, have z up already, or rather the axes of the link.
+    /// Rotate no file: all of them, glTF included, are in the axes of the link already.
     Z,
 }
 
 impl UpAxis {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Ignore, Self::Honor, Self::Z];
 
-    /// How people write it.
+    /// Returns the name of the option's value.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ignore => "ignore",
@@ -172,13 +172,13 @@ impl FromStr for UpAxis {
     }
 }
 
-/// Reads a mesh file, whatever its name says it is, and what it refers to: images, material
-/// libraries, buffers.
+/// Reads a mesh file and the files that it refers to: images, material libraries, buffers. The
+/// format is detected by content.
 ///
-/// What could not be used of it is in the diagnostics; their places are in the mesh file.
+/// Unusable parts are reported in the diagnostics; their places are in the mesh file.
 ///
 /// # Errors
-/// If nothing of it can be used: the codes are those of [`codes`] with severity error.
+/// If no part of it is usable: the codes are those of [`codes`] with severity error.
 pub fn read(
     file: &File,
     files: &Files,
@@ -190,8 +190,8 @@ pub fn read(
 }
 
 impl Source<'_> {
-    /// The mesh in the content of the file. That is let go of, and so is what is made of it on the
-    /// way, before the mesh is finished: all at once is a multiple of what the mesh takes.
+    /// Reads the mesh from the content of the file. The content and intermediate data are freed
+    /// before the mesh is finished: together they are a multiple of the mesh's size.
     fn read(&mut self, bytes: Arc<[u8]>) -> Result<Mesh, Error> {
         match Format::of(self.path, &bytes)? {
             Format::Stl => stl::read(self, bytes),
@@ -202,7 +202,7 @@ impl Source<'_> {
     }
 }
 
-/// The formats that are read.
+/// The supported formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Stl,
@@ -212,7 +212,7 @@ enum Format {
 }
 
 impl Format {
-    /// By content, then by the name's ending.
+    /// Detects the format by content, then by file extension.
     fn of(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
         const FOREIGN: &[(&[u8], &str)] = &[
             (b"ply", "PLY"),
@@ -272,7 +272,8 @@ impl Format {
                     format!("the file is an image ({format:?}), not a mesh"),
                 )
                 .help("put the mesh in its place")),
-                // The beginning of a binary file may hold any text, but hardly this.
+                // The start of a binary STL may contain any text, but is hardly an OBJ file in
+                // ASCII.
                 Err(_) if obj::looks_like(text) && bytes.is_ascii() => Ok(Self::Obj),
                 Err(_) => Ok(Self::Stl),
             },
@@ -298,22 +299,22 @@ impl Format {
     }
 }
 
-/// A mesh file that is being read: the way to other files, and what is found on the way.
+/// The state of reading a mesh file: access to other files, and findings.
 struct Source<'a> {
     path: &'a Path,
     files: &'a Files,
     options: Options,
     findings: Collector,
-    /// Images by reference.
+    /// Cached images by reference.
     textures: texture::Loaded<String>,
-    /// Images as maps have them, each made once; `None` if one can't be read.
+    /// Cached images in the form of maps; `None` for one that is unreadable.
     maps: HashMap<(String, texture::Values), Option<Arc<Texture>>>,
-    /// Whether bump maps hold normals, by the hashes of their images; `None` if one can't be
+    /// Whether bump maps hold normals, by the hashes of their images; `None` for one that can't be
     /// decoded.
     with_normals: HashMap<String, Option<bool>>,
-    /// How many pixels all images together may still have.
+    /// The number of pixels that further images may have together.
     pixels: u64,
-    /// The references that were opened, or tried.
+    /// The references that were opened, or that failed to open.
     asked: RefCell<Vec<String>>,
 }
 
@@ -337,12 +338,12 @@ impl<'a> Source<'a> {
         self.report_at(code, 0, message, help);
     }
 
-    /// Whether further findings with this code are only counted.
+    /// Returns whether further findings with this code are only counted.
     fn has_many(&self, code: &'static Code) -> bool {
         self.findings.is_full(code.id)
     }
 
-    /// Reports a finding at a line, 0 if there is none.
+    /// Reports a finding at a line; 0 if there is none.
     fn report_at(
         &mut self,
         code: &'static Code,
@@ -359,7 +360,7 @@ impl<'a> Source<'a> {
             .push(Diagnostic::new(code, place, message).help(help));
     }
 
-    /// All findings.
+    /// Returns all findings.
     fn finish(self) -> Vec<Diagnostic> {
         let (mut findings, omitted) = self.findings.finish();
         let name = file_name(self.path);
@@ -372,18 +373,18 @@ impl<'a> Source<'a> {
         findings
     }
 
-    /// The folder that relative references start from.
+    /// Returns the folder that relative references are resolved against.
     fn folder(&self) -> Option<&'a Path> {
         self.path.parent()
     }
 
-    /// Opens a file that the mesh refers to in one of the ways that exporters write.
+    /// Opens a file that the mesh refers to, in any of the spellings that exporters use.
     fn open(&self, reference: &str) -> Result<File, String> {
         self.asked.borrow_mut().push(reference.to_owned());
         reference::open(reference, self.folder(), self.files)
     }
 
-    /// The image that the mesh refers to, loaded once for each use. A failure is reported once.
+    /// Returns the image that the mesh refers to, loaded once per use. A failure is reported once.
     fn texture(&mut self, reference: &str, usage: Use) -> Option<Arc<Texture>> {
         let reference = reference.to_owned();
         if let Some(known) = self.textures.get(&reference, usage) {
@@ -406,7 +407,7 @@ impl<'a> Source<'a> {
         loaded
     }
 
-    /// The image in `bytes`, which the mesh holds itself under `name`; see [`Self::loaded`].
+    /// Returns the image in `bytes`, embedded in the mesh under `name`; see [`Self::loaded`].
     fn embedded_texture(
         &mut self,
         name: &str,
@@ -425,8 +426,8 @@ impl<'a> Source<'a> {
         )
     }
 
-    /// The image in a file. `is_counted`: it was loaded for another use, so its pixels are among
-    /// those of all images together, and what there is to say of it was reported.
+    /// Loads the image in a file. `is_counted`: it was loaded for another use before, so its pixels
+    /// are counted and its findings reported already.
     fn loaded(
         &mut self,
         file: &File,
@@ -445,7 +446,7 @@ impl<'a> Source<'a> {
             },
         ) {
             Ok((texture, holds_normals)) => {
-                // An image is the same to all materials.
+                // The result does not depend on the material.
                 if holds_normals.is_some() {
                     self.with_normals
                         .entry(texture.sha256.clone())
@@ -478,7 +479,7 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-/// What stands before the ending of a file's name.
+/// Returns the file name without its extension.
 fn stem(path: &Path) -> String {
     PathBuf::from(path)
         .file_stem()

@@ -1,6 +1,5 @@
-//! The images of a material beside that of its base colour ([`MapRole`]). A mesh has one set of
-//! texture coordinates, so they have to lie as that does; where one can't be placed its mean stands
-//! for it.
+//! The images of a material other than its base colour ([`MapRole`]). A mesh has one set of texture
+//! coordinates, so they need the same placement; an image with another one is replaced by its mean.
 
 use std::sync::Arc;
 
@@ -8,16 +7,16 @@ use super::texture::{self, Values};
 use super::{Source, codes};
 use urdf_usd_robot::{Channel, Map, MapRole, Material, Texture};
 
-/// How the images of a material lie on the mesh: as the first of them.
+/// The common placement of a material's images: that of the first.
 pub(super) struct Laid<P>(Option<P>);
 
 impl<P: PartialEq> Laid<P> {
-    /// As the base colour's image, if there is one.
+    /// Starts with the placement of the base colour's image, if any.
     pub fn new(base_color: Option<P>) -> Self {
         Self(base_color)
     }
 
-    /// Whether an image that lies like this fits those before it.
+    /// Returns whether a placement agrees with that of the images before.
     pub fn fits(&mut self, lies: P) -> bool {
         match &self.0 {
             Some(first) => *first == lies,
@@ -28,15 +27,15 @@ impl<P: PartialEq> Laid<P> {
         }
     }
 
-    /// How they lie; `None` if there are none.
+    /// Returns the placement; `None` if there are no images.
     pub fn into_inner(self) -> Option<P> {
         self.0
     }
 }
 
 impl Source<'_> {
-    /// The map of one channel of an image, or of what `values` makes of all. `None` if the image
-    /// can't be read, which is reported.
+    /// Returns the map of one channel of an image, converted by `values`. `None` if the image is
+    /// unreadable, which is reported.
     pub(super) fn map(
         &mut self,
         image: &Arc<Texture>,
@@ -61,7 +60,7 @@ impl Source<'_> {
             }
         };
         let made = made?;
-        // Not every reader finds the grey of an image in its green and blue, too.
+        // Some readers don't expand grey to the green and blue channels.
         let channel = if channel != Channel::Alpha && texture::is_grey(&made) {
             Channel::Red
         } else {
@@ -70,8 +69,8 @@ impl Source<'_> {
         Some(Map::of(made, channel))
     }
 
-    /// Whether an image that is called a bump map holds normals. `None` if it can't be decoded,
-    /// which is reported once.
+    /// Returns whether an image that is used as a bump map holds normals. `None` if it can't be
+    /// decoded, which is reported once.
     pub(super) fn holds_normals(&mut self, image: &Arc<Texture>) -> Option<bool> {
         if let Some(known) = self.with_normals.get(&image.sha256) {
             return *known;
@@ -91,7 +90,7 @@ impl Source<'_> {
     }
 }
 
-/// Gives a material a map. One that does not fit, or that says nothing, leaves its mean.
+/// Adds a map to a material. One that doesn't fit, or has no effect, is replaced by its mean.
 pub(super) fn add(
     material: &mut Material,
     role: MapRole,
@@ -126,7 +125,7 @@ pub(super) fn add(
     }
 }
 
-/// Takes all maps from a material whose mesh has no texture coordinates.
+/// Removes all maps from a material whose mesh has no texture coordinates.
 pub(super) fn flatten(material: &mut Material, source: &mut Source) {
     for role in MapRole::ALL
         .into_iter()
@@ -150,8 +149,8 @@ pub(super) fn flatten(material: &mut Material, source: &mut Source) {
     }
 }
 
-/// Puts the mean of a map in its place. What has none is left out. Returns what became of it, for a
-/// sentence.
+/// Replaces a map by its mean, or removes it if a mean makes no sense for its role. Returns a
+/// description of the outcome for a message.
 pub fn replace_by_mean(material: &mut Material, role: MapRole) -> &'static str {
     const MEAN: &str = "its mean counts";
     let Some(map) = material.maps.remove(&role) else {
@@ -175,7 +174,7 @@ pub fn replace_by_mean(material: &mut Material, role: MapRole) -> &'static str {
     MEAN
 }
 
-/// The mean of a map's channel.
+/// Returns the mean of a map's channel.
 fn mean(map: &Map) -> Option<f32> {
     let channel = Channel::ALL
         .iter()

@@ -1,4 +1,4 @@
-//! Normals from geometry, for corners whose source gives none.
+//! Normals from geometry, for corners without one in the source.
 
 #![allow(
     clippy::indexing_slicing,
@@ -12,36 +12,35 @@ use rayon::prelude::*;
 
 use super::assembly::NONE;
 
-/// How normals are made where the source gives none.
+/// The shading of corners without a normal in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shading {
-    /// Smooth across edges where the surface bends by less than [`CREASE_DEGREES`].
+    /// Smooth across edges whose dihedral bend is less than [`CREASE_DEGREES`].
     Smooth,
-    /// Every triangle by itself.
+    /// One normal per triangle.
     Flat,
 }
 
-/// The bend at an edge, in degrees, from which on it is seen as an edge. Large enough for a
-/// cylinder of ten sides to look round, small enough for an octagonal nut to keep its edges.
+/// Minimum bend in degrees of an edge that is rendered as a crease. Large enough for a cylinder of
+/// ten sides to look round, small enough for an octagonal nut to keep its edges.
 pub(super) const CREASE_DEGREES: f64 = 40.0;
 
-/// Computed normals are rounded to this fraction, so that corners of one plane share one normal.
+/// Computed normals are rounded to this fraction, so that corners in one plane share one normal.
 const STEPS: f64 = (1 << 20) as f64;
 
-/// What has this added to it has no bits left for fractions: so it is rounded in no time, where
-/// `round` is a call.
+/// A number with this added has no mantissa bits left for fractions, so that adding and subtracting
+/// it rounds. `round` is a slower function call.
 const TO_WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
 
-/// Edges at which more triangles meet than this are compared only with their neighbours in order,
-/// to bound the work.
+/// Edges with more triangles are compared only with their neighbours in order, to bound the work.
 const PAIRWISE: usize = 8;
 
-/// Sets the entries of `corner_normals` that are [`NONE`]. `add` gives the index of a normal.
+/// Sets the entries of `corner_normals` that are [`NONE`]. `add` returns the index of a normal.
 ///
 /// Around each point, triangles are joined into fans across edges that bend less than the crease
-/// angle; each fan has one normal, the mean of its triangles' weighted by their angles at the
-/// point. The work is linear in the number of corners, apart from sorting the corners of each
-/// point.
+/// angle. Each fan has one normal, the mean of its triangles' weighted by their angles at the point
+/// (Thürmer and Wüthrich 1998), which does not depend on how faces are triangulated. The work is
+/// linear in the number of corners, apart from sorting the corners of each point.
 pub(super) fn fill(
     points: &[[f32; 3]],
     triangles: &[[u32; 3]],
@@ -70,8 +69,8 @@ pub(super) fn fill(
         around,
     };
     let corner_normals = corner_normals.as_flattened_mut();
-    // Normals are told apart by one after the other, in the order of their points; so there are the
-    // same, however many cores there are.
+    // Deduplicate normals sequentially, in the order of their points: the result does not depend on
+    // the number of threads.
     let firsts: Vec<usize> = (0..points.len()).step_by(PORTION).collect();
     for firsts in firsts.chunks(PORTIONS) {
         let given = &*corner_normals;
@@ -91,10 +90,10 @@ pub(super) fn fill(
     }
 }
 
-/// How many points are worked on by one core at a time, …
+/// Number of points per task, …
 const PORTION: usize = 1024;
 
-/// … and how many portions of points are there at once.
+/// … and maximum number of tasks whose results are in memory at a time.
 const PORTIONS: usize = 64;
 
 fn rounded(normal: Vector3<f64>) -> [f32; 3] {
@@ -102,26 +101,26 @@ fn rounded(normal: Vector3<f64>) -> [f32; 3] {
     [normal.x as f32, normal.y as f32, normal.z as f32]
 }
 
-/// What smooth normals are made of.
+/// The inputs of smooth normals.
 struct Fill<'a> {
     points: &'a [[f32; 3]],
     triangles: &'a [[u32; 3]],
-    /// Of each point where its corners begin in `around`.
+    /// The offset of each point's corners in `around`.
     starts: Vec<u32>,
-    /// The numbers of corners: three times the triangle's, and which of its corners it is.
+    /// The numbers of corners: three times the triangle's plus the index in the triangle.
     around: Vec<u32>,
 }
 
-/// The normals at some points.
+/// The normals at a range of points.
 #[derive(Default)]
 struct Portion {
     normals: Vec<[f32; 3]>,
-    /// The numbers of corners, and their normals.
+    /// The numbers of corners, and the indices of their normals.
     corners: Vec<(u32, u32)>,
 }
 
 impl Fill<'_> {
-    /// The normals of those corners at some points that `given` has none for.
+    /// Computes the normals of the corners at some points for which `given` has none.
     fn portion(&self, points: Range<usize>, given: &[u32], fans: &mut Fans) -> Portion {
         let cos_crease = CREASE_DEGREES.to_radians().cos();
         let Portion {
@@ -137,7 +136,7 @@ impl Fill<'_> {
                 .iter()
                 .enumerate()
                 .filter(|(_, number)| given[**number as usize] == NONE);
-            // Most points of technical shapes lie inside of a plane.
+            // Fast path: most points of technical shapes are inside a plane.
             let face = fans.known.face(self, here[0] / 3);
             if here
                 .iter()
@@ -162,8 +161,8 @@ impl Fill<'_> {
                 let fan = fans.root(i);
                 if fans.normals[fan] == NONE {
                     fans.normals[fan] = normals.len() as u32;
-                    // Triangles back to back cancel each other; any of them is then as good as
-                    // another.
+                    // Triangles back to back cancel each other. Then the normal of any of them will
+                    // do.
                     let normal = fans.sums[fan]
                         .try_normalize(1e-9)
                         .unwrap_or(fans.corners[i].face);
@@ -176,15 +175,15 @@ impl Fill<'_> {
     }
 }
 
-/// The normals and angles of those triangles that were asked for last: points that follow each
-/// other have most of them in common, and all of a large mesh take twice the memory of the mesh.
+/// A direct-mapped cache of the normals and angles of recently used triangles: consecutive points
+/// share most of them, and those of all triangles of a large mesh would take twice its memory.
 struct Known {
     faces: Vec<(u32, Vector3<f64>)>,
     angles: Vec<(u32, [f64; 3])>,
 }
 
 impl Known {
-    /// The most that are held.
+    /// Maximum number of entries.
     const MOST: usize = 2048;
 
     fn new(triangles: usize) -> Self {
@@ -220,19 +219,19 @@ impl Known {
     }
 }
 
-/// A triangle's corner at some point.
+/// A triangle's corner at a point.
 struct Around {
-    /// The triangle's next corner, and the one before.
+    /// The triangle's next and previous corner.
     ends: [u32; 2],
     /// The triangle's normal.
     face: Vector3<f64>,
 }
 
-/// The numbers of the corners at each point, in the order of triangles: those of point `i` are at
-/// `starts[i]..starts[i + 1]`.
+/// Returns the numbers of the corners at each point, in the order of triangles: those of point `i`
+/// are at `starts[i]..starts[i + 1]`.
 fn corners_of_points(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<u32>) {
-    // Two further on than where they are counted, and one further on than where they are found in
-    // the end.
+    // Counting sort with the counts shifted by two, so that after the prefix sum and the placement
+    // the offsets end up in place.
     let mut starts = vec![0_u32; points + 2];
     for &point in triangles.as_flattened() {
         starts[point as usize + 2] += 1;
@@ -249,13 +248,13 @@ fn corners_of_points(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<u3
     (starts, around)
 }
 
-/// Which corners of a point belong together; kept between points for its memory.
+/// The partition of a point's corners into fans; reused between points to avoid allocation.
 struct Fans {
     known: Known,
     corners: Vec<Around>,
     parents: Vec<u32>,
-    /// The far end of an edge, and below it the corner that has it: one word is compared faster
-    /// than two.
+    /// The far end of an edge in the high half, the corner in the low half: one word sorts faster
+    /// than a pair.
     edges: Vec<u64>,
     sums: Vec<Vector3<f64>>,
     normals: Vec<u32>,
@@ -274,7 +273,7 @@ impl Fans {
         }
     }
 
-    /// Sets the corners, by their numbers.
+    /// Loads the corners with these numbers.
     fn set(&mut self, fill: &Fill<'_>, numbers: &[u32]) {
         self.corners.clear();
         for number in numbers {
@@ -321,8 +320,7 @@ impl Fans {
         }
     }
 
-    /// The same of few corners, as most points have: each is held against each, without an order of
-    /// edges.
+    /// The same for few corners, as most points have: compares all pairs, without sorting edges.
     fn join_few(&mut self, cos_crease: f64) {
         for a in 0..self.corners.len() {
             for b in a + 1..self.corners.len() {
@@ -355,7 +353,7 @@ fn edge(points: &[[f32; 3]], from: u32, to: u32) -> Vector3<f64> {
         - Vector3::from(points[from as usize].map(f64::from))
 }
 
-/// Of unit length; along z if the triangle has no area that can be computed.
+/// Returns the unit normal of a triangle; z if its area is zero.
 fn face_normal(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> Vector3<f64> {
     edge(points, a, b)
         .cross(&edge(points, a, c))
@@ -363,7 +361,7 @@ fn face_normal(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> Vector3<f64> {
         .unwrap_or_else(Vector3::z)
 }
 
-/// The angles at the corners, in radians and within 1e-7 of it; 0 where a side has no length.
+/// Returns the angles at the corners in radians, within 1e-7; 0 where a side has no length.
 fn angles(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> [f64; 3] {
     let (ab, bc, ca) = (edge(points, a, b), edge(points, b, c), edge(points, c, a));
     let (ab2, bc2, ca2) = (ab.norm_squared(), bc.norm_squared(), ca.norm_squared());
@@ -372,8 +370,8 @@ fn angles(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> [f64; 3] {
     [at_a, at_b, (std::f64::consts::PI - at_a - at_b).max(0.0)]
 }
 
-/// Within 2e-8 (Abramowitz and Stegun, 4.4.46), in a fifth of the time of the exact one. 0 for what
-/// is no number.
+/// Arc cosine within 2e-8 (Abramowitz and Stegun, 4.4.46), in a fifth of the time of `acos`.
+/// Returns 0 for NaN.
 fn arc_cosine(cosine: f64) -> f64 {
     const FACTORS: [f64; 8] = [
         -0.001_262_491_1,
@@ -414,7 +412,7 @@ mod tests {
             .collect()
     }
 
-    /// Two triangles that share an edge along x, the second bent up by `degrees`.
+    /// Returns two triangles that share an edge along x, the second bent up by `degrees`.
     fn hinge(degrees: f32) -> ([[f32; 3]; 4], [[u32; 3]; 2]) {
         let (sin, cos) = degrees.to_radians().sin_cos();
         (
@@ -447,8 +445,7 @@ mod tests {
         );
     }
 
-    /// Spikes around a point, each by itself: the time must not grow with the square of their
-    /// number.
+    /// Isolated spikes around a point: the time must not grow with the square of their number.
     #[test]
     fn many_fans_at_a_point() {
         const COUNT: u32 = 50_000;

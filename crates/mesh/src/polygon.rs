@@ -1,4 +1,4 @@
-//! Cuts polygons into triangles: concave ones and such with holes too.
+//! Triangulates polygons, including concave ones and those with holes.
 
 #![allow(
     clippy::indexing_slicing,
@@ -8,11 +8,11 @@
 use earcut::Earcut;
 use nalgebra::Vector3;
 
-/// Concave polygons with more corners than this are cut as a fan, since the time grows with the
-/// square of the number.
+/// Concave polygons with more corners than this are triangulated as a fan, since the time of ear
+/// clipping grows with the square of their number.
 const CONCAVE_LIMIT: usize = 10_000;
 
-/// Cuts polygons; kept between them for its memory.
+/// A triangulator; reused between polygons to avoid allocation.
 pub(super) struct Triangulator {
     earcut: Earcut<f64>,
     flat: Vec<[f64; 2]>,
@@ -28,11 +28,12 @@ impl Triangulator {
         }
     }
 
-    /// Gives `emit` the triangles of a polygon, as indices into `corners`, wound like the polygon.
+    /// Calls `emit` with the triangles of a polygon, as indices into `corners`, wound like the
+    /// polygon.
     ///
-    /// `holes` are the indices in `corners` at which the outlines of holes begin, ascending. A
-    /// convex polygon of n corners gives the n - 2 triangles of the fan from its first corner, as
-    /// every importer does; so does a polygon that can't be cut.
+    /// `holes` are the indices in `corners` at which the outlines of holes start, ascending. A
+    /// convex polygon of n corners becomes the fan of n - 2 triangles from its first corner, as in
+    /// every importer; so does a polygon that ear clipping fails on.
     pub fn cut(&mut self, corners: &[[f64; 3]], holes: &[u32], mut emit: impl FnMut([usize; 3])) {
         let outline = holes
             .first()
@@ -49,7 +50,7 @@ impl Triangulator {
             (2..outline).for_each(|i| emit([0, i - 1, i]));
             return;
         }
-        // Looking along the axis that the polygon faces most, from the side where it is
+        // Project along the dominant axis of the normal, from the side where the polygon is
         // counter-clockwise.
         let axis = normal.iamax();
         let (u, v) = if normal[axis] > 0.0 {
@@ -73,7 +74,7 @@ impl Triangulator {
     }
 }
 
-/// Twice the area vector of a polygon.
+/// Returns twice the area vector of a polygon, by Newell's method.
 fn newell(corners: &[[f64; 3]]) -> Vector3<f64> {
     let Some(first) = corners.first() else {
         return Vector3::zeros();

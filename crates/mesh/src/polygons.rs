@@ -1,4 +1,4 @@
-//! Surfaces of polygons that a scene holds in memory → [`Mesh`].
+//! Converts polygons that a scene holds in memory to a [`Mesh`].
 
 use std::ops::Range;
 use std::path::Path;
@@ -14,13 +14,13 @@ use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_robot::{Material, Mesh};
 
-/// A surface as scenes hold it. Indices need not be valid, values need not be finite: what can't be
-/// used is left out and reported.
+/// The surface of a scene's object. Indices need not be valid and values need not be finite:
+/// unusable parts are left out and reported.
 #[derive(Clone, Debug, Default)]
 pub struct Polygons {
-    /// In the mesh's own frame.
+    /// Points in the mesh's own frame.
     pub points: Vec<[f64; 3]>,
-    /// How many corners each face has, wound counter-clockwise seen from outside.
+    /// The number of corners of each face, wound counter-clockwise seen from outside.
     pub counts: Vec<usize>,
     /// The corners of all faces: indices into `points`.
     pub corners: Vec<u32>,
@@ -32,14 +32,14 @@ pub struct Polygons {
     pub colors: PerCorner<[f32; 4]>,
     /// The mesh's own materials.
     pub materials: Vec<Material>,
-    /// By face: an index into `materials`. Faces beyond its end, and those with an index that is
-    /// none, have no material of their own.
+    /// By face: an index into `materials`. Faces beyond its end, or with an invalid index, have no
+    /// material.
     pub face_materials: Vec<Option<u32>>,
-    /// By face: whether it is left out, since it is a hole. Faces beyond its end are not.
+    /// By face: whether it is a hole, and left out. Faces beyond its end are not.
     pub is_hole: Vec<bool>,
 }
 
-/// Values of corners; none where `indices` is shorter than the corners.
+/// Values of corners; none for corners beyond the end of `indices`.
 #[derive(Clone, Debug)]
 pub struct PerCorner<T> {
     /// The values.
@@ -63,7 +63,7 @@ impl<T> PerCorner<T> {
     }
 }
 
-/// The mesh that polygons make. `file` is what the findings are about.
+/// Creates a mesh from polygons. `file` is the place of the findings.
 ///
 /// # Errors
 /// If no face has an area.
@@ -149,7 +149,7 @@ mod tests {
         let square = |z: f64| [[0.0, 0.0, z], [1.0, 0.0, z], [1.0, 1.0, z], [0.0, 1.0, z]];
         let polygons = Polygons {
             points: [square(0.0), square(1.0)].concat(),
-            // A square, one with a point that is not there, a hole, and a triangle.
+            // A square, one with a missing point, a hole, and a triangle.
             counts: vec![4, 4, 4, 3],
             corners: vec![0, 1, 2, 3, 0, 1, 2, 99, 0, 3, 7, 4, 4, 5, 6],
             materials: vec![Material::plain("red", [1.0, 0.0, 0.0, 1.0])],
@@ -160,7 +160,7 @@ mod tests {
         let (mesh, found) = from_polygons(&polygons, Path::new("a.usda")).unwrap();
         invariants::check(&mesh);
         assert_eq!((mesh.triangles.len(), mesh.points.len()), (3, 7));
-        // Those without a material come last.
+        // Triangles without a material come last.
         let parts: Vec<_> = mesh
             .parts
             .iter()

@@ -1,4 +1,4 @@
-//! Opens files that a mesh refers to, in whatever spelling its exporter chose.
+//! Opens files that a mesh refers to, in any of the spellings that exporters use.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use percent_encoding::percent_decode_str;
 
 use urdf_usd_resolve::{File, Files, Located};
 
-/// Opens `reference` as it stands, then with what exporters get wrong put right, then by its bare
+/// Opens `reference` literally, then with common mistakes of exporters corrected, then by its file
 /// name in `folder`.
 ///
-/// The error is that of the reference as it stands.
+/// The error is that of the literal reference.
 pub(super) fn open(reference: &str, folder: Option<&Path>, files: &Files) -> Result<File, String> {
     files
         .read(&locate(reference, folder, files)?)
         .map_err(|error| error.to_string())
 }
 
-/// Finds what [`open`] would open.
+/// Locates the file that [`open`] would open.
 pub(super) fn locate(
     reference: &str,
     folder: Option<&Path>,
@@ -36,7 +36,7 @@ pub(super) fn locate(
     Err(reason)
 }
 
-/// The paths that a reference may mean, most literal first.
+/// Returns the paths that a reference may mean, most literal first.
 fn spellings(reference: &str) -> Vec<String> {
     let reference = reference.trim();
     let mut spellings = Vec::new();

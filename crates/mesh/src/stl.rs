@@ -1,7 +1,7 @@
 //! STL, binary and ASCII.
 //!
-//! Normals in the file are ignored, as they are in practice unreliable; they follow from the
-//! triangles. Colours are read where the attribute bytes hold them in one of the known dialects
+//! Normals in the file are ignored, since they are unreliable in practice, and are computed from
+//! the triangles. Colours are read if the attribute bytes hold them in a known dialect
 //! ([`Dialect`]).
 
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use super::normals::Shading;
 use super::{Error, Source, codes};
 use urdf_usd_robot::{Material, Mesh};
 
-/// Bytes before the first binary triangle: a free text and the number of triangles.
+/// Size of the header: a free text of 80 bytes and the number of triangles.
 const HEADER: usize = 84;
 
-/// Bytes of a binary triangle: a normal and three points of three floats each, and two bytes of
-/// attributes.
+/// Size of a triangle: a normal and three points of three floats each, and two attribute bytes.
 const RECORD: usize = 50;
 
-/// Whether `bytes` have exactly the size of a binary file of as many triangles as they declare.
+/// Returns whether `bytes` have the exact size of a binary file with the declared number of
+/// triangles.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
     declared(bytes).is_some_and(|count| {
         count > 0 && bytes.len() as u64 == HEADER as u64 + RECORD as u64 * u64::from(count)
     })
 }
 
-/// The number of triangles that a binary file declares.
+/// Returns the number of triangles that a binary file declares.
 fn declared(bytes: &[u8]) -> Option<u32> {
     bytes
         .get(80..HEADER)?
@@ -46,7 +46,7 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
     assembly.finish(source, Shading::Smooth)
 }
 
-/// Whether the beginning holds `solid` and no byte that a text can't have.
+/// Returns whether the start contains `solid` and only bytes that may occur in text.
 fn is_text(bytes: &[u8]) -> bool {
     let start = bytes.get(..1024).unwrap_or(bytes);
     let text = start
@@ -72,8 +72,8 @@ fn read_binary(bytes: &[u8], source: &mut Source, assembly: &mut Assembly) -> Re
     };
     let (header, body) = bytes.split_at_checked(HEADER).unwrap_or_default();
     let held = body.len() / RECORD;
-    // Of a size that fits triangles exactly, the count is what's wrong; otherwise bytes are missing
-    // or trail.
+    // If the size fits a whole number of triangles, the declared count is wrong; otherwise bytes
+    // are missing or trail.
     let exact = body.len().is_multiple_of(RECORD);
     let count = if exact {
         held
@@ -97,14 +97,14 @@ fn read_binary(bytes: &[u8], source: &mut Source, assembly: &mut Assembly) -> Re
     }
     let records = body.as_chunks::<RECORD>().0.iter().take(count);
     assembly.reserve(count);
-    // The count is no text.
+    // The text excludes the count.
     let text = header.get(..80).unwrap_or_default();
     let dialect = Dialect::of(text, records.clone().map(attribute));
     for record in records {
         let color = dialect
             .as_ref()
             .and_then(|dialect| dialect.color(attribute(record)));
-        // The normal is computed instead: many files have none.
+        // Skip the stored normal: it is computed, since many files have none.
         if let [_, a, b, c] = record.as_chunks::<12>().0 {
             assembly.triangle([a, b, c].map(point), color);
         }
@@ -117,7 +117,7 @@ fn point(bytes: &[u8; 12]) -> [f32; 3] {
     [(); 3].map(|()| numbers.next().map_or(f32::NAN, |&b| f32::from_le_bytes(b)))
 }
 
-/// The two bytes after a facet, which the format leaves to writers.
+/// Returns the attribute of a facet: two bytes that the format leaves to writers.
 fn attribute(record: &[u8; RECORD]) -> u16 {
     u16::from_le_bytes([record[48], record[49]])
 }
@@ -125,50 +125,51 @@ fn attribute(record: &[u8; RECORD]) -> u16 {
 /// The highest bit of an attribute.
 const FLAG: u16 = 1 << 15;
 
-/// A way of putting a facet's colour into its attribute: 5 bits for each of red, green and blue,
-/// and the [`FLAG`].
+/// An encoding of a facet's colour in its attribute: 5 bits for each of red, green and blue, and
+/// the [`FLAG`].
 #[derive(Debug, PartialEq)]
 enum Dialect {
-    /// VisCAM, SolidView, Meshmixer: red is highest. The flag marks facets that have a colour.
+    /// VisCAM, SolidView, Meshmixer: red is in the high bits. The flag marks facets that have a
+    /// colour.
     VisCam,
-    /// Materialise Magics, Autodesk: red is lowest. The flag marks facets that have the object's
-    /// colour, which the header holds.
+    /// Materialise Magics, Autodesk: red is in the low bits. The flag marks facets that have the
+    /// object's colour, stored in the header.
     Magics { object: [f32; 4] },
-    /// MeshLab: as Magics, but the flag marks facets that have a colour of their own.
+    /// MeshLab: like Magics, but the flag marks facets that have their own colour.
     MeshLab,
 }
 
 impl Dialect {
-    /// What Magics writes into the header before the object's colour.
+    /// Magics' mark in the header before the object's colour.
     const COLOR: &[u8] = b"COLOR=";
 
-    /// What Magics writes before the object's diffuse colour, which then counts.
+    /// Magics' mark before the object's diffuse colour, which takes precedence.
     const MATERIAL: &[u8] = b"MATERIAL=";
 
-    /// The dialect of a file, if its attributes are colours at all: most files have zeros there,
-    /// some anything.
+    /// Detects the dialect of a file. `None` if its attributes are no colours: most files have
+    /// zeros there, some arbitrary data.
     fn of(header: &[u8], attributes: impl Iterator<Item = u16> + Clone) -> Option<Self> {
         let after = |mark: &[u8]| {
             let at = header.windows(mark.len()).position(|part| part == mark)?;
             header.get(at + mark.len()..)
         };
         let Some(object) = after(Self::COLOR) else {
-            // Meshmixer fills up with white (or nearly), others with ones; a flag alone is no
-            // colour that anyone meant.
+            // Meshmixer pads with (nearly) white, others with ones; the flag alone is no intended
+            // colour.
             let white = |a: u16| [0, 5, 10].iter().all(|shift| a >> shift & 31 >= 30);
             let meant = attributes
                 .clone()
                 .any(|a| a & FLAG != 0 && a != FLAG && !white(a));
-            // Writers of this dialect leave facets without a colour at zero.
+            // Writers of this dialect write zero for facets without a colour.
             let strict = attributes.clone().all(|a| a & FLAG != 0 || a == 0);
             return (meant && strict).then_some(Self::VisCam);
         };
-        // By the letter, zeros everywhere were a black object. They are what writers leave that
-        // have no colours.
+        // Taken literally, all zeros would mean a black object. Writers without colours produce
+        // them.
         if attributes.clone().all(|a| a == 0) {
             return None;
         }
-        // MeshLab forgets the object's opacity.
+        // MeshLab omits the object's opacity.
         if object
             .get(3..)
             .is_some_and(|rest| rest.starts_with(b" MATERIAL="))
@@ -178,7 +179,7 @@ impl Dialect {
         let diffuse = after(Self::MATERIAL).unwrap_or(object);
         let byte = |i: usize| diffuse.get(i).copied().unwrap_or(u8::MAX);
         let [r, g, b] = [0, 1, 2].map(|i| Material::linear(f64::from(byte(i)) / 255.0) as f32);
-        // Objects that can't be seen are not exported: a zero was left out.
+        // Invisible objects are not exported: zero means that the opacity was omitted.
         let opacity = if byte(3) == 0 {
             1.0
         } else {
@@ -189,7 +190,7 @@ impl Dialect {
         })
     }
 
-    /// The colour of a facet, linear; `None` if it has none.
+    /// Returns the linear colour of a facet; `None` if it has none.
     fn color(&self, attribute: u16) -> Option<[f32; 4]> {
         let flag = attribute & FLAG != 0;
         let [low, middle, high] = [0, 5, 10]
@@ -203,8 +204,8 @@ impl Dialect {
     }
 }
 
-/// Reads every loop of vertices, whatever stands around it: several solids, missing ends, any case
-/// and white space.
+/// Reads every loop of vertices, whatever surrounds it: several solids, missing ends, any case and
+/// white space.
 fn read_ascii(bytes: &[u8], assembly: &mut Assembly) {
     let mut corners: Vec<[f32; 3]> = Vec::new();
     let mut rest = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
@@ -217,7 +218,7 @@ fn read_ascii(bytes: &[u8], assembly: &mut Assembly) {
         {
             add_loop(&mut corners, assembly);
         } else if word.eq_ignore_ascii_case(b"solid") || word.eq_ignore_ascii_case(b"endsolid") {
-            // A name follows, which may hold any word.
+            // A name follows, which may contain any word.
             let end = rest
                 .iter()
                 .position(|&b| b == b'\n' || b == b'\r')
@@ -250,7 +251,7 @@ fn next_word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(word)
 }
 
-/// Not a number if the next word is none; the triangle is then unusable.
+/// Returns the next number, or NaN if the next word is none; the triangle is then unusable.
 fn next_number(rest: &mut &[u8]) -> f32 {
     let before = *rest;
     let number = next_word(rest)
@@ -258,7 +259,7 @@ fn next_number(rest: &mut &[u8]) -> f32 {
         .and_then(|word| word.parse().ok());
     number.unwrap_or_else(|| {
         *rest = before;
-        // A word that is no number may be the next keyword.
+        // The word may be the next keyword.
         f32::NAN
     })
 }
@@ -376,8 +377,8 @@ mod tests {
         );
     }
 
-    /// What all files of `test/meshes/stl` hold: a rectangle in two triangles and one that stands
-    /// on it.
+    /// The content of all files in `test/meshes/stl`: a rectangle of two triangles, and a triangle
+    /// perpendicular to it.
     const FILE_POINTS: [[f32; 3]; 5] = [
         [0.0, 0.0, 0.0],
         [2.0, 0.0, 0.0],
@@ -404,8 +405,8 @@ mod tests {
                 .iter()
                 .map(|t| t.map(|i| mesh.normals.values[i as usize]))
                 .collect();
-            // The edge between the plate and what stands on it is hard, whatever normals the file
-            // has.
+            // The edge between the rectangle and the triangle is a crease, whatever normals the
+            // file has.
             assert_eq!(
                 normals,
                 [

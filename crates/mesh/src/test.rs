@@ -1,4 +1,4 @@
-//! What the tests of this module share.
+//! Helpers for the tests of this crate.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -11,20 +11,20 @@ use urdf_usd_resolve::{File, Files, Options, Resolver};
 use urdf_usd_robot::Mesh;
 pub(crate) use urdf_usd_robot::invariants::check;
 
-/// Files from anywhere.
+/// Returns access to files in any folder.
 pub(super) fn files() -> Files {
     let files = Files::new(Arc::new(Resolver::new(Options::default())));
     files.allow(Path::new("/"));
     files
 }
 
-/// A source of some file.
+/// Returns a source for an arbitrary file.
 pub(super) fn source() -> Source<'static> {
     static FILES: LazyLock<Files> = LazyLock::new(files);
     Source::new(Path::new("test.mesh"), &FILES, Default::default())
 }
 
-/// Reads `bytes` as the content of a file `name` in a folder of its own.
+/// Reads `bytes` as the content of a file `name` in a temporary folder.
 pub(super) fn read(name: &str, bytes: &[u8]) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     read_with(name, bytes, &[])
 }
@@ -56,7 +56,7 @@ pub(super) fn read_with(
     )
 }
 
-/// Reads one of the small files in `test/meshes`, and asserts what holds for every mesh.
+/// Reads one of the small files in `test/meshes`, and checks the invariants of meshes.
 pub(super) fn read_file(name: &str) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../test/meshes")
@@ -78,7 +78,7 @@ pub(super) fn read_file(name: &str) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     read
 }
 
-/// The colours of each triangle's corners; empty if the mesh has none.
+/// Returns the colours of each triangle's corners; empty if the mesh has none.
 pub(super) fn colors(mesh: &Mesh) -> Vec<[[f32; 4]; 3]> {
     let colors = mesh.colors.iter();
     colors
@@ -91,7 +91,7 @@ pub(super) fn colors(mesh: &Mesh) -> Vec<[[f32; 4]; 3]> {
         .collect()
 }
 
-/// Asserts that numbers are the same but for rounding.
+/// Asserts that numbers are equal up to rounding.
 pub(super) fn assert_near(a: impl IntoIterator<Item = f32>, b: impl IntoIterator<Item = f32>) {
     let (a, b): (Vec<f32>, Vec<f32>) = (a.into_iter().collect(), b.into_iter().collect());
     assert!(
@@ -100,12 +100,12 @@ pub(super) fn assert_near(a: impl IntoIterator<Item = f32>, b: impl IntoIterator
     );
 }
 
-/// The codes of findings.
+/// Returns the codes of findings.
 pub(super) fn codes_of(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
     diagnostics.iter().map(|d| d.code).collect()
 }
 
-/// The points of each triangle's corners, by material name.
+/// Returns the points of each triangle's corners, by material name.
 pub(super) fn triangles(mesh: &Mesh) -> Vec<(&str, [[f32; 3]; 3])> {
     let mut all = Vec::new();
     for part in &mesh.parts {
@@ -121,7 +121,7 @@ pub(super) fn triangles(mesh: &Mesh) -> Vec<(&str, [[f32; 3]; 3])> {
     all
 }
 
-/// Small sound files of all formats.
+/// Returns small valid files of all formats.
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let ascii = "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 2 0 0\nvertex 2 1 0\nendloop\nendfacet\nendsolid";
     let mut binary = vec![b' '; 80];
@@ -160,7 +160,7 @@ fn seeds_are_sound() {
     }
 }
 
-/// A way to damage a file at a place between 0 and 1.
+/// A modification of a file at a position between 0 and 1.
 #[derive(Clone, Debug)]
 enum Damage {
     Set(f64, u8),
@@ -228,7 +228,7 @@ fn damaged(mut bytes: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A damaged file gives a sound mesh or an error, and never a panic.
+    /// A damaged file results in a valid mesh or an error, never in a panic.
     #[test]
     fn damage_is_survived(which in 0..7_usize, damages in prop::collection::vec(damage(), 1..6)) {
         let mut files = seeds();

@@ -1,4 +1,4 @@
-//! Images: PNG and JPEG as they are, other formats as PNG.
+//! Images: PNG and JPEG are kept unchanged, other formats become PNG.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -14,43 +14,41 @@ use super::{Error, codes, declared, stem};
 use urdf_usd_resolve::File;
 use urdf_usd_robot::{ImageFormat, Material, Texture};
 
-/// The largest file of an image, in bytes.
+/// Maximum size of an image file, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The most pixels on a side.
+/// Maximum number of pixels per side.
 const MAX_SIDE: u32 = 16_384;
 
-/// The most pixels.
+/// Maximum number of pixels of an image.
 const MAX_PIXELS: u64 = 64 << 20;
 
-/// The most pixels of all images of an asset together: each has to be looked at as a whole
-/// somewhere.
+/// Maximum number of pixels of all images of an asset together: renderers decode each of them
+/// whole.
 pub const MAX_PIXELS_TOGETHER: u64 = 256 << 20;
 
-/// Images of more pixels than this are decoded one after the other: each takes hundreds of
-/// megabytes.
+/// Images with more pixels than this are decoded one at a time: each takes hundreds of megabytes.
 const MANY_PIXELS: u64 = 4 << 20;
 
-/// How many means of images are remembered.
+/// Maximum number of cached means of images.
 const MAX_MEANS: usize = 1_000;
 
-/// The most bytes that a decoder may take, …
+/// Maximum memory of a decoder in bytes, …
 const MEMORY: u64 = 8 << 20;
 
-/// … and this many more for each pixel: the widest have 16.
+/// … and the allowance per pixel on top: the widest pixels have 16 bytes.
 const MEMORY_PER_PIXEL: u64 = 32;
 
-/// What an image is read for.
+/// The purpose of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Use {
-    /// Its alpha is opacity.
+    /// The alpha channel is opacity.
     Transparent,
-    /// Its alpha means nothing, or is looked at elsewhere: so most need not be decoded.
+    /// The alpha channel is ignored, or read elsewhere: so most images need not be decoded.
     Opaque,
 }
 
-/// Images that were loaded, each once for each use; `None` if one can't be used, which has been
-/// reported.
+/// Cache of images by key and use; `None` for an image that is unusable, which has been reported.
 #[derive(Debug)]
 pub(super) struct Loaded<K>(HashMap<(K, Use), Option<Arc<Texture>>>);
 
@@ -61,7 +59,7 @@ impl<K> Default for Loaded<K> {
 }
 
 impl<K: Clone + Eq + Hash> Loaded<K> {
-    /// What came of an image; `None` if it has to be loaded yet.
+    /// Returns the cached result for an image; `None` if it was not loaded yet.
     pub fn get(&self, key: &K, usage: Use) -> Option<Option<Arc<Texture>>> {
         let known = |usage| self.0.get(&(key.clone(), usage)).cloned();
         known(usage).or_else(|| match usage {
@@ -70,7 +68,7 @@ impl<K: Clone + Eq + Hash> Loaded<K> {
         })
     }
 
-    /// Whether it was loaded, for whatever use.
+    /// Returns whether the image was loaded, for any use.
     pub fn has(&self, key: &K) -> bool {
         [Use::Transparent, Use::Opaque]
             .iter()
@@ -82,14 +80,14 @@ impl<K: Clone + Eq + Hash> Loaded<K> {
     }
 }
 
-/// Reads an image: PNG of up to eight bits and JPEG are kept byte for byte; PNG of sixteen bits,
-/// TIFF, BMP, TGA, GIF (its first picture), WebP and JPEG in inks (CMYK) become PNG of eight bits
-/// (REP-158 §3.2). The content decides, not the name; only older TGA files, which have no mark of
-/// their own, must be named so.
+/// Reads an image. PNG of up to eight bits and JPEG are kept byte for byte; PNG of sixteen bits,
+/// TIFF, BMP, TGA, GIF (first frame), WebP and CMYK JPEG become PNG of eight bits (REP-158 §3.2).
 ///
-/// An alpha channel counts only if some pixel is not opaque. How EXIF says that a picture was held,
-/// ICC profiles and the frames of an animated PNG are kept but mean nothing, as to all that put
-/// textures on surfaces.
+/// The format is detected by content, not by name. Only older TGA files, which have no signature,
+/// need the file extension.
+///
+/// An alpha channel counts only if some pixel is not opaque. EXIF orientation, ICC profiles and the
+/// frames of an animated PNG are kept but ignored, as renderers do for textures.
 ///
 /// # Errors
 /// `texture-format`, `texture-unreadable`, `texture-too-large`.
@@ -97,16 +95,16 @@ pub fn texture(file: &File) -> Result<Arc<Texture>, Error> {
     texture_within(file, &mut { MAX_PIXELS_TOGETHER })
 }
 
-/// The same for one of several images; `room` is how many pixels they may still have together.
+/// Reads one of several images; `room` is the number of pixels that they may still have together.
 ///
 /// # Errors
-/// Those of [`texture`], and `texture-too-many-pixels`.
+/// As [`texture`], and `texture-too-many-pixels`.
 pub fn texture_within(file: &File, room: &mut u64) -> Result<Arc<Texture>, Error> {
     Ok(inspected(file, Use::Transparent, room)?.0)
 }
 
-/// The same for some use, and whether it holds normals ([`holds_normals`]), if it had to be decoded
-/// anyway.
+/// Reads an image for a use. Also returns whether it holds normals ([`holds_normals`]) if it had to
+/// be decoded anyway.
 pub(super) fn inspected(
     file: &File,
     usage: Use,
@@ -132,8 +130,8 @@ pub(super) fn inspected(
     Ok((Arc::new(texture), holds_normals))
 }
 
-/// Whether the channels of an image that can be read have more than eight bits, of which
-/// [`texture`] leaves the upper eight.
+/// Returns whether the channels of a readable image have more than eight bits; [`texture`] keeps
+/// the upper eight of them.
 pub fn is_deep(file: &File) -> bool {
     let decoder = format(&file.path, &file.bytes).and_then(|format| decoder(format, &file.bytes));
     decoder.is_ok_and(|decoder| has_deep_channels(&decoder))
@@ -144,7 +142,7 @@ fn has_deep_channels(decoder: &impl ImageDecoder) -> bool {
     u16::from(color.channel_count()) * 8 < color.bits_per_pixel()
 }
 
-/// How many pixels a texture has; 0 if that can't be told.
+/// Returns the number of pixels of a texture; 0 if its header is unreadable.
 pub fn pixels(texture: &Texture) -> u64 {
     let format = match texture.format {
         ImageFormat::Png => image::ImageFormat::Png,
@@ -154,15 +152,15 @@ pub fn pixels(texture: &Texture) -> u64 {
     size.map_or(0, |(width, height)| u64::from(width) * u64::from(height))
 }
 
-/// Does `work` on an image of so many pixels, one after the other if they are many, so that the
-/// memory that all take together is bounded whatever the number of threads.
+/// Runs `work` on an image of this many pixels. Large images are processed one at a time, so that
+/// peak memory is bounded regardless of the number of threads.
 pub fn with_memory_for<T>(pixels: u64, work: impl FnOnce() -> T) -> T {
     static ONE: Mutex<()> = Mutex::new(());
     let _held = (pixels > MANY_PIXELS).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
     work()
 }
 
-/// The same image for a material to which its alpha means nothing.
+/// Returns the same image for a material that ignores its alpha.
 fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
     if texture.has_alpha {
         Arc::new(Texture {
@@ -174,12 +172,12 @@ fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
     }
 }
 
-/// What is found out of an image.
+/// The result of inspecting an image.
 struct Inspected {
     format: ImageFormat,
-    /// The bytes, if they are others than the image's own.
+    /// The converted bytes, if the original ones can't be used.
     converted: Option<Vec<u8>>,
-    /// Whether anything is transparent.
+    /// Whether any pixel is not opaque.
     has_alpha: bool,
     /// Whether it holds normals; `None` if it was not decoded.
     holds_normals: Option<bool>,
@@ -199,7 +197,7 @@ fn inspect(path: &Path, bytes: &[u8], usage: Use, room: &mut u64) -> Result<Insp
     })?;
     let kept = match format {
         image::ImageFormat::Png if !has_deep_channels(&decoder) => Some(ImageFormat::Png),
-        // Few renderers know how to mix inks.
+        // Few renderers convert CMYK.
         image::ImageFormat::Jpeg if jpeg_components(bytes) != Some(4) => Some(ImageFormat::Jpeg),
         _ => None,
     };
@@ -253,8 +251,8 @@ fn inspect(path: &Path, bytes: &[u8], usage: Use, room: &mut u64) -> Result<Insp
     }
 }
 
-/// Whether the chunks of a PNG that hold its picture are what they were when it was written, by
-/// their CRC, and another one follows them. What stands behind does no harm.
+/// Returns whether the image chunks of a PNG have valid CRCs and are followed by another chunk.
+/// Anything after that is harmless.
 fn is_whole(png: &[u8]) -> bool {
     let mut rest = png.get(8..).unwrap_or_default();
     let mut has_picture = false;
@@ -272,7 +270,7 @@ fn is_whole(png: &[u8]) -> bool {
         let Some((crc, after)) = after.split_first_chunk::<4>() else {
             return false;
         };
-        // Those that begin with a small letter are no part of the picture.
+        // Chunks whose names begin with a lower-case letter are ancillary.
         if name[0].is_ascii_uppercase() && crc32fast::hash(chunk) != u32::from_be_bytes(*crc) {
             return false;
         }
@@ -281,13 +279,13 @@ fn is_whole(png: &[u8]) -> bool {
     false
 }
 
-/// The bytes of a PNG of an image.
+/// Encodes an image as PNG.
 ///
 /// # Errors
-/// If there is no PNG of so large an image, or of such pixels.
+/// If the encoder rejects the size or the pixel format.
 pub fn png(image: &DynamicImage) -> image::ImageResult<Vec<u8>> {
-    // Takes a third of the time of the usual level 6, for some 3 % more bytes. Levels 1 and 2 give
-    // up to three times as many.
+    // A third of the time of the default level 6, for some 3 % more bytes. Levels 1 and 2 give up
+    // to three times as many bytes.
     const LEVEL: CompressionType = CompressionType::Level(3);
     let mut bytes = Vec::new();
     image.write_with_encoder(PngEncoder::new_with_quality(
@@ -298,23 +296,23 @@ pub fn png(image: &DynamicImage) -> image::ImageResult<Vec<u8>> {
     Ok(bytes)
 }
 
-/// How the values of a map come from an image.
+/// The source of a map's values in an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Values {
-    /// They are in its channels.
+    /// The channels.
     Channels,
-    /// Its opacity.
+    /// The opacity.
     Alpha,
-    /// What its opacity lacks to one.
+    /// One minus the opacity.
     OneMinusAlpha,
-    /// Its brightness.
+    /// The luminance.
     Luminance,
-    /// What its brightness lacks to one.
+    /// One minus the luminance.
     OneMinusLuminance,
 }
 
-/// The image as a map has it: without loss, and grey where its values are not those of channels.
-/// `None` if it can't be read.
+/// Converts an image to a map, without loss, and to greyscale unless the values are those of
+/// channels. Returns `None` if the image is unreadable.
 pub(super) fn map(texture: &Texture, values: Values) -> Option<Arc<Texture>> {
     if values == Values::Channels && texture.format == ImageFormat::Png {
         return Some(Arc::new(Texture {
@@ -346,8 +344,8 @@ pub(super) fn map(texture: &Texture, values: Values) -> Option<Arc<Texture>> {
     Some(made(texture.name.clone(), image, false))
 }
 
-/// Whether red, green and blue of all pixels are the same: the colour type in a PNG's header says
-/// so.
+/// Returns whether red, green and blue are equal in all pixels, according to the colour type in a
+/// PNG's header.
 pub fn is_grey(texture: &Texture) -> bool {
     texture.format == ImageFormat::Png
         && texture
@@ -356,7 +354,7 @@ pub fn is_grey(texture: &Texture) -> bool {
             .is_some_and(|kind| matches!(kind, 0 | 4))
 }
 
-/// A texture of a PNG that was made here.
+/// Creates a texture from a generated PNG.
 pub fn made(name: String, png: Vec<u8>, has_alpha: bool) -> Arc<Texture> {
     Arc::new(Texture {
         name,
@@ -367,9 +365,9 @@ pub fn made(name: String, png: Vec<u8>, has_alpha: bool) -> Arc<Texture> {
     })
 }
 
-/// Whether nearly all pixels of an image are unit vectors that look out of it, so that it holds
-/// normals whatever it is called. In an image of heights all channels are the same. `None` if it
-/// can't be decoded.
+/// Returns whether at least 90 % of the pixels are unit vectors with a dominant positive z, so that
+/// the image holds normals whatever its name. In a height map all channels are equal. Returns
+/// `None` if it can't be decoded.
 pub(super) fn holds_normals(texture: &Texture) -> Option<bool> {
     with_memory_for(pixels(texture), || {
         let begins = texture.format == ImageFormat::Png && begins_with_normals(&texture.bytes);
@@ -383,8 +381,9 @@ pub(super) fn holds_normals(texture: &Texture) -> Option<bool> {
     })
 }
 
-/// Whether the upper eighth of a PNG holds normals. Then all of it is taken to, which saves most of
-/// the time: an atlas with something else below them is not known to us.
+/// Returns whether the upper eighth of a PNG holds normals. The rest is then assumed to hold
+/// normals too, which saves most of the time: no atlas is known that mixes them with something
+/// else.
 fn begins_with_normals(bytes: &[u8]) -> bool {
     let decoder = png::Decoder::new_with_limits(
         Cursor::new(bytes),
@@ -413,7 +412,7 @@ fn begins_with_normals(bytes: &[u8]) -> bool {
     are_normals(&rows)
 }
 
-/// The same of an image that is decoded.
+/// The same as [`holds_normals`], for a decoded image.
 fn is_of_normals(image: &DynamicImage) -> bool {
     match image {
         DynamicImage::ImageRgb8(image) => are_normals::<3>(image.as_raw()),
@@ -422,10 +421,9 @@ fn is_of_normals(image: &DynamicImage) -> bool {
     }
 }
 
-/// The same of pixels of `N` bytes.
+/// The same as [`is_of_normals`], for pixels of `N` bytes.
 fn are_normals<const N: usize>(bytes: &[u8]) -> bool {
-    /// The squares of the least and the greatest length that counts as one, of vectors of 255 to
-    /// the unit: 0.85 and 1.15.
+    /// Squared minimum and maximum length of a normal, 0.85 and 1.15, where 255 is the unit.
     const SQUARES: std::ops::RangeInclusive<u32> = 46_981..=85_995;
     let square = |byte: u8| (2 * i32::from(byte) - 255).pow(2).cast_unsigned();
     let is_normal = |pixel: &&[u8; N]| {
@@ -433,7 +431,7 @@ fn are_normals<const N: usize>(bytes: &[u8]) -> bool {
         z > 127 && z > x && z > y && SQUARES.contains(&(square(x) + square(y) + square(z)))
     };
     let pixels = bytes.as_chunks::<N>().0;
-    // Most images show soon that they hold something else.
+    // Most images exceed the limit within the first few blocks.
     let mut others = 0;
     !pixels.is_empty()
         && pixels.chunks(4096).all(|pixels| {
@@ -442,7 +440,7 @@ fn are_normals<const N: usize>(bytes: &[u8]) -> bool {
         })
 }
 
-/// The format of an image, if it is one that is read.
+/// Detects the format of an image, if it is supported.
 fn format(path: &Path, bytes: &[u8]) -> Result<image::ImageFormat, Error> {
     use image::ImageFormat::{Bmp, Gif, Jpeg, Png, Tga, Tiff, WebP};
     if bytes.is_empty() {
@@ -483,10 +481,10 @@ fn format(path: &Path, bytes: &[u8]) -> Result<image::ImageFormat, Error> {
     Err(Error::new(&codes::TEXTURE_FORMAT, what).help(help))
 }
 
-/// How newer TGA files end.
+/// The signature at the end of newer TGA files.
 const TGA_END: &[u8] = b"TRUEVISION-XFILE.\0";
 
-/// The name of a format that is not read, and what to do about it.
+/// Returns the name of an unsupported format, and how to convert it.
 fn foreign_format(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const KTX2: &str =
         "decode it to PNG: ktx extract --transcode rgba8 image.ktx2 image.png (of KTX-Software)";
@@ -521,7 +519,7 @@ fn foreign_format(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         .then_some(("SVG", "it is a drawing: render it to a PNG"))
 }
 
-/// A decoder that has read no more than the header, so that nothing is allocated for an image that
+/// Creates a decoder that has read only the header, so that nothing is allocated for an image that
 /// is too large.
 fn decoder(format: image::ImageFormat, bytes: &[u8]) -> Result<impl ImageDecoder + '_, Error> {
     if !declared::fits(format, bytes) {
@@ -542,14 +540,14 @@ fn decoder(format: image::ImageFormat, bytes: &[u8]) -> Result<impl ImageDecoder
     if width > MAX_SIDE || height > MAX_SIDE || pixels > MAX_PIXELS {
         return Err(too_large(format!("it has {width} x {height} pixels")));
     }
-    // A GIF's pictures may say that they are larger than the whole.
+    // The frames of a GIF may claim to be larger than the canvas.
     limits.max_alloc = Some(MEMORY + MEMORY_PER_PIXEL * pixels);
     decoder.set_limits(limits).map_err(unreadable)?;
     Ok(decoder)
 }
 
-/// How many components the pixels of a JPEG have, by its frame header (ITU T.81, B.2.2): 1 grey, 3
-/// colours, 4 inks.
+/// Returns the number of components of a JPEG's pixels, by its frame header (ITU T.81, B.2.2): 1
+/// grey, 3 colour, 4 CMYK.
 fn jpeg_components(bytes: &[u8]) -> Option<u8> {
     let mut at = 2;
     loop {
@@ -569,7 +567,7 @@ fn jpeg_components(bytes: &[u8]) -> Option<u8> {
 
 fn is_transparent(image: &DynamicImage) -> bool {
     match image {
-        // Many at a time, which is one instruction.
+        // Fold whole blocks, which vectorises; a search for the first pixel wouldn't.
         DynamicImage::ImageRgba8(image) => image
             .as_raw()
             .as_chunks::<4>()
@@ -606,18 +604,18 @@ fn sha256(bytes: &[u8]) -> String {
     urdf_usd_store::hex(&Sha256::digest(bytes))
 }
 
-/// The mean of all pixels, linear with opacity: what stands in for a picture that cannot be placed.
-/// `None` if it can't be read.
+/// Returns the mean of all pixels, linear and with opacity: a substitute for an image that can't be
+/// placed. `None` if it is unreadable.
 pub fn mean_color(texture: &Texture) -> Option<[f32; 4]> {
     mean(texture, true)
 }
 
-/// The same for an image that holds no colours: the mean of its values as they are.
+/// The same for an image of data: the mean of its values without conversion.
 pub(super) fn mean_data(texture: &Texture) -> Option<[f32; 4]> {
     mean(texture, false)
 }
 
-/// Means by the hash of the image and whether its values are colours: many materials may have one
+/// Means by the hash of the image and whether its values are colours: many materials may share an
 /// image.
 type Means = HashMap<(String, bool), Option<[f32; 4]>>;
 
@@ -629,11 +627,12 @@ fn mean(texture: &Texture, is_color: bool) -> Option<[f32; 4]> {
         return *mean;
     }
     let mean = with_memory_for(pixels(texture), || mean_of(&texture.bytes, is_color));
-    // A texture that was made by hand may have no hash.
+    // A texture created by a caller may have no hash.
     if !key.0.is_empty() {
         let mut known = known();
         let means = known.get_or_insert_default();
         if means.len() >= MAX_MEANS {
+            // Evict everything at the limit instead of tracking recency: a mean can be recomputed.
             means.clear();
         }
         means.insert(key, mean);
@@ -727,7 +726,7 @@ mod tests {
                 "{other:?}"
             );
         }
-        // Shortest and longest that count: 0.85 and 1.15 of a unit.
+        // Minimum and maximum length: 0.85 and 1.15.
         assert!(with(10_000, [128, 128, 236]) && !with(10_000, [128, 128, 235]));
         assert!(with(10_000, [199, 127, 255]) && !with(10_000, [201, 127, 255]));
         assert!(!is_of_normals(&DynamicImage::new_rgb8(0, 0)));
@@ -785,7 +784,7 @@ mod tests {
         }
     }
 
-    /// A PNG that says what it is by its chunks; checksums are right.
+    /// Builds a PNG from chunks, with valid checksums.
     fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
         let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
         for (kind, data) in chunks {
@@ -825,11 +824,11 @@ mod tests {
         let png = encoded(&rgba(9), image::ImageFormat::Png);
         assert_eq!(read("a.png", &png[..40]), Err("texture-unreadable"));
         let mut tiff = encoded(&rgba(9), image::ImageFormat::Tiff);
-        // The number of values of the first field.
+        // The value count of the first field.
         let directory = u32::from_le_bytes(*tiff[4..].first_chunk().unwrap()) as usize;
         tiff[directory + 6..directory + 10].fill(0x0F);
         assert_eq!(read("a.tif", &tiff), Err("texture-unreadable"));
-        // A picture of 65535 x 65535 in a GIF of 3 x 2, by the width and height after its image
+        // A frame of 65535 x 65535 in a GIF of 3 x 2, by the width and height after its image
         // separator.
         let mut gif = encoded(&rgba(255), image::ImageFormat::Gif);
         let frame = gif
@@ -939,7 +938,7 @@ mod tests {
             );
         }
         assert_eq!(read("a.png", &huge(8, 8)), Err("texture-unreadable"));
-        // A GIF, a BMP and a TGA of 65535 x 65535 in a few bytes.
+        // A GIF, a BMP and a TGA that claim 65535 x 65535 pixels in a few bytes.
         let gif = b"GIF89a\xff\xff\xff\xff\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\xff\xff\xff\xff\0\x02\x02D\x01\0;";
         assert_eq!(read("a.gif", gif), Err("texture-too-large"));
         let mut bmp = encoded(&rgba(255), image::ImageFormat::Bmp);
@@ -1119,7 +1118,7 @@ mod tests {
 
     #[test]
     fn an_image_whose_alpha_means_nothing_is_not_decoded() {
-        // There is no such block in a compressed picture as one of kind 7.
+        // Block type 7 is invalid in a compressed stream.
         let chunks = |kind: u8| {
             let data = [
                 0x78, 1, kind, 5, 0, 0xfa, 0xff, 0, 1, 2, 3, 9, 0, 0x26, 0, 0x10,
@@ -1177,7 +1176,7 @@ mod tests {
         );
         loaded.insert(2, Use::Opaque, Some(opaque(image)));
         assert!(loaded.has(&2) && loaded.get(&2, Use::Transparent).is_none());
-        // What can't be used can't be used for anything, and is reported once.
+        // An unusable image is unusable for all purposes, and reported once.
         loaded.insert(3, Use::Opaque, None);
         assert_eq!(loaded.get(&3, Use::Transparent), Some(None));
     }

@@ -5,8 +5,7 @@ use std::ops::Range;
 use urdf_usd_geometry::simplify::{self, Simplified};
 use urdf_usd_robot::{Mesh, Part};
 
-/// Makes the medium and the low tier of a mesh, as far as they are worth having
-/// ([`simplify::tiers`]).
+/// Creates the medium and the low tier of a mesh, where they save enough ([`simplify::tiers`]).
 pub fn tiers(mesh: &Mesh) -> [Option<Mesh>; 2] {
     let parts: Vec<Range<usize>> = mesh
         .parts

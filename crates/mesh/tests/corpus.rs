@@ -1,6 +1,6 @@
-//! What the fuzzers check (`fuzz/`), as a plain test: over the inputs that they start from, those
-//! that once failed, and damaged copies of all, the same ones in every run. `fuzz/run` searches for
-//! others.
+//! Runs the checks of the fuzzers (`fuzz/`) as a regular test: over the seed inputs, those that
+//! once failed, and damaged copies of all, the same ones in every run. `fuzz/run` searches for new
+//! ones.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, missing_docs)]
 
@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 
 use urdf_usd_geometry::Random;
 
-/// How many damaged copies of each input are tried.
+/// Number of damaged copies of each input.
 const COPIES: u64 = 100;
 
 mod memory {
-    /// What `work` returns, and the most bytes that it held at once.
+    /// Returns the result of `work`, and its peak memory in bytes.
     pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
         let mut result = None;
         let counted = allocation_counter::measure(|| result = Some(work()));
@@ -33,7 +33,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All files below a folder, in order.
+/// Returns all files below a folder, in order.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder)
         .into_iter()
@@ -52,7 +52,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     out
 }
 
-/// The inputs of a fuzzer; of the hand-made files those with one of these endings.
+/// Returns the inputs of a fuzzer; of the hand-made files those with one of these extensions.
 fn corpus(target: &str, folder: &str, endings: &[&str]) -> Vec<Vec<u8>> {
     let of_tests = files(&root().join("test/meshes").join(folder))
         .into_iter()
@@ -79,7 +79,7 @@ fn corpus(target: &str, folder: &str, endings: &[&str]) -> Vec<Vec<u8>> {
     inputs
 }
 
-/// Random choices.
+/// A source of random choices.
 struct Dice(Random);
 
 impl Dice {
@@ -88,7 +88,7 @@ impl Dice {
     }
 }
 
-/// A copy with some bytes changed, left out, doubled or put elsewhere, or cut off.
+/// Returns a copy with some bytes changed, removed, duplicated, moved or truncated.
 fn damaged(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
     let mut out = bytes.to_vec();
     for _ in 0..=dice.below(4) {

@@ -1,20 +1,20 @@
-//! Cells of a mesh: groups of triangles that lie together, found by halving all triangles at the
-//! median of their middles again and again.
+//! Cells of a mesh: compact groups of triangles, found by splitting recursively at the median of
+//! their centres.
 
 use crate::Bounds;
 use crate::boxes::middle;
 
-/// So many triangles at most are arranged by one core.
+/// Maximum number of triangles sorted by one task.
 const TOGETHER: usize = 4096;
 
-/// Orders triangles by their middles so that those of each of `leaves` leaves, and of each of its
-/// halves and so on, lie together.
+/// Orders triangles by their centres so that those of each of `leaves` leaves, and of each inner
+/// node above them, are contiguous.
 fn arrange(order: &mut [([f32; 3], u32)], leaves: usize) {
     if leaves <= 1 {
         return;
     }
-    // Along the axis that tells middles apart best: the sides of a cylinder lie far along its own,
-    // and all at one place.
+    // Split along the axis with the widest spread of centres, not of corners: the sides of a
+    // cylinder extend along its axis, but their centres coincide there.
     let mut middles = Bounds::empty();
     order.iter().for_each(|(middle, _)| middles.add(*middle));
     let axis = middles.longest_axis();
@@ -32,8 +32,8 @@ fn arrange(order: &mut [([f32; 3], u32)], leaves: usize) {
     }
 }
 
-/// The numbers of triangles, in order, in groups that lie together, of no more than `size`. Every
-/// index of a triangle is one of `points`.
+/// Returns the numbers of triangles, in order, in compact groups of at most `size`. Every index of
+/// a triangle is one of `points`.
 pub(super) fn clusters(points: &[[f32; 3]], triangles: &[[u32; 3]], size: usize) -> Vec<Vec<u32>> {
     let count = triangles.len().div_ceil(size.max(1)).next_power_of_two();
     let mut order: Vec<([f32; 3], u32)> = triangles

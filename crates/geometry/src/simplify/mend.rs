@@ -1,8 +1,8 @@
-//! Mends a tier where triangles are turned round or lie too far away, so that it need not be made
-//! again.
+//! Repairs triangles of a tier that are flipped or too far from the source, so that the tier need
+//! not be simplified again.
 //!
-//! Nearly all such triangles are narrow, and folds of the surface: they lie on it, upside down.
-//! This module decides nothing about whether a triangle is fit.
+//! Nearly all of them are slivers that fold over: they are on the surface, upside down. An edge
+//! flip or an edge collapse removes them. The caller decides whether a triangle is fit.
 
 use nalgebra::Vector3;
 
@@ -10,26 +10,26 @@ use super::topology::Around;
 use super::{Source, Tier, is_near};
 use crate::vector::distance_squared;
 
-/// Points with more triangles are left as they are.
+/// Points with more triangles are left alone.
 const MOST_AT_A_POINT: usize = 32;
 
-/// A tier that is being mended.
+/// A tier under repair.
 pub(super) struct Mending<'a, 's> {
     source: &'a Source<'s>,
-    /// How far anything may be moved.
+    /// Maximum displacement of the surface.
     bound: f32,
     tier: &'a mut Tier,
-    /// The unit of each triangle. Triangles of different units are not mended together.
+    /// The unit of each triangle. A repair never spans units.
     units: &'a mut Vec<u32>,
-    /// The triangles at each point, as they were.
+    /// The triangles at each point before any repair of this pass.
     around: Around,
-    /// The triangles that are around something else by now than `around` says.
+    /// Triangles whose entry in `around` is out of date.
     is_moved: Vec<bool>,
-    /// The triangles that are there no more.
+    /// Triangles that were removed.
     is_gone: Vec<bool>,
 }
 
-/// What is changed at once.
+/// The effect of one repair.
 struct Change {
     /// The numbers of triangles, and their new vertices.
     made: Vec<(u32, [u32; 3])>,
@@ -56,7 +56,8 @@ impl<'a, 's> Mending<'a, 's> {
         }
     }
 
-    /// Mends a triangle if that can be done with triangles (of vertices) that are fit.
+    /// Repairs a triangle if the result consists of triangles (of vertices) that are fit. Tries to
+    /// flip each edge first, then to collapse one, shortest first.
     pub(super) fn mend(&mut self, number: u32, mut fits: impl FnMut([u32; 3]) -> bool) {
         if self.is_moved[number as usize] {
             return;
@@ -86,9 +87,9 @@ impl<'a, 's> Mending<'a, 's> {
         self.source.vertices[vertex as usize].point
     }
 
-    /// The triangle and the one beside it with the other diagonal of their quadrilateral. Across a
-    /// seam of normals both go to its other side, and so they do between two parts, if the triangle
-    /// is that narrow.
+    /// Flips the edge between the triangle and its neighbour to the other diagonal of their
+    /// quadrilateral. Across a seam of normals both triangles move to the neighbour's side; between
+    /// two parts they do so only if the triangle is narrower than the bound.
     fn turned(
         &self,
         number: u32,
@@ -157,16 +158,15 @@ impl<'a, 's> Mending<'a, 's> {
         })
     }
 
-    /// The vertex of a triangle at one of its points.
+    /// Returns the vertex of a triangle at one of its points.
     fn vertex_at(&self, number: u32, point: u32) -> Option<u32> {
         self.tier.triangles[number as usize]
             .into_iter()
             .find(|vertex| self.point(*vertex) == point)
     }
 
-    /// The vertex at a point that a triangle would have there, with the texture coordinate, the
-    /// colour and the part of another vertex: that of which the normal goes best with the
-    /// triangle's.
+    /// Returns the source's vertex at a point with the part given and the texture coordinate and
+    /// colour of another vertex: the one whose normal agrees best with the triangle's.
     fn vertex_for(&self, triangle: u32, point: u32, like: u32, part: u32) -> Option<u32> {
         let Self { source, tier, .. } = self;
         let normal = source.normal(tier.triangles[triangle as usize]);
@@ -191,8 +191,8 @@ impl<'a, 's> Mending<'a, 's> {
         self.source.vertices[self.tier.triangles[triangle as usize][0] as usize].part
     }
 
-    /// The triangles at the point of one vertex of a triangle, moved to that of another: so the
-    /// triangle has no area, and goes.
+    /// Collapses an edge: moves the triangles at one corner of a triangle to another corner, so
+    /// that the triangle vanishes.
     fn collapsed(
         &self,
         number: u32,
@@ -212,7 +212,7 @@ impl<'a, 's> Mending<'a, 's> {
         let can_be = at_from.len() <= MOST_AT_A_POINT
             && at_to.len() <= MOST_AT_A_POINT
             && at_from.iter().all(|face| units[*face as usize] == units[number as usize])
-            // The border of parts is not looked at when a triangle is held against the source.
+            // Never collapse across parts: the proof doesn't measure their border.
             && at_from.iter().all(|face| self.part(*face) == self.part(number))
             && !at_from.iter().chain(at_to).any(|face| is_moved[*face as usize]);
         let beside = |at: &[u32], point: u32| {
@@ -226,8 +226,8 @@ impl<'a, 's> Mending<'a, 's> {
             points
         };
         let ring = beside(at_from, from);
-        // Triangles all around the point, and beside it and the other no more than the two corners
-        // across their edge: so nothing comes to lie upon something else.
+        // Link condition: triangles all around the point, and no common neighbours of the edge's
+        // ends but the two corners opposite it. So the collapse keeps the surface a manifold.
         if !can_be || ring.len() != at_from.len() {
             return None;
         }
@@ -241,7 +241,7 @@ impl<'a, 's> Mending<'a, 's> {
         if gone.len() != 2 || both != 2 {
             return None;
         }
-        // Along a seam each side has a vertex of its own.
+        // On a seam each side has its own vertex.
         let instead = |face: u32, vertex: u32| {
             let across = gone
                 .iter()
@@ -289,8 +289,8 @@ impl<'a, 's> Mending<'a, 's> {
         }
     }
 
-    /// Leaves out the triangles that are gone, and gives the numbers that these have now, as far as
-    /// they are not.
+    /// Drops the triangles that were removed, and returns the new numbers of those in `numbers`
+    /// that remain.
     pub(super) fn finish(self, numbers: Vec<u32>) -> Vec<u32> {
         let Self {
             tier,

@@ -1,8 +1,12 @@
-//! Proves that a tier and its source lie near each other, both ways round.
+//! Proves that a tier and its source are near each other, in both directions.
 //!
-//! Most of what is asked is answered by a neighbour: a point mostly lies on the triangle on which
-//! the point beside it lies, or on one that is few triangles away from it. Only where that fails,
-//! all triangles are searched.
+//! Both surfaces are sampled. Of the source: all points, and the centres and edge midpoints of
+//! triangles with a long edge. Of the tier: the centres of triangles and the midpoints of long
+//! edges; its points are the source's. A triangle that both have needs no measurement.
+//!
+//! Most queries are answered by a neighbour: a point is usually near the triangle that the point
+//! beside it is near, or one a few triangles away. The tree of all triangles is searched only where
+//! that fails.
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
@@ -13,31 +17,31 @@ use crate::vector::distance_squared;
 
 type Point = [f32; 3];
 
-/// How many triangles or points at least are looked at by one core: fewer are not worth to be
-/// shared.
+/// Minimum number of triangles or points per task; fewer don't pay for the scheduling.
 const PORTION: usize = 256;
 
-/// How often a tier is mended: what lies beside something that was mended has to wait.
+/// Maximum number of repair passes: a triangle beside one that was just repaired waits for the
+/// next.
 const MENDINGS: usize = 4;
 
-/// What is known of a tier. What was measured once need not be when the tier is tried again.
+/// The measurements of a tier so far, reused when the tier is simplified again.
 pub(super) struct Proof {
-    /// How far they may lie from each other, in metres of the mesh.
+    /// Maximum distance between tier and source, in metres of the mesh.
     pub(super) bound: f32,
-    /// The triangles (of points, the least first) of the tier that was looked at last.
+    /// The triangles (of points, smallest index first) of the tier measured last.
     tier: Vec<[u32; 3]>,
-    /// For each point of the source a triangle of the tier that it lies on; [`NONE`] if none is
+    /// For each point of the source, a triangle of the tier that it is near; [`NONE`] if none is
     /// known.
     near: Vec<u32>,
     /// The same for [`Source::large`].
     near_large: Vec<u32>,
-    /// Triangles (of points, the least first) that lie on the source and are not turned round.
+    /// Triangles (of points, smallest index first) that are near the source and not flipped.
     proved: Set<[u32; 3]>,
-    /// Edges (of points, the lesser first) whose middle lies on the source.
+    /// Edges (of points, smaller index first) whose midpoint is near the source.
     proved_edges: Set<[u32; 2]>,
 }
 
-/// A place of a triangle of the source beside its corners.
+/// A sample of a triangle of the source other than its corners.
 #[derive(Clone, Copy)]
 pub(super) struct Large {
     place: Point,
@@ -45,8 +49,8 @@ pub(super) struct Large {
     face: u32,
 }
 
-/// The middles of triangles that have an edge longer than `spacing`, and those of these edges, each
-/// once.
+/// Returns the centres of triangles that have an edge longer than `spacing`, and the midpoints of
+/// these edges, each once.
 pub(super) fn large(points: &[Point], faces: &[[u32; 3]], spacing: f32) -> Vec<Large> {
     let mut known: Set<[u32; 2]> = Set::default();
     let mut large = Vec::new();
@@ -70,11 +74,11 @@ pub(super) fn large(points: &[Point], faces: &[[u32; 3]], spacing: f32) -> Vec<L
     large
 }
 
-/// Where a tier and its source are too far from each other.
+/// The places where a tier and its source are too far from each other.
 pub(super) struct Astray {
-    /// The numbers of the tier's triangles that are away from the source or turned round.
+    /// The numbers of the tier's triangles that are too far from the source or flipped.
     pub(super) triangles: Vec<u32>,
-    /// Places of the source that are away from the tier.
+    /// Places of the source that are too far from the tier.
     pub(super) places: Vec<Point>,
 }
 
@@ -84,8 +88,8 @@ impl Astray {
     }
 }
 
-/// The edges of a triangle that are longer than `spacing`, the lesser point first. They are looked
-/// at in their middles, too.
+/// Returns the edges of a triangle that are longer than `spacing`, smaller point first. They are
+/// also measured at their midpoints.
 fn long_edges(points: &[Point], face: [u32; 3], spacing: f32) -> impl Iterator<Item = [u32; 2]> {
     let is_long = move |[from, to]: &[u32; 2]| {
         distance_squared(points[*from as usize], points[*to as usize]) > spacing * spacing
@@ -101,7 +105,7 @@ fn middle<const N: usize>(corners: [Point; N]) -> Point {
 }
 
 impl Proof {
-    /// Of no tier yet.
+    /// Creates a proof without measurements.
     pub(super) fn new(source: &Source<'_>, bound: f32) -> Self {
         Self {
             bound,
@@ -113,10 +117,10 @@ impl Proof {
         }
     }
 
-    /// The tier of these `triangles` (of vertices), and where it is farther than the bound from the
-    /// source or turned round; and where the source is farther from the tier, if it `is_last`, so
-    /// that no other will be made from it. `None` if that takes too long to say. What can be mended
-    /// is, within each of the `units`.
+    /// Measures the tier of these `triangles` (of vertices), after repairing what can be repaired
+    /// within each of the `units`. Returns the tier and where it is farther than the bound from the
+    /// source or flipped; if it `is_last`, so that no other tier is made from it, also where the
+    /// source is farther from it. `None` if the search budget is exhausted.
     pub(super) fn astray(
         &mut self,
         source: &Source<'_>,
@@ -126,6 +130,7 @@ impl Proof {
     ) -> Option<(Astray, Tier)> {
         let mut tier = Tier::new(source, triangles);
         let mut known = numbers_in(source, &tier);
+        // A triangle of the source that survived is near it by definition; measure only the others.
         let new = (0..)
             .zip(&known)
             .filter(|(_, known)| known.is_none())
@@ -149,8 +154,7 @@ impl Proof {
         (!source.whole.is_spent() && !tier.is_spent()).then_some((astray, tier))
     }
 
-    /// Those of the tier's triangles with these `numbers` that are not fit, as [`Self::is_fit`]
-    /// says of one.
+    /// Returns the triangles with these `numbers` for which [`Self::is_fit`] is false.
     fn unfit(&mut self, source: &Source<'_>, tier: &Tier, mut numbers: Vec<u32>) -> Vec<u32> {
         let proved = &self.proved;
         numbers = numbers
@@ -160,7 +164,7 @@ impl Proof {
             .collect();
         let lie = |&i: &u32| self.lies(source, tier.triangles[i as usize]);
         let lie: Vec<bool> = numbers.par_iter().with_min_len(PORTION).map(lie).collect();
-        // Each edge once, though two triangles have it.
+        // Measure each edge once, though two triangles share it.
         let mut edges: Vec<[u32; 2]> = Vec::new();
         for (number, _) in numbers.iter().zip(&lie).filter(|(_, lies)| **lies) {
             let long = long_edges(
@@ -192,9 +196,9 @@ impl Proof {
         far
     }
 
-    /// Whether a triangle (of vertices) has an area, is not turned round and lies on the source
-    /// with its middle and those of its long edges. Its corners do, since the points of a tier are
-    /// points of the source.
+    /// Returns whether a triangle (of vertices) has an area, is not flipped and is near the source
+    /// at its centre and the midpoints of its long edges. Its corners need no check, since the
+    /// points of a tier are points of the source.
     fn is_fit(&mut self, source: &Source<'_>, triangle: [u32; 3]) -> bool {
         let face = source.face(&triangle);
         if self.proved.contains(&face) {
@@ -212,7 +216,7 @@ impl Proof {
         is_fit
     }
 
-    /// The same, but for the edges.
+    /// The same without the midpoints of the edges.
     fn lies(&self, source: &Source<'_>, triangle: [u32; 3]) -> bool {
         let face = source.face(&triangle);
         has_area(source, triangle)
@@ -220,13 +224,13 @@ impl Proof {
             && self.is_near(source, face, middle(source.corners(face)))
     }
 
-    /// Whether the middle of an edge lies on the source.
+    /// Returns whether the midpoint of an edge is near the source.
     fn is_edge_near(&self, source: &Source<'_>, [from, to]: [u32; 2]) -> bool {
         let place = middle([from, to].map(|point| source.points[point as usize]));
         self.is_near(source, [from, to, from], place)
     }
 
-    /// Whether a place of a triangle (of points) lies on the source.
+    /// Returns whether a place of a triangle (of points) is near the source.
     fn is_near(&self, source: &Source<'_>, face: [u32; 3], place: Point) -> bool {
         source
             .whole
@@ -239,8 +243,7 @@ impl Proof {
             .is_some()
     }
 
-    /// Mends triangles that are `far` away or turned round, as far as that can be done. Gives those
-    /// that are left.
+    /// Repairs triangles that are `far` away or flipped where possible. Returns the remaining ones.
     fn mend(
         &mut self,
         source: &Source<'_>,
@@ -264,14 +267,13 @@ impl Proof {
         left
     }
 
-    /// Whether a place is near a triangle of the tier.
+    /// Returns whether a place is near a triangle of the tier.
     fn is_on(&self, source: &Source<'_>, place: Point, triangle: u32) -> bool {
         let triangle = self.tier.get(triangle as usize);
         triangle.is_some_and(|t| is_near(place, &source.corners(*t), self.bound))
     }
 
-    /// Takes another tier in the place of the last one: what is near triangles that are in both
-    /// stays so.
+    /// Replaces the last tier by another. Known distances to triangles that both have stay valid.
     fn take(&mut self, tier: Vec<[u32; 3]>) {
         let last = std::mem::replace(&mut self.tier, tier);
         if last.is_empty() || self.near.iter().all(|near| *near == NONE) {
@@ -287,8 +289,8 @@ impl Proof {
         }
     }
 
-    /// Finds a triangle of the tier for most points: where they are kept, their own; else mostly
-    /// one on which a neighbour lies.
+    /// Finds a triangle of the tier for most points: one of their own where the tier has the point,
+    /// else one that a neighbour is near.
     fn ask_neighbours(&mut self, source: &Source<'_>) {
         for (triangle, number) in self.tier.iter().zip(0..) {
             triangle
@@ -301,6 +303,7 @@ impl Proof {
             .filter(|(_, near)| **near != NONE)
             .map(|(point, _)| point)
             .collect();
+        // Breadth-first from the points that the tier has, handing each point's triangle on.
         let mut next = 0;
         while let Some(&point) = found.get(next) {
             next += 1;
@@ -316,10 +319,10 @@ impl Proof {
         }
     }
 
-    /// Searches the tier for the points that no neighbour helped, from where a neighbour lies; and
-    /// then for those whose neighbours have been found by that, and so on.
+    /// Searches the tier for the points that `ask_neighbours` left, starting from a neighbour's
+    /// triangle; then for the neighbours of those, and so on.
     fn search_points(&mut self, source: &Source<'_>, tier: &Tier, astray: &mut Astray) {
-        /// How often it is gone on: what is left then is searched everywhere.
+        /// Maximum number of rounds; the rest is searched in the tree.
         const TURNS: usize = 16;
         let around = source.whole.around(source);
         let is_left =
@@ -371,7 +374,7 @@ impl Proof {
             .extend(far.into_iter().map(|point| source.points[point as usize]));
     }
 
-    /// Searches the tier for places of the source's large triangles.
+    /// Searches the tier for the samples of the source's large triangles.
     fn search_large(
         &mut self,
         source: &Source<'_>,
@@ -391,7 +394,8 @@ impl Proof {
             let Large { place, face } = source.large[at];
             let face = source.whole.faces[face as usize];
             let [a, b, c] = face.map(|point| self.near[point as usize]);
-            // What lies between places that are near one triangle is no farther from it.
+            // A triangle is convex, and so is the set within a distance of it: if it is near all
+            // corners of a face, it is near every point of the face.
             if a != NONE && a == b && b == c {
                 return Some(a);
             }
@@ -407,7 +411,7 @@ impl Proof {
                 tier.find(source, place, from, self.bound)
             })
         };
-        // Many lie where the one before does.
+        // Consecutive samples are often near the same triangle.
         let find_all = |portion: &[usize]| -> Vec<Option<u32>> {
             let mut last = NONE;
             portion
@@ -429,7 +433,7 @@ impl Proof {
     }
 }
 
-/// The number that each triangle of a tier has in the source, if it is there.
+/// Returns the number of each of a tier's triangles in the source, if the source has it.
 fn numbers_in(source: &Source<'_>, tier: &Tier) -> Vec<Option<u32>> {
     tier.faces
         .par_iter()
@@ -438,8 +442,8 @@ fn numbers_in(source: &Source<'_>, tier: &Tier) -> Vec<Option<u32>> {
         .collect()
 }
 
-/// The number that a triangle of a tier (of points, the least first) has in the source, if it is
-/// there.
+/// Returns the number of a tier's triangle (of points, smallest index first) in the source, if the
+/// source has it.
 fn number_in(source: &Source<'_>, face: &[u32; 3]) -> Option<u32> {
     let around = source.whole.around(source);
     around
@@ -449,13 +453,13 @@ fn number_in(source: &Source<'_>, face: &[u32; 3]) -> Option<u32> {
         .find(|&i| source.whole.faces[i as usize] == *face)
 }
 
-/// The edges of a triangle, in its direction.
+/// Returns the edges of a triangle, in its winding order.
 fn edges([a, b, c]: [u32; 3]) -> [[u32; 2]; 3] {
     [[a, b], [b, c], [c, a]]
 }
 
-/// Whether a triangle of vertices has an area for those, too, who take the difference of points in
-/// single precision, from whichever corner.
+/// Returns whether a triangle of vertices has an area even for readers that subtract points in
+/// single precision, from any of its corners.
 fn has_area(source: &Source<'_>, triangle: [u32; 3]) -> bool {
     let [a, b, c] = triangle
         .map(|i| Vector3::from(source.mesh.points[source.vertices[i as usize].point as usize]));
@@ -467,7 +471,7 @@ fn has_area(source: &Source<'_>, triangle: [u32; 3]) -> bool {
         })
 }
 
-/// Whether a triangle of vertices faces away from the normals of all its corners.
+/// Returns whether a triangle of vertices faces away from the normals of all its corners.
 fn is_turned(source: &Source<'_>, triangle: [u32; 3]) -> bool {
     let face = source.normal(triangle);
     triangle.iter().all(|&i| {

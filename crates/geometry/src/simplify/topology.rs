@@ -1,8 +1,8 @@
-//! Which triangles are at a point, and which points hang together. This module knows indices only.
+//! The triangles at each point, and connected components of points. This module knows indices only.
 
 /// The triangles at each point.
 pub(super) struct Around {
-    /// Where the triangles of each point begin in `triangles`, and the end of the last.
+    /// The offset of each point's triangles in `triangles`, and the end of the last.
     first: Vec<u32>,
     triangles: Vec<u32>,
 }
@@ -34,17 +34,18 @@ impl Around {
         }
     }
 
-    /// The numbers of the triangles at `point`.
+    /// Returns the numbers of the triangles at `point`.
     pub(super) fn of(&self, point: u32) -> &[u32] {
         let at = point as usize;
         &self.triangles[self.first[at] as usize..self.first[at + 1] as usize]
     }
 }
 
-/// Numbers the components of a mesh, which are the points that triangles connect, and gives the
-/// number of each point's and how many there are.
+/// Numbers the connected components of a mesh. Returns the number of each point's component, and
+/// their count.
 pub(super) fn components(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, usize) {
-    /// The least point that is known to be connected with this one.
+    /// Returns the smallest point known to be connected with this one, by union-find with path
+    /// halving.
     fn root(least: &mut [u32], mut point: u32) -> u32 {
         while least[point as usize] != point {
             let next = least[least[point as usize] as usize];
@@ -63,7 +64,7 @@ pub(super) fn components(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, us
     let mut numbers = vec![0; points];
     let mut count = 0;
     for point in 0..points {
-        // No greater than the point, so it has its number before.
+        // It is no greater than the point, so its number is known already.
         let next = least[point] as usize;
         numbers[point] = if next == point {
             count += 1;
@@ -86,7 +87,7 @@ mod tests {
             components(11, &triangles),
             (vec![0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 2], 3)
         );
-        // A strip whose points are numbered at random, and one that is begun at its end.
+        // A strip whose points are numbered at random, and one that is numbered from its end.
         let strip = [
             [3, 9, 1],
             [9, 1, 7],

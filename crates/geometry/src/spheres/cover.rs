@@ -1,5 +1,5 @@
-//! Few balls that have all of some points in them: greedily first, then again and again some of
-//! them anew.
+//! Covers points with few of some balls: a greedy set cover, improved by a large neighbourhood
+//! search.
 
 #![allow(
     clippy::indexing_slicing,
@@ -10,30 +10,30 @@ use super::Point;
 use crate::Random;
 use crate::vector::{add, dot, norm, scale, subtract};
 
-/// The most balls that are chosen from.
+/// Maximum number of candidate balls.
 const MOST_BALLS: usize = 4000;
-/// How often some balls are chosen anew, per ball.
+/// Number of improvement attempts per chosen ball.
 const TRIES: usize = 20;
-/// And the most in all.
+/// Maximum number of improvement attempts.
 const MOST_TRIES: usize = 1500;
-/// Any number; the spheres of all robots follow from it.
+/// Arbitrary, but fixed: the spheres of all robots depend on it.
 const SEED: u64 = 0xd134_2543_de82_ef95;
-/// How many are chosen anew at once, at least and at most.
+/// Minimum and maximum number of balls replaced in one attempt.
 const AT_ONCE: (u64, u64) = (2, 7);
 
 /// A ball: centre and radius.
 pub(super) type Ball = (Point, f64);
 
-/// Which points are in which balls.
+/// The incidence of points and balls.
 struct Table {
     balls: Vec<Ball>,
-    /// For each ball, a bit for each point.
+    /// One bitset of points for each ball.
     rows: Vec<Vec<u64>>,
     words: usize,
 }
 
 impl Table {
-    /// `points`: each with what must be around it.
+    /// Creates an empty table for `points`, each with the radius that has to be covered.
     fn new(points: &[Ball]) -> Self {
         Self {
             balls: Vec::new(),
@@ -55,7 +55,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// How many of the points in `open` are in a ball.
+    /// Returns the number of points in `open` that a ball covers.
     fn gain(&self, ball: usize, open: &[(usize, u64)]) -> u32 {
         let row = &self.rows[ball];
         open.iter()
@@ -64,7 +64,7 @@ impl Table {
     }
 }
 
-/// The words of a set of points that are not empty.
+/// Returns the non-empty words of a bitset.
 fn words(bits: &[u64]) -> Vec<(usize, u64)> {
     bits.iter()
         .copied()
@@ -73,9 +73,9 @@ fn words(bits: &[u64]) -> Vec<(usize, u64)> {
         .collect()
 }
 
-/// Few of `balls` that have all `points` in them, each with all that is within its reach. Where
-/// none of them has a point, `own` makes a ball for it. `None` if that doesn't have it either, or
-/// if there would be more than `most`.
+/// Chooses few of `balls` that cover all `points`, each with its radius. For a point that none of
+/// them covers, `own` creates a ball. Returns `None` if that doesn't cover it either, or if more
+/// than `most` balls are needed.
 pub(super) fn cover(
     balls: &[Ball],
     points: &[Ball],
@@ -94,7 +94,8 @@ pub(super) fn cover(
     {
         *last = (1 << (points.len() % 64)) - 1;
     }
-    // A gain only becomes smaller: what was the largest and still is, is.
+    // Lazy greedy (Minoux 1978): gains only shrink as points are covered, so a ball whose gain is
+    // still at least the next upper bound is the best, and the others need no update.
     let mut heap: std::collections::BinaryHeap<(u32, std::cmp::Reverse<usize>)> =
         (0..table.balls.len())
             .map(|ball| (u32::MAX, std::cmp::Reverse(ball)))
@@ -131,7 +132,7 @@ pub(super) fn cover(
             }
         };
         chosen.push(ball);
-        // What can't be mended later is given up.
+        // Give up early: the improvement can't be expected to halve the number of balls.
         if chosen.len() > most.saturating_mul(2) {
             return None;
         }
@@ -143,7 +144,7 @@ pub(super) fn cover(
     (chosen.len() <= most).then(|| chosen.into_iter().map(|ball| table.balls[ball]).collect())
 }
 
-/// Takes some balls that are near each other away and looks whether fewer others do as well.
+/// Removes a group of nearby balls and replaces them if fewer balls cover the points left open.
 fn improve(table: &Table, chosen: &mut Vec<usize>, points: usize) {
     let mut counts = vec![0_u16; points];
     let count = |counts: &mut Vec<u16>, ball: usize, is_added: bool| {
@@ -190,7 +191,7 @@ fn improve(table: &Table, chosen: &mut Vec<usize>, points: usize) {
                 }
             }
         }
-        // Balls elsewhere have nothing of it.
+        // Only balls that reach into the removed ones can cover any of it.
         let middle = removed.iter().fold([0.0; 3], |sum, ball| {
             add(sum, scale(table.balls[*ball].0, 1.0 / most as f64))
         });
@@ -204,6 +205,7 @@ fn improve(table: &Table, chosen: &mut Vec<usize>, points: usize) {
             norm(subtract(center, middle)) <= radius + around
         };
         let useful = (0..table.balls.len()).filter(is_near).collect();
+        // A replacement of the same size is accepted, too: it lets the search leave a plateau.
         let added = again(table, &words(&open), useful, most, &mut random).unwrap_or(removed);
         added
             .iter()
@@ -212,8 +214,8 @@ fn improve(table: &Table, chosen: &mut Vec<usize>, points: usize) {
     }
 }
 
-/// At most `most` of the `useful` balls that have the points in `open` in them, chosen greedily
-/// with some chance. The last must do alone.
+/// Chooses at most `most` of the `useful` balls that cover the points in `open`, greedily by gains
+/// with random noise. A ball that covers all of them is always taken.
 fn again(
     table: &Table,
     open: &[(usize, u64)],

@@ -1,4 +1,4 @@
-//! A grid over a body: which cells are in it, and how deep points are.
+//! A voxel grid of a body, for inside tests and depths.
 
 #![allow(
     clippy::indexing_slicing,
@@ -12,11 +12,11 @@ use super::{Point, Triangle};
 use crate::Bounds;
 use crate::vector::{add, norm, scale, subtract};
 
-/// How many cells the box around a body is divided into, about.
+/// Approximate number of cells of the body's bounding box.
 const CELLS: f64 = 60_000.0;
-/// The most cells along the longest side.
+/// Maximum number of cells along the longest side.
 const MOST_ALONG: f64 = 240.0;
-/// Cells around the box.
+/// Width of the margin around the bounding box, in cells.
 const MARGIN: usize = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ enum Cell {
     Outside,
 }
 
-/// A body.
+/// A body on a voxel grid.
 pub(super) struct Solid {
     low: Point,
     /// The length of a cell's edge.
@@ -35,10 +35,10 @@ pub(super) struct Solid {
     cells: Vec<Cell>,
     /// All triangles.
     all: Surface,
-    /// What separates the body from what is outside: the triangles that can be seen from there, and
-    /// what closes holes.
+    /// The boundary between the body and its outside: the visible triangles, and the caps that
+    /// close holes.
     outer: Surface,
-    /// The triangles that can be seen from outside.
+    /// The triangles that are visible from outside.
     pub seen: Vec<Triangle>,
 }
 
@@ -47,7 +47,7 @@ impl Solid {
         let bounds = Bounds::of(triangles.iter().flatten().copied());
         let size = bounds.size();
         let longest = size.iter().copied().fold(0.0, f64::max).max(1e-9);
-        // What is flat has some thickness, so that its cells are no needles.
+        // Give flat bodies some thickness, so that their grids have a reasonable cell size.
         let volume: f64 = size
             .iter()
             .map(|side| side.max(longest / MOST_ALONG))
@@ -74,6 +74,7 @@ impl Solid {
                     .is_some_and(|other| solid.cells[other] == Cell::Outside)
             };
             if !is_seen[triangle] && steps().iter().any(near) {
+                // Triangles inside the body don't bound it: they must not limit its depth.
                 is_seen[triangle] = true;
             }
         }
@@ -89,10 +90,10 @@ impl Solid {
         solid
     }
 
-    /// Marks the cells that triangles go through; gives which.
+    /// Marks the cells that triangles intersect; returns pairs of a cell and a triangle.
     fn mark_surface(&mut self, triangles: &[Triangle]) -> Vec<(usize, usize)> {
         let mut touched = Vec::new();
-        // What lies on the border of two cells is in both.
+        // A triangle on the border of two cells marks both.
         let half = self.edge * (0.5 + 1e-6);
         for (index, triangle) in triangles.iter().enumerate() {
             let side = |k: usize, pick: fn(f64, f64) -> f64| {
@@ -119,8 +120,8 @@ impl Solid {
         touched
     }
 
-    /// Marks the cells inside: those that can't be reached from the border and, where the surface
-    /// has holes, those that it goes around.
+    /// Marks the inner cells: those that a flood fill from the border does not reach, and, if the
+    /// surface has holes, those with a winding number above one half.
     fn mark_inside(&mut self, is_closed: bool) {
         let mut is_reached = vec![false; self.cells.len()];
         let mut stack = vec![0_usize];
@@ -151,7 +152,7 @@ impl Solid {
         }
     }
 
-    /// What closes holes: the sides between cells inside and outside.
+    /// Returns the caps of holes: the faces between inner and outer cells.
     fn caps(&self) -> Vec<Triangle> {
         let mut caps = Vec::new();
         for cell in 0..self.cells.len() {
@@ -221,7 +222,8 @@ impl Solid {
         is_in.then(|| self.index(at.map(|at| at as usize)))
     }
 
-    /// How deep a point is in the body; negative: how far outside at most.
+    /// Returns the depth of a point in the body. Outside, the result is negative and its magnitude
+    /// an upper bound of the distance.
     pub fn depth(&self, point: Point) -> f64 {
         let distance = self.outer.distance(point);
         let is_inside = match self.cell_of(point).map(|cell| self.cells[cell]) {
@@ -232,8 +234,8 @@ impl Solid {
         if is_inside { distance } else { -distance }
     }
 
-    /// Points from which large balls fit into the body: no neighbour is deeper by (nearly) the
-    /// distance to it. With their depths.
+    /// Returns points near the medial axis with their depths: cells of which no neighbour is deeper
+    /// by (nearly) the distance to it.
     pub fn middles(&self) -> Vec<(Point, f64)> {
         let depths: HashMap<usize, f64> = (0..self.cells.len())
             .filter(|&cell| self.cells[cell] != Cell::Outside)
@@ -262,7 +264,7 @@ impl Solid {
             .collect()
     }
 
-    /// A point beside `start` that is deeper, if there is one, and its depth.
+    /// Refines a point by a pattern search for more depth; returns the deepest with its depth.
     fn deeper(&self, start: Point, depth: f64) -> (Point, f64) {
         let (mut best, mut deepest) = (start, depth);
         for size in [0.5, 0.25, 0.125] {
@@ -280,9 +282,8 @@ impl Solid {
         (best, deepest)
     }
 
-    /// Points that are in the body, each with the radius of a ball around it; the balls have all in
-    /// them that is deeper than `skin`. None has a larger radius than `finest` and half of its
-    /// depth.
+    /// Returns points in the body, each with the radius of a ball; the balls cover all of it below
+    /// depth `skin`. No radius exceeds `finest` plus half of the point's depth.
     pub fn inner_samples(&self, skin: f64, finest: f64) -> Vec<(Point, f64)> {
         let mut samples = Vec::new();
         let largest = self
@@ -295,8 +296,10 @@ impl Solid {
             * self.edge;
         let mut stack = vec![(add(self.low, [largest / 2.0; 3]), largest / 2.0)];
         while let Some((center, half)) = stack.pop() {
+            // Octree: depth changes by at most the distance between points (it is 1-Lipschitz), so
+            // the depth at the centre bounds that of the whole cell.
             let reach = half * 3.0_f64.sqrt();
-            // Large cells say nothing by their middle alone.
+            // Above this size the centre's depth is rarely conclusive.
             if half <= self.edge * 4.0 {
                 let depth = self.depth(center);
                 if depth < skin - reach {
@@ -323,11 +326,10 @@ impl Solid {
     }
 }
 
-/// How much deeper a neighbour must be, for each metre that it is away, for a point not to be in
-/// the middle.
+/// Minimum slope of depth towards a neighbour for a point not to be on the medial axis.
 const RIDGE: f64 = 0.75;
 
-/// To the 26 neighbours.
+/// Returns the steps to the 26 neighbours.
 fn steps() -> Vec<[i64; 3]> {
     let mut steps = Vec::new();
     for x in -1..=1 {
@@ -339,11 +341,11 @@ fn steps() -> Vec<[i64; 3]> {
     steps
 }
 
-/// Whether every edge is gone along both ways equally often.
+/// Returns whether every edge is used equally often in both directions.
 fn is_closed(triangles: &[Triangle]) -> bool {
     let mut edges: HashMap<[[u64; 3]; 2], i64> = HashMap::new();
     for triangle in triangles {
-        // Zeros of both signs are one.
+        // Adding zero turns -0.0 into 0.0, so that both have the same bits.
         let corners = triangle.map(|corner| corner.map(|at| (at + 0.0).to_bits()));
         for (a, b) in [(0, 1), (1, 2), (2, 0)] {
             let (from, to) = (corners[a], corners[b]);
@@ -360,10 +362,12 @@ fn is_closed(triangles: &[Triangle]) -> bool {
     edges.values().all(|ways| *ways == 0)
 }
 
-/// Points on triangles, each with the radius of a ball around it; the balls have all triangles in
-/// them. About `edge` apart.
+/// Samples triangles at a spacing of about `edge`. Returns points, each with the radius of a ball;
+/// the balls cover all triangles.
 pub(super) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, f64)> {
     let mut boxes: HashMap<[i64; 3], Bounds<f64>> = HashMap::new();
+    // Split triangles at their longest edge until they are smaller than the spacing, and take the
+    // bounding sphere of the pieces in each cell of a hash grid.
     let mut stack = Vec::new();
     for triangle in triangles {
         stack.push(*triangle);

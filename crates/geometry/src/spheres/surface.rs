@@ -1,4 +1,4 @@
-//! Triangles to ask for distances and for what is inside of them.
+//! Distance and winding number queries on a set of triangles.
 
 #![allow(
     clippy::indexing_slicing,
@@ -11,19 +11,19 @@ use super::{Point, Triangle};
 use crate::vector::{add, cross, dot, scale, subtract};
 use crate::{Bounds, BoxTree, Content};
 
-/// A node that is so many of its radii away counts as one triangle in its middle.
+/// A node farther away than this multiple of its radius is approximated by its moments.
 const FAR: f64 = 2.5;
 
 /// Triangles in a tree of boxes.
 pub(super) struct Surface(BoxTree<Triangle, f64, Moments>);
 
-/// What stands for triangles that are far away.
+/// An approximation of triangles that are far away.
 struct Moments {
-    /// The middle of the triangles by their areas.
+    /// Their centroid, weighted by area.
     middle: Point,
-    /// The sum of their normals, each as long as the triangle is large.
+    /// The sum of their normals, weighted by area.
     normal: Point,
-    /// The radius around the middle.
+    /// The radius of a sphere around the centroid that contains them.
     radius: f64,
 }
 
@@ -80,8 +80,9 @@ impl Surface {
         best.sqrt()
     }
 
-    /// How often the triangles go around a point: 1 inside of a closed surface, 0 outside, and
-    /// something between where it has holes.
+    /// Returns the winding number of the triangles around a point: 1 inside a closed surface, 0
+    /// outside, and values between near holes. Far nodes count as a dipole, as in fast winding
+    /// numbers of first order (Barill et al. 2018); near triangles are exact.
     pub(super) fn winding(&self, point: Point) -> f64 {
         let mut angle = 0.0;
         let mut stack = vec![0_usize];
@@ -107,7 +108,8 @@ impl Surface {
     }
 }
 
-/// The angle under which a point sees a triangle, positive from behind (van Oosterom and Strackee 1983).
+/// Returns the solid angle of a triangle as seen from a point, positive from behind (van Oosterom
+/// and Strackee 1983).
 fn solid_angle(point: Point, triangle: &Triangle) -> f64 {
     let [a, b, c] = triangle.map(|corner| subtract(corner, point));
     let [length_a, length_b, length_c] = [a, b, c].map(|offset| dot(offset, offset).sqrt());
@@ -119,13 +121,13 @@ fn solid_angle(point: Point, triangle: &Triangle) -> f64 {
     2.0 * volume.atan2(below)
 }
 
-/// The square of the distance of a point to a triangle.
+/// Returns the squared distance of a point to a triangle.
 fn distance_square(point: Point, [a, b, c]: &Triangle) -> f64 {
     let (ab, ac, ap) = (subtract(*b, *a), subtract(*c, *a), subtract(point, *a));
     let across = cross(ab, ac);
     let square = dot(across, across);
     if square > 0.0 {
-        // The barycentric coordinates of the point's foot in the plane.
+        // Barycentric coordinates of the point's projection on the plane.
         let v = dot(cross(ap, ac), across) / square;
         let w = dot(cross(ab, ap), across) / square;
         if v >= 0.0 && w >= 0.0 && v + w <= 1.0 {
@@ -147,8 +149,8 @@ fn distance_square(point: Point, [a, b, c]: &Triangle) -> f64 {
     edge(*a, *b).min(edge(*b, *c)).min(edge(*c, *a))
 }
 
-/// Whether a triangle and a box have a point in common: no axis that could be between them is
-/// (Akenine-Möller 2001).
+/// Returns whether a triangle and a box intersect, by the separating axis test (Akenine-Möller
+/// 2001).
 pub(super) fn meets_box(triangle: &Triangle, center: Point, half: f64) -> bool {
     let corners = triangle.map(|corner| subtract(corner, center));
     let edges = [

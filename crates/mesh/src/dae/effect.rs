@@ -10,17 +10,17 @@ use crate::texture::{Use, Values};
 use crate::{MAX_IOR, codes};
 use urdf_usd_robot::{Channel, Map, MapRole, Material, Texture};
 
-/// The weights of red, green and blue in the modes that take opacity from a colour.
+/// The weights of red, green and blue in the opacity modes that use a colour.
 const LUMINANCE: [f64; 3] = [0.212_671, 0.715_160, 0.072_169];
 
-/// How many steps a texture's way to its image may have.
+/// Maximum number of references from a texture to its image.
 const MAX_STEPS: usize = 8;
 
-/// A material as it is used.
+/// A material and the way it is used.
 pub(super) struct Look<'a> {
     /// An index into the assembly's materials.
     pub material: u32,
-    /// The name under which a binding says which texture coordinates its texture uses.
+    /// The name by which bindings select the texture coordinate set of its texture.
     pub texcoord: Option<&'a str>,
 }
 
@@ -33,11 +33,11 @@ enum Paint<'a, 'input> {
     },
 }
 
-/// Where an image is.
+/// The location of an image.
 #[derive(Clone, PartialEq)]
 enum Image<'a, 'input> {
     File(String),
-    /// In the file itself, as hexadecimal text of this element.
+    /// Embedded in the file, as hexadecimal text of this element.
     Here(Node<'a, 'input>),
 }
 
@@ -59,7 +59,8 @@ impl<'a> Look<'a> {
             instance,
             places: [technique, profile, effect],
         };
-        // Materials may share one effect, which is searched for each of them.
+        // Materials may share one effect; each of them searches it, which the budget has to account
+        // for.
         let places = scope.places.iter().chain([&scope.instance]);
         reader
             .assembly
@@ -72,7 +73,7 @@ impl<'a> Look<'a> {
             Some(Paint::Colour(colour)) => linear(*colour),
             _ => [0.0; 3],
         };
-        // A constant material shows its emission and nothing else.
+        // A constant material shows its emission only.
         let (diffuse, glow) = if is_constant {
             (emission, None)
         } else {
@@ -94,7 +95,7 @@ impl<'a> Look<'a> {
         let has_alpha = opacity_from.as_ref().is_some_and(|from| {
             Some(&from.image) == image.as_ref() && from.values == Values::Alpha
         });
-        // An image's alpha means something only where the material says so.
+        // An image's alpha counts only if the material refers to it.
         let usage = if has_alpha {
             Use::Transparent
         } else {
@@ -113,7 +114,7 @@ impl<'a> Look<'a> {
         };
         let mut material = Material::plain(name, [colour[0], colour[1], colour[2], opacity as f32]);
         material.emissive = emissive;
-        // Exporters write 1, at which nothing would mirror, where they have nothing to say.
+        // Exporters write 1, at which nothing would reflect, as a default.
         let ior = scope
             .number(reader, shader, "index_of_refraction")
             .filter(|ior| *ior > 1.0);
@@ -136,7 +137,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Lets a material emit what an image shows.
+/// Adds an image to a material as its emission.
 fn add_glow<'a, 'input>(
     reader: &mut Reader<'a, 'input, '_, '_>,
     image: &Image<'a, 'input>,
@@ -151,7 +152,7 @@ fn add_glow<'a, 'input>(
     }
 }
 
-/// Gives a material the opacity of an image.
+/// Adds an image to a material as its opacity.
 fn add_opacity<'a, 'input>(
     reader: &mut Reader<'a, 'input, '_, '_>,
     from: &Opacity<'a, 'input>,
@@ -166,7 +167,8 @@ fn add_opacity<'a, 'input>(
     }
 }
 
-/// The first shader of an effect's common profile, and what it is in: profile, technique, shader.
+/// Returns the first shader of an effect's common profile and its ancestors: profile, technique,
+/// shader.
 fn shader<'a, 'input>(
     effect: Node<'a, 'input>,
 ) -> Option<(Node<'a, 'input>, Node<'a, 'input>, Node<'a, 'input>)> {
@@ -207,7 +209,7 @@ impl<'a, 'input> Image<'a, 'input> {
     }
 }
 
-/// What hexadecimal text stands for; the rest is not looked at from where it is something else.
+/// Decodes hexadecimal text up to the first other character.
 fn bytes(hex: &str) -> Vec<u8> {
     let mut digits = hex
         .chars()
@@ -220,13 +222,13 @@ fn bytes(hex: &str) -> Vec<u8> {
     bytes
 }
 
-/// Where parameters are looked up, and for what.
+/// The scope in which a material's parameters are resolved.
 struct Scope<'a, 'input> {
     /// The material's name, for messages.
     name: &'a str,
-    /// The `instance_effect`, whose `setparam` come first.
+    /// The `instance_effect`; its `setparam` take precedence.
     instance: Node<'a, 'input>,
-    /// Where `newparam` are, innermost first.
+    /// The elements that may contain `newparam`, innermost first.
     places: [Node<'a, 'input>; 3],
 }
 
@@ -238,7 +240,7 @@ struct Opacity<'a, 'input> {
 }
 
 impl<'a, 'input> Scope<'a, 'input> {
-    /// Reads the image of normals, which programs put into an <extra> of the effect: `bump` or
+    /// Reads the normal map, which programs write to an <extra> of the effect as `bump` or
     /// `normal`, whatever their profile.
     fn add_normals(
         &self,
@@ -283,8 +285,8 @@ impl<'a, 'input> Scope<'a, 'input> {
         }
     }
 
-    /// Says which images of a shader have no place. Exporters name that of the colour for the
-    /// ambient light, too.
+    /// Reports the unsupported images of a shader. Exporters repeat the image of the colour as that
+    /// of the ambient light; it is not reported.
     fn report_others(
         &self,
         reader: &mut Reader<'a, 'input, '_, '_>,
@@ -324,7 +326,8 @@ impl<'a, 'input> Scope<'a, 'input> {
         set.or_else(|| new.find(|param| param.attribute("sid") == Some(sid)))
     }
 
-    /// The element that holds the value of a channel: one called `tag`, or that of a parameter.
+    /// Returns the element that holds the value of a channel: one called `tag`, or that of a
+    /// parameter.
     fn value(
         &self,
         reader: &mut Reader<'a, 'input, '_, '_>,
@@ -361,7 +364,7 @@ impl<'a, 'input> Scope<'a, 'input> {
         self.paint_of(reader, child(shader, channel)?)
     }
 
-    /// What a channel shows.
+    /// Returns the value of a channel.
     fn paint_of(
         &self,
         reader: &mut Reader<'a, 'input, '_, '_>,
@@ -405,8 +408,8 @@ impl<'a, 'input> Scope<'a, 'input> {
             .filter(|number| number.is_finite())
     }
 
-    /// The opacity of a shader, and the image that it is to be multiplied with (specification 1.5,
-    /// chapter 7, determining transparency; 1.4 has two of the modes).
+    /// Returns the opacity of a shader, and the image to multiply it by (specification 1.5, chapter
+    /// 7, determining transparency; 1.4 has two of the modes).
     fn opacity(
         &self,
         reader: &mut Reader<'a, 'input, '_, '_>,
@@ -458,7 +461,7 @@ impl<'a, 'input> Scope<'a, 'input> {
         (opacity, None)
     }
 
-    /// The image that a texture's sampler leads to: sampler → surface → image, or less of it.
+    /// Resolves the image of a texture: sampler → surface → image, or a part of that chain.
     fn image(
         &self,
         reader: &Reader<'a, 'input, '_, '_>,
@@ -482,11 +485,11 @@ impl<'a, 'input> Scope<'a, 'input> {
             };
         }
         let Some(image) = find(&reader.ids, "image", &name) else {
-            // Some exporters write the file where its image belongs.
+            // Some exporters write the file name in place of the image's id.
             return name.contains('.').then_some(Image::File(name));
         };
         // 1.4: <data>, or <init_from> with the reference itself; 1.5: <ref> or <hex> in
-        // <init_from>, which <create_2d> may be around.
+        // <init_from>, optionally within <create_2d>.
         let own = || {
             image
                 .children()

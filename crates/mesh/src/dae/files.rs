@@ -1,4 +1,4 @@
-//! The files in `test/meshes/dae`, each with what must come out of it, worked out by hand.
+//! The files in `test/meshes/dae` with their expected results, worked out by hand.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use urdf_usd_robot::{Corners, Material, Mesh};
 
 type Triangle = [[f32; 3]; 3];
 
-/// What is read of a file, and the findings as `line code`, without line where there is none.
+/// Reads a file; returns the findings as `line code`, without the line if there is none.
 fn read_as(name: &str, options: Options) -> (Mesh, Vec<String>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../test/meshes/dae")
@@ -32,19 +32,19 @@ fn read_as(name: &str, options: Options) -> (Mesh, Vec<String>) {
     (mesh, found.collect())
 }
 
-/// The same as RViz means it.
+/// Reads a file with RViz' interpretation.
 fn read(name: &str) -> (Mesh, Vec<String>) {
     read_as(name, Options::default())
 }
 
-/// The same of a file without faults.
+/// Reads a file without faults.
 fn sound(name: &str) -> Mesh {
     let (mesh, findings) = read(name);
     assert!(findings.is_empty(), "{name}: {findings:?}");
     mesh
 }
 
-/// The corners of all triangles, rounded.
+/// Returns the corners of all triangles, rounded.
 fn corners(mesh: &Mesh) -> Vec<Triangle> {
     let round = |x: f32| (f64::from(x) * 1e5).round() as f32 / 1e5 + 0.0;
     triangles(mesh)
@@ -53,7 +53,7 @@ fn corners(mesh: &Mesh) -> Vec<Triangle> {
         .collect()
 }
 
-/// The values at the corners of a triangle.
+/// Returns the values at the corners of a triangle.
 fn at<T: Copy>(corners: &Corners<T>, triangle: usize) -> [T; 3] {
     corners.indices[triangle].map(|i| corners.values[i as usize])
 }
@@ -72,7 +72,7 @@ fn close<const N: usize>(a: [f32; N], b: [f32; N]) {
     );
 }
 
-/// The triangle that most files are about.
+/// The triangle in most of the files.
 const TRIANGLE: Triangle = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
 
 #[test]
@@ -88,9 +88,9 @@ fn transforms() {
             // Looking along +x with z up, right is -y.
             [[0.0, 0.0, 4.0], [0.0, -1.0, 4.0], [0.0, 0.0, 5.0]],
             [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]],
-            // Scaled, then turned, then moved.
+            // Scaled, then rotated, then translated.
             [[1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [-1.0, 0.0, 0.0]],
-            // Turned about z, then about x.
+            // Rotated about z, then about x.
             [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]],
             [[0.0, 0.0, 2.0], [1.0, 0.0, 2.0], [0.0, 0.0, 3.0]],
         ]
@@ -135,7 +135,7 @@ fn primitives() {
         [0.0, 0.0, 1.0],
     ];
     let (mesh, findings) = read("primitives.dae");
-    // Where the geometry begins.
+    // The line of the geometry.
     assert_eq!(findings, ["11 mesh-skipped-primitives"]);
     let expected = [
         [0, 1, 2],
@@ -163,7 +163,7 @@ fn holes() {
             / 2.0
     };
     let (arrow, plate): (Vec<_>, Vec<_>) = corners(&mesh).into_iter().partition(|t| t[0][2] == 1.0);
-    // Corners and twice the holes, less two: 4 + 3 + 4 + 2 * 2 - 2.
+    // Number of corners plus twice the number of holes, less two: 4 + 3 + 4 + 2 * 2 - 2.
     assert_eq!((plate.len(), arrow.len()), (13, 2));
     // 64 - 2 - 4, and the kite with a dent: nothing folds over.
     assert_eq!(
@@ -226,7 +226,7 @@ fn inputs() {
 fn colours_of_vertices() {
     let mesh = sound("colors.dae");
     let colors = mesh.colors.as_ref().unwrap();
-    // Parts with a material come first; theirs shows, not the colours.
+    // Parts with a material come first and show it, not the colours.
     assert_eq!(
         mesh.parts
             .iter()
@@ -242,7 +242,7 @@ fn colours_of_vertices() {
     );
     assert_eq!(at(colors, 0), [green; 3]);
     assert_eq!(at(colors, 1), [red, green, blue]);
-    // Of two sets the lower.
+    // The lower of two sets is used.
     assert_eq!(
         at(colors, 2),
         [
@@ -291,7 +291,7 @@ fn opacity() {
         ("a_one", 0.25),
         ("a_one_by_default", 0.5),
         ("rgb_zero", 0.875),
-        // By what red has of the luminance.
+        // One minus the red component of the luminance.
         ("rgb_zero_of_red", 1.0 - 0.212_671),
         ("a_zero", 0.75),
         ("rgb_one", 0.5),
@@ -427,7 +427,7 @@ fn up_axes_and_units() {
             for (found, expected) in found.1.into_iter().zip(expected) {
                 close(found, expected.map(|x: f32| x * inch));
             }
-            // The normal turns with it: nothing is mirrored.
+            // The normal rotates along: nothing is mirrored.
             let [a, b, c] = found.1.map(nalgebra::Vector3::from);
             close(
                 at(&mesh.normals, 0)[0],
@@ -464,8 +464,8 @@ fn what_real_files_have() {
 fn faults() {
     let (mesh, findings) = read("faults.dae");
     assert_eq!(corners(&mesh), [TRIANGLE]);
-    // The primitives whose material has no effect, the node in itself, the instances of nothing;
-    // and a vertex that is not there.
+    // Primitives whose material has no effect, a node that contains itself, instances of missing
+    // elements, and a missing vertex.
     assert_eq!(
         findings,
         [

@@ -1,4 +1,4 @@
-//! The primitives of a Collada geometry, as triangles.
+//! Triangulates the primitives of a Collada geometry.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,16 +25,16 @@ pub(super) struct Geometry<'a> {
 
 /// Triangles with one material.
 pub(super) struct Set<'a> {
-    /// What an instance binds to a material.
+    /// The symbol that an instance binds to a material.
     pub symbol: Option<&'a str>,
-    /// The element that they come from.
+    /// The primitive element of the triangles.
     pub primitives: NodeId,
     pub triangles: Range<usize>,
 }
 
 impl<'a> Geometry<'a> {
-    /// Reads a `geometry`. `texcoord_sets` says which texture coordinates a symbol is to have, if
-    /// not the first.
+    /// Reads a `geometry`. `texcoord_sets` selects texture coordinate sets by symbol; the default
+    /// is the first.
     pub fn read<'input>(
         reader: &mut Reader<'a, 'input, '_, '_>,
         node: Node<'a, 'input>,
@@ -126,7 +126,7 @@ impl<'a> Geometry<'a> {
 /// A list of corners with several indices each.
 struct Indices {
     values: Vec<u32>,
-    /// How many indices a corner has.
+    /// The number of indices per corner.
     stride: usize,
     position: Column,
     normal: Option<Column>,
@@ -134,7 +134,7 @@ struct Indices {
     color: Option<Column>,
 }
 
-/// One of a corner's indices, and what to add to it.
+/// The offset of an index within a corner, and its base.
 #[derive(Clone, Copy)]
 struct Column {
     offset: usize,
@@ -152,7 +152,7 @@ impl Column {
 }
 
 impl Indices {
-    /// Takes the indices in a `p`.
+    /// Replaces the indices by those in a `p`.
     fn read(&mut self, p: Node) {
         self.values.clear();
         self.add(p);
@@ -283,7 +283,7 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         }
     }
 
-    /// Adds the polygon of some corners; `holes` are where holes begin among them.
+    /// Adds the polygon of some corners; `holes` are the offsets at which holes start.
     fn polygon(&mut self, indices: &Indices, corners: Range<usize>, holes: &[u32]) {
         let outline = holes.first().map_or(corners.len(), |&hole| hole as usize);
         match corners.len() {
@@ -320,20 +320,20 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         let mut holes = Vec::new();
         for hole in children(polygon, "h") {
             holes.push(indices.len() as u32);
-            // A last corner that is cut short must not shift the next outline.
+            // An incomplete last corner must not shift the next outline.
             indices.values.truncate(indices.len() * indices.stride);
             indices.add(hole);
         }
         self.polygon(indices, 0..indices.len(), &holes);
     }
 
-    /// The columns of a set of primitives; `None` if it has no positions.
+    /// Returns the columns of a set of primitives; `None` if it has no positions.
     ///
-    /// Of several texture coordinates those of the wanted set are taken, else (as of several
-    /// colours) those of the lowest.
+    /// The wanted one of several texture coordinate sets is used, else the lowest; of several
+    /// colour sets the lowest.
     fn inputs(&mut self, node: Node<'a, 'input>, texcoord_set: Option<u32>) -> Option<Indices> {
         let (mut position, mut normal) = (None, None);
-        // With what speaks against them: the least wins, of equals the first.
+        // Candidates with their penalty: the lowest wins, the first on a tie.
         let mut uv: Option<((bool, u32), Node, usize)> = None;
         let mut color: Option<(u32, Node, usize)> = None;
         let mut stride = 1;
@@ -399,7 +399,7 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
     }
 }
 
-/// How elements are found: in the mesh first, since some exporters repeat ids from mesh to mesh.
+/// Lookup of elements: in the mesh first, since some exporters repeat ids across meshes.
 struct Names<'b, 'a, 'input> {
     own: Ids<'a, 'input>,
     all: &'b Ids<'a, 'input>,
@@ -410,8 +410,8 @@ impl<'a, 'input> Names<'_, 'a, 'input> {
         find(&self.own, tag, reference).or_else(|| find(self.all, tag, reference))
     }
 
-    /// The array of a `source`, which may be that of another. One that is shared beyond measure
-    /// counts as missing.
+    /// Returns the array of a `source`, which may refer to that of another. An array that is shared
+    /// too often for the budget counts as missing.
     fn array(&self, assembly: &mut Assembly, source: Node<'a, 'input>) -> Option<Node<'a, 'input>> {
         let own = child(source, "float_array").or_else(|| child(source, "int_array"));
         let reference = accessor(source).and_then(|accessor| accessor.attribute("source"));
@@ -435,14 +435,14 @@ fn accessor<'a, 'input>(source: Node<'a, 'input>) -> Option<Node<'a, 'input>> {
     child(child(source, "technique_common")?, "accessor")
 }
 
-/// Values of one kind, from as many sources as there are.
+/// Values of one kind, from any number of sources.
 struct Values<T, const N: usize> {
     list: Vec<[T; N]>,
-    /// Where the values of a source begin in the list, and how many they are.
+    /// The offset and number of each source's values in the list.
     spans: HashMap<NodeId, (u32, u32)>,
     /// The usual names of the components.
     usual: [&'static str; N],
-    /// What a component is that a source lacks.
+    /// The value of a component that a source lacks.
     missing: f64,
     of: fn([f64; N]) -> [T; N],
 }
@@ -522,8 +522,8 @@ impl<T, const N: usize> Values<T, N> {
     }
 }
 
-/// Which numbers of a value are its components: those with the usual names, else the first that are
-/// named, else the first. An opacity may be missing.
+/// Returns the indices of the components within a value: by their usual names, else the first named
+/// ones, else the first. Opacity is optional.
 fn columns<const N: usize>(names: &[&str], usual: [&str; N]) -> [Option<usize>; N] {
     let by_name = usual.map(|name| names.iter().position(|n| n.eq_ignore_ascii_case(name)));
     if by_name.iter().take(3).all(Option::is_some) {
@@ -543,19 +543,18 @@ fn columns<const N: usize>(names: &[&str], usual: [&str; N]) -> [Option<usize>; 
     })
 }
 
-/// A colour of a vertex. Collada does not say what its numbers mean. They are taken for sRGB, like
-/// the colours of effects: that is what Blender and most others write, which keep colours of
-/// vertices as bytes for the screen.
+/// Converts a vertex colour to linear. Collada doesn't specify the colour space. Assume sRGB, as
+/// for the colours of effects: that is what Blender and most others write, which store vertex
+/// colours as display bytes.
 fn linear(color: [f64; 4]) -> [f32; 4] {
     let [r, g, b, opacity] = color;
     let [r, g, b] = [r, g, b].map(|c| Material::linear(c.clamp(0.0, 1.0)) as f32);
     [r, g, b, opacity as f32]
 }
 
-/// Appends the numbers in a list of indices; [`NONE`] where it says something else or less than
-/// zero.
+/// Appends the numbers in a list of indices; [`NONE`] for other words and negative numbers.
 ///
-/// Half of a file may be such lists, so they are gone through once, byte by byte.
+/// Up to half of a file is such lists, so they are parsed in one pass over the bytes.
 fn integers(text: &str, list: &mut Vec<u32>) {
     const NO_INDEX: u64 = NONE as u64;
     let mut number = None;
@@ -568,7 +567,7 @@ fn integers(text: &str, list: &mut Vec<u32>) {
                 list.extend(number.map(|n| n as u32));
                 None
             }
-            // Which any further digit leaves as it is.
+            // Further digits leave it unchanged.
             _ => Some(NO_INDEX),
         };
     }

@@ -1,13 +1,12 @@
 //! Collada (DAE) 1.4 and 1.5: the visual scene of a file as one mesh.
 //!
-//! Every instance of a geometry is put where its nodes' transforms and the file's unit put it.
-//! `up_axis` is ignored, as RViz does, since robots are made for that, unless the
-//! [options](super::Options) honour it. Skins are shown at rest, in the shape that they are bound
-//! in; morphs in their base shape. Where there is no scene, all geometries are taken as they are.
-//! Only the common profile of materials is read, and of that what the model has: colour, opacity,
-//! emission.
+//! Every instance of a geometry is placed by the transforms of its nodes and the file's unit.
+//! `up_axis` is ignored, as RViz does and robots expect, unless the [options](super::Options)
+//! honour it. Skins are shown at rest, in the shape that they are bound in; morphs in their base
+//! shape. A file without a scene yields all its geometries. Only the common profile of materials is
+//! read, and of that colour, opacity and emission.
 //!
-//! [`transform`] knows the transforms of a node, [`geometry`] turns primitives into triangles,
+//! [`transform`] evaluates the transforms of a node, [`geometry`] triangulates primitives,
 //! [`effect`] reads materials.
 
 mod effect;
@@ -37,13 +36,13 @@ use crate::texture::Loaded;
 use urdf_usd_diagnostic::Code;
 use urdf_usd_robot::Mesh;
 
-/// How deep nodes may be nested, instances of nodes included.
+/// Maximum depth of nested nodes, instances of nodes included.
 const MAX_DEPTH: usize = 128;
 
-/// How many nodes a scene may have, counted as often as they are instantiated.
+/// Maximum number of nodes of a scene, counted once per instance.
 const MAX_NODES: usize = 100_000;
 
-/// How many undeclared namespace prefixes are declared for a file.
+/// Maximum number of undeclared namespace prefixes that are added to a file.
 const MAX_PREFIXES: usize = 16;
 
 /// Reads the file.
@@ -55,7 +54,7 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
 
 fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
     let mut text = decode(bytes);
-    // XML may not begin with space; files do.
+    // XML may not start with white space; files do.
     let space = text.len() - text.trim_start().len();
     let first_line = 1 + text[..space].matches('\n').count() as u32;
     for _ in 0..MAX_PREFIXES {
@@ -76,7 +75,7 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
             }
             Err(error) => error,
         };
-        // The `<extra>` of some exporters has prefixes that are not declared.
+        // Some exporters use undeclared prefixes in `<extra>`.
         let (roxmltree::Error::UnknownNamespace(prefix, _), Some(root)) =
             (&error, root_name_end(&text))
         else {
@@ -96,7 +95,7 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
     .help("export the mesh again"))
 }
 
-/// Where the name of the root element ends: behind the first `<` that opens neither a comment, an
+/// Returns the end of the root element's name: after the first `<` that opens neither a comment, an
 /// instruction nor a DOCTYPE.
 fn root_name_end(text: &str) -> Option<usize> {
     let mut at = text.find('<')?;
@@ -116,21 +115,21 @@ fn root_name_end(text: &str) -> Option<usize> {
     }
 }
 
-/// The XML of a file, and where it is in it.
+/// A parsed document and its position in the file.
 #[derive(Clone, Copy)]
 struct Text<'a, 'input> {
     document: &'a Document<'input>,
-    /// The line of the file that the document begins on.
+    /// The line of the file on which the document starts.
     first_line: u32,
 }
 
 impl Text<'_, '_> {
-    /// The line of an element. This takes as long as the text before it.
+    /// Returns the line of an element. The time is linear in the length of the text before it.
     fn line(self, node: Node) -> u32 {
         self.document.text_pos_at(node.range().start).row + self.first_line - 1
     }
 
-    /// The error, with a line if it has none yet.
+    /// Adds the line of `node` to an error that has none.
     fn located(self, error: Error, node: Node) -> Error {
         if error.line == 0 {
             error.line(self.line(node))
@@ -179,7 +178,7 @@ fn unreadable(error: &roxmltree::Error, first_line: u32) -> Error {
         .help("export the mesh again")
 }
 
-/// The text of a file in UTF-8, UTF-16 or, where it says so, Latin-1.
+/// Decodes a file in UTF-8, UTF-16 or, if declared, Latin-1.
 fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|c| unit(*c)).collect();
@@ -205,10 +204,10 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Elements by their names and ids; of two with the same, the first.
+/// Elements by tag and id; the first of duplicates.
 type Ids<'a, 'input> = HashMap<(&'a str, &'a str), Node<'a, 'input>, foldhash::fast::RandomState>;
 
-/// The elements of an element.
+/// Returns the descendants of an element by tag and id.
 fn ids<'a, 'input>(element: Node<'a, 'input>) -> Ids<'a, 'input> {
     let mut ids = Ids::default();
     for node in element.descendants() {
@@ -219,7 +218,7 @@ fn ids<'a, 'input>(element: Node<'a, 'input>) -> Ids<'a, 'input> {
     ids
 }
 
-/// The element `tag` that a `#fragment` refers to, or a bare id.
+/// Returns the element `tag` that a `#fragment` or a bare id refers to.
 fn find<'a, 'input>(ids: &Ids<'a, 'input>, tag: &str, reference: &str) -> Option<Node<'a, 'input>> {
     let reference = reference.trim();
     let id = reference.strip_prefix('#').unwrap_or(reference);
@@ -229,7 +228,7 @@ fn find<'a, 'input>(ids: &Ids<'a, 'input>, tag: &str, reference: &str) -> Option
     })
 }
 
-/// The child elements called `tag`.
+/// Returns the child elements called `tag`.
 fn children<'a, 'input>(
     node: Node<'a, 'input>,
     tag: &str,
@@ -238,12 +237,12 @@ fn children<'a, 'input>(
         .filter(move |child| child.tag_name().name() == tag)
 }
 
-/// The first child element called `tag`.
+/// Returns the first child element called `tag`.
 fn child<'a, 'input>(node: Node<'a, 'input>, tag: &str) -> Option<Node<'a, 'input>> {
     children(node, tag).next()
 }
 
-/// The text of an element, comments left out.
+/// Returns the text of an element without its comments.
 fn text<'a>(node: Node<'a, '_>) -> Cow<'a, str> {
     let mut texts = node
         .children()
@@ -256,7 +255,7 @@ fn text<'a>(node: Node<'a, '_>) -> Cow<'a, str> {
     }
 }
 
-/// The numbers in an element; not a number where it says something else.
+/// Parses the numbers in a text; NaN for other words.
 fn floats(text: &str) -> impl Iterator<Item = f64> {
     text.split_ascii_whitespace().map(float)
 }
@@ -274,29 +273,29 @@ struct Reader<'a, 'input, 's, 'f> {
     ids: Ids<'a, 'input>,
     assembly: Assembly,
     triangulator: Triangulator,
-    /// Transforms of nodes, which may be walked often.
+    /// Transforms of nodes: a node may be visited once per instance.
     transforms: HashMap<NodeId, Matrix4<f64>>,
-    /// Geometries by their elements and the texture coordinates that they are used with.
+    /// Geometries by their element and the texture coordinate sets that they are used with.
     geometries: HashMap<(NodeId, TexcoordSets<'a>), Rc<Geometry<'a>>>,
-    /// Materials by their elements.
+    /// Materials by their element.
     looks: HashMap<NodeId, Option<Rc<Look<'a>>>>,
-    /// Images within the file, by their elements; `None` if one can't be used.
+    /// Embedded images by their element; `None` for one that is unusable.
     embedded: Loaded<NodeId>,
     /// Material symbols that have been reported as unbound.
     unbound: HashSet<&'a str>,
-    /// The nodes that the walk is in.
+    /// The nodes from the root of the scene to the current one, to detect cycles.
     path: Vec<NodeId>,
     nodes: usize,
     instances: usize,
     source: &'s mut Source<'f>,
 }
 
-/// Which set of texture coordinates a material symbol uses, where a binding says so.
+/// The texture coordinate set of each material symbol for which a binding names one.
 type TexcoordSets<'a> = BTreeMap<&'a str, u32>;
 
 impl<'a, 'input> Reader<'a, 'input, '_, '_> {
     fn report(&mut self, code: &'static Code, node: Node, message: impl Into<String>) {
-        // Finding a line takes time.
+        // Determining a line is linear in the size of the file.
         let line = if self.source.has_many(code) {
             0
         } else {
@@ -329,7 +328,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         Ok(())
     }
 
-    /// Metres per unit.
+    /// Returns the number of metres per unit.
     fn unit(&mut self, root: Node) -> f64 {
         let Some(unit) = child(root, "asset").and_then(|asset| child(asset, "unit")) else {
             return 1.0;
@@ -350,8 +349,8 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         }
     }
 
-    /// The rotation that makes the file's up axis z, if that is asked for; the file says y if it
-    /// says nothing.
+    /// Returns the rotation that turns the file's up axis to z, if the options request it; the
+    /// default up axis is y.
     fn turn(&mut self, root: Node) -> Matrix4<f64> {
         if self.source.options.up_axis != UpAxis::Honor {
             return Matrix4::identity();
@@ -431,7 +430,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         Ok(())
     }
 
-    /// What an instance refers to.
+    /// Returns the element that an instance refers to.
     fn target(&mut self, instance: Node<'a, 'input>, tag: &str) -> Option<Node<'a, 'input>> {
         let url = instance.attribute("url").unwrap_or_default();
         let found = find(&self.ids, tag, url);
@@ -445,7 +444,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         found
     }
 
-    /// Adds the geometry of a skin or morph as it is at rest.
+    /// Adds the geometry of a skin or morph at rest.
     fn controller(
         &mut self,
         controller: Node<'a, 'input>,
@@ -522,7 +521,8 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         )
     }
 
-    /// The material in the assembly that the symbol of some primitives stands for.
+    /// Returns the index in the assembly of the material that the symbol of some primitives is
+    /// bound to.
     fn material(&mut self, set: &Set<'a>, bindings: &Bindings<'a, 'input>) -> u32 {
         let Some(symbol) = set.symbol else {
             return NONE;
@@ -546,7 +546,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
             .materials
             .get(symbol)
             .and_then(|instance| instance.attribute("target"));
-        // Some exporters bind nothing and use the id itself.
+        // Some exporters bind nothing and use the material's id as the symbol.
         let material = find(&self.ids, "material", target.unwrap_or(symbol))?;
         if let Some(known) = self.looks.get(&material.id()) {
             return known.clone();
@@ -576,14 +576,14 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
     }
 }
 
-/// What an instance says about materials: symbols and their `instance_material`.
+/// The material bindings of an instance: symbols and their `instance_material`.
 struct Bindings<'a, 'input> {
     materials: BTreeMap<&'a str, Node<'a, 'input>>,
 }
 
 impl<'a, 'input> Bindings<'a, 'input> {
     fn of(binding: Option<Node<'a, 'input>>) -> Self {
-        // What other techniques than the common one bind is for programs that know them.
+        // Only the common technique counts; others are specific to programs.
         let common = binding.map(|binding| child(binding, "technique_common").unwrap_or(binding));
         let instances = common.into_iter().flat_map(|common| common.descendants());
         let materials = instances.filter(|node| node.tag_name().name() == "instance_material");

@@ -1,4 +1,4 @@
-//! Small Collada files, each with what must come out of it.
+//! Small Collada files with their expected results.
 
 use crate::test::{check, codes_of, read, read_with, source, triangles};
 use crate::{Error, Options, UpAxis};
@@ -6,7 +6,7 @@ use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_resolve::File;
 use urdf_usd_robot::{MapRole, Material, Mesh};
 
-/// Reads a file that refers to no other, understood as `options` say.
+/// Reads a file without references, interpreted by `options`.
 fn read_as(name: &str, bytes: &[u8], options: Options) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     crate::read(
         &File {
@@ -18,7 +18,7 @@ fn read_as(name: &str, bytes: &[u8], options: Options) -> Result<(Mesh, Vec<Diag
     )
 }
 
-/// A file of library elements and the content of its visual scene.
+/// Returns a file with library elements and the content of its visual scene.
 fn file(unit: &str, libraries: &str, scene: &str) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<COLLADA xmlns=\"http://www.collada.org/2005/11/COLLADASchema\" version=\"1.4.1\">\
@@ -27,7 +27,7 @@ fn file(unit: &str, libraries: &str, scene: &str) -> String {
     )
 }
 
-/// A geometry `id` with five positions, two normals, three texture coordinates, and some
+/// Returns a geometry `id` with five positions, two normals, three texture coordinates, and some
 /// primitives.
 fn geometry(id: &str, primitives: &str) -> String {
     format!(
@@ -55,7 +55,7 @@ const P: [[f32; 3]; 5] = [
     [0.0, 0.0, 1.0],
 ];
 
-/// The corners' positions of what comes out of primitives, without materials.
+/// Returns the corners' positions of triangulated primitives, without materials.
 fn corners(primitives: &str) -> Vec<[[f32; 3]; 3]> {
     let (mesh, _) = read(
         "a.dae",
@@ -228,7 +228,7 @@ fn scenes() {
             [[100, 0, 0], [100, 100, 0], [0, 100, 0]],
             [[100, 0, 0], [100, 200, 0], [-100, 200, 0]],
             [[100, 0, 1000], [100, 200, 1000], [-100, 200, 1000]],
-            // Mirrored, so turned.
+            // Mirrored, so the winding is flipped.
             [[0, 0, 0], [100, 100, 0], [100, 0, 0]],
         ]
     );
@@ -366,7 +366,7 @@ fn units_and_up_axes_that_make_no_sense() {
 #[test]
 fn errors_say_where() {
     let text = file("", &geometry("g", ONE), INSTANCE);
-    // The text of these tests is one line behind the declaration.
+    // The text of these tests starts one line after the declaration.
     assert_eq!(
         read("a.dae", text.replace("</mesh>", "</mess>").as_bytes())
             .unwrap_err()
@@ -489,7 +489,8 @@ fn encodings_and_namespaces() {
     );
 }
 
-/// A file with one triangle whose symbol `s` is bound to an effect of `parameters` and `shader`.
+/// Returns a file with one triangle whose symbol `s` is bound to an effect of `parameters` and
+/// `shader`.
 fn painted(parameters: &str, shader: &str) -> String {
     let libraries = format!(
         "<library_images><image id=\"i\"><init_from>my%20maps\\a.png</init_from></image></library_images>\
@@ -706,8 +707,8 @@ fn images_beside_that_of_the_colour() {
         );
         assert_eq!(value(&material), expected, "{mode}");
     }
-    // Heights are no normals, and gloss has no place; the colour's image is often that of the
-    // ambient light, too.
+    // Heights are no normals, and gloss is unsupported; the colour's image is often repeated as
+    // that of the ambient light.
     let shader = format!(
         "<phong>{}{}{}</phong>",
         image("ambient", ""),
@@ -777,14 +778,14 @@ fn materials_that_are_not_there() {
         (mesh.parts[0].material, codes_of(&diagnostics)),
         (None, vec!["mesh-material"])
     );
-    // Bound to nothing, the symbol is the material's id itself.
+    // Without a binding, the symbol is the material's id.
     let text = painted("", "<phong/>")
         .replace("symbol=\"s\"", "symbol=\"t\"")
         .replace("material=\"s\"", "material=\"m\"");
     assert_eq!(read("a.dae", text.as_bytes()).unwrap().0.materials.len(), 1);
 }
 
-/// A file with a bit of everything, for damage.
+/// Returns a file with a bit of everything, to damage.
 pub(crate) fn seed() -> String {
     let primitives = format!(
         "<polylist material=\"s\">{VERTEX}<vcount>3 4</vcount><p>0 1 4 0 1 2 3</p></polylist><tristrips>{VERTEX}<p>0 1 3 2 4</p></tristrips>\

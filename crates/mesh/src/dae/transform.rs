@@ -6,8 +6,8 @@ use roxmltree::Node;
 
 use super::{floats, text};
 
-/// From x up to z up: right is -y, up x, out of the screen z (`up_axis`, chapter 5 of the
-/// specification), which z up has as x, z, -y.
+/// Rotates x up to z up: right is -y, up x, out of the screen z (`up_axis`, chapter 5 of the
+/// specification); in z up these are x, z, -y.
 #[rustfmt::skip]
 pub(super) const X_UP: Matrix4<f64> = Matrix4::new(
     0.0, -1.0, 0.0, 0.0,
@@ -16,7 +16,7 @@ pub(super) const X_UP: Matrix4<f64> = Matrix4::new(
     0.0, 0.0, 0.0, 1.0,
 );
 
-/// From y up to z up: right is x, up y, out of the screen z.
+/// Rotates y up to z up: right is x, up y, out of the screen z.
 #[rustfmt::skip]
 pub(super) const Y_UP: Matrix4<f64> = Matrix4::new(
     1.0, 0.0, 0.0, 0.0,
@@ -25,8 +25,8 @@ pub(super) const Y_UP: Matrix4<f64> = Matrix4::new(
     0.0, 0.0, 0.0, 1.0,
 );
 
-/// The product of a node's transformation elements in document order. One that makes no sense
-/// counts as none.
+/// Returns the product of a node's transformation elements in document order. Invalid ones count as
+/// the identity.
 pub(super) fn of_node(node: Node) -> Matrix4<f64> {
     node.children()
         .filter_map(element)
@@ -35,12 +35,12 @@ pub(super) fn of_node(node: Node) -> Matrix4<f64> {
         })
 }
 
-/// The matrix of sixteen numbers, row by row.
+/// Parses a matrix of sixteen numbers, row by row.
 pub(super) fn matrix(text: &str) -> Option<Matrix4<f64>> {
     numbers(text).map(|n: [f64; 16]| Matrix4::from_row_slice(&n))
 }
 
-/// `None` if the element is no transform or makes no sense.
+/// Returns `None` if the element is no transform or is invalid.
 fn element(node: Node) -> Option<Matrix4<f64>> {
     let name = node.tag_name().name();
     match name {
@@ -61,7 +61,7 @@ fn element(node: Node) -> Option<Matrix4<f64>> {
     }
 }
 
-/// The first N numbers, all finite.
+/// Parses the first N numbers, all of which have to be finite.
 fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
     let mut numbers = floats(text).take_while(|x| x.is_finite());
     let mut found = [0.0; N];
@@ -71,7 +71,7 @@ fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
     Some(found)
 }
 
-/// At the eye, -z towards the point of interest, y up.
+/// Returns the transform to the eye, with -z towards the point of interest and y up.
 fn look_at([a, b, c, d, e, f, g, h, i]: [f64; 9]) -> Option<Matrix4<f64>> {
     let [eye, interest, up] = [[a, b, c], [d, e, f], [g, h, i]].map(Vector3::from);
     let forward = (interest - eye).try_normalize(0.0)?;
@@ -86,7 +86,7 @@ fn look_at([a, b, c, d, e, f, g, h, i]: [f64; 9]) -> Option<Matrix4<f64>> {
     ]))
 }
 
-/// Shifts along the second vector until the first has turned by the angle towards it, as in
+/// Shears along the second vector until the first is rotated by the angle towards it, as in
 /// RenderMan.
 fn skew(n: [f64; 7]) -> Option<Matrix4<f64>> {
     let turned = Vector3::new(n[1], n[2], n[3]).try_normalize(0.0)?;
@@ -134,13 +134,13 @@ mod tests {
             moved("<lookat>0 0 4  9 0 4  0 0 1</lookat>", p),
             [-3.0, -1.0, 6.0]
         );
-        // y is turned by 45 degrees towards x.
+        // y is rotated by 45 degrees towards x.
         assert_eq!(moved("<skew>45 0 1 0 1 0 0</skew>", p), [3.0, 2.0, 3.0]);
         assert_eq!(
             moved("<skew>30 0 1 0 1 0 0</skew>", [0.0, 1.0, 0.0])[0],
             0.577_350_269
         );
-        // Vectors that are not square to each other: (1, 1, 0) turned by 15 degrees towards x.
+        // Vectors that are not perpendicular: (1, 1, 0) rotated by 15 degrees towards x.
         assert_eq!(
             moved("<skew>15 1 1 0 1 0 0</skew>", [1.0, 1.0, 0.0]),
             [1.732_050_808, 1.0, 0.0]

@@ -1,5 +1,5 @@
-//! Buffers, buffer views and accessors of a glTF file: numbers, whatever they are for. Every index
-//! and count is checked.
+//! Buffers, buffer views and accessors of a glTF file, as numbers regardless of their use. Every
+//! index and count is checked.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,23 +12,23 @@ use super::{decode_data, meshopt};
 use crate::assembly::Assembly;
 use crate::{Error, Source, codes};
 
-/// Elements that no byte stands for count as this many, as nothing but their count bounds them.
+/// The cost of an element without bytes: only the declared count bounds their number.
 const COST_OF_NOTHING: usize = 8;
 
-/// The numbers of a file. Buffers are loaded and decompressed when they are first needed.
+/// The numbers of a file. Buffers are loaded and decompressed lazily.
 pub(super) struct Buffers<'a> {
     root: &'a Root,
     binary: Option<&'a [u8]>,
-    /// By buffer; `None` where one can't be had, which has been reported.
+    /// Buffers by index; `None` for one that is unavailable, which has been reported.
     loaded: HashMap<usize, Option<Cow<'a, [u8]>>>,
-    /// The content of compressed views, `None` where it can't be had.
+    /// The content of compressed views; `None` for one that is broken.
     decoded: HashMap<usize, Option<Vec<u8>>>,
-    /// The first buffer that can't be had: which, and why.
+    /// The first unavailable buffer, and the reason.
     pub lost: Option<String>,
 }
 
 impl<'a> Buffers<'a> {
-    /// Of a document and the binary chunk of its container.
+    /// Creates the buffers of a document and the binary chunk of its container.
     pub fn new(root: &'a Root, binary: Option<&'a [u8]>) -> Self {
         Self {
             root,
@@ -39,10 +39,11 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// The bytes of a buffer view; `None` if it or its buffer does not exist or is too short.
+    /// Returns the bytes of a buffer view; `None` if it or its buffer does not exist or is too
+    /// short.
     ///
     /// # Errors
-    /// `mesh-too-large`; `mesh-unreadable` if its compressed form is broken and there is no other.
+    /// `mesh-too-large`; `mesh-unreadable` if its compressed form is broken and it has no other.
     pub fn view(
         &mut self,
         index: usize,
@@ -53,7 +54,7 @@ impl<'a> Buffers<'a> {
         Ok(self.prepared(index))
     }
 
-    /// Loads what the view needs.
+    /// Loads and decompresses the data of a view.
     fn prepare(
         &mut self,
         index: usize,
@@ -122,7 +123,7 @@ impl<'a> Buffers<'a> {
         )
     }
 
-    /// The bytes from one value of a view to the next; 0 if they are packed.
+    /// Returns the number of bytes between two values of a view; 0 if they are packed.
     fn stride(&self, index: usize) -> Option<usize> {
         let view = self.root.buffer_views.get(index)?;
         let compressed = meshopt::Compressed::of(view)
@@ -171,9 +172,9 @@ impl<'a> Buffers<'a> {
         self.loaded.insert(index, loaded);
     }
 
-    /// The values of an accessor, integers made floats as the format says. Empty, with a finding,
-    /// if there are none or they lie outside of their buffer. `normalized` integers are taken as
-    /// such even if the accessor forgets to say so.
+    /// Returns the values of an accessor, with integers converted to floats as specified. Empty,
+    /// with a finding, if there are none or they exceed their buffer. `normalized` integers are
+    /// treated as such even if the accessor omits the flag.
     ///
     /// # Errors
     /// As [`Self::view`].
@@ -274,7 +275,7 @@ impl<'a> Buffers<'a> {
     }
 }
 
-/// What a URI means: data in itself, or a file, which then counts to what the mesh may become.
+/// Loads a URI: embedded data, or a file, which then counts towards the size limit of the mesh.
 fn load_uri(uri: &str, assembly: &mut Assembly, source: &Source) -> Result<Vec<u8>, String> {
     match uri.strip_prefix("data:") {
         Some(data) => decode_data(data).ok_or_else(|| "its data URI is broken".to_owned()),
@@ -285,7 +286,7 @@ fn load_uri(uri: &str, assembly: &mut Assembly, source: &Source) -> Result<Vec<u
     }
 }
 
-/// The numbers in a value; `None` for matrices, which no attribute is.
+/// Returns the number of components of a value; `None` for matrices, which no attribute uses.
 fn components(kind: Type) -> Option<usize> {
     match kind {
         Type::Scalar => Some(1),
@@ -296,15 +297,15 @@ fn components(kind: Type) -> Option<usize> {
     }
 }
 
-/// How numbers lie in a buffer.
+/// The layout of numbers in a buffer.
 struct Layout {
     component: ComponentType,
     normalized: bool,
 }
 
 impl Layout {
-    /// Reads `count` values of N numbers; `None` if the bytes do not hold them. A `stride` of 0 is
-    /// that of packed values.
+    /// Reads `count` values of N numbers; `None` if the bytes are too short. A `stride` of 0 means
+    /// packed values.
     fn read<const N: usize>(
         &self,
         bytes: &[u8],

@@ -1,4 +1,4 @@
-//! Materials of a glTF file, their textures, and how the colours of vertices go with them.
+//! Materials of a glTF file, their textures, and how vertex colours combine with them.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::texture::{Use, Values};
 use crate::{Error, MAX_IOR, codes, stem};
 use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, PLAIN_IOR, Texture, Wrap};
 
-/// Extensions with images in formats that are not read, the formats, and the command of glTF
-/// Transform that makes PNG of them.
+/// Extensions with images in unsupported formats, the formats, and the glTF Transform command that
+/// converts them to PNG.
 const FOREIGN_IMAGES: &[(&str, &str, Option<&str>)] = &[
     ("KHR_texture_basisu", "KTX2", Some("ktxdecompress")),
     ("EXT_texture_avif", "AVIF", Some("png")),
@@ -26,7 +26,7 @@ const TRANSFORM: &str = "KHR_texture_transform";
 const CLEARCOAT: &str = "KHR_materials_clearcoat";
 const SPECULAR_GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
 
-/// Extensions of materials that are read, or that say nothing but how a material is made.
+/// Supported extensions of materials, and those that only describe how a material was authored.
 const READ: &[&str] = &[
     CLEARCOAT,
     "KHR_materials_emissive_strength",
@@ -36,22 +36,23 @@ const READ: &[&str] = &[
     SPECULAR_GLOSSINESS,
 ];
 
-/// A material as it is used.
+/// A material and the way it is used.
 pub(super) struct Look {
     material: Material,
-    /// Its index in the assembly: as it is, and for primitives whose vertices have colours.
+    /// The indices in the assembly of the material as it is, and of its variant for primitives with
+    /// vertex colours.
     plain: Option<u32>,
     colored: Option<u32>,
     opacity: Opacity,
-    /// The `TEXCOORD_n` that its textures use.
+    /// The `TEXCOORD_n` of its textures.
     pub texcoord: u32,
-    /// Where its textures lie on them, if the material does not say so itself.
+    /// The placement of its textures, unless the material holds it itself.
     pub placement: ImagePlacement,
 }
 
 impl Look {
-    /// The material as it shows on vertices with or without colours of their own, which then have
-    /// its colour in them.
+    /// Returns the material for vertices with or without colours. The colours include the
+    /// material's base colour.
     pub fn shown(&self, has_colors: bool) -> Material {
         let mut material = self.material.clone();
         if has_colors {
@@ -66,14 +67,14 @@ impl Look {
     }
 }
 
-/// What an opacity does.
+/// The alpha mode of a material.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Opacity {
-    /// Nothing.
+    /// Alpha is ignored.
     Opaque,
-    /// It is what it is.
+    /// Alpha is opacity.
     Blend,
-    /// From the value on all is opaque, below all is transparent.
+    /// Opaque at or above the cutoff, transparent below.
     Mask(f32),
 }
 
@@ -88,8 +89,8 @@ impl Opacity {
         }
     }
 
-    /// The opacity that is seen. That of a mask's image lies in the image, so that what multiplies
-    /// it stays.
+    /// Returns the effective opacity. With a mask image the cutoff is applied to the image, so the
+    /// factor is kept.
     fn seen(self, opacity: f32, has_image: bool) -> f32 {
         match self {
             Self::Opaque => 1.0,
@@ -100,7 +101,7 @@ impl Opacity {
 }
 
 impl<'a> Reader<'a, '_, '_> {
-    /// The material of a primitive, read once: an index into `looks`.
+    /// Reads the material of a primitive once; returns its index in `looks`.
     pub(super) fn look(&mut self, index: Option<Index<json::Material>>) -> Option<usize> {
         let index = index?.value();
         let Some(material) = self.root.materials.get(index) else {
@@ -123,15 +124,15 @@ impl<'a> Reader<'a, '_, '_> {
         Some(new)
     }
 
-    /// The material of a primitive in the assembly, and the colours of its vertices with the base
-    /// colour in them.
+    /// Returns the index of a primitive's material in the assembly, and the colours of its vertices
+    /// multiplied by the base colour.
     pub(super) fn dressed(
         &mut self,
         look: Option<usize>,
         mut colors: Vec<[f32; 4]>,
     ) -> (u32, Vec<[f32; 4]>) {
         let Some(look) = look.and_then(|look| self.looks.get_mut(look)) else {
-            // What has no material is opaque.
+            // A primitive without a material is opaque.
             colors.iter_mut().for_each(|color| color[3] = 1.0);
             return (NONE, colors);
         };
@@ -216,7 +217,7 @@ impl<'a> Reader<'a, '_, '_> {
         }
     }
 
-    /// Reads the colour and the surface by either model of materials. What is lost goes into
+    /// Reads the colour and surface by either material model. Adds what can't be represented to
     /// `lost`.
     fn base(&self, material: &json::Material, lost: &mut Vec<String>) -> Base {
         let pbr = &material.pbr_metallic_roughness;
@@ -227,7 +228,7 @@ impl<'a> Reader<'a, '_, '_> {
             roughness: pbr.roughness_factor.0,
             maps: Vec::new(),
         };
-        // The older model of materials, which takes precedence where it is given.
+        // The older specular-glossiness model takes precedence where it is given.
         if let Some(old) = extension(material, SPECULAR_GLOSSINESS) {
             let glossiness = old.get("glossinessFactor").and_then(Value::as_f64);
             base.factor = numbers(old.get("diffuseFactor")).unwrap_or([1.0; 4]);
@@ -311,9 +312,8 @@ impl<'a> Reader<'a, '_, '_> {
         maps
     }
 
-    /// Loads the images of `maps` into a material whose colour has the texture `info`. Returns
-    /// which texture coordinates they use, and where the images lie on them if the material does
-    /// not say so itself.
+    /// Loads the images of `maps` into a material whose colour has the texture `info`. Returns the
+    /// texture coordinates that they use, and their placement unless the material holds it itself.
     fn add_maps(
         &mut self,
         material: &mut Material,
@@ -322,7 +322,7 @@ impl<'a> Reader<'a, '_, '_> {
     ) -> (u32, ImagePlacement) {
         material.base_color_placement =
             info.as_ref().map(|info| info.placement).unwrap_or_default();
-        // Where placements go into the texture coordinates there is one of them.
+        // Placements baked into the texture coordinates have to be equal.
         let is_kept = self.is_kept;
         let lies = |info: &TextureInfo| {
             let place = if is_kept {
@@ -382,7 +382,7 @@ impl<'a> Reader<'a, '_, '_> {
         image
     }
 
-    /// The image of a texture. `None` if it can't be used, which has been reported.
+    /// Loads the image of a texture. `None` if it is unusable, which has been reported.
     fn read_image(&mut self, texture: usize, usage: Use) -> Result<Option<Arc<Texture>>, Error> {
         let is_counted = self.images.has(&texture);
         let missing = |message: String| {
@@ -446,7 +446,7 @@ impl<'a> Reader<'a, '_, '_> {
     }
 }
 
-/// The colour and the surface of a material, before its images are loaded.
+/// The colour and surface of a material, before its images are loaded.
 struct Base {
     /// The base colour; a factor if there is an image of it.
     factor: [f32; 4],
@@ -465,17 +465,17 @@ struct SurfaceMap {
     strength: f32,
 }
 
-/// Returns what an extension that is read as JSON says of a material.
+/// Returns an extension of a material that is read as JSON.
 fn extension<'m>(material: &'m json::Material, name: &str) -> Option<&'m Value> {
     material.extensions.as_ref()?.others.get(name)
 }
 
-/// Whether a material is to be shown without light.
+/// Returns whether a material is unlit.
 fn is_unlit(material: &json::Material) -> bool {
     extension(material, "KHR_materials_unlit").is_some()
 }
 
-/// Returns the light that a material emits.
+/// Returns the emission of a material.
 fn emissive(material: &json::Material) -> [f32; 3] {
     if is_unlit(material) {
         return [0.0; 3];
@@ -489,7 +489,7 @@ fn emissive(material: &json::Material) -> [f32; 3] {
         .map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 })
 }
 
-/// Reads the clear coat, but for its images. What is lost goes into `lost`.
+/// Reads the clear coat without its images. Adds losses to `lost`.
 fn add_lacquer(material: &json::Material, to: &mut Material, lost: &mut Vec<String>) {
     let lacquer = extension(material, CLEARCOAT);
     let of_lacquer =
@@ -505,8 +505,8 @@ fn add_lacquer(material: &json::Material, to: &mut Material, lost: &mut Vec<Stri
     }
 }
 
-/// Reads the index of refraction and what the surface mirrors. What is lost, by these and by
-/// extensions that are not read, goes into `lost`.
+/// Reads the index of refraction and the specular reflection. Adds what can't be represented,
+/// including unsupported extensions, to `lost`.
 fn add_refraction(
     material: &json::Material,
     is_metal: bool,
@@ -545,15 +545,15 @@ fn add_refraction(
     to.specular = specular.filter(|_| !is_metal);
 }
 
-/// What a material says about a texture.
+/// A reference to a texture in a material.
 struct TextureInfo {
     index: usize,
-    /// The `TEXCOORD_n` that it uses.
+    /// The `TEXCOORD_n` of the texture.
     texcoord: u32,
     placement: ImagePlacement,
 }
 
-/// The extensions of something, by their names.
+/// Extensions by name.
 type Extensions = serde_json::Map<String, Value>;
 
 impl Reader<'_, '_, '_> {
@@ -607,7 +607,7 @@ impl Reader<'_, '_, '_> {
                 placement,
             };
         };
-        // v runs downwards in glTF: the same turn in coordinates whose v is one less that.
+        // glTF has v pointing down: apply the same transform to coordinates with v flipped.
         let [x, y] = numbers_of(transform.get("offset")).unwrap_or([0.0; 2]);
         placement.scale = numbers(transform.get("scale")).unwrap_or([1.0; 2]);
         placement.rotation = transform
@@ -639,8 +639,8 @@ fn wrap(mode: &Checked<json::texture::WrappingMode>) -> Wrap {
     }
 }
 
-/// What a dielectric mirrors of the light from straight above by KHR_materials_specular; `None`
-/// where that is what it mirrors anyway.
+/// Returns the normal reflectance of a dielectric by KHR_materials_specular; `None` if it is the
+/// default.
 fn specular(says: &Value, ior: f32, simplified: &mut Vec<String>) -> Option<[f32; 3]> {
     let strength = says
         .get("specularFactor")
@@ -657,7 +657,7 @@ fn specular(says: &Value, ior: f32, simplified: &mut Vec<String>) -> Option<[f32
     (strength != 1.0 || color != [1.0; 3]).then_some(mirrored)
 }
 
-/// Texture coordinates with (0, 0) at the lower left, from those with (0, 0) at the upper left.
+/// Converts texture coordinates with (0, 0) at the upper left to (0, 0) at the lower left.
 pub(super) fn lower_left([u, v]: [f32; 2], placement: &ImagePlacement) -> [f32; 2] {
     let uv = [u, 1.0 - v];
     if placement.is_moved() {
@@ -667,7 +667,7 @@ pub(super) fn lower_left([u, v]: [f32; 2], placement: &ImagePlacement) -> [f32; 
     }
 }
 
-/// N finite numbers in a JSON array.
+/// Parses N finite numbers of a JSON array.
 fn numbers<const N: usize>(value: Option<&Value>) -> Option<[f32; N]> {
     numbers_of(value)
         .map(|numbers| numbers.map(|n| n as f32))
@@ -684,7 +684,7 @@ fn numbers_of<const N: usize>(value: Option<&Value>) -> Option<[f64; N]> {
     list.try_into().ok()
 }
 
-/// Between 0 and 1; `otherwise` if it is no number.
+/// Clamps to 0 and 1; `otherwise` for NaN.
 fn unit(value: f32, otherwise: f32) -> f32 {
     if value.is_nan() {
         otherwise

@@ -1,28 +1,27 @@
-//! Buffer views that `EXT_meshopt_compression` or `KHR_meshopt_compression` hold compressed. Knows
-//! the codec's streams, not what they mean.
+//! Buffer views compressed by `EXT_meshopt_compression` or `KHR_meshopt_compression`. This module
+//! decodes the codec's streams and doesn't interpret them.
 //!
-//! The decoder is made for hostile input: it stays within the bytes it is given, and what it gives
-//! may be nonsense, never more than was asked for. What it takes for granted (sizes of elements,
-//! multiples) is checked here first.
+//! The decoder is safe for hostile input: it stays within the bytes that it is given, and its
+//! output may be nonsense but never exceeds the requested size. Its preconditions (element sizes,
+//! multiples) are checked here first.
 
 use gltf::json;
 use meshopt::FilterComponent;
 use serde_json::{Map, Value};
 
-/// The names of the extension; the later one is the same with newer streams and a filter for
-/// colours.
+/// The names of the extension; the later one adds newer streams and a filter for colours.
 const NAMES: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
 
-/// No stream of the codec stands for more than this many bytes for each of its own.
+/// Maximum compression ratio of the codec's streams.
 const LARGEST_RATIO: usize = 1024;
 
-/// What a buffer view says about its compressed form.
+/// The properties of a buffer view's compressed form.
 pub(super) struct Compressed<'a> {
     /// The extension.
     pub name: &'static str,
     /// An index into the buffers.
     pub buffer: usize,
-    /// Where the stream lies in the buffer.
+    /// The offset of the stream in the buffer.
     pub offset: usize,
     pub length: usize,
     stride: usize,
@@ -32,7 +31,7 @@ pub(super) struct Compressed<'a> {
 }
 
 impl<'a> Compressed<'a> {
-    /// `None` if the view is not compressed.
+    /// Returns `None` if the view is not compressed.
     pub fn of(view: &'a json::buffer::View) -> Option<Self> {
         let others = &view.extensions.as_ref()?.others;
         let (name, value) = NAMES
@@ -58,18 +57,18 @@ impl<'a> Compressed<'a> {
         })
     }
 
-    /// How many bytes it stands for; `None` if that many can't be.
+    /// Returns the decompressed size in bytes; `None` if the stream is too short for it.
     pub fn size(&self) -> Option<usize> {
         let size = self.stride.checked_mul(self.count)?;
         (size / LARGEST_RATIO <= self.length).then_some(size)
     }
 
-    /// The bytes of an element, if it is one of vertices.
+    /// Returns the size of an element in bytes, if the view holds vertex attributes.
     pub fn attribute_stride(&self) -> Option<usize> {
         (self.mode == "ATTRIBUTES").then_some(self.stride)
     }
 
-    /// The view's content; `None` if the stream is broken, or none that the extension allows.
+    /// Returns the decompressed content; `None` if the stream is broken or violates the extension.
     pub fn decode(&self, stream: &[u8]) -> Option<Vec<u8>> {
         self.size()?;
         match (self.mode, self.stride, self.filter) {
@@ -97,7 +96,7 @@ impl<'a> Compressed<'a> {
         }
     }
 
-    /// Undoes the filter on attributes.
+    /// Applies the inverse of the filter to attributes.
     fn filtered(&self, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
         match (self.filter, self.stride) {
             ("NONE", _) => {}
@@ -131,7 +130,7 @@ impl<'a> Compressed<'a> {
                 u16::to_ne_bytes,
                 meshopt::decode_filter_color,
             ),
-            // Each number by itself, however many there are in an element.
+            // The filter applies to each number, regardless of how many an element has.
             ("EXPONENTIAL", _) => {
                 let mut words: Vec<[u32; 1]> = bytes
                     .as_chunks::<4>()
@@ -148,7 +147,7 @@ impl<'a> Compressed<'a> {
     }
 }
 
-/// Whether a buffer only stands in for decoders that don't know the compression, and so may have no
+/// Returns whether a buffer is a fallback for decoders without the compression, and so may have no
 /// bytes.
 pub(super) fn is_fallback(buffer: &json::Buffer) -> bool {
     let fallback = |others: &Map<String, Value>| {
@@ -197,7 +196,7 @@ impl<const N: usize> Default for Element<N> {
     }
 }
 
-/// Decodes elements of `words` words; the decoder wants to know their size when it is compiled.
+/// Decodes elements of `words` words; the decoder needs their size at compile time.
 fn decode_attributes(stream: &[u8], words: usize, count: usize) -> Option<Vec<u8>> {
     fn decode<const N: usize>(stream: &[u8], count: usize) -> Option<Vec<u8>> {
         let elements = meshopt::decode_vertex_buffer::<Element<N>>(stream, count).ok()?;

@@ -1,5 +1,5 @@
-//! The meshes of a glTF file one by one, for a reader that looks at nodes himself: [`open`] is the
-//! entry point.
+//! Single meshes of a glTF file, for a reader that walks the nodes itself: [`open`] is the entry
+//! point.
 
 use gltf::json::{self, Index};
 use nalgebra::Matrix4;
@@ -8,35 +8,36 @@ use super::{Error, Material, Mesh, Pieces, Reader, Shading, Source, codes, conta
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_resolve::{File, Files};
 
-/// A primitive of the document: the index of its mesh, and its own in that.
+/// A primitive of the document: the index of its mesh, and its index in that.
 pub type Primitive = (usize, usize);
 
-/// What a mesh is to be made of.
+/// The composition of a mesh.
 pub struct Wanted {
-    /// Each becomes a part of the mesh.
+    /// The primitives, each of which becomes a part of the mesh.
     pub primitives: Vec<WantedPrimitive>,
-    /// From the file's coordinates to the mesh's.
+    /// The transform from the file's coordinates to the mesh's.
     pub transform: Matrix4<f64>,
 }
 
-/// What a part of a mesh is to be made of.
+/// The composition of a part of a mesh.
 #[derive(Clone, Copy)]
 pub struct WantedPrimitive {
-    /// Whose triangles and normals.
+    /// The primitive that provides triangles and normals.
     pub geometry: Primitive,
-    /// Whose texture coordinates, if any.
+    /// The primitive that provides texture coordinates, if any.
     pub uvs: Option<Primitive>,
-    /// Whose colours of vertices, if any, with the base colour of its material in them.
+    /// The primitive that provides vertex colours, if any, multiplied by its material's base
+    /// colour.
     pub colors: Option<Primitive>,
 }
 
 /// The meshes and materials of an open file.
 pub struct Meshes<'a, 's, 'f>(Reader<'a, 's, 'f>);
 
-/// Gives `work` the meshes of a glTF file, and returns what it made of them, with all findings.
+/// Calls `work` with the meshes of a glTF file. Returns its result and all findings.
 ///
 /// # Errors
-/// If nothing of the file can be used.
+/// If no part of the file is usable.
 pub fn open<T>(
     file: &File,
     files: &Files,
@@ -51,17 +52,17 @@ pub fn open<T>(
     Ok((result, source.finish()))
 }
 
-/// The JSON of a glTF file in either form.
+/// Returns the JSON of a glTF file in either form.
 ///
 /// # Errors
-/// If it is a container without.
+/// If the file is a container without JSON.
 pub fn text(bytes: &[u8]) -> Result<&[u8], Error> {
     container_parts(bytes).map(|(text, _)| text)
 }
 
 impl<'a> Meshes<'a, '_, '_> {
-    /// The material with this index as it shows on vertices with or without colours; `None`,
-    /// reported, if there is none.
+    /// Returns the material with this index, as it shows on vertices with or without colours.
+    /// `None`, reported, if it does not exist.
     pub fn material(&mut self, index: usize, has_colors: bool) -> Option<Material> {
         let look = self
             .0
@@ -69,10 +70,10 @@ impl<'a> Meshes<'a, '_, '_> {
         Some(self.0.looks.get(look)?.shown(has_colors))
     }
 
-    /// The values of an accessor; none, reported, if they can't be had.
+    /// Returns the values of an accessor; none, reported, if they are unavailable.
     ///
     /// # Errors
-    /// If the values of the file grow beyond its size.
+    /// If the values of the file exceed the budget derived from its size.
     pub fn values<const N: usize>(&mut self, accessor: usize) -> Result<Vec<[f64; N]>, Error> {
         let Reader {
             buffers,
@@ -88,16 +89,18 @@ impl<'a> Meshes<'a, '_, '_> {
         )
     }
 
-    /// A mesh without materials, and for each of its parts the index of the wanted primitive that
-    /// it is: those without a triangle that can be used are left out.
+    /// Returns a mesh without materials, and for each of its parts the index of the wanted
+    /// primitive. Primitives without a usable triangle are left out.
     ///
     /// # Errors
-    /// If nothing of it can be used, or the meshes of the file grow beyond its size.
+    /// If no part of it is usable, or the meshes of the file exceed the budget derived from its
+    /// size.
     pub fn mesh(&mut self, wanted: &Wanted) -> Result<(Mesh, Vec<usize>), Error> {
-        // What an earlier one that failed has left.
+        // Discard the remains of an earlier mesh that failed.
         self.0.assembly = self.0.assembly.left();
         for (number, primitive) in wanted.primitives.iter().enumerate() {
-            // Stands in for the part's material, so that parts with equal ones stay apart.
+            // A placeholder for the part's material, so that parts with equal materials stay
+            // separate.
             let mark = self
                 .0
                 .assembly

@@ -1,4 +1,4 @@
-//! Small glTF files, each with what must come out of it.
+//! Small glTF files with their expected results.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use super::*;
 use crate::test::{assert_near, check, codes_of, colors, read, read_file, read_with, triangles};
 use urdf_usd_robot::{Channel, MapRole, Material};
 
-/// Four points of a square in the x-y plane of glTF, which stands upright there and so in the x-z
-/// plane of the model.
+/// Four points of a square in the x-y plane of glTF, which is vertical, and so in the x-z plane of
+/// the model.
 const POSITIONS: [f32; 12] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
 const UVS: [f32; 8] = [0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0];
 const INDICES: [u16; 6] = [0, 1, 2, 0, 2, 3];
@@ -51,8 +51,7 @@ fn document() -> Value {
     })
 }
 
-/// The document with one value changed, given by a JSON pointer; members that are not there are
-/// made.
+/// Returns the document with values changed by JSON pointers; missing members are created.
 fn changed(changes: &[(&str, Value)]) -> Value {
     let mut document = document();
     for (pointer, value) in changes {
@@ -278,7 +277,7 @@ fn strips_fans_and_what_is_no_surface() {
 
 #[test]
 fn quantised_and_sparse_values() {
-    // The square in shorts, normalised: 32767 is 1.
+    // The square in normalised shorts: 32767 is 1.
     let shorts: Vec<u8> = POSITIONS
         .iter()
         .flat_map(|x| ((x * 32767.0) as i16).to_le_bytes())
@@ -297,7 +296,7 @@ fn quantised_and_sparse_values() {
     ]);
     assert_eq!(read_json(&document).unwrap().0.points, SQUARE);
 
-    // Of a triangle of zeros, points 1 and 2 are replaced.
+    // Points 1 and 2 of a triangle of zeros are replaced.
     let mut sparse: Vec<u8> = vec![1, 2, 0, 0];
     sparse.extend(
         [1.0_f32, 0.0, 0.0, 0.0, 5.0, 0.0]
@@ -384,7 +383,7 @@ fn png(alpha: u8) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// A document whose material has a texture of `image`, and what else `material` says.
+/// Returns a document whose material has a texture of `image` and the members of `material`.
 fn textured(image: &Value, material: Value, texture_info: &Value) -> Value {
     let mut material = material;
     material["pbrMetallicRoughness"] =
@@ -463,10 +462,10 @@ fn texture_transforms() {
         "offset": [0.5, 0.25], "rotation": std::f64::consts::FRAC_PI_2, "scale": [2, 4], "texCoord": 0}}});
     let document = textured(&json!({"uri": data_uri(&png(255))}), json!({}), &info);
     let mesh = read_json(&document).unwrap().0;
-    // It is in the coordinates.
+    // The placement is baked into the coordinates.
     assert!(!mesh.materials[0].base_color_placement.is_moved());
     let uvs = mesh.uvs.as_ref().unwrap();
-    // (0, 1) of the file: scaled (0, 4), turned (4, 0), moved (4.5, 0.25).
+    // (0, 1) of the file: scaled (0, 4), rotated (4, 0), translated (4.5, 0.25).
     let first = uvs.values[uvs.indices[0][0] as usize];
     assert!(
         (first[0] - 4.5).abs() < 1e-5 && (first[1] - 0.75).abs() < 1e-5,
@@ -522,7 +521,7 @@ fn containers_with_faults() {
         (12, u32::MAX, "mesh-unreadable"),
         (12, 0, "mesh-unreadable"),
         (16, 0, "mesh-unreadable"),
-        // The length of all is told by the file itself, and so not looked at.
+        // The total length is ignored, since the file's own size is known.
         (8, 0, ""),
         (8, u32::MAX, ""),
     ] {
@@ -542,7 +541,7 @@ fn containers_with_faults() {
     assert!(read("a.glb", &longer).is_ok());
 }
 
-/// The rectangle that the files of `test/meshes/gltf` hold, x and z in the model's frame, at y of 0.
+/// The rectangle in the files of `test/meshes/gltf`, x and z in the model's frame, at y = 0.
 const RECTANGLE: [[f32; 3]; 4] = [
     [0.0, 0.0, 0.0],
     [2.0, 0.0, 0.0],
@@ -550,7 +549,7 @@ const RECTANGLE: [[f32; 3]; 4] = [
     [0.0, 0.0, 1.0],
 ];
 
-/// Asserts that the file holds the rectangle and nothing else, and nothing is said about it.
+/// Asserts that the file contains only the rectangle, and has no findings.
 fn rectangle(name: &str) -> Mesh {
     let (mesh, diagnostics) = read_file(name).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
@@ -560,7 +559,7 @@ fn rectangle(name: &str) -> Mesh {
     mesh
 }
 
-/// The texture coordinates of each triangle's corners.
+/// Returns the texture coordinates of each triangle's corners.
 fn uvs(mesh: &Mesh) -> Vec<[[f32; 2]; 3]> {
     let uvs = mesh.uvs.as_ref().unwrap();
     uvs.indices
@@ -591,7 +590,7 @@ fn files_with_pictures() {
             (material.base_color, material.shows_corner_colors),
             ([1.0; 4], false)
         );
-        // From above in the file: (u, v) is (s u + offset, t v), from below one less v.
+        // v down in the file: (u, v) is (s u + offset, t v); v up: one minus v.
         let corner = |x: f32, v: f32| [s * x + u, 1.0 - t * v];
         let expected = [
             corner(0.0, 1.0),
@@ -613,18 +612,18 @@ fn a_scene_of_nodes() {
     let (mesh, diagnostics) = read_file("gltf/nodes.gltf").unwrap();
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let triangles = triangles(&mesh);
-    // Three times as high, turned by a quarter about glTF's z, 10 to its front: (x, y) becomes (-3
-    // y, x), at y of -10 here.
+    // Three times as high, rotated by a quarter turn about glTF's z, 10 to its front: (x, y)
+    // becomes (-3 y, x), at y = -10 here.
     assert_near(
         triangles[0].1.into_iter().flatten(),
         [0.0, -10.0, 0.0, 0.0, -10.0, 2.0, -3.0, -10.0, 2.0],
     );
-    // x and y swapped, which is a mirror: the winding is turned. Then 5 along x.
+    // x and y swapped, which mirrors: the winding is flipped. Then 5 along x.
     assert_near(
         triangles[2].1.into_iter().flatten(),
         [5.0, 0.0, 0.0, 6.0, 0.0, 2.0, 5.0, 0.0, 2.0],
     );
-    // What is hidden, or in another scene, is not there.
+    // Hidden nodes, and those of other scenes, are left out.
     assert_eq!(triangles.len(), 4);
     assert_near(
         mesh.normals.values.iter().copied().flatten(),
@@ -684,7 +683,7 @@ fn materials_of_every_kind() {
         ("glass", [1.0, 1.0, 1.0, 0.25], 0.0, 1.0, [0.0; 3]),
         ("leaf", [1.0, 1.0, 1.0, 0.0], 0.0, 1.0, [0.0; 3]),
         ("stem", [1.0; 4], 0.0, 1.0, [0.0; 3]),
-        // Factors of its images.
+        // The factors of its images.
         ("screen", [1.0; 4], 1.0, 0.5, [1.0, 1.0, 0.0]),
     ];
     assert_eq!(mesh.materials.len(), expected.len());
@@ -746,7 +745,7 @@ fn images_of_surfaces() {
         .iter()
         .map(|(role, map)| (*role, map.channel, map.strength))
         .collect();
-    // What is multiplied with nothing is none.
+    // A map with a factor of zero has no effect and is dropped.
     assert_eq!(
         maps,
         [
@@ -759,7 +758,7 @@ fn images_of_surfaces() {
         (material.roughness, material.metallic, material.ior),
         (0.5, 0.0, 1.25)
     );
-    // All lie as the first, or their means count.
+    // Images with a placement other than the first's are replaced by their means.
     let (material, diagnostics) = read(json!({
         "pbrMetallicRoughness": {"baseColorTexture": placed, "metallicRoughnessTexture": image},
         "normalTexture": placed, "emissiveFactor": [1, 1, 1], "emissiveTexture": {"index": 0, "texCoord": 1}}));
@@ -822,8 +821,7 @@ fn colors_of_vertices() {
             }
         ]
     );
-    // What has colours and a material; what has a material alone, or white; what has colours and
-    // opacity; what has colours alone.
+    // Colours and a material; a material alone, or white; colours with opacity; colours alone.
     let parts: Vec<_> = mesh
         .parts
         .iter()
@@ -997,7 +995,7 @@ fn meshopt_as_its_own_encoder_writes_it() {
         ]);
         let mesh = read_json(&document).unwrap().0;
         assert_eq!(mesh.triangles.len(), indices.len() / 3);
-        // The codec of triangles may turn them and begin elsewhere, but keeps their order.
+        // The codec may rotate the corners of a triangle, but keeps the order of triangles.
         for (triangle, indices) in mesh.triangles.iter().zip(indices.as_chunks::<3>().0) {
             let mut corners = triangle.map(|i| mesh.points[i as usize].map(f32::to_bits));
             let mut expected = indices
@@ -1048,7 +1046,7 @@ fn what_is_not_read_is_named_with_a_remedy() {
 
 #[test]
 fn what_nothing_bounds_is_bounded() {
-    // Primitives without positions, and values without bytes, cost something too.
+    // Primitives without positions, and values without bytes, count towards the budget, too.
     let primitives = vec![json!({"attributes": {}}); 2000];
     let nodes = vec![json!({"mesh": 0}); 2000];
     let empty = changed(&[
@@ -1064,7 +1062,7 @@ fn what_nothing_bounds_is_bounded() {
     assert_eq!(read_json(&zeros).unwrap_err().code.id, "mesh-too-large");
 }
 
-/// A text file and a binary one with a bit of everything, for damage.
+/// Returns a text file and a binary one with a bit of everything, to damage.
 pub(crate) fn seeds() -> [Vec<u8>; 2] {
     let document = textured(
         &json!({"bufferView": 1}),

@@ -1,7 +1,7 @@
 //! Wavefront OBJ with its material libraries (MTL).
 //!
-//! Read by our own code: the crate for it panics on some inputs (a colour of fewer than three
-//! numbers, indices that overflow) and gives up a file for one bad face.
+//! Parsed here: the crate for OBJ panics on some inputs (a colour of fewer than three numbers,
+//! indices that overflow) and rejects a file for one bad face.
 
 mod mtl;
 
@@ -17,10 +17,10 @@ use super::polygon::Triangulator;
 use super::{Error, Source, codes};
 use urdf_usd_robot::{Material, Mesh};
 
-/// Of more lines that name material libraries, the first are read.
+/// Maximum number of `mtllib` lines; further ones are ignored.
 const MAX_LIBRARIES: usize = 100;
 
-/// Whether the first lines that say anything are of an OBJ file.
+/// Returns whether the first meaningful lines are those of an OBJ file.
 pub(super) fn looks_like(text: &[u8]) -> bool {
     const WORDS: &[&str] = &[
         "v", "vt", "vn", "vp", "f", "o", "g", "s", "l", "p", "mtllib", "usemtl",
@@ -92,32 +92,32 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
     assembly.finish(source, Shading::Smooth)
 }
 
-/// Triangles in a row with one material.
+/// Consecutive triangles with one material.
 struct Run {
     triangles: std::ops::Range<usize>,
     /// An index into [`Object::names`].
     material: usize,
 }
 
-/// What has been read of a file.
+/// The content of a file read so far.
 #[derive(Default)]
 struct Object {
     positions: Vec<[f64; 3]>,
     normals: Vec<[f32; 3]>,
     uvs: Vec<[f32; 2]>,
-    /// Colours of `positions` as written, red, green, blue and opacity; not numbers at positions
-    /// without one. Positions beyond its end have none either.
+    /// Colours of `positions` as written, red, green, blue and opacity; NaN for positions without
+    /// one. It may be shorter than `positions`.
     colors: Vec<[f32; 4]>,
     triangles: Vec<[Corner; 3]>,
     runs: Vec<Run>,
-    /// Names of materials in the order of their first use; `None` for none.
+    /// Names of materials in the order of their first use; `None` for no material.
     names: Vec<Option<String>>,
     name_index: HashMap<Option<String>, usize>,
     material: Option<String>,
     libraries: Vec<String>,
     unusable: usize,
     skipped: usize,
-    /// The face that is being read; kept for its memory.
+    /// The face being parsed; reused to avoid allocation.
     face: Vec<Corner>,
 }
 
@@ -199,7 +199,7 @@ impl Object {
         self.add_to_run(before);
     }
 
-    /// Counts the triangles from `before` on to the current material.
+    /// Assigns the triangles from `before` on to the current material.
     fn add_to_run(&mut self, before: usize) {
         let end = self.triangles.len();
         if before == end {
@@ -224,7 +224,7 @@ impl Object {
         });
     }
 
-    /// `7`, `7/3`, `7//2`, `7/3/2`; negative numbers count back from the latest.
+    /// Parses `7`, `7/3`, `7//2` or `7/3/2`; negative numbers count back from the latest.
     fn corner(&self, word: &[u8]) -> Corner {
         let mut parts = word.split(|&b| b == b'/');
         let mut index = |len: usize| {
@@ -241,8 +241,8 @@ impl Object {
         }
     }
 
-    /// Makes the colours linear and gives them to the corners. Most writers count from 0 to 1, some
-    /// to 255.
+    /// Converts the colours to linear and assigns them to the corners. Most writers scale from 0 to
+    /// 1, some to 255.
     fn bind_colors(&mut self) {
         if self.colors.is_empty() {
             return;
@@ -254,7 +254,7 @@ impl Object {
         };
         for color in &mut self.colors {
             let [r, g, b, a] = color.map(|x| f64::from(x) / full);
-            // Without an opacity it is opaque; without a colour it stays no number.
+            // Without an opacity it is opaque; without a colour it stays NaN.
             let opacity = if a.is_nan() { 1.0 } else { a };
             *color = [
                 Material::linear(r),
@@ -269,7 +269,7 @@ impl Object {
         }
     }
 
-    /// The materials of `names` in the assembly.
+    /// Returns the indices of the materials `names` in the assembly.
     fn bind_materials(&mut self, source: &mut Source, assembly: &mut Assembly) -> Vec<u32> {
         let mut library = mtl::Library::default();
         let mut complete = true;
@@ -304,7 +304,7 @@ impl Object {
         bound
     }
 
-    /// Applies a texture's scale and offset to the corners that have the material `index`.
+    /// Applies a texture's scale and offset to the corners with the material `index`.
     fn place_texture(&mut self, index: usize, placement: &mtl::Placement) {
         for run in self.runs.iter().filter(|run| run.material == index) {
             let triangles = self.triangles.get_mut(run.triangles.clone());
@@ -319,7 +319,7 @@ impl Object {
     }
 }
 
-/// The lines of a file, with continued ones joined; a byte order mark is skipped.
+/// Returns the lines of a file, with continued ones joined; a byte order mark is skipped.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, [u8]>> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut lines = bytes.split(|&b| b == b'\n' || b == b'\r');
@@ -331,7 +331,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, [u8]>> {
         let mut joined = start.to_vec();
         let mut empty = 0;
         for next in lines.by_ref() {
-            // The second half of a CR LF is an empty line.
+            // The LF of a CR LF is an empty line.
             if next.is_empty() && empty == 0 {
                 empty += 1;
                 continue;
@@ -350,13 +350,13 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, [u8]>> {
     })
 }
 
-/// The rest of a line after its keyword, which may have spaces in it.
+/// Returns the rest of a line after its keyword; it may contain spaces.
 fn name_after(line: &[u8], keyword: usize) -> String {
     let rest = line.trim_ascii_start().get(keyword..).unwrap_or_default();
     String::from_utf8_lossy(rest.trim_ascii()).into_owned()
 }
 
-/// Not a number if it is none.
+/// Parses a number; NaN if it is none.
 fn number(word: &[u8]) -> f64 {
     str::from_utf8(word)
         .ok()
@@ -364,7 +364,7 @@ fn number(word: &[u8]) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// A one-based or negative index as a zero-based one; `None` if it is none.
+/// Converts a one-based or negative index to a zero-based one; `None` if it is invalid.
 fn index(word: &[u8], len: usize) -> Option<u32> {
     let value: i64 = str::from_utf8(word).ok()?.parse().ok()?;
     let index = match value {

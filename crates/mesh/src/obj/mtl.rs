@@ -9,13 +9,13 @@ use crate::texture::{Use, Values};
 use crate::{MAX_IOR, Source, codes};
 use urdf_usd_robot::{Channel, Map, MapRole, Material, Texture};
 
-/// Of more libraries on one line, the first are read.
+/// Maximum number of libraries on one line; the rest is ignored.
 const MAX_LIBRARIES: usize = 100;
 
-/// Options of a texture that take any of one to three numbers.
+/// Texture options with one to three numbers.
 const VECTOR_OPTIONS: &[&str] = &["-o", "-s", "-t"];
 
-/// Options of a texture and the number of their arguments.
+/// Texture options and the number of their arguments.
 const OPTIONS: &[(&str, usize)] = &[
     ("-blendu", 1),
     ("-blendv", 1),
@@ -28,7 +28,7 @@ const OPTIONS: &[(&str, usize)] = &[
     ("-type", 1),
 ];
 
-/// What images are of, by what names them: MTL, and its extension for physically based materials.
+/// Map roles by keyword: MTL, and its extension for physically based materials.
 const ROLES: &[(&str, MapRole)] = &[
     ("map_d", MapRole::Opacity),
     ("map_ke", MapRole::Emissive),
@@ -38,19 +38,19 @@ const ROLES: &[(&str, MapRole)] = &[
     ("map_norm", MapRole::Normal),
 ];
 
-/// What else names images, beside all that begins with `map_`.
+/// Other keywords that name images, in addition to all that begin with `map_`.
 const OTHERS: &[&str] = &["decal", "disp", "refl"];
 
-/// So many images without a place are told of a material.
+/// Maximum number of unsupported images that are reported per material.
 const MAX_OTHERS: usize = 16;
 
-/// The materials of all libraries of a file. Of two with one name, the later counts.
+/// The materials of all libraries of a file. The later of two with one name counts.
 #[derive(Default)]
 pub(super) struct Library {
     materials: HashMap<String, Definition>,
 }
 
-/// How a texture lies: (u, v) becomes `scale` · (u, v) + `offset`.
+/// The placement of a texture: (u, v) becomes `scale` · (u, v) + `offset`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Placement {
     pub scale: [f32; 2],
@@ -60,7 +60,7 @@ pub(super) struct Placement {
 /// A material as written.
 #[derive(Default)]
 struct Definition {
-    /// Of the library's file; images are looked for there first. Empty if it is that of the mesh.
+    /// The folder of the library, searched for images first. Empty if it is that of the mesh.
     folder: String,
     diffuse: Option<[f64; 3]>,
     emissive: Option<[f64; 3]>,
@@ -74,13 +74,13 @@ struct Definition {
     ior: Option<f64>,
     texture: Option<Picture>,
     maps: BTreeMap<MapRole, Picture>,
-    /// `bump`: heights by the letter, but exporters write normals too.
+    /// `bump`: heights by specification, but exporters write normals, too.
     bump: Option<Picture>,
-    /// Images that have no place in a material, by what names them.
+    /// Images without a counterpart in a material, by keyword.
     others: Vec<(String, Picture)>,
 }
 
-/// An image as a material names it.
+/// A reference to an image in a material.
 #[derive(Clone, Debug, PartialEq)]
 struct Picture {
     path: String,
@@ -92,8 +92,8 @@ struct Picture {
 }
 
 impl Library {
-    /// Reads the libraries that an `mtllib` line names: one whose name may have spaces, or several.
-    /// False if one is missing.
+    /// Reads the libraries named by an `mtllib` line: one whose name may contain spaces, or
+    /// several. Returns false if one is missing.
     pub fn open(&mut self, names: &str, source: &mut Source) -> bool {
         let whole = source.open(names);
         let files = match whole {
@@ -163,14 +163,14 @@ impl Library {
         self.materials.extend(current);
     }
 
-    /// The material of a name, and how its images lie if not plainly.
+    /// Returns the material with a name, and the placement of its images unless it is the identity.
     pub fn material(
         &self,
         name: &str,
         source: &mut Source,
     ) -> Option<(Material, Option<Placement>)> {
         let definition = self.materials.get(name)?;
-        // An image's alpha is opacity only where the material says so.
+        // An image's alpha is opacity only if the material refers to it for that.
         let is_opacity = |path: &str| {
             definition
                 .maps
@@ -210,7 +210,7 @@ impl Library {
         material.emissive = linear(definition.emissive.unwrap_or_default());
         material.roughness = definition.roughness.map_or(material.roughness, unit);
         material.metallic = definition.metallic.map_or(material.metallic, unit);
-        // Exporters write 1, at which nothing would mirror, where they have nothing to say.
+        // Exporters write 1, at which nothing would reflect, as a default.
         material.ior = definition
             .ior
             .filter(|ior| *ior > 1.0)
@@ -271,8 +271,8 @@ impl Definition {
         }
     }
 
-    /// Gives the material its images beside that of its colour, and says what becomes of those that
-    /// have no place.
+    /// Adds the images other than that of the colour to the material, and reports the unsupported
+    /// ones.
     fn add_maps(&self, material: &mut Material, laid: &mut Laid<Placement>, source: &mut Source) {
         for (&role, picture) in &self.maps {
             if role == MapRole::Opacity
@@ -295,10 +295,10 @@ impl Definition {
                 continue;
             };
             match role {
-                // The image takes the place of the number.
+                // The image replaces the number.
                 MapRole::Roughness => material.roughness = 1.0,
                 MapRole::Metallic => material.metallic = 1.0,
-                // Exporters leave a black colour beside an image.
+                // Exporters write a black colour beside an image.
                 MapRole::Emissive if material.emissive == [0.0; 3] => material.emissive = [1.0; 3],
                 _ => {}
             }
@@ -316,7 +316,7 @@ impl Definition {
                 ));
             } else {
                 match source.holds_normals(&image) {
-                    // Which was reported.
+                    // Reported already.
                     None => {}
                     Some(false) => {
                         let message = format!(
@@ -348,7 +348,7 @@ impl Definition {
                 .as_ref()
                 .is_some_and(|color| color.path == *path)
         };
-        // Exporters name the image of the colour for the ambient light, too.
+        // Exporters repeat the image of the colour as that of the ambient light.
         let others = self
             .others
             .iter()
@@ -369,7 +369,7 @@ impl Definition {
         }
     }
 
-    /// An image, looked for beside the library, then beside the mesh.
+    /// Loads an image, searched beside the library, then beside the mesh.
     fn image(&self, path: &str, usage: Use, source: &mut Source) -> Option<Arc<Texture>> {
         let beside_library = format!("{}{path}", self.folder);
         let found = !self.folder.is_empty() && source.open(&beside_library).is_ok();
@@ -378,8 +378,8 @@ impl Definition {
 }
 
 impl Picture {
-    /// The image as the map of `role`. `None` if it says nothing, or can't be read, which is
-    /// reported.
+    /// Returns the image as the map of `role`. `None` if it has no effect or is unreadable, which
+    /// is reported.
     fn map(&self, role: MapRole, image: &Arc<Texture>, source: &mut Source) -> Option<Map> {
         let plain = |texture: Arc<Texture>| Map {
             strength: self.strength,
@@ -390,7 +390,7 @@ impl Picture {
             (MapRole::Normal, _) => Some(plain(
                 source.map(image, Values::Channels, Channel::Red)?.texture,
             )),
-            // An image that has opacity means that.
+            // The opacity of an image with an alpha channel is in that channel.
             (MapRole::Opacity, None) if image.has_alpha => {
                 source.map(image, Values::Alpha, Channel::Red)
             }
@@ -400,7 +400,7 @@ impl Picture {
     }
 }
 
-/// The names in a list of libraries whose names may have spaces, but end with `.mtl`.
+/// Splits a list of libraries whose names may contain spaces, but end with `.mtl`.
 fn split_names(names: &str) -> Vec<&str> {
     const END: &str = ".mtl";
     let lower = names.to_ascii_lowercase();
@@ -417,12 +417,12 @@ fn split_names(names: &str) -> Vec<&str> {
     split
 }
 
-/// The folder that a library's name begins with, with its slash.
+/// Returns the folder part of a library's name, with its slash.
 fn folder_of(library: &str) -> &str {
     &library[..library.rfind(['/', '\\']).map_or(0, |slash| slash + 1)]
 }
 
-/// Splits `-s 2 2 1 -clamp on my image.png` into the image and how it lies.
+/// Splits `-s 2 2 1 -clamp on my image.png` into the image and its placement.
 fn picture(text: &str) -> Option<Picture> {
     let mut placement = Placement::PLAIN;
     let (mut channel, mut strength) = (None, 1.0);
@@ -486,7 +486,7 @@ fn picture(text: &str) -> Option<Picture> {
     })
 }
 
-/// The first word, and what follows it.
+/// Returns the first word and the rest.
 fn split_word(text: &str) -> (&str, &str) {
     let (word, rest) = text
         .split_once(|c: char| c.is_ascii_whitespace())
@@ -494,7 +494,8 @@ fn split_word(text: &str) -> (&str, &str) {
     (word, rest.trim_start())
 }
 
-/// Of components beyond 1, which only emission has, the excess is taken as a strength.
+/// Converts a colour to linear. Components above 1, which only emission has, are taken as a
+/// strength.
 fn linear(srgb: [f64; 3]) -> [f32; 3] {
     let strength = srgb.into_iter().fold(1.0, f64::max).min(1e6);
     let srgb = srgb.map(|c| c.min(1e6));

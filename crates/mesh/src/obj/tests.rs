@@ -1,4 +1,4 @@
-//! Small OBJ files, each with what must come out of it.
+//! Small OBJ files with their expected results.
 
 use super::*;
 use crate::test::{assert_near, codes_of, colors, read, read_file, read_with, triangles};
@@ -113,7 +113,7 @@ fn recognised_by_content() {
     assert!(read("a.txt", b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3").is_ok());
 }
 
-/// A rectangle of 2 by 1, as most files of `test/meshes/obj` hold.
+/// The rectangle of 2 by 1 in most files of `test/meshes/obj`.
 const RECTANGLE: [[f32; 3]; 4] = [
     [0.0, 0.0, 0.0],
     [2.0, 0.0, 0.0],
@@ -202,7 +202,7 @@ fn what_corners_have() {
         .flatten()
         .flat_map(|i| mesh.normals.values[*i as usize]);
     let (up, slanted) = ([0.0, 0.0, 1.0], [0.0, 0.5_f32.sqrt(), 0.5_f32.sqrt()]);
-    // The second face has one normal of its own and two from the geometry.
+    // The second face has one normal in the file and two computed ones.
     assert_near(normals, [up, up, slanted, up, up, up].into_iter().flatten());
 }
 
@@ -294,15 +294,15 @@ fn materials_of_several_libraries() {
     );
 }
 
-/// A PNG of two by two pixels.
+/// Encodes a PNG of two by two pixels.
 fn png(image: image::DynamicImage) -> Vec<u8> {
     let mut bytes = std::io::Cursor::new(Vec::new());
     image.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
     bytes.into_inner()
 }
 
-/// Reads the material `m` of an OBJ file with or without texture coordinates, beside which there
-/// are images. Returns it with what was found.
+/// Reads the material `m` of an OBJ file with or without texture coordinates, beside some images.
+/// Returns it with the findings.
 fn read_material(mtl: &str, texcoords: bool) -> (Material, Vec<String>) {
     let grey = |value: u8| {
         png(image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(
@@ -342,7 +342,7 @@ fn read_material(mtl: &str, texcoords: bool) -> (Material, Vec<String>) {
     (mesh.materials.into_iter().next().unwrap(), said)
 }
 
-/// The maps of a material with their images and strengths.
+/// Returns the maps of a material with their images and strengths.
 fn maps(material: &Material) -> Vec<(MapRole, String, f32)> {
     material
         .maps
@@ -407,7 +407,7 @@ fn a_bump_map_is_taken_for_what_it_is() {
     );
 }
 
-/// The colour's image as that of the ambient light is not told.
+/// The colour's image as that of the ambient light is not reported.
 #[test]
 fn an_image_without_a_place_is_told() {
     let (material, said) = read_material(

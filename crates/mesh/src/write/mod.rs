@@ -7,7 +7,7 @@ pub use obj::{Obj, obj};
 pub use stl::stl;
 use urdf_usd_robot::{LazyMesh, Material};
 
-/// What of a mesh's looks no STL can hold, in words; `None` if that is nothing.
+/// Describes the appearance of a mesh that STL can't represent; `None` if there is none.
 pub fn lost_in_stl(mesh: &LazyMesh) -> Option<&'static str> {
     let has_pictures = mesh.materials.iter().any(Material::has_textures);
     match mesh {

@@ -12,14 +12,14 @@ use urdf_usd_robot::{Channel, MapRole, Material, Mesh, PLAIN_IOR, Texture, Wrap,
 pub struct Obj {
     /// The OBJ file.
     pub obj: String,
-    /// Its material library, if it has materials: the file that was named.
+    /// Its material library under the given name, if it has materials.
     pub mtl: Option<String>,
-    /// What of the looks the two can't hold, in words.
+    /// Descriptions of the properties that neither file can represent.
     pub lost: Vec<&'static str>,
 }
 
-/// Writes a mesh as OBJ. `material` shows where the mesh has none of its own; `library` is the file
-/// name of its material library, and `image` gives that of an image.
+/// Writes a mesh as OBJ. `material` is used where the mesh has none; `library` is the file name of
+/// the material library, and `image` returns that of an image.
 pub fn obj(
     mesh: &Mesh,
     material: Option<&Material>,
@@ -34,7 +34,7 @@ pub fn obj(
             .and_then(|own| mesh.materials.get(own))
             .or(material)
     };
-    // Where corners show their colours there is no material, which would hide them.
+    // Corners that show their colours get no material, since it would hide them.
     let is_named = |material: &&Material| mesh.colors.is_none() || !material.shows_corner_colors;
     let mut used: Vec<&Material> = Vec::new();
     for material in mesh.parts.iter().filter_map(shown).filter(is_named) {
@@ -81,7 +81,7 @@ pub fn obj(
             Some((_, name)) => {
                 let _ = writeln!(text, "usemtl {name}");
             }
-            // Nothing else ends what the last line of this kind began.
+            // Nothing else ends the preceding `usemtl`.
             None if !used.is_empty() => text.push_str("usemtl\n"),
             None => {}
         }
@@ -129,8 +129,7 @@ fn write_face(text: &mut String, mesh: &Mesh, vertices: &Vertices, triangle: usi
     text.push('\n');
 }
 
-/// The vertices of a file: points, or, where corners have colours, each point once for each of
-/// them.
+/// The vertices of a file: points, or, if corners have colours, each point once per colour.
 struct Vertices {
     list: Vec<([f32; 3], Option<[f32; 4]>)>,
     /// The vertices of each triangle.
@@ -167,7 +166,7 @@ impl Vertices {
     }
 }
 
-/// A name for each material: its own without spaces at its ends, told apart by numbers.
+/// Returns a unique name for each material: its own with `_` for spaces, numbered where needed.
 fn names(materials: &[&Material]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut taken = UniqueNames::default();
@@ -187,7 +186,7 @@ fn names(materials: &[&Material]) -> Vec<String> {
     names
 }
 
-/// The shortest sRGB component that reads as `linear`.
+/// Returns the shortest sRGB component that is read back as `linear`.
 fn srgb(linear: f32) -> f64 {
     let is_same =
         |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
@@ -246,7 +245,7 @@ fn define(
     };
     if let Some(texture) = &material.base_color_texture {
         picture("map_Kd", "", texture);
-        // Its alpha counts where it is named for the opacity, too.
+        // The alpha channel counts only if the image is also named for the opacity.
         if texture.has_alpha {
             picture("map_d", "", texture);
         }

@@ -4,10 +4,10 @@ use nalgebra::Vector3;
 
 use urdf_usd_robot::MeshArrays;
 
-/// The triangles of a mesh as a binary STL, its coordinates as they are. Nothing else of it: no
-/// normals of corners, no looks.
+/// Writes the triangles of a mesh as a binary STL, without scaling. Corner normals and appearance
+/// are lost.
 pub fn stl(mesh: &MeshArrays) -> Vec<u8> {
-    // A header that begins with "solid" would be taken for text.
+    // Readers take a header that starts with "solid" for ASCII.
     let mut bytes = b"binary STL".to_vec();
     bytes.resize(80, b' ');
     let count = u32::try_from(mesh.triangles.len()).unwrap_or(u32::MAX);

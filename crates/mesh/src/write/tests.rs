@@ -33,7 +33,7 @@ fn polygons() -> Polygons {
     }
 }
 
-/// A mesh with normals of unit length to the last digit.
+/// Returns a mesh whose normals have exact unit length.
 fn mesh(polygons: &Polygons) -> Mesh {
     let mut mesh = from_polygons(polygons, Path::new("a")).unwrap().0;
     mesh.normals = Corners {
