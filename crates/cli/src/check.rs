@@ -78,7 +78,7 @@ pub struct Check {
     packages: Packages,
     #[command(flatten)]
     pub(super) limits: CommandLimits,
-    /// Arguments of ROS, as for any ROS 2 node; all that follow, up to `--`, belong to it
+    /// ROS arguments, as for any ROS 2 node: all arguments that follow, up to `--`
     #[arg(long, num_args = 0.., allow_hyphen_values = true, value_terminator = "--", value_name = "ARGS", requires = "live")]
     ros_args: Vec<OsString>,
     /// The output format: text for people, JSON for programs, or SARIF 2.1.0 for code scanning

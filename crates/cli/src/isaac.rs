@@ -40,7 +40,7 @@ pub enum Isaac {
     /// Update the lists of a robot: valid entries keep their order, missing ones are removed, new
     /// ones are appended
     ///
-    /// Files and exit codes are the same as for populate.
+    /// Writes the same files and has the same exit codes as populate.
     Recalculate(Deferred<Populate>),
     /// Check an asset against the Isaac robot schema: lists, links, joints, sites, named poses, and
     /// deprecated features
@@ -48,10 +48,10 @@ pub enum Isaac {
     /// Exit code 0: no errors, possibly warnings. 1: errors, or the asset can't be read. 2: usage
     /// error.
     Validate(Deferred<Validate>),
-    /// Migrate deprecated features: IsaacReferencePointAPI, attributes for the place of each joint
-    /// axis, and lists of robots that hide those of weaker layers
+    /// Migrate deprecated features: IsaacReferencePointAPI, attributes for the order of a joint's
+    /// axes, and lists of links and joints that hide those of weaker layers
     ///
-    /// Files and exit codes are the same as for populate.
+    /// Writes the same files and has the same exit codes as populate.
     Migrate(Deferred<Migrate>),
 }
 

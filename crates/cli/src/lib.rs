@@ -154,7 +154,7 @@ enum Command {
     /// Run the ROS 2 node (the executable `bridge` does the same)
     #[command(disable_help_flag = true)]
     Bridge {
-        /// Arguments of ROS, `--ros-args …`, as for any ROS 2 node
+        /// ROS arguments, `--ros-args …`, as for any ROS 2 node
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },

@@ -45,7 +45,7 @@ pub enum NamedPoses {
     Store(Deferred<Store>),
     /// Delete a named pose of an asset
     ///
-    /// Files are the same as for store: the layer poses.usda hides a pose in the asset's own files.
+    /// Writes the same files as store: the layer poses.usda hides a pose of the asset's own files.
     ///
     /// Exit code 0: deleted. 1: no such pose, or it can't be written. 2: usage error.
     Delete(Deferred<Delete>),
@@ -65,8 +65,8 @@ pub enum NamedPoses {
     /// Store the poses of a JSON file on an asset, replacing those of the same names
     ///
     /// The file has the format that export writes; joints and links are named by the paths of their
-    /// prims or by their names. A pose that names an unknown joint or link is skipped. Files are
-    /// the same as for store.
+    /// prims or by their names. A pose that names an unknown joint or link is skipped. Writes the
+    /// same files as store.
     ///
     /// Exit code 0: all stored. 1: some or none stored. 2: usage error.
     Import(Deferred<Import>),
@@ -76,8 +76,8 @@ pub enum NamedPoses {
 #[derive(Args)]
 struct Asset {
     /// The folder of an OpenUSD asset, including poses stored there; or one of its entry files
-    /// (.usda, .usd, .usdc, .usdz). package://PACKAGE/FILE is accepted, too. An entry has its own
-    /// poses: NAME.usda those of the robot, NAME.poses.usda also those stored later
+    /// (.usda, .usd, .usdc, .usdz). package://PACKAGE/FILE is accepted, too. NAME.usda has the poses
+    /// of the robot, NAME.poses.usda also those stored later
     asset: PathBuf,
     /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
     /// default prim]

@@ -42,8 +42,8 @@ pub(super) struct View {
     #[arg(long, value_name = "NAME")]
     robot: Option<String>,
     /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several
-    /// times): visual_representation=mesh_low, collision_fidelity=trimesh. The asset is then
-    /// converted into the cache, because its own glTF contains the meshes of its source
+    /// times), for example visual_representation=mesh_low or collision_fidelity=trimesh. The asset
+    /// is then converted into the cache, because its own glTF contains the meshes of its source
     #[arg(long = "variant", value_name = "SET=NAME")]
     variants: Vec<usd_read::VariantChoice>,
     /// An argument of the xacro file (may be given several times)

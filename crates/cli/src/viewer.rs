@@ -517,7 +517,7 @@ fn file_view(directory: &Path, path: &str) -> std::io::Result<FileInfo> {
     })
 }
 
-/// Returns the modification time of a file, in seconds since 1970.
+/// Returns the modification time of a file, in seconds since 1970; 0 if it is unknown.
 fn written(path: &Path) -> f64 {
     let modified = fs::metadata(path).and_then(|meta| meta.modified()).ok();
     modified

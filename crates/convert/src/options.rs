@@ -128,7 +128,7 @@ pub static TABLE: &[Opt<Options>] = &[
         Kind::Texts("each KEY=VALUE, KEY one of author, asset_license, category, qcode"),
         "KEY=VALUE",
         field!(Options.simready_metadata),
-        "Add or replace a field of that metadata, which otherwise comes from the robot's package. A description from a topic has no package.",
+        "Add or replace a field of SimReady's metadata, which otherwise comes from the robot's package. A description from a topic has no package.",
     ),
     Opt::new(
         "variants",
@@ -194,8 +194,8 @@ pub static TABLE: &[Opt<Options>] = &[
         Kind::Choice(|| mesh::UpAxis::ALL.map(mesh::UpAxis::as_str).to_vec()),
         "",
         field!(Options.meshes.up_axis),
-        "Which mesh files are rotated to z up. ignore: glTF, from y up as its specification says, but not Collada, whose up_axis RViz \
-         ignores, too; honor: Collada as well; z: none, because all have the axes of their link.",
+        "Which mesh files are rotated to z up. ignore: glTF files (y up by their specification), but not Collada files, whose up_axis RViz \
+         ignores, too; honor: glTF and Collada files; z: none.",
     )
     .short("up-axis"),
     Opt::new(
@@ -229,22 +229,23 @@ pub static TABLE: &[Opt<Options>] = &[
         },
         "KG_PER_M3",
         field!(Options.density),
-        "The density of links without a mass, in kg/m³ of their colliders (or visuals), for mass and inertia; these are marked as \
-         assumed. 0.0: no mass is computed, and bodies without one get 1 g.",
+        "The density in kg/m³ for computing mass and inertia of links without a mass from their colliders (or visuals). Computed masses are \
+         marked as assumed. 0.0: no mass is computed, and bodies without one get 1 g.",
     ),
     Opt::new(
         "masses_file",
         Kind::File,
         "FILE",
         field!(Options.masses),
-        "A YAML file with the masses of links without one, a line for each: LINK: KG. It takes precedence over the density. Empty: none.",
+        "A YAML file with a line LINK: KG for each link without a mass. It takes precedence over the density. Empty: none.",
     ),
     Opt::new(
         "stand_ins",
         Kind::Switch,
         "",
         field!(Options.stand_ins),
-        "Show a box in place of a visual mesh that can't be read: around the link's colliders, or with its mass and inertia.",
+        "Show a box in place of a visual mesh that can't be read. It encloses the link's colliders; without colliders, its size follows from \
+         the link's mass and inertia.",
     ),
     Opt::new(
         "check",
@@ -338,8 +339,8 @@ pub static TABLE: &[Opt<Options>] = &[
         }),
         "",
         field!(Options.gltf.compression),
-        "How the glTF stores triangles. none: in single precision; quantize: in 8 and 16 bits (KHR_mesh_quantization); meshopt: that, \
-         compressed (EXT_meshopt_compression).",
+        "How the glTF stores triangles. none: in single precision; quantize: in 8 and 16 bits (KHR_mesh_quantization); meshopt: quantized \
+         and compressed (EXT_meshopt_compression).",
     ),
     Opt::new(
         "gltf.date",

@@ -1,5 +1,5 @@
-//! The machine-readable report of a conversion, `report.json` (its format is documented in the
-//! README).
+//! The machine-readable report of a conversion, `report.json` (its format is documented in
+//! `docs/output.md`).
 
 use std::borrow::Cow;
 use std::io::{self, Read as _};

@@ -84,8 +84,8 @@ fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
         each_triangle(robot, shapes, |triangle| {
             let mut own = Bounds::default();
             own.add(&in_view(triangle));
-            // The samples in a triangle's bounding box are tested one by one, so the sum of these
-            // areas predicts the time before anything is drawn.
+            // Drawing tests every sample in a triangle's bounding box, so the sum of the boxes'
+            // areas predicts how long drawing will take.
             boxes += (own.high.x - own.low.x) * (own.high.y - own.low.y);
             bounds.join(&own);
             count += 1;

@@ -570,11 +570,11 @@ struct Fitted {
     error: f64,
 }
 
-/// Returns spheres that cover shapes; `None` if they would be too many.
+/// Returns spheres that cover shapes; `None` if that would take too many.
 ///
 /// The geometry is covered as triangles ([`spheres`]); primitives are replaced by polyhedra that
-/// enclose them, so covering those covers the primitive. The error bound includes the distance
-/// between both.
+/// enclose them, so spheres that cover the polyhedra cover the primitives, too. The error bound
+/// includes the distance between a primitive and its polyhedron.
 fn fit_shapes(
     robot: &Robot,
     shapes: &[Shape],

@@ -45,7 +45,7 @@ impl Places {
         self.new[node].inverse().to_homogeneous() * self.world * self.old[node]
     }
 
-    /// Whether a transform changes nothing.
+    /// Returns whether a transform is the identity, within rounding.
     pub fn is_identity(matrix: &Matrix4<f64>) -> bool {
         (matrix - Matrix4::identity()).abs().max() < SAME
     }

@@ -502,6 +502,8 @@ impl<'a> Meshes<'a> {
         })
     }
 
+    /// Adds the mesh of a collision shape, with the invisible material. Returns `None` if the shape
+    /// has nothing to draw.
     fn collision(&mut self, shape: &Shape, drawings: &mut Drawings) -> Option<Index> {
         let (index, form) = self.form(shape)?;
         let stored = self.stored.get(index)?;

@@ -38,7 +38,7 @@ The ROS 2 node of urdf_usd: converts robot descriptions to OpenUSD and glTF asse
 
 Usage: bridge [--ros-args [-r FROM:=TO] [-p NAME:=VALUE] [--params-file FILE] [--log-level LEVEL] ...]
 
-Topics and services are listed in the README, parameters in docs/parameters.md and config/bridge.yaml.
+Topics and services are listed in docs/guides/node.md, parameters in docs/parameters.md and config/bridge.yaml.
 ";
 
 /// Runs the node with `arguments` (without the program's name) until it is interrupted.

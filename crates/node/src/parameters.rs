@@ -55,7 +55,7 @@ static NODE: &[Opt<Parameters>] = &[
             },
             get: |parameters: &Parameters| parameters.description_from.write(),
         },
-        "The node whose parameter robot_description is read once if the topic has no publisher; with /*, any node, while no node \
+        "The node whose parameter robot_description is read once if the topic has no publisher. /*: any node, but only while no node \
          publishes a description. Empty: none.",
     ),
     Opt::new(
@@ -195,21 +195,21 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Number { from: 0.0, to: 1000.0 },
         "METRES",
         field!(Parameters.position_tolerance),
-        "Maximum distance of a frame from its pose in the asset, in m; beyond it the verdict is off.",
+        "Maximum distance of a frame from its pose in the asset, in m; beyond it, the frame's verdict is \"off\".",
     ),
     Opt::new(
         "frames.angle_tolerance",
         Kind::Number { from: 0.0, to: 3.15 },
         "RADIANS",
         field!(Parameters.angle_tolerance),
-        "Maximum rotation of a frame from its pose in the asset, in rad; beyond it the verdict is off.",
+        "Maximum rotation of a frame from its pose in the asset, in rad; beyond it, the frame's verdict is \"off\".",
     ),
     Opt::new(
         "frames.timeout",
         Kind::Number { from: 0.01, to: 3600.0 },
         "SECONDS",
         field!(Parameters.frame_timeout),
-        "Maximum age of a frame on /tf, in s; beyond it the verdict is stale.",
+        "Maximum age of a frame on /tf, in s; beyond it, the frame's verdict is \"stale\".",
     ),
     Opt::new(
         "frames.ignore",

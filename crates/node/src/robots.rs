@@ -423,7 +423,7 @@ pub(super) fn silent_status(node: &str, what: &str, message: String) -> Diagnost
     }
 }
 
-/// Returns the status of frames that can't be read back.
+/// Returns the diagnostic status of an asset whose frames can't be read back.
 pub(super) fn unreadable_frames(
     node: &str,
     key: &str,
@@ -511,7 +511,7 @@ fn level(verdict: FrameStatus) -> u8 {
     }
 }
 
-/// Returns the verdicts for the page.
+/// Returns the verdicts of frames for the viewer's page.
 pub(super) fn frames_view(FrameCheck { findings, causes }: &FrameCheck) -> FramesView {
     let wrong = findings
         .iter()

@@ -234,6 +234,7 @@ impl<B: Backend> Client<B> {
 }
 
 impl<B: Backend> Inner<B> {
+    /// Resolves the name of a topic, and registers its type.
     fn topic(&self, topic: &str, kind: &'static Type) -> Result<Name, Diagnostic> {
         self.state.types.add(kind);
         Ok(Name {

@@ -43,7 +43,7 @@ pub(super) fn text(data: impl Into<String>) -> Text {
     Text { data: data.into() }
 }
 
-/// Expects `speaker` in `/a`, with a remap of `/b/heard` to `said`, and `listener` in `/b`.
+/// Requires `speaker` in `/a`, which remaps `said` to `/b/heard`, and `listener` in `/b`.
 pub(super) async fn latched_messages_reach_early_and_late_listeners(
     speaker: Client,
     listener: Client,

@@ -313,6 +313,7 @@ mod tests {
         }
     }
 
+    /// Watches `files`; returns after the initial event of each, without pending events.
     fn watching(files: &[&Path]) -> (Watch, UnboundedReceiver<Event>) {
         let (sender, mut events) = unbounded_channel();
         let watch = Watch::start(sender).unwrap();

@@ -648,8 +648,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Returns the value of an attribute in a binary layer, if it is a large array, as a shared handle;
-    /// a value without type, and an error, if it exceeds the limit.
+    /// Returns the large array at `path` of a binary layer as a shared handle; `None` for any other
+    /// value.
+    ///
+    /// If it exceeds the limit for all arrays together, returns an empty value and records an
+    /// error.
     fn large_array(&mut self, layer: &str, path: &sdf::Path) -> Option<SharedValue> {
         let array = Arc::clone(self.watch.arrays(layer)?.get(path)?);
         let is_allowed = *self.arrays.entry(Arc::as_ptr(&array)).or_insert_with(|| {

@@ -204,6 +204,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Returns the next event within a collection; the end of the text is an error at `at`.
     fn inner(&mut self, at: Marker) -> Result<(Event<'a>, Span), Fault> {
         self.next()?
             .ok_or_else(|| fault(at, "this is not YAML: unexpected end of the text"))

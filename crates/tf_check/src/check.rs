@@ -841,7 +841,9 @@ impl Snapshot<'_> {
         }
     }
 
-    /// Checks the ROS root if it is not a body; only if it is broadcast, as a simulator does.
+    /// Checks the frame of the ROS root, unless a body declares it.
+    ///
+    /// Returns `None` if TF does not have it, because only simulators broadcast it.
     fn ros_root(&self) -> Option<Finding> {
         let context = &self.expected.asset().context;
         let id = context

@@ -214,6 +214,7 @@ impl<'a> Xml<'a> {
         steps.join(" / ")
     }
 
+    /// Describes an element without its ancestors: by its name, its `reference`, or its ordinal.
     fn step(&self, node: Node<'_>) -> String {
         let name = short(qualified_name(node));
         match (

@@ -59,8 +59,8 @@ fn install(lines: Lines, filter: &str) {
         .try_init();
 }
 
-/// Sets or removes the additional receiver. Messages of network libraries are excluded: publishing
-/// them would cause more of them.
+/// Sets or removes the additional receiver. Messages of network libraries are excluded, because
+/// publishing a message makes them log more.
 pub fn send_to(sink: Option<Arc<Sink>>) {
     *SINK.write().unwrap_or_else(PoisonError::into_inner) = sink;
 }

@@ -136,6 +136,7 @@ impl<'a> Scope<'a> {
         self.parse(attribute(element, name)?, name, &element.place, otherwise)
     }
 
+    /// Returns the number in `text`, the value of `name` at `place`, like [`Self::number`].
     pub fn parse(&mut self, text: &str, name: &str, place: &Place, otherwise: &str) -> Option<f64> {
         let number = text
             .trim()
