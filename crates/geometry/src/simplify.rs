@@ -918,8 +918,8 @@ mod tests {
     use crate::shapes::{ball, faceted};
 
     /// Returns all triangles as one part.
-    fn whole(mesh: &MeshArrays) -> [Range<usize>; 1] {
-        [0..mesh.triangles.len()]
+    fn whole(mesh: &MeshArrays) -> Vec<Range<usize>> {
+        std::iter::once(0..mesh.triangles.len()).collect()
     }
 
     /// Returns all triangles as two parts.

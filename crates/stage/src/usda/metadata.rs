@@ -410,8 +410,9 @@ impl Parser<'_> {
             let Token::Word(key) = *parser.token() else {
                 return Err(parser.expected("`offset` or `scale`"));
             };
-            if !matches!(key, "offset" | "scale") && !(key == "customData" && may_have_custom_data)
-            {
+            let is_known =
+                matches!(key, "offset" | "scale") || (key == "customData" && may_have_custom_data);
+            if !is_known {
                 return Err(parser.expected("`offset` or `scale`"));
             }
             parser.advance()?;

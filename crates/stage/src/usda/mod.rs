@@ -150,8 +150,10 @@ enum ListEdit {
 impl ListEdit {
     /// Returns the operation of one list.
     fn apply<T: Default + Clone + PartialEq>(self, items: Vec<T>) -> sdf::ListOp<T> {
-        let mut edit = sdf::ListOp::default();
-        edit.explicit = self == Self::Explicit;
+        let mut edit = sdf::ListOp {
+            explicit: self == Self::Explicit,
+            ..sdf::ListOp::default()
+        };
         *match self {
             Self::Explicit => &mut edit.explicit_items,
             Self::Add => &mut edit.added_items,
