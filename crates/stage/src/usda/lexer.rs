@@ -5,8 +5,6 @@
 
 use std::borrow::Cow;
 
-use openusd::sdf;
-
 use super::{Fault, Parsed};
 
 /// A number as written. Integers keep all 64 bits; `-0` is a float, which has a sign.
@@ -141,13 +139,9 @@ impl<'a> Lexer<'a> {
         loop {
             match (self.byte(0), self.byte(1)) {
                 (Some(b' ' | b'\t'), _) => self.at += 1,
-                (Some(b'\n'), _) => {
+                (Some(b'\n' | b'\r'), _) => {
                     has_newline = true;
                     self.at += 1;
-                }
-                (Some(b'\r'), Some(b'\n')) => {
-                    has_newline = true;
-                    self.at += 2;
                 }
                 (Some(b'#'), _) | (Some(b'/'), Some(b'/')) => {
                     let rest = self.rest();
@@ -332,7 +326,7 @@ impl<'a> Lexer<'a> {
         }
         let word = rest.get(..length).unwrap_or_default();
         let mut parts = word.split(':').filter(|part| !part.is_empty());
-        if length == 0 || !parts.all(sdf::Path::is_valid_identifier) {
+        if length == 0 || !parts.all(is_identifier) {
             let character = rest.chars().next().unwrap_or_default();
             return Err(self.fault(match length {
                 0 => format!("unexpected character `{}`", character.escape_debug()),
@@ -350,6 +344,13 @@ impl<'a> Lexer<'a> {
             )),
         }
     }
+}
+
+/// Whether a word is an identifier. `sdf::Path::is_valid_identifier` also takes emoji.
+pub fn is_identifier(word: &str) -> bool {
+    let mut characters = word.chars();
+    let is_first = |c: char| c == '_' || unicode_ident::is_xid_start(c);
+    characters.next().is_some_and(is_first) && characters.all(unicode_ident::is_xid_continue)
 }
 
 /// Replaces the escapes of a string as OpenUSD's `TfEscapeString` does. An escape that it does not

@@ -186,11 +186,8 @@ impl Parser<'_> {
                 spec.add(FieldKey::Permission, Value::Permission(permission));
             }
             "symmetryFunction" => {
-                let function = match *self.token() {
-                    Token::Word(word) => {
-                        self.advance()?;
-                        word
-                    }
+                let function = match self.token() {
+                    Token::Word(_) => self.identifier("the name of a function")?,
                     _ => "",
                 };
                 spec.add(FieldKey::SymmetryFunction, Value::token(function));

@@ -21,7 +21,7 @@ use openusd::usdc::CrateWriter;
 
 use super::DEEPEST;
 use super::shallow::MAX_LAYER_BLOCKS;
-use lexer::{Lexer, Token};
+use lexer::{Lexer, Token, is_identifier};
 
 /// The position of an error in the text of a layer, and what is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -239,6 +239,8 @@ struct Parser<'a> {
     token: Token<'a>,
     /// Byte offset that the token starts at.
     start: usize,
+    /// Byte offset after the token before.
+    last_end: usize,
     /// Number of open braces, brackets and parentheses that recursion is in.
     depth: usize,
     /// Number of bodies, dictionaries and lists within lists so far.
@@ -254,6 +256,7 @@ impl<'a> Parser<'a> {
             lexer: Lexer::new(text, header(text)?),
             token: Token::End,
             start: 0,
+            last_end: 0,
             depth: 0,
             blocks: 0,
             positions: None,
@@ -293,8 +296,17 @@ impl<'a> Parser<'a> {
     }
 
     fn advance(&mut self) -> Parsed<()> {
+        self.last_end = self.lexer.offset();
         (self.start, self.token) = self.lexer.next()?;
         Ok(())
+    }
+
+    /// Checks that white space or a comment is before the token.
+    fn expect_space(&self) -> Parsed<()> {
+        match self.start > self.last_end {
+            true => Ok(()),
+            false => Err(self.expected("a space")),
+        }
     }
 
     fn eat(&mut self, mark: u8) -> Parsed<bool> {
@@ -373,6 +385,25 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Reads a list without a comma after its last item.
+    fn strict_list(
+        &mut self,
+        open: u8,
+        close: u8,
+        mut item: impl FnMut(&mut Self) -> Parsed<()>,
+    ) -> Parsed<()> {
+        self.expect(open)?;
+        self.eat_newline()?;
+        loop {
+            item(self)?;
+            if !self.eat(b',')? {
+                self.eat_newline()?;
+                return self.expect(close);
+            }
+            self.eat_newline()?;
+        }
     }
 
     /// Reads one item without brackets, a list of items, or `None`.
@@ -517,8 +548,9 @@ impl<'a> Parser<'a> {
             type_name.push('.');
         }
         let start = self.start;
+        self.expect_space()?;
         let name = self.string()?;
-        if !sdf::Path::is_valid_identifier(&name) {
+        if !is_identifier(&name) {
             let message = format!(
                 "`{name}` is not a valid prim name: use letters, digits and `_`, not a digit first"
             );
@@ -663,22 +695,25 @@ pub(super) const NO_HEADER: &str = "a text layer begins with the line `#usda 1.0
 /// Checks the first line, `#usda 1.0`, and returns the byte offset of its end. OpenUSD 26.11 reads
 /// every version 1, and ignores what follows it on the line.
 fn header(text: &str) -> Parsed<usize> {
-    let start = text.len() - text.trim_start_matches([' ', '\t', '\r', '\n']).len();
-    let line = text.get(start..).unwrap_or_default();
-    let length = line.find(['\n', '\r']).unwrap_or(line.len());
-    let line = line.get(..length).unwrap_or_default();
+    let length = text.find('\n').unwrap_or(text.len());
+    let line = text
+        .get(..length)
+        .unwrap_or_default()
+        .trim_end_matches('\r');
     let Some(version) = line.strip_prefix("#usda ") else {
-        return Err(Fault::new(start, NO_HEADER));
+        return Err(Fault::new(0, NO_HEADER));
     };
-    let version = version.split_whitespace().next().unwrap_or_default();
+    let version = version.split([' ', '\t']).find(|word| !word.is_empty());
+    let version = version.unwrap_or_default();
     let parts: Vec<_> = version.split('.').map(str::parse::<u32>).collect();
     match parts[..] {
-        [Ok(1), Ok(_)] | [Ok(1), Ok(_), Ok(_)] => Ok(start + length),
+        [Ok(1), Ok(_)] | [Ok(1), Ok(_), Ok(_)] => Ok(length),
         _ => {
             let message = format!(
-                "version `{version}` of the text format is not known: versions 1.0 to 1.x are"
+                "version `{}` of the text format is not known: versions 1.0 to 1.x are",
+                version.escape_debug()
             );
-            Err(Fault::new(start, message))
+            Err(Fault::new(0, message))
         }
     }
 }

@@ -23,9 +23,17 @@ impl Parser<'_> {
             return Err(self.expected("`rel`"));
         }
         let is_uniform = self.eat_word("uniform")? || self.eat_word("config")?;
+        let start = self.start();
         let type_name = self.type_name()?;
         let path = self.property_path(owner, properties)?;
-        let mut spec = self.specs.remove(&path).unwrap_or_else(|| {
+        let known = self.specs.remove(&path);
+        let known_type = known
+            .as_ref()
+            .and_then(|spec| spec.get(FieldKey::TypeName.as_str()));
+        if known_type.is_some_and(|known| *known != Value::Token(type_name.as_token())) {
+            return Err(self.fault_at(start, format!("{path} already has another type")));
+        }
+        let mut spec = known.unwrap_or_else(|| {
             let mut spec = SpecData::new(SpecType::Attribute);
             spec.add(FieldKey::TypeName, Value::Token(type_name.as_token()));
             if is_custom {
@@ -51,6 +59,7 @@ impl Parser<'_> {
         let (Token::Word(name) | Token::Namespaced(name)) = *self.token() else {
             return Err(self.expected("the property's name"));
         };
+        self.expect_space()?;
         let path = owner
             .append_property(name)
             .map_err(|error| self.fault(error.to_string()))?;
@@ -171,8 +180,14 @@ impl Parser<'_> {
         self.one_or_list(|parser| {
             let start = parser.start();
             let target = parser.path()?;
+            let steps_up = target
+                .as_str()
+                .split('/')
+                .take_while(|step| *step == "..")
+                .count();
+            let depth = owner.as_str().split(['/', '{']).count() - 1;
             let absolute = owner.make_absolute(&target);
-            if target.is_empty() || absolute.is_empty() {
+            if target.is_empty() || absolute.is_empty() || steps_up > depth {
                 return Err(parser.fault_at(start, "this target leads nowhere"));
             }
             targets.push(absolute);

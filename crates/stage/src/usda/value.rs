@@ -7,7 +7,7 @@ use openusd::sdf::{self, Value, ValueKind, ValueTypeName};
 use openusd::tf;
 
 use super::lexer::{Number, Token};
-use super::{Parsed, Parser};
+use super::{KEYWORDS, Parsed, Parser};
 
 /// A value that an attribute or an element of its array can have.
 trait Element: Sized {
@@ -181,19 +181,39 @@ where
     }
 }
 
-/// Reads an array. Lists within it are flattened, as in OpenUSD.
+/// Reads an array. Lists within it, all of one length, are flattened, as in OpenUSD.
 fn array<T: Element>(parser: &mut Parser<'_>) -> Parsed<Vec<T>> {
-    fn items<T: Element>(parser: &mut Parser<'_>, array: &mut Vec<T>) -> Parsed<()> {
-        parser.list(b'[', b']', |parser| match parser.token() {
-            Token::Mark(b'[') => parser.nested(|parser| items(parser, array)),
+    fn rows<T: Element>(parser: &mut Parser<'_>, array: &mut Vec<T>) -> Parsed<()> {
+        parser.strict_list(b'[', b']', |parser| match parser.token() {
+            Token::Mark(b'[') => parser.nested(|parser| rows(parser, array)),
             _ => {
                 array.push(T::read(parser)?);
                 Ok(())
             }
         })
     }
-    let mut array = Vec::new();
-    items(parser, &mut array)?;
+    let (mut array, mut row_length) = (Vec::new(), None);
+    parser.list(b'[', b']', |parser| {
+        let start = parser.start();
+        let before = array.len();
+        let length = match parser.token() {
+            Token::Mark(b'[') => {
+                parser.nested(|parser| rows(parser, &mut array))?;
+                Some(array.len() - before)
+            }
+            _ => {
+                array.push(T::read(parser)?);
+                None
+            }
+        };
+        match before > 0 && length != row_length {
+            true => Err(parser.fault_at(start, "the lists in a list differ in length")),
+            false => {
+                row_length = length;
+                Ok(())
+            }
+        }
+    })?;
     Ok(array)
 }
 
@@ -220,7 +240,7 @@ impl Parser<'_> {
         };
         // Array edits (OpenUSD 25.11) have no representation in `sdf::Value`.
         if type_name.is_array() && matches!(self.token(), Token::Word("edit")) {
-            return self.literal().map(Value::UnregisteredValue);
+            return self.array_edit().map(Value::UnregisteredValue);
         }
         Ok(typed! { self, type_name, kind,
             Bool BoolVec Uchar UcharVec Int IntVec Uint UintVec Int64 Int64Vec Uint64 Uint64Vec
@@ -236,36 +256,51 @@ impl Parser<'_> {
 
     /// Returns the text of a value of unknown type, with the spaces that OpenUSD writes.
     pub fn literal(&mut self) -> Parsed<String> {
-        let mut text = String::new();
-        if self.eat_word("edit")? {
-            text += "edit ";
-            if !matches!(self.token(), Token::Mark(b'[')) {
-                return Err(self.expected("`[`"));
+        let (open, close) = match self.token() {
+            Token::Mark(b'[') => (b'[', b']'),
+            Token::Mark(b'(') => (b'(', b')'),
+            Token::Mark(_) | Token::Newline | Token::End => return Err(self.expected("a value")),
+            Token::Word(word) if *word != "None" && KEYWORDS.contains(word) => {
+                return Err(self.expected("a value"));
             }
-        }
-        let mut open = Vec::new();
+            _ => {
+                let text = self.slice(self.start(), self.end()).to_owned();
+                self.advance()?;
+                return Ok(text);
+            }
+        };
+        let mut items = Vec::new();
+        self.nested(|parser| {
+            parser.list(open, close, |parser| {
+                items.push(parser.literal()?);
+                Ok(())
+            })
+        })?;
+        Ok(format!(
+            "{}{}{}",
+            char::from(open),
+            items.join(", "),
+            char::from(close)
+        ))
+    }
+
+    /// Returns the text of an array edit: `edit [append 3; erase [0]]`.
+    fn array_edit(&mut self) -> Parsed<String> {
+        let start = self.start();
+        self.advance()?;
+        let mut depth = 0_usize;
         loop {
-            match *self.token() {
-                Token::Mark(mark @ (b'[' | b'(')) => open.push(mark),
-                Token::Mark(b']') if open.last() == Some(&b'[') => drop(open.pop()),
-                Token::Mark(b')') if open.last() == Some(&b'(') => drop(open.pop()),
-                Token::Mark(b',' | b';') | Token::Newline if !open.is_empty() => {}
-                Token::Mark(_) | Token::Newline | Token::End => {
-                    return Err(self.expected("a value"));
-                }
+            match self.token() {
+                Token::Mark(b'[') => depth += 1,
+                Token::Mark(b']') => depth = depth.saturating_sub(1),
+                Token::End => return Err(self.expected("`]`")),
+                _ if depth == 0 => return Err(self.expected("`[`")),
                 _ => {}
             }
-            match *self.token() {
-                Token::Newline => {}
-                Token::Mark(mark @ (b',' | b';')) => {
-                    text.push(char::from(mark));
-                    text.push(' ');
-                }
-                _ => text += self.slice(self.start(), self.end()),
-            }
+            let end = self.end();
             self.advance()?;
-            if open.is_empty() {
-                return Ok(text);
+            if depth == 0 {
+                return Ok(self.slice(start, end).to_owned());
             }
         }
     }
