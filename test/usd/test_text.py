@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 import conftest
-from conftest import PROGRAM, ROOT
+from conftest import PROGRAM, ROOT, run
 
 Sdf = pytest.importorskip("pxr.Sdf")
 Plug = pytest.importorskip("pxr.Plug")
@@ -367,3 +367,31 @@ def test_damaged_layers_are_refused_alike(tmp_path):
                     tokens[at:at] = [f" {token} " for token in tokens[at : at + 1]]
         texts.append("#usda 1.0\n" + "".join(tokens))
     compare(written(texts, tmp_path), tmp_path, list(map(str, range(len(texts)))))
+
+
+ROBOT = """<robot name="r">
+  <link name="base" größe="gross"/><link name="arm"/>
+  <joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="3" velocity="2"/><dynamics damping="0.7"/></joint>
+</robot>"""
+
+
+def test_names_beyond_ascii_come_back(tmp_path):
+    """The name of a custom attribute becomes part of a property's name."""
+    source = tmp_path / "r.urdf"
+    source.write_text(ROBOT)
+    assert run("convert", source, "-o", tmp_path / "asset").returncode == 0
+    entry = tmp_path / "asset" / "r" / "r.usda"
+    assert "größe" in (entry.parent / "urdf.usda").read_text() and theirs(entry.parent / "urdf.usda")
+    done = run("check", entry)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert run("convert", entry, "-o", tmp_path / "back", "--formats", "urdf").returncode == 0
+    back = (tmp_path / "back" / "r" / "r.urdf").read_text()
+    assert all(words in back for words in ('größe="gross"', 'effort="3" velocity="2"', 'damping="0.7"')), back
+
+
+def test_an_error_names_file_line_and_column(tmp_path):
+    broken = tmp_path / "robot.usda"
+    broken.write_text('#usda 1.0\ndef Xform "r"\n{\n    float x = \n}\n')
+    done = run("inspect", broken)
+    assert done.returncode != 0 and "expected a number, found the end of the line, robot.usda:4:14" in done.stderr, done.stderr
