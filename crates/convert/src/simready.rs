@@ -326,7 +326,7 @@ mod tests {
             BTreeMap::from([("author", "A = B".to_owned()), ("qcode", "Q1".to_owned())])
         );
         for (text, part) in [
-            ("mass=1", "\"mass\" cannot"),
+            ("mass=1", "unknown field \"mass\""),
             ("author", "no value"),
             ("author= ", "no value"),
             ("qcode=1", "Wikidata"),
