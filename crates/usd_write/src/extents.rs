@@ -141,6 +141,7 @@ fn bounds_of_meshes<'a>(
     store: &Store,
 ) -> Result<Vec<Bounds>, CacheEvicted> {
     let meshes: Vec<_> = meshes.collect();
+    // A digest of zeros marks a mesh that has none, so nothing identifies the list.
     let has_key = store.is_enabled()
         && !meshes.is_empty()
         && meshes.iter().all(|(_, mesh)| mesh.digest != [0; 32]);

@@ -256,12 +256,14 @@ fn author_joint(
     };
     let mut prim = layer.def(&plan.path, type_name);
     let (axis, rotation) = joint_axis(&joint.axis);
+    // A fixed joint has no axis to align, so its frames keep the numbers of the source.
     let rotation = if joint.kind() == JointKind::Fixed {
         UnitQuaternion::identity()
     } else {
         rotation
     };
     connect(scene, &mut prim, plan, &rotation);
+    // An articulation is a tree of joints; UsdPhysics excludes those that close loops.
     if joint.closes_loop() {
         prim.attribute(
             "physics:excludeFromArticulation",
