@@ -217,6 +217,7 @@ fn candidates(scene: &Scene) -> Vec<(NodeId, u64)> {
         .values()
         .flat_map(Node::targets_and_sources)
         .collect();
+    // The targets are sorted, so that those below a path are consecutive.
     let is_named = |path: &str| {
         targets
             .range(format!("{path}/").as_str()..)

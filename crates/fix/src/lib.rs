@@ -127,6 +127,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     }
     let mut files = BTreeMap::new();
     let scenes = std::iter::once(&mut scene).chain(others.iter_mut().map(|(_, other, _)| other));
+    // Before `share`: materials that name equal files are equal only afterwards.
     used.extend(textures::collect(scenes, &stage, &mut files, &mut notes));
     let scenes = others
         .iter_mut()

@@ -203,6 +203,7 @@ impl<'a> Arrays<'a> {
 
     /// Returns the placeholder vector of the last array.
     fn vector<const N: usize>(&self) -> [f32; N] {
+        // y is the number of the array, and x marks it as a placeholder.
         std::array::from_fn(|k| {
             f32::from_bits(if k == 1 {
                 self.0.len() as u32 - 1

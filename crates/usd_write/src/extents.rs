@@ -80,6 +80,7 @@ pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Result<Vec<[f32; 3]>, Ca
         }
     }
     let all = || visible.iter().chain(&colliding);
+    // `around` takes them in this order: those of visible shapes, then those of colliders.
     let mut of_meshes = bounds_of_meshes(
         all().filter_map(|(place, body)| as_mesh(body).map(|mesh| (place, mesh))),
         store,

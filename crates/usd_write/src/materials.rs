@@ -249,6 +249,8 @@ fn transforms(material: &Material) -> Vec<ImagePlacement> {
         .into_iter()
         .chain(material.maps.values().map(|map| map.placement))
     {
+        // Wrap modes belong to the shader of the image, so they do not need a transform of their
+        // own.
         let placement = ImagePlacement {
             wrap: Default::default(),
             ..placement

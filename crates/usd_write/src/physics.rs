@@ -76,6 +76,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             }
         }
     }
+    // Without body0 (REP-158 §1.3) the first frame is in the world, where the default prim is.
     for (path, body) in &scene.plan.world_joints {
         let plan = JointPlan {
             path: path.clone(),

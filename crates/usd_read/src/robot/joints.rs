@@ -212,6 +212,7 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
         "PhysicsFixedJoint" => Motion::free(JointKind::Fixed, Axis::X),
         "PhysicsRevoluteJoint" => {
             let mut found = single(JointKind::Revolute, &["angular"]);
+            // A revolute joint of a URDF may be unlimited too, so its authored type decides.
             let says = prim.text("urdf:type");
             let is_continuous = found.bounds == Bounds::NONE && says != Some("revolute")
                 || says == Some("continuous");
