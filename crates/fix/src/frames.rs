@@ -140,6 +140,7 @@ fn round(x: f64, step: f64) -> f64 {
 /// Rounds a matrix, so that equal parts of the source at different places stay equal.
 pub fn rounded(matrix: &Matrix4<f64>) -> Matrix4<f64> {
     let largest = matrix.fixed_view::<3, 3>(0, 0).abs().max();
+    // Relative to the largest entry: the linear part contains the units of the source.
     let step = DIGIT * 10f64.powf(largest.log10().ceil());
     let mut rounded = *matrix;
     for (column, mut entries) in rounded.column_iter_mut().enumerate() {
@@ -163,6 +164,7 @@ fn nearest_rigid(matrix: &Matrix4<f64>) -> Isometry3<f64> {
         (Some(u), Some(v_t)) if linear.iter().all(|c| c.is_finite()) => {
             let mut rotation = u * v_t;
             if rotation.determinant() < 0.0 {
+                // In three dimensions the negative of a reflection is a rotation.
                 rotation = -rotation;
             }
             UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(rotation))
@@ -360,6 +362,7 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
         }
     };
     map("points", &point);
+    // The inverse transpose keeps normals perpendicular under a scale that is not uniform.
     let to_normal = linear
         .try_inverse()
         .map_or(linear, |inverse| inverse.transpose());
@@ -382,8 +385,10 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
             node.set("extent", "float3[]", Value::Vec3fVec(extent));
         }
     }
+    // Widths have no direction, so they get the geometric mean of the scales.
     let factor = linear.determinant().abs().cbrt();
     scale_numbers(node, &["widths"], factor);
+    // A reflection turns the faces inside out.
     if linear.determinant() < 0.0 {
         super::meshes::reverse_winding(node);
     }

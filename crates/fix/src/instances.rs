@@ -169,6 +169,8 @@ pub fn share(source: PrimId, mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Libra
     for (scene, _) in &scenes {
         let found = candidates(scene);
         let mut seen = HashSet::new();
+        // Hashes suffice here: a collision only adds a prototype with one instance, because
+        // `Shelf::insert` compares the contents.
         repeated.extend(
             found
                 .iter()
@@ -202,6 +204,7 @@ pub fn share(source: PrimId, mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Libra
         for node in scene.nodes.values_mut().filter(|node| node.is_instance) {
             node.children.clear();
         }
+        // This drops the nodes below instances, which the library has now.
         scene.arrange(scene.in_order());
     }
     library
@@ -214,6 +217,7 @@ fn candidates(scene: &Scene) -> Vec<(NodeId, u64)> {
         .values()
         .flat_map(Node::targets_and_sources)
         .collect();
+    // The targets are sorted, so that those below a path are consecutive.
     let is_named = |path: &str| {
         targets
             .range(format!("{path}/").as_str()..)

@@ -129,6 +129,8 @@ fn fix_frame(scene: &mut Scene, index: NodeId, end: &End, stage: &Stage, places:
         .unwrap_or([1.0, 0.0, 0.0, 0.0]);
     let (_, orientation) =
         rotation(&(rotation_change * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z))));
+    // UsdPhysics types the rotations of joints as `quatf`, so that a more precise one has to be
+    // rounded.
     let orientation = match orientation {
         Value::Quatd(q) => Value::Quatf(gf::Quatf {
             w: q.w as f32,
@@ -174,6 +176,7 @@ fn convert_units(scene: &mut Scene, index: NodeId, places: &Places) {
             m,
         );
         scale_numbers(node, &[&drive("maxForce")], kg * m);
+        // N/m is kg/s² and N·s/m is kg/s: lengths cancel out.
         scale_numbers(node, &[&drive("stiffness"), &drive("damping")], kg);
     }
     for axis in ["rotX", "rotY", "rotZ", "angular"] {

@@ -107,6 +107,7 @@ fn defining_layer(scene: &Scene, index: NodeId) -> Subject {
 pub fn arrange(scene: &mut Scene) {
     // The weakest layer that names each prim: that of itself or of a descendant.
     let mut weakest = ArenaMap::new(&scene.nodes, |id, _| match defining_layer(scene, id) {
+        // The asset does not include vendor layers, so their prims sort with the strongest layer.
         Subject::Vendor(_) => Subject::Ros,
         home => home,
     });

@@ -127,6 +127,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     }
     let mut files = BTreeMap::new();
     let scenes = std::iter::once(&mut scene).chain(others.iter_mut().map(|(_, other, _)| other));
+    // Before `share`: materials that name equal files are equal only afterwards.
     used.extend(textures::collect(scenes, &stage, &mut files, &mut notes));
     let scenes = others
         .iter_mut()
@@ -189,6 +190,7 @@ fn overlays(entry: &Path, files: &Arc<Files>) -> Vec<PathBuf> {
             continue;
         }
         let unloaded = urdf_usd_stage::Options {
+            // Only the sublayers matter here.
             payloads: false,
             files: Some(files.clone()),
             ..Default::default()
@@ -226,6 +228,9 @@ fn fixed_scene(stage: &Stage, entry: &Path, notes: &mut Notes) -> Result<Scene, 
             .filter(|prim| prim.parent.is_none() && prim.is_present())
             .count(),
     })?;
+    // `frames` is first, as the next three use its places. `physics` splits visible colliders
+    // before `meshes` changes colliders. `instances` is after all that may exclude a prim from
+    // instancing.
     let places = frames::fix(&mut scene, stage, notes);
     instancers::fix(&mut scene, &places, notes);
     joints::fix(&mut scene, stage, &places, notes);

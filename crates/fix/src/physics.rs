@@ -49,6 +49,7 @@ fn fix_mass(scene: &mut Scene, index: NodeId, places: &Places, notes: &mut Notes
             );
         }
         let axes = node.value("physics:principalAxes").and_then(numbers::<4>);
+        // UsdPhysics ignores moments of zero and axes of zero length, which are its fallbacks.
         let is_given = node
             .value("physics:diagonalInertia")
             .and_then(numbers::<3>)
@@ -334,6 +335,7 @@ fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     collider.set_uniform("purpose", "token", Value::Token("guide".into()));
     for node in scene.nodes.values_mut() {
         for (name, relationship) in &mut node.relationships {
+            // These mean the collider, whose path is new; all other targets mean the visual shape.
             if name.contains("filteredPairs")
                 || name.starts_with("collection:") && name.contains("collider")
             {

@@ -211,6 +211,7 @@ fn convert_image(bytes: &[u8]) -> Result<(&'static str, Option<Vec<u8>>), String
     if format == ImageFormat::Jpeg {
         return Ok(("jpg", None));
     }
+    // The header first: decoding would allocate memory for all pixels.
     let reader = image::ImageReader::with_format(Cursor::new(bytes), format);
     let (width, height) = reader
         .into_dimensions()

@@ -82,6 +82,7 @@ impl Triple {
     /// Returns whether the axes are orthogonal and right-handed.
     pub fn is_right_handed(&self) -> bool {
         let [x, y, z] = self.axes;
+        // For unit vectors, these two conditions imply the other right angles.
         (x.cross(&y) - z).norm() <= ROUNDING && x.dot(&y).abs() <= ROUNDING
     }
 

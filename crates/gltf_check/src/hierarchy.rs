@@ -48,6 +48,7 @@ impl Hierarchy {
     fn arrange(&mut self) {
         let mut children = vec![Vec::new(); self.parents.len()];
         let mut stack = Vec::new();
+        // From the last node to the first: the stack then yields siblings in ascending order.
         for (node, parent) in self.parents.iter().enumerate().rev() {
             match parent.and_then(|parent| children.get_mut(parent)) {
                 Some(siblings) => siblings.push(node),

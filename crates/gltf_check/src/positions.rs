@@ -24,6 +24,7 @@ pub fn of(text: &str, pointers: &[&str]) -> Vec<(u32, u32)> {
 
 fn lines_and_columns(text: &str, offsets: &[usize]) -> Vec<(u32, u32)> {
     let mut order: Vec<usize> = (0..offsets.len()).collect();
+    // In the order of the text, which is then scanned once.
     order.sort_by_key(|&id| offsets.get(id));
     let mut places = vec![(1, 1); offsets.len()];
     let (mut at, mut line, mut column) = (0, 1_u32, 1_u32);

@@ -119,6 +119,8 @@ impl Json {
         match self {
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(*value),
+            // The validator tells integers from other numbers. Doubles hold integers up to 2⁵³
+            // exactly.
             Self::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
                 Value::from(*number as i64)
             }

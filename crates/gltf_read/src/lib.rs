@@ -178,6 +178,7 @@ fn models(root: &Json, file: Option<&Path>, findings: &mut Findings) -> Vec<Draf
         findings.report(&codes::TOO_MANY, "/extensions", message, "split the file");
         entries.truncate(MAX_MODELS);
     }
+    // The joints of all models come first, because the tree is read with each of them at zero.
     let mut driven = HashSet::new();
     entries
         .iter()

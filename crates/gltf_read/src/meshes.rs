@@ -347,6 +347,7 @@ pub fn read(
     match mesh::gltf::open(file, files, |meshes| work(Some(meshes))) {
         Ok((found, more)) => found.into_iter().chain(more).collect(),
         Err(error) => {
+            // Without its buffers, a file still describes links and joints.
             let found = work(None);
             found
                 .into_iter()
@@ -698,6 +699,7 @@ impl Maker<'_> {
         let copy = |n: usize| {
             let mut inner =
                 Placement::of_copy(translations.get(n), rotations.get(n), scales.get(n));
+            // As for nodes: a scale of 0 would leave nothing of the mesh.
             inner.scale = inner
                 .scale
                 .map(|factor| if factor == 0.0 { 1.0 } else { factor });

@@ -105,6 +105,7 @@ impl<'a> Scene<'a> {
         let roots = (0..self.nodes.len())
             .filter(|&node| self.parents[node].is_none())
             .collect::<Vec<_>>();
+        // Nodes that no root reaches are in a cycle or below one.
         for start in roots.into_iter().chain(0..self.nodes.len()) {
             if is_placed[start] {
                 continue;
@@ -128,6 +129,7 @@ impl<'a> Scene<'a> {
                     self.parents[node].map_or_else(Placement::default, |parent| self.world[parent]);
                 let world = above.then(&self.local[node]);
                 self.world[node] = if world.is_finite() { world } else { above };
+                // Siblings may be in any order: a subtree is contiguous in each.
                 open.extend(&self.children[node]);
             }
         }

@@ -110,6 +110,7 @@ impl<'a> Lists<'a> {
             .iter()
             .enumerate()
             .filter_map(|(link, node)| Some(((*node)?, link)));
+        // The own node of a link counts before the start of the subtree of another link.
         for (node, link) in own.chain(starts) {
             owners.entry(node).or_insert(link);
         }
@@ -302,6 +303,7 @@ impl Reader<'_, '_> {
                 mesh = self.mesh(&self.scene.entry(inner));
             }
         }
+        // A solid has no scale, so a scaled one is read as its mesh.
         let solid = extras::solid(entry, self.findings)
             .filter(|_| is_one(&placement.scale) || mesh.is_none());
         let form = match solid {

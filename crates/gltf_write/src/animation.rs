@@ -84,6 +84,7 @@ impl Animation {
             Motion::Rotation => ((to - from).abs() / FRAC_PI_2).ceil().max(1.0),
             Motion::Translation => 1.0,
         };
+        // Keyframes are in single precision, where a very large limit becomes infinite.
         let is_written = |q: f64| (q as f32).is_finite();
         if !(steps <= MOST_STEPS && is_written(from) && is_written(to)) {
             return;
@@ -125,6 +126,7 @@ impl Animation {
 /// Returns a rotation about a unit axis as x, y, z, w.
 fn turned(axis: [f64; 3], angle: f64) -> [f32; 4] {
     let (sin, cos) = (angle / 2.0).sin_cos();
+    // Adding 0.0 turns −0.0 into 0.0, so that equal keyframes are equal bytes.
     [axis[0] * sin, axis[1] * sin, axis[2] * sin, cos].map(|x| x as f32 + 0.0)
 }
 

@@ -327,6 +327,7 @@ fn floats<const N: usize>(values: Vec<[f32; N]>, kind: &'static str) -> Array {
 fn steps(positions: &[[f32; 3]], grid: &Grid) -> Array {
     let steps: Vec<[u16; 3]> = positions.iter().map(|&point| grid.steps(point)).collect();
     let padded: Vec<[u16; 4]> = steps.iter().map(|&[x, y, z]| [x, y, z, 0]).collect();
+    // glTF gives bounds before normalisation, so they are in steps.
     let (low, high) = bounds(
         steps
             .iter()
@@ -651,6 +652,8 @@ impl Binary {
         entry.truncate(length);
         let mut buffer = Pieces::default();
         buffer.push(&entry.into());
+        // The tables for deduplication stay empty: images and keyframes, which are added later,
+        // have no target, so they share no view with surfaces.
         let binary = Self {
             buffer,
             fallback: kept.fallback,
@@ -676,6 +679,8 @@ impl Binary {
             extensions,
             ..Buffer::default()
         };
+        // Compressed views name the fallback as buffer 1. The first buffer holds their streams, so
+        // it is never omitted when there is a fallback.
         [real, nowhere]
             .into_iter()
             .filter(|buffer| buffer.byte_length > 0)

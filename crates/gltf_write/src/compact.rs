@@ -178,6 +178,7 @@ impl Stream {
 pub fn ordered(surface: Surface) -> Surface {
     let count = surface.positions.len();
     let indices = meshopt::optimize_vertex_cache(&surface.indices, count);
+    // The best order of vertices depends on that of triangles, so it is determined second.
     let places = meshopt::optimize_vertex_fetch_remap(&indices, count);
     Surface {
         positions: moved(surface.positions, &places),

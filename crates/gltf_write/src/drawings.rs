@@ -281,6 +281,7 @@ impl<'a> Forms<'a> {
                     }
                 }
             }
+            // Colliders need positions and normals only.
             for shape in &link.collisions {
                 forms.add(robot, &shape.geometry);
             }
@@ -324,6 +325,7 @@ impl<'a> Forms<'a> {
             }
         };
         let stored: Vec<StoredForm> = forms.into_iter().map(store_form).collect();
+        // Forms may be missing after the time limit, and must not be cached then.
         if let Some(key) = key.filter(|_| limit.interruption().is_none()) {
             store.put_content(&key, &binary.encode(&stored));
         }

@@ -23,6 +23,7 @@ pub fn pack(json: &[u8], mut binary: Pieces) -> Option<Vec<Piece>> {
     head.extend(u32::try_from(json_length).ok()?.to_le_bytes());
     head.extend(b"JSON");
     head.extend(json);
+    // The specification pads JSON with spaces, and the binary chunk with zeros.
     head.resize(HEADER + CHUNK_HEADER + json_length, b' ');
     if !binary.is_empty() {
         head.extend(u32::try_from(binary.len()).ok()?.to_le_bytes());

@@ -282,6 +282,7 @@ impl<'a> Picture<'a> {
                     let mut image = match color {
                         Ok(texture) => scaled(texture)?,
                         Err(color) => {
+                            // glTF reads images of the base colour as sRGB.
                             let [red, green, blue] =
                                 color.map(|x| (Material::srgb(f64::from(x)) * 255.0).round() as u8);
                             image::RgbaImage::from_pixel(

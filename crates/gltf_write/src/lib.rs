@@ -105,6 +105,7 @@ impl Written {
     /// Returns the document as readable JSON, and the pieces of its buffer, to which it refers as a
     /// file named `binary` in the same directory.
     pub fn gltf(&mut self, binary: &str) -> (Vec<u8>, Vec<Piece>) {
+        // The second buffer, if there is one, is the fallback of compressed views and has no bytes.
         let uri = utf8_percent_encode(binary, IN_URI).to_string();
         self.document
             .buffers

@@ -44,6 +44,7 @@ fn entry(light: &robot::Light) -> Light {
             inner,
             outer,
         } => {
+            // `KHR_lights_punctual` requires an inner angle below the outer one.
             let inner = inner.clamp(0.0, outer * (1.0 - lights::HARD));
             (
                 "spot",

@@ -159,6 +159,7 @@ impl Nodes {
                 axes::vector(&shape.origin.translation.vector),
                 scale_of(shape),
             );
+            // No node is between an instance and its mesh, so its transform has to dequantize too.
             if let Some(grid) = &grid {
                 let corner = Vector3::from(grid.corner.map(f64::from));
                 let corner = Vector3::from(scale).component_mul(&corner);

@@ -65,6 +65,7 @@ impl Bodies {
                 .tree()
                 .parent_joint(id)
                 .map(|joint| &robot.joints()[joint]);
+            // A floating base is released from the joint that fixes it to the world.
             let is_let_go =
                 |joint: &Joint| base == Base::Floating && roles.of[joint.parent()] == Role::World;
             match joint.filter(|joint| joint.kind() == JointKind::Fixed && !is_let_go(joint)) {

@@ -258,6 +258,8 @@ impl Edit {
         };
         std::fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
         let mut changed = false;
+        // Check both files before writing either, so that an overlay that is too large stays as it
+        // was.
         if let Some((path, _)) = files
             .iter()
             .find(|(_, content)| content.len() as u64 > MAX_BYTES)

@@ -327,6 +327,8 @@ pub(crate) fn write_list(
     layer: &mut Layer,
 ) {
     let prim = &view.stage[robot];
+    // The stage does not show the targets that the layer deletes already; without this they would
+    // return.
     let mut deleted = layer.deleted_targets(&prim.path, relationship);
     deleted.extend(prim.targets(relationship).iter().cloned());
     let wanted: HashSet<&String> = list.iter().collect();

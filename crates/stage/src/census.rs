@@ -80,6 +80,7 @@ impl Census {
             .keys()
             .any(|layer| members.count(layer) > MAX_SUBLAYERS)
         {
+            // The layer is not composed, so it must not count for those that include it.
             self.sublayers.remove(location);
             return Err(format!(
                 "its layer stack has more than {MAX_SUBLAYERS} layers, counted with repetitions: include each layer once"
@@ -119,6 +120,8 @@ impl Contents {
             "subLayers",
             "variantSetChildren",
         ];
+        // Without these names there is nothing to count. Layers that hold only geometry need no
+        // further decoding.
         if !file
             .tokens
             .iter()

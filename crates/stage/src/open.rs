@@ -245,6 +245,7 @@ fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stag
 fn session(overlays: &[PathBuf], chosen: &BTreeMap<String, BTreeMap<String, String>>) -> String {
     let mut text = "#usda 1.0\n".to_owned();
     if !overlays.is_empty() {
+        // Three `@` allow paths that contain an `@`.
         let overlays: Vec<String> = overlays
             .iter()
             .map(|path| format!("@@@{}@@@", path.display()))
@@ -324,6 +325,7 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     errors.append(&mut reader.unread);
     errors.sort();
     errors.dedup();
+    // This unloads the payloads, so it comes after everything that needs them.
     if options.payloads {
         tell_payloads(&source, &mut prims)?;
     }

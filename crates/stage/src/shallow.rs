@@ -200,6 +200,7 @@ impl Shallow {
             .filter_map(locate)
             .map(|path| path.to_string_lossy().into_owned())
             .collect();
+        // Resolving may open packages through this resolver, so the lock is taken only afterwards.
         let mut census = self
             .watch
             .census
@@ -304,6 +305,8 @@ impl Resolver for Shallow {
         };
         let is_package = bytes.starts_with(PACKAGE);
         let is_binary = is_package || bytes.starts_with(BINARY);
+        // `parsed_location` has changed the locations of layers that are named .usda, and no
+        // others.
         let is_text = path != location;
         if is_text && is_binary {
             return Err(rejected(format!(

@@ -173,6 +173,8 @@ pub(super) fn coded_arrays(mut file: CrateFile) -> CodedArrays {
     (file.paths, file.specs, file.fieldsets, file.strings) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let file = Arc::new(file);
+    // A representation holds type and offset: fields with equal ones are the same bytes of the
+    // file.
     let mut by_code: HashMap<u64, Arc<CodedArray>> = HashMap::new();
     let mut shared = |field: usize| {
         let (len, bytes) = lengths.get(field).copied()??;

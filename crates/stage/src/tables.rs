@@ -41,6 +41,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
             name.strip_prefix(section.as_bytes())
                 .is_some_and(|rest| rest.first() == Some(&0))
         };
+        // Each table begins with its count, that of tokens also with the size of all names.
         let (what, count, max) = if is("TOKENS") {
             (
                 "bytes of names",

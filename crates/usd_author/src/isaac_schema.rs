@@ -99,6 +99,7 @@ pub fn license(name: &str) -> &'static str {
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '.')
         .collect();
+    // `GPLv3`, `GPL version 3` and `The GPL 3 License` become the same.
     let plain = plain
         .replace("license", "")
         .replace("version", "")

@@ -78,6 +78,7 @@ pub fn place(prim: &mut Prim<'_>, pose: &Pose, scale: Option<&Vector3<f64>>) {
 pub fn joint_axis(axis: &Unit<Vector3<f64>>) -> (&'static str, UnitQuaternion<f64>) {
     let half_turn =
         |about: Unit<Vector3<f64>>| UnitQuaternion::from_axis_angle(&about, std::f64::consts::PI);
+    // The tokens name positive axes only, so a negative one is half a turn away from its token.
     let axes = [
         ("X", Vector3::x_axis(), Vector3::z_axis()),
         ("Y", Vector3::y_axis(), Vector3::x_axis()),

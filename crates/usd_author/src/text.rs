@@ -216,6 +216,7 @@ impl<'a> Writer<'a> {
             self.out.push('\n');
         }
         let mut fields = metadata(spec, &LAYER_STRUCTURE);
+        // OpenUSD sorts the metadata of a layer by bytes, and that of a spec in dictionary order.
         fields.sort_by_key(|(name, _)| *name);
         for (name, value) in fields {
             match (name, value) {
@@ -349,6 +350,7 @@ impl<'a> Writer<'a> {
             (FieldKey::PropertyOrder, "properties"),
             (FieldKey::PrimOrder, "nameChildren"),
         ] {
+            // OpenUSD does not write the order of a single name.
             let order = tokens(spec, field.as_str());
             if order.len() > 1 {
                 self.reorder(indent + 1, keyword, order);
@@ -362,6 +364,7 @@ impl<'a> Writer<'a> {
         for name in &properties {
             self.property(path, name, indent + 1)?;
         }
+        // The steps are a stack: children, which are pushed last, are written before variant sets.
         for name in tokens(spec, ChildrenKey::VariantSetChildren.as_str())
             .iter()
             .rev()
@@ -443,6 +446,7 @@ impl<'a> Writer<'a> {
         if variants.is_empty() {
             return Ok(());
         }
+        // OpenUSD writes variants by name, whatever their order in the layer.
         variants.sort_by_key(|variant| variant.as_str());
         self.line(indent, "variantSet ");
         value::quote(&mut self.out, name);
@@ -703,6 +707,8 @@ impl<'a> Writer<'a> {
         let default = spec.get(FieldKey::Default.as_str());
         let samples = spec.get(FieldKey::TimeSamples.as_str());
         let connections = spec.get(FieldKey::ConnectionPaths.as_str());
+        // Samples and connections declare the attribute too, so an empty declaration is not
+        // repeated.
         let described = comment(spec).is_some() || !metadata(spec, &PROPERTY_STRUCTURE).is_empty();
         if described || default.is_some() || custom || (connections.is_none() && samples.is_none())
         {

@@ -159,6 +159,7 @@ impl Opened {
             path: entry.to_owned(),
             reason,
         };
+        // Payloads hold no links, joints or interfaces (REP-158 §1.2.3), so none is loaded.
         let stage = Stage::builder()
             .resolver(Shallow::default())
             .load(InitialLoadSet::LoadNone)
@@ -193,6 +194,7 @@ impl Opened {
             let children = children.into_iter().rev();
             stack.extend(children.map(|child| (child, Some(id), depth + 1)));
         }
+        // Composition is lazy: the walk may have found further errors.
         if let Some(error) = opened._stage.composition_errors().first() {
             return Err(failed(format!("{error:?}")));
         }

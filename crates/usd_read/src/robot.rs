@@ -408,9 +408,11 @@ impl<'s, 'a> Builder<'s, 'a> {
         joints::follow(self.scene, &mut self.robot, &self.by_prim.joints);
         let shapes = self.add_shapes(&drawn);
         self.read_what_hangs_on_it();
+        // After the shapes: UsdPhysics computes missing masses from colliders.
         self.weigh(&shapes);
         self.keep_custom();
         tidy::robot(self.scene, &mut self.robot);
+        // After `tidy`, because it tidies the poses that it moves by itself.
         self.give_mass_to_frames();
     }
 

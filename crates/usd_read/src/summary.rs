@@ -473,6 +473,7 @@ fn variants(stage: &Stage, robot: &Robot, entry: &Path, options: &Options) -> Ve
             .map(move |name| (*set, name.as_str(), *selected == Some(name.as_str())))
     });
     let all: Vec<(&str, &str, bool)> = all.collect();
+    // Each variant takes as long as the asset itself, so they are read in parallel.
     std::thread::scope(|scope| {
         let others = all
             .iter()

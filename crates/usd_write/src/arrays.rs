@@ -203,6 +203,7 @@ impl<'a> Arrays<'a> {
 
     /// Returns the placeholder vector of the last array.
     fn vector<const N: usize>(&self) -> [f32; N] {
+        // y is the number of the array, and x marks it as a placeholder.
         std::array::from_fn(|k| {
             f32::from_bits(if k == 1 {
                 self.0.len() as u32 - 1
@@ -331,6 +332,8 @@ fn contents(arrays: &[Array<'_>], store: &Store) -> Result<Vec<Content>, CacheEv
         _ => None,
     });
     let mut contents: Vec<Option<Content>> = indices.collect();
+    // Indices are encoded before this, in parallel and by reference. From here on the vectors of a
+    // mesh without another owner are moved, which saves their copy.
     let mut mesh = Arc::try_unwrap(mesh);
     for (array, content) in arrays.iter().zip(&mut contents) {
         match array {
@@ -453,6 +456,8 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Relies on `openusd` writing an array with one call. If a version does not, an array has
+        // no place, and `Arrays::written` fails.
         let Some(number) = self.array(bytes) else {
             self.file.write(bytes)?;
             return Ok(bytes.len());
@@ -565,10 +570,12 @@ fn most_common(values: impl Iterator<Item = i32> + Clone, count: usize) -> i32 {
             best
         }
     };
+    // In ascending order, a strict comparison keeps the smallest value on a tie.
     let mut best = least_first.fold(
         (0, 0),
         |best, other| if other.0 > best.0 { other } else { best },
     );
+    // A value outside of the table can only win if all those outside are at least as many.
     if others > 0 && others >= best.0 {
         let mut counts: HashMap<i32, u32, foldhash::fast::FixedState> = HashMap::default();
         let rest = values.filter(|value| slot(*value).is_none_or(|slot| slot >= table.len()));

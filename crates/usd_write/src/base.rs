@@ -111,6 +111,7 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, collider
     let spheres = planning::colliders(scene.robot.planning(), link);
     if colliders.iter().any(|c| is_mesh(&c)) || !spheres.is_empty() {
         layer.over(scope).variant_set(FIDELITY, HULL);
+        // The default selection has to name an existing variant, even if only spheres need the set.
         [HULL, TRIMESH]
             .iter()
             .for_each(|name| drop(layer.over(&variant(name))));
@@ -139,6 +140,7 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, collider
         }
     }
     if !spheres.is_empty() {
+        // Primitives are outside of the variants, so this variant has to deactivate them.
         let variant = variant(SPHERES);
         for collider in colliders {
             layer

@@ -167,6 +167,7 @@ impl Carried {
             let whole = &self.whole[joint.child()];
             return match joint.kind() {
                 JointKind::Prismatic => whole.mass,
+                // Differences of large sums may round to less than zero.
                 _ => whole.about(&axis, &frame.translation.vector).max(0.0),
             };
         }

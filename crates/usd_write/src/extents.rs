@@ -80,6 +80,7 @@ pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Result<Vec<[f32; 3]>, Ca
         }
     }
     let all = || visible.iter().chain(&colliding);
+    // `around` takes them in this order: those of visible shapes, then those of colliders.
     let mut of_meshes = bounds_of_meshes(
         all().filter_map(|(place, body)| as_mesh(body).map(|mesh| (place, mesh))),
         store,
@@ -141,6 +142,7 @@ fn bounds_of_meshes<'a>(
     store: &Store,
 ) -> Result<Vec<Bounds>, CacheEvicted> {
     let meshes: Vec<_> = meshes.collect();
+    // A digest of zeros marks a mesh that has none, so nothing identifies the list.
     let has_key = store.is_enabled()
         && !meshes.is_empty()
         && meshes.iter().all(|(_, mesh)| mesh.digest != [0; 32]);

@@ -26,12 +26,15 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
     let Some(bytes) = store.is_enabled().then(|| key(scene)).flatten() else {
         return made();
     };
+    // Length and SHA-256 have an entry of their own: an unchanged layer is neither loaded nor
+    // hashed.
     let hash = Key::builder("hash of geometries").and(&bytes.bytes()).key();
     let known: Option<(u64, String)> = store.get(&hash, |hash| serde_json::from_slice(hash).ok());
     if let Some(((length, sha256), kept)) = known.zip(store.loader(&bytes)) {
         return Ok(Content::stored(kept, length, sha256));
     }
     let content = made()?;
+    // A layer that the time limit cut short lacks meshes and must not be cached.
     if scene.options.limit.interruption().is_none() {
         store.put_content(&bytes, &content);
         store.put(&hash, || {
@@ -157,6 +160,7 @@ fn author_mesh<'a>(
             );
     }
     if has_colors {
+        // Two primvars share the RGBA values, so these cannot be moved into the file like points.
         let loaded = mesh.arrays()?;
         let values = values(&loaded.colors);
         let colors = values
@@ -213,6 +217,7 @@ fn author_subsets<'a>(
         return;
     }
     let covered: usize = entry.subsets.iter().map(Subset::count).sum();
+    // UsdGeomSubset: a partition covers every face.
     let family = if covered == entry.mesh.outline().triangles {
         "partition"
     } else {

@@ -143,6 +143,7 @@ fn author_robot(scene: &Scene<'_>, layer: &mut Layer, root: &str, poses: Vec<Str
     if !license.is_empty() {
         prim.attribute(names::LICENSE, Attribute::token(names::license(license)));
     }
+    // Explicit lists would hide those of weaker layers.
     prim.relationship(names::ROBOT_LINKS, Relationship::prepend(links(scene)))
         .relationship(names::ROBOT_JOINTS, Relationship::prepend(joints(scene)));
     if !poses.is_empty() {

@@ -309,6 +309,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, C
     let has_meshes = !scene.library.meshes.is_empty() && !scene.is_over("geometries.usdc");
     let (mut layers, geometries) = rayon::join(
         || -> Vec<WrittenLayer> {
+            // One task per layer: their costs differ too much for groups of neighbours.
             let builds = builds.into_par_iter().with_max_len(1);
             builds
                 .map(|(path, build)| WrittenLayer::new(&scene, &path, |found| build(&scene, found)))
@@ -321,6 +322,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, C
             .iter()
             .any(|layer| layer.path == *name && layer.text.is_some())
     };
+    // Layers that are empty, or that the time limit cut off, do not exist.
     let sublayers: Vec<&str> = entry::ORDER.into_iter().filter(is_there).collect();
     let path = format!("{}.usda", options.entry);
     let extents = if scene.is_over(&path) {

@@ -418,6 +418,7 @@ impl Builder<'_> {
             scale: bits(scale),
         });
         let is_first = self.scaled.insert(Arc::as_ptr(mesh));
+        // The first scale of a mesh takes the place of its source; only further ones are copies.
         let copies = if is_first || is_there {
             0
         } else {

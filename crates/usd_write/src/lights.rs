@@ -51,6 +51,8 @@ pub(super) fn author(scene: &Scene<'_>, layer: &mut Layer) {
 fn author_light(layer: &mut Layer, path: &str, light: &Light) {
     let (type_name, intensity) = match light.kind {
         LightKind::Directional { .. } => ("DistantLight", light.intensity),
+        // Normalized, a sphere of radius r has the luminance I / 4πr², and its disc πr² emits I / 4
+        // cd.
         LightKind::Point { .. } | LightKind::Spot { .. } => ("SphereLight", 4.0 * light.intensity),
     };
     let mut prim = layer.def(path, type_name);
@@ -70,6 +72,7 @@ fn author_light(layer: &mut Layer, path: &str, light: &Light) {
             inner,
             outer,
         } => {
+            // The lower bound avoids a division by zero.
             let outer = outer.clamp(1e-3, FRAC_PI_2);
             // Rounded to six decimals: further digits are noise of the division.
             let softness = ((1.0 - inner / outer).clamp(0.0, 1.0) * 1e6).round() / 1e6;

@@ -249,6 +249,8 @@ fn transforms(material: &Material) -> Vec<ImagePlacement> {
         .into_iter()
         .chain(material.maps.values().map(|map| map.placement))
     {
+        // Wrap modes belong to the shader of the image, so they do not need a transform of their
+        // own.
         let placement = ImagePlacement {
             wrap: Default::default(),
             ..placement
@@ -289,6 +291,8 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
         for (other, of_other) in others {
             let is_same = of_other.texture.sha256 == map.texture.sha256
                 && of_other.placement == map.placement;
+            // A shader has one scale and bias per channel, so roles of one channel need shaders of
+            // their own.
             let shares = |(_, known): &(MapRole, &Map)| known.channel == of_other.channel;
             if is_same && !roles.iter().any(shares) {
                 roles.push((other, of_other));
@@ -305,6 +309,7 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
                 MapRole::Opacity => (material.base_color[3], 0.0),
                 MapRole::Clearcoat => (material.clearcoat, 0.0),
                 MapRole::ClearcoatRoughness => (material.clearcoat_roughness, 0.0),
+                // Occlusion of strength s is 1 + s · (value − 1), as in glTF 2.0.
                 _ => (map.strength, 1.0 - map.strength),
             };
             *component(&mut scale, map.channel) = factor;

@@ -118,6 +118,7 @@ fn author_surface(surface: &mut Prim<'_>, material: &Material) {
             Attribute::float(material.roughness),
         )
         .attribute("outputs:out", Attribute::declared("token"));
+    // OpenPBR emits nothing by default: its luminance is 0.
     if material.emissive != [0.0; 3] {
         surface
             .attribute(

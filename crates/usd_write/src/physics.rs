@@ -76,6 +76,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             }
         }
     }
+    // Without body0 (REP-158 §1.3) the first frame is in the world, where the default prim is.
     for (path, body) in &scene.plan.world_joints {
         let plan = JointPlan {
             path: path.clone(),
@@ -256,12 +257,14 @@ fn author_joint(
     };
     let mut prim = layer.def(&plan.path, type_name);
     let (axis, rotation) = joint_axis(&joint.axis);
+    // A fixed joint has no axis to align, so its frames keep the numbers of the source.
     let rotation = if joint.kind() == JointKind::Fixed {
         UnitQuaternion::identity()
     } else {
         rotation
     };
     connect(scene, &mut prim, plan, &rotation);
+    // An articulation is a tree of joints; UsdPhysics excludes those that close loops.
     if joint.closes_loop() {
         prim.attribute(
             "physics:excludeFromArticulation",

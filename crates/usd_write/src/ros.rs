@@ -147,6 +147,7 @@ fn robot_wide(robot: &Robot) -> Vec<Interface> {
     let mut seen = HashSet::new();
     let mut interfaces = Vec::new();
     for interface in always.iter().chain(offered) {
+        // A topic may be both published and subscribed to.
         if seen.insert((
             interface.name.as_str(),
             std::mem::discriminant(&interface.kind),

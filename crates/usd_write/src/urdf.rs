@@ -165,6 +165,7 @@ impl Writer<'_> {
     /// Authors a shape's URDF data: attributes on its prim, elements in a Scope beside it, because
     /// an instanceable prim hides its children.
     fn keep_shape(&mut self, scope: &str, name: &str, shapes: &[Shape]) {
+        // `visual_3` is the fourth visual of the source link, even if an earlier one is missing.
         let index = name
             .rsplit('_')
             .next()

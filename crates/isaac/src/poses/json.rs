@@ -228,6 +228,7 @@ fn import_one(
         }
         positions.push((joint, vec![value]));
     }
+    // In the order of the robot, not in that of the file.
     positions.sort_by_key(|(joint, _)| *joint);
     let link = |name: &Option<String>| match name.as_deref().filter(|name| !name.is_empty()) {
         Some(name) => poses.link(name).map(Some),

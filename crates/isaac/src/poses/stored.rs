@@ -132,6 +132,7 @@ pub fn store(
     group
         .map_or(Ok(()), |group| check_name("group", group))
         .map_err(Refused::Other)?;
+    // The mutex guards no data, so a panic of another edit leaves nothing to repair.
     let _editing = EDITING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut edit = edit(entry).map_err(Refused::Other)?;
     let poses = Poses::of(&edit.stage, None).map_err(|error| Refused::Other(error.to_string()))?;

@@ -11,6 +11,7 @@ pub(super) fn file_name(identifier: &str) -> &str {
 
 /// Returns what is wrong with a layer in the words of this project.
 pub(super) fn shorten(reason: &str) -> String {
+    // The comparisons are with messages of `openusd` 0.8.0.
     let first = reason.lines().next().unwrap_or_default();
     if let Some(file) = first.strip_prefix("no file format registered for ") {
         return format!(

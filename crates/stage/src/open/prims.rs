@@ -38,6 +38,7 @@ impl PrimOpinions {
                         self.variants.entry(name.clone()).or_default();
                     });
                 }
+                // OpenUSD merges dictionaries; of other metadata, the strongest opinion counts.
                 ("assetInfo" | "customData", value) => merge(&mut self.metadata, key, value),
                 (
                     "specifier" | "typeName" | "kind" | "active" | "instanceable" | "apiSchemas"

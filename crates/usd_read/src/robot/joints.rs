@@ -212,6 +212,7 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
         "PhysicsFixedJoint" => Motion::free(JointKind::Fixed, Axis::X),
         "PhysicsRevoluteJoint" => {
             let mut found = single(JointKind::Revolute, &["angular"]);
+            // A revolute joint of a URDF may be unlimited too, so its authored type decides.
             let says = prim.text("urdf:type");
             let is_continuous = found.bounds == Bounds::NONE && says != Some("revolute")
                 || says == Some("continuous");
@@ -394,6 +395,7 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
         .instances
         .iter()
         .find(|instance| prim.has(&format!("PhysicsDriveAPI:{instance}")));
+    // The URDF's own values come before those derived from them, such as the maxForce of a drive.
     let of_drive = |name: &str| number(&format!("drive:{}:physics:{name}", drive?));
     let effort = number("urdf:limit:effort").or_else(|| Some(of_drive("maxForce")? * force));
     let velocity = number("urdf:limit:velocity");
@@ -413,6 +415,7 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
             velocity,
         });
     }
+    // USD has damping per degree or per unit of length.
     let per_second = |value: f64| value * force / unit;
     let damping =
         number("urdf:dynamics:damping").or_else(|| Some(per_second(number("newton:damping")?)));
@@ -486,6 +489,7 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
         .iter()
         .map(|(prim, joint)| (*prim, *joint))
         .collect();
+    // A hash map has no order: sorted, a cycle is broken at the same joint in each run.
     joints.sort();
     for (prim, id) in joints {
         let Some(following) = following(scene, prim) else {
@@ -521,6 +525,7 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
             offset: tidy::position(kinds[0], following.offset * follower),
         };
         match robot.set_mimic(id, Some(mimic)) {
+            // A follower takes no command of its own.
             Ok(()) => robot.joint_mut(id).commanded = None,
             Err(_) => refuse("it would follow itself".to_owned()),
         }

@@ -126,6 +126,7 @@ fn emission(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<(LightKind, [f
         }
     };
     report_what_is_lost(scene, id, prim);
+    // The fallbacks of UsdLux.
     let default = if matches!(kind, LightKind::Directional { .. }) {
         50_000.0
     } else {

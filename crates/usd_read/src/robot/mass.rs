@@ -70,6 +70,7 @@ fn of(
         ) else {
             continue;
         };
+        // The mass of a prim that is both body and collider is that of the body (`given`).
         let own = above_zero(of_collider, "physics:mass")
             .filter(|_| collider.prim != id)
             .map(|mass| mass * scene.kilogram);

@@ -171,6 +171,8 @@ impl<'s, 'a> Materials<'s, 'a> {
             .attributes
             .iter()
             .filter(|(name, _)| name.starts_with("outputs:") && name.ends_with("surface"));
+        // In reverse order `outputs:surface` is before the one of MaterialX,
+        // `outputs:mtlx:surface`.
         let shader = outputs
             .rev()
             .find_map(|(name, _)| match self.source(id, name)? {
@@ -198,6 +200,7 @@ impl<'s, 'a> Materials<'s, 'a> {
     }
 
     fn surface(&mut self, id: PrimId, name: String) -> Material {
+        // The fallback of `diffuseColor` in UsdPreviewSurface.
         let mut material = Material::plain(name, [0.18, 0.18, 0.18, 1.0]);
         self.color_and_opacity(id, &mut material);
         material.opacity_threshold = self.opacity_threshold(id);
@@ -320,6 +323,7 @@ impl<'s, 'a> Materials<'s, 'a> {
             MapRole::ClearcoatRoughness,
             material,
         );
+        // Without a clear coat its roughness is invisible: materials that look alike become equal.
         if material.clearcoat == 0.0 {
             material.clearcoat_roughness = PLAIN_CLEARCOAT_ROUGHNESS;
             material.maps.retain(|role, _| {
@@ -383,6 +387,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         if let Some(Source::Shader(shader, _)) = self.input(id, "normal")
             && let Some(texture) = self.image(shader)
         {
+            // A normal map of strength s has the scale 2 · s and the bias −s.
             let strength = self.scale_and_bias(shader).0[0] / 2.0;
             let strength = if strength > 0.0 { strength } else { 1.0 };
             let placement = self.placement(shader);

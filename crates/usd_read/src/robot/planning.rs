@@ -191,6 +191,7 @@ fn collision(
         })
         .filter(|(_, buffer)| buffer.is_finite())
         .collect();
+    // A hash map has no order.
     buffers.sort_by_key(|(link, _)| *link);
     Some(PlanningCollision { group, buffers })
 }

@@ -392,6 +392,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
 
     /// Returns the display name of the prim, or of one above it in the link.
     fn name(&self, id: PrimId) -> Option<String> {
+        // Two levels: this program names the Xform of a visual, and the geometry is its child.
         let is_link = |id: &PrimId| super::links::is_body(&self.scene.stage[*id]);
         let chain = std::iter::once(id)
             .chain(self.scene.stage.ancestors(id))

@@ -29,6 +29,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             message,
             "give one node per degree of freedom, in the same order",
         );
+        // The schema would report the same lists again.
         findings.cover(joint.read.dofs().at());
         findings.cover(at);
     }

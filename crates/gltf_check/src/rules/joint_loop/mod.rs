@@ -25,6 +25,7 @@ fn loops(model: &Model<'_>, findings: &mut Findings<'_>) {
         let joint = model.joints.get(parents.get(link).copied().flatten()?)?;
         Some((joint, joint.parent?))
     };
+    // A walk ends at a link of an earlier one, so every link is visited once.
     let mut walk_of = vec![None; model.links.len()];
     for start in 0..model.links.len() {
         let mut at = start;

@@ -23,6 +23,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 .iter()
                 .position(|layer| layer.identifier == *name)
         });
+        // An error without a layer is reported for the root layer.
         let path = error.path.clone().unwrap_or_default();
         let help = "put the file at this path, or correct the path";
         findings.layer(LayerId(layer.unwrap_or(0)), path, &error.message, help);

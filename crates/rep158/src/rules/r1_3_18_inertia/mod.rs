@@ -24,6 +24,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         else {
             continue;
         };
+        // The largest exceeds the sum of the other two exactly if its double exceeds the sum of
+        // all.
         let [x, y, z] = moments;
         let path = &prim.path;
         let message = if !moments

@@ -43,6 +43,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .iter()
         .flat_map(|&body| own_prims(stage, body))
         .filter(|&id| is_visual(stage, id));
+    // Of several meshes with as many triangles, this is the first of the stage.
     let Some((most, Reverse(id))) = visuals.map(|id| (triangles(id), Reverse(id))).max() else {
         return;
     };

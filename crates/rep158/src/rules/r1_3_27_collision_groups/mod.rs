@@ -26,6 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .any(|&id| stage[id].is_present() && is_collider(&stage[id]))
     };
     for tree in subject.trees.robots(stage, &subject.physics) {
+        // A robot with a single colliding body has nothing to filter.
         let second = tree.bodies.iter().filter(|body| touches(body)).nth(1);
         if let (Some(&first), Some(_)) = (tree.bodies.first(), second) {
             let message = format!(

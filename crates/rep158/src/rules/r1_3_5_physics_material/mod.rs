@@ -46,6 +46,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             );
             continue;
         };
+        // Bindings have a path, so an empty one marks the materials that were checked.
         if known.insert((material, String::new())) {
             check_material(stage, material, findings);
         }

@@ -23,6 +23,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let is_server = interface.text("role") == Some("server");
+        // Any number of clients may share a name.
         if interface.kind != Kind::Topic && !is_server {
             continue;
         }

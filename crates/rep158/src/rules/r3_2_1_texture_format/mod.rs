@@ -22,6 +22,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let picture = subject.pictures.at(file);
+        // Unreadable files are left to REP158-3.2.5.
         if matches!(
             &*picture,
             Picture::Unreadable(_)

@@ -29,6 +29,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             let Some(file) = resolved else { continue };
             let picture = subject.pictures.at(&file);
             let is_dome = prim.type_name.starts_with("DomeLight");
+            // Unreadable files are left to REP158-3.2.5.
             let is_permitted = match &*picture {
                 Picture::Unreadable(_)
                 | Picture::Known {

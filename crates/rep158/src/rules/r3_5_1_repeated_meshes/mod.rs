@@ -52,6 +52,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .into_values()
         .filter(|ids| ids.len() >= MIN_REPEATS)
         .collect();
+    // A hash map has no order.
     repeated.sort();
     for ids in repeated {
         let Some(&first) = ids.first() else { continue };
