@@ -132,6 +132,8 @@ impl Life {
         let queues = {
             let mut state = locked(&self.state);
             state.has_ended = true;
+            // Closed outside the lock: a closure may own the last end of a queue, whose drop takes
+            // it.
             std::mem::take(&mut state.queues)
         };
         self.parameters.end();
@@ -205,6 +207,7 @@ impl<B: Backend> Client<B> {
             graph: Mutex::default(),
             changes: watch::channel(()).0,
         });
+        // Before the first snapshot, so that no change after it is missed.
         let changes = ticks.subscribe();
         graph.look(&*backend);
         handle.spawn(follow_graph(backend.clone(), graph.clone(), changes));
@@ -219,6 +222,7 @@ impl<B: Backend> Client<B> {
             threads,
         }));
         let inner = &client.0;
+        // Weak: the clock's task would otherwise keep the node alive for ever.
         let node = Arc::downgrade(inner);
         let clock = move || {
             node.upgrade()
@@ -303,6 +307,7 @@ impl<B: Backend> Inner<B> {
         let opening = self.opener.open(&name, attempt);
         let publishing = publish(name.clone(), qos, receiver, writers);
         self.handle.spawn(async move {
+            // The topic stays open until its last messages are written.
             publishing.await;
             drop(opening);
         });
@@ -428,8 +433,11 @@ impl<B: Backend> Node for Client<B> {
         self.0.life.end();
         let (left, leaving) = channel::<()>();
         let backend = self.0.backend.clone();
+        // After everything that the opener was asked to do before, because it works in order.
         self.0.opener.leave(move |open| {
             backend.leave(open, threads);
+            // Nothing is ever sent: the receiver wakes when this end is dropped, also if `leave`
+            // panics.
             drop(left);
         });
         if leaving.recv_timeout(LEAVE) == Err(RecvTimeoutError::Timeout) {

@@ -150,6 +150,7 @@ impl Parameters {
             name: name.clone(),
             value: value.clone().into(),
         });
+        // Under the lock, so that events are published in the order of the changes.
         self.announce(
             &state,
             rcl::ParameterEvent {

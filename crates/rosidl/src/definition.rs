@@ -221,6 +221,7 @@ pub fn read_package(package: &str, folder: &Path) -> Result<Vec<Definition>, Err
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| failed(&folder, error))?;
         files.retain(|file| file.extension().is_some_and(|e| e == kind.extension()));
+        // `read_dir` has no fixed order, and the generated source must be reproducible.
         files.sort();
         for file in files {
             let text = std::fs::read_to_string(&file).map_err(|error| failed(&file, error))?;
