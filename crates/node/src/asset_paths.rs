@@ -184,6 +184,7 @@ pub(super) fn scan(output_dir: &Path) -> BTreeSet<String> {
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
+            // Hidden folders are staging areas of conversions, not assets.
             if name.starts_with('.') || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }

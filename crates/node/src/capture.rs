@@ -212,6 +212,7 @@ pub(super) fn interfaces(seen: &Snapshot, scope: &Scope<'_>) -> Vec<Captured> {
             continue;
         };
         if let Some(captured) = topic_interface(name, &ends, seen.heard.get(topic)) {
+            // The number keeps a topic, a service and an action of the same name apart.
             found.insert((name, 0), captured);
         }
     }

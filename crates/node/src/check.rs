@@ -134,6 +134,7 @@ pub async fn check<N: Node>(
         BTreeSet::from([namespace.to_owned(), String::new()]),
     );
     let mut changes = node.graph_changes();
+    // The first round looks at the graph as it is.
     changes.mark_changed();
     let start = Instant::now();
     let mut settled: Option<(Instant, Vec<FrameStatus>)> = None;

@@ -637,6 +637,7 @@ impl<N: Node> Engine<N> {
             ));
         }
         if self.parameters.description_from != before.description_from {
+            // Answers to an earlier pattern say nothing about this one.
             self.nodes = Nodes::default();
         }
         self.schedule_graph_scan();
@@ -737,6 +738,7 @@ impl<N: Node> Engine<N> {
     /// The node has to end.
     fn poll(&mut self) -> Result<(), Diagnostic> {
         let is_any_lost = self.is_any_lost();
+        // The scan opens or closes the namespaces in which a lost robot is looked for.
         let is_news = std::mem::replace(&mut self.was_any_lost, is_any_lost) != is_any_lost;
         if is_news
             || self.publishers.is_waiting()
@@ -816,6 +818,7 @@ fn answer(
             return Outcome::Refused;
         }
     };
+    // The job has its own copy of the description: free this one before the conversion.
     drop(request);
     // A call always converts: there is no earlier fingerprint to compare with.
     let Some(attempt) = attempt(job, None, &**convert) else {
@@ -881,6 +884,7 @@ fn own_namespace<N: Node>(
 
 fn period(length: Duration) -> Interval {
     let mut period = tokio::time::interval(length);
+    // After a stall, the default would make up for all missed ticks at once.
     period.set_missed_tick_behavior(MissedTickBehavior::Delay);
     period
 }

@@ -140,6 +140,7 @@ async fn run_node(args: Args, limit: usize, program: Option<&Program>) -> Result
             Ok(())
         }
     };
+    // Here already, because leaving the graph may hang as well.
     exit_after_timeout();
     logging::send_to(None);
     node.shutdown();

@@ -197,6 +197,7 @@ async fn whole(body: Body) -> Result<Bytes, Response> {
         );
         ending(StatusCode::PAYLOAD_TOO_LARGE, text)
     };
+    // A declared length is refused before anything is read.
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(too_large());
     }
@@ -312,6 +313,7 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        // Reads need no time limit here: heads and bodies of requests have theirs.
         Pin::new(&mut self.stream).poll_read(context, into)
     }
 }

@@ -1,6 +1,6 @@
 //! `/events`: server-sent events.
 //!
-//! A listener that lags behind is events_and_pings to read everything again (`resync`), so it never
+//! A listener that lags behind receives the event `resync` and reads everything again, so it never
 //! slows the node.
 
 use std::convert::Infallible;

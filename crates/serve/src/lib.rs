@@ -240,6 +240,8 @@ fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
         .route("/events", get(events::events))
         .route("/joints", get(joints::joints))
         .route("/assets/{*path}", get(assets::asset))
+        // A layer wraps those before it: `finish` sees compressed responses, and `secure` also
+        // those that `host::check` refuses.
         .layer(compression.compress_when(SizeAbove::new(MIN_COMPRESSED_BYTES).and(is_text)))
         .layer(middleware::map_response(finish))
         .layer(middleware::from_fn_with_state(hosts, host::check))

@@ -33,6 +33,8 @@ impl Selection {
         }
         // A range of another content is useless, and only GET has ranges.
         let same = headers
+            // Compared strongly (RFC 9110 §13.1.5): neither a weak tag nor a date is equal to
+            // `tag`.
             .get(header::IF_RANGE)
             .is_none_or(|condition| condition == tag);
         match headers

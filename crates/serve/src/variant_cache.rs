@@ -133,6 +133,7 @@ impl VariantCache {
             .map_err(|error| format!("cannot create a temporary folder: {error}"))?;
         let options = Options {
             formats: Formats::only(OutputFormat::Glb),
+            // The asset has its tiers already: none is derived here.
             tiers: Tiers::High,
             variants: variants.to_vec(),
             time_limit: self.limits.time,

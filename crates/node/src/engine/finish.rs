@@ -116,6 +116,7 @@ impl<N: Node> Engine<N> {
             .filter(|asset| asset.report.revision == report.revision);
         let frames = match known {
             Some(asset) => {
+                // The conversion found this revision current: it is announced and read already.
                 tracing::debug!("{}", request::summary(&report));
                 asset.frames.clone()
             }
@@ -180,6 +181,7 @@ impl<N: Node> Engine<N> {
         let Err(failure) = attempt.result else { return };
         let before = self.robots.remove(&key);
         if before.as_ref().is_some_and(|robot| robot.attempt > number) {
+            // A newer source has been converted meanwhile, so this failure is outdated.
             self.robots.extend(before.map(|robot| (key, robot)));
             return;
         }
@@ -270,6 +272,7 @@ impl<N: Node> Engine<N> {
     fn insert(&mut self, key: String, robot: Robot) {
         self.robots.insert(key.clone(), robot);
         self.schedule_graph_scan();
+        // Before the state is published, which includes the verdicts.
         self.check_robot(&key);
         self.publish_state(&key);
         self.answer_waiting_checks();
@@ -303,6 +306,7 @@ impl<N: Node> Engine<N> {
         };
         robot.gone = Some(now);
         tracing::info!("{key:?} is gone: {}", robot.why_gone());
+        // After a return, its conflicts are news again.
         robot.contested.clear();
         if robot.frame_check.take().is_some() {
             self.site.publish(
@@ -329,6 +333,7 @@ impl<N: Node> Engine<N> {
                 )
             })
             .collect();
+        // Longest idle first; the key breaks ties, so that the order is deterministic.
         idle.sort_unstable();
         let (mut count, mut bytes) = (
             idle.len(),

@@ -217,6 +217,7 @@ impl<N: Node> Engine<N> {
                 is_known
                     && graph
                         .nodes
+                        // The snapshot of the graph is sorted.
                         .binary_search_by(|other| other.as_str().cmp(node))
                         .is_err()
             }
@@ -310,6 +311,7 @@ impl<N: Node> Engine<N> {
         let servers: BTreeSet<&str> = servers
             .filter_map(|end| end.service.strip_suffix(GET_PARAMETERS))
             .collect();
+        // A client that lists no services can't tell which nodes have parameters.
         let has_parameters = |node: &str| graph.services.is_empty() || servers.contains(node);
         let nodes = graph.nodes.iter().map(String::as_str);
         let present: BTreeSet<&str> = nodes

@@ -114,6 +114,7 @@ impl<N: Node> Engine<N> {
             }
         }
         self.published.text = Some(text.clone());
+        // Every node gets the new text.
         self.published.nodes.clear();
         if let Some(publisher) = &self.published.publisher {
             let size = super::request::size(text.len() as u64);
@@ -205,6 +206,7 @@ impl<N: Node> Engine<N> {
         text: &str,
         taken: Result<(), String>,
     ) {
+        // A newer text has been published meanwhile, and is set by a call of its own.
         if !self.published.matches(text) {
             return;
         }

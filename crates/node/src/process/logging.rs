@@ -196,6 +196,7 @@ impl LibraryWarnings {
             }
             known => {
                 let suppressed = known.map_or(0, |(_, suppressed)| *suppressed);
+                // Bounded by the number of source lines that warn.
                 self.0.insert(place, (now, 0));
                 Some(if suppressed == 0 {
                     String::new()
