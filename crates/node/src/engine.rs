@@ -353,6 +353,7 @@ impl<N: Node> Engine<N> {
                     Some(call) => self.take_motion_call(call),
                     None => return left(),
                 },
+                // An empty `JoinSet` yields `None`, which disables this branch for one turn.
                 Some(back) = self.running.tasks.join_next() => if let Err(ended) = self.finish_task(back) {
                     return ended;
                 },
@@ -379,6 +380,7 @@ impl<N: Node> Engine<N> {
                 _ = self.poll.tick() => if let Err(ended) = self.poll() {
                     return ended;
                 },
+                // This only wakes the loop: `start_due` does what is due.
                 Some(()) = OptionFuture::from(due) => {}
             }
         }
@@ -553,6 +555,7 @@ impl<N: Node> Engine<N> {
         let name = match (&asked.urdf, &asked.uri) {
             (urdf, _) if !urdf.trim().is_empty() => robot_name(urdf)
                 .map_or_else(|| "robot".to_owned(), |name| convert::file_name(&name)),
+            // The robot's name is known once the file is read; until then its URI orders the calls.
             (_, uri) if !uri.trim().is_empty() => format!("uri {uri}"),
             _ => self
                 .heard

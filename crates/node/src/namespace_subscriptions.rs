@@ -99,6 +99,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
                     .get(key)
                     .cloned();
                 let scope = scope
+                    // A robot in a namespace may still publish its transforms to the shared `/tf`.
                     .filter(|live| !lock(live).tree().is_empty())
                     .unwrap_or_else(|| own.clone());
                 robots::transforms(lock(&scope).tree(), Instant::now())

@@ -101,6 +101,7 @@ impl Parameters {
     pub(super) fn changes(&self) -> Changes {
         let (sender, receiver) = queue::keep_last(CHANGES_DEPTH);
         let mut state = self.state();
+        // After the end, the sender is dropped here, which ends the stream at once.
         if !state.has_ended {
             state.listeners.push(sender);
         }

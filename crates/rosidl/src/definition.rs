@@ -194,6 +194,7 @@ impl Primitive {
             "i16" => parses::<i16>(text),
             "i32" => parses::<i32>(text),
             "i64" => parses::<i64>(text),
+            // Rust also parses `inf` and `NaN`, which are no literals.
             _ => text.parse::<f64>().is_ok_and(f64::is_finite),
         }
     }

@@ -110,6 +110,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits)
     loop {
         let (stream, address) = accepted(&listener).await;
         while open.try_join_next().is_some() {}
+        // Without a seat, because all are protected, the connection is closed at once.
         let Some(seat) = seats.take(address.ip()).map(Arc::new) else {
             continue;
         };

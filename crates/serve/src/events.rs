@@ -24,6 +24,7 @@ pub(super) async fn events(
     let Some(seat) = app.listeners.take_stream(&connection).map(Arc::new) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
+    // A stream makes no progress while nothing happens, so its connection would be evicted.
     connection.set_protected(true);
     // A client that (re)connects has missed earlier events.
     let begin = stream::once(async { Event::default().event("resync").data("{}") });

@@ -268,6 +268,7 @@ fn tagged(response: &mut Response, media_type: &'static str, tag: HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(header::ETAG, tag);
+    // Cached, but revalidated: a file has the same name in every revision.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if media::is_compressed(media_type) {
         headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));

@@ -83,6 +83,7 @@ fn part(range: &str, length: u64) -> Selection {
     let bytes = match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),
         (Some(first), None) if last.is_empty() => first..length,
+        // A suffix range: the last `count` bytes (RFC 9110 §14.1.2).
         (None, Some(count)) if first.is_empty() => length.saturating_sub(count)..length,
         _ => return Selection::Whole,
     };

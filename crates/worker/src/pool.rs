@@ -104,6 +104,7 @@ impl Workers {
     pub fn warmed_up(self) -> Self {
         // A failure here is retried, and reported, by the first task.
         let early = (0..self.max_idle.min(MAX_STARTED_EARLY))
+            // No further attempt after a failure: most likely, all would fail.
             .map_while(|_| self.start().ok())
             .collect();
         Self {

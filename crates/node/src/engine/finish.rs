@@ -54,6 +54,7 @@ impl<N: Node> Engine<N> {
                             origin,
                             heard_from,
                         );
+                        // Last, because it clears the fingerprint that `finish_written` has set.
                         self.record_starvation(&key, &found.diagnostics);
                     }
                     // The caller has the response; the node itself has not failed.
@@ -356,6 +357,7 @@ impl<N: Node> Engine<N> {
     /// Forgets a robot with all its state. Its place becomes free unless an asset is there.
     fn forget(&mut self, key: &str) {
         self.robots.remove(key);
+        // The robot of the file keeps its place as long as the parameter names the file.
         if self.file.as_ref().is_none_or(|file| file.key != key) {
             self.asset_paths.release(key);
         }
@@ -399,6 +401,7 @@ impl<N: Node> Engine<N> {
         }
         self.reading
             .replace(key.to_owned(), report.clone(), Instant::now());
+        // By the previous frames, a robot that still runs with the older description is recognised.
         Frames::Pending(match before.map(|asset| &asset.frames) {
             Some(Frames::Read(Ok(frames))) => Some(frames.clone()),
             Some(Frames::Pending(previous)) => previous.clone(),

@@ -222,6 +222,7 @@ impl<N: Node> Engine<N> {
                         .is_err()
             }
             Origin::File(path) => self.parameters.file() != Some(path),
+            // A call describes no running robot that could leave.
             Origin::Call => false,
         };
         let left = self
@@ -440,6 +441,7 @@ impl<N: Node> Engine<N> {
         robot_namespace: RobotNamespace,
         value: Result<Option<String>, Diagnostic>,
     ) {
+        // Whatever the answer, the scan decides which node is asked next.
         self.schedule_graph_scan();
         let (topic, is_heard) = (
             self.description_topic(&robot_namespace),

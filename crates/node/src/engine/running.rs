@@ -125,6 +125,7 @@ impl<N: Node> Engine<N> {
     ) -> Result<(), Diagnostic> {
         let (number, done) = match back {
             Ok(back) => back,
+            // Work on threads catches its own panics, so this is a future of `wait`.
             Err(error) if error.is_panic() => {
                 return Err(parts::defect("asking other nodes", &*error.into_panic()));
             }

@@ -80,6 +80,7 @@ struct Lines {
 
 impl Lines {
     fn new(name: &str, terminal: bool, file: Option<LogFile>) -> Self {
+        // Loggers of ROS separate the levels of their names by dots.
         let name = name.trim_start_matches('/').replace('/', ".");
         Self {
             name,
@@ -259,6 +260,7 @@ impl LogFile {
             .map(|name| name.to_string_lossy());
         let prefix = prefix.or(program.as_deref()).unwrap_or("bridge");
         let Time { sec, nanosec } = Time::now();
+        // Named as by rcl: program, process, milliseconds since 1970.
         let path = folder.join(format!(
             "{prefix}_{}_{sec}{:03}.log",
             std::process::id(),
