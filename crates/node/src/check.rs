@@ -145,6 +145,7 @@ pub async fn check<N: Node>(
         if let Some(root) = &mut root {
             root.receive();
         }
+        // An error means that the node has shut down; `patience` ends the loop then.
         if changes.has_changed().unwrap_or(false) {
             changes.mark_unchanged();
             for other in namespaces(node) {

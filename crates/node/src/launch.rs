@@ -243,6 +243,7 @@ impl<N: Node> Ready<N> {
             }
         };
         let ended = AssertUnwindSafe(works).catch_unwind().await;
+        // After a panic, too, running conversions are cancelled.
         drop(cancelled);
         ended.unwrap_or_else(|panic| parts::defect("the node", &*panic))
     }

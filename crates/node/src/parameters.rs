@@ -280,6 +280,7 @@ fn rows() -> Vec<Row> {
         .map(Row::Node)
         .chain(options::TABLE.iter().map(Row::Conversion))
         .collect();
+    // A stable sort: groups come last, and everything else keeps the order of the tables.
     rows.sort_by_key(|row| row.about().name.contains('.'));
     rows
 }

@@ -282,6 +282,7 @@ impl<B: Backend> Inner<B> {
         let (name, faults) = (topic.full.clone(), Mutex::<Recurring>::default());
         let heard = name.clone();
         let hear: MessageCallback<M> = Arc::new(move |message| match message {
+            // Keep last: a full queue gives up its oldest message.
             Ok(sample) => drop(sender.push(sample)),
             Err(why) => locked(&faults).report(|n| {
                 tracing::warn!("{heard}: {n} message(s) could not be read; the last: {why}")

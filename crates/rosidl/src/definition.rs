@@ -416,6 +416,7 @@ fn field_type(text: &str, package: &str) -> Result<FieldType, String> {
             Base::String(Some(number(bound.trim_start_matches("<="))?))
         }
         _ => {
+            // A name without a package is that of a message in this one.
             let (package, name) = base.split_once('/').unwrap_or((package, base));
             if !is_type_name(name) || !is_field_name(package) {
                 return Err(format!("unknown type `{base}`"));

@@ -109,6 +109,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits)
     let mut open = tokio::task::JoinSet::new();
     loop {
         let (stream, address) = accepted(&listener).await;
+        // A `JoinSet` keeps ended tasks until they are joined.
         while open.try_join_next().is_some() {}
         // Without a seat, because all are protected, the connection is closed at once.
         let Some(seat) = seats.take(address.ip()).map(Arc::new) else {
@@ -223,6 +224,7 @@ async fn whole(body: Body) -> Result<Bytes, Response> {
 fn ending(status: StatusCode, text: String) -> Response {
     (
         status,
+        // The rest of the body was not read, so no other request can follow on this connection.
         [(header::CONNECTION, HeaderValue::from_static("close"))],
         text,
     )

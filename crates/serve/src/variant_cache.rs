@@ -204,6 +204,7 @@ fn content(entry: &Path) -> Result<KeyBuilder, String> {
         .and(entry.as_os_str().as_encoded_bytes())
         .and(&report.revision.to_le_bytes());
     for file in &report.files {
+        // A file that is gone has the time 0, so its return changes the key.
         let written = fs::metadata(directory.join(&file.path))
             .and_then(|meta| meta.modified())
             .ok();

@@ -44,11 +44,13 @@ pub fn run(
         )
         .spawn()
         .map_err(failed)?;
+    // A limit beyond the range of the clock is none.
     let deadline = limits
         .time
         .and_then(|time| started.checked_add(time.saturating_add(grace)));
     let end = match wait(&mut child, deadline).map_err(failed)? {
         End::Exited(status) => match status.code().and_then(|code| u8::try_from(code).ok()) {
+            // Every other code is the command's own.
             Some(code) if i32::from(code) != super::OUT_OF_MEMORY => return Ok(code),
             _ => End::Exited(status),
         },

@@ -82,6 +82,7 @@ pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Snapsh
             }
             () = sleep_until(due), if pending.is_some() => {
                 let is_over = pending.is_some_and(|(_, latest)| Instant::now() >= latest);
+                // Its result would otherwise change the assets a second time.
                 if !is_over && measuring.load(Ordering::Relaxed) > 0 {
                     pending = Some(postpone(pending));
                     continue;

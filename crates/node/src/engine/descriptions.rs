@@ -208,6 +208,7 @@ impl<N: Node> Engine<N> {
                 self.schedule_graph_scan();
             }
         }
+        // The robot is described again, even if this description is refused.
         self.mark_returned(&key);
         let most = self.parameters.max_description_bytes;
         if text.len() > most {

@@ -438,5 +438,6 @@ fn publish_asset(
         },
     };
     log_unsent(announcer.publish(robots::announcement(report, node.now())));
+    // Late subscribers receive the latched message only while its publisher exists.
     robot.announcer = Some(announcer);
 }

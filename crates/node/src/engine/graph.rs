@@ -320,11 +320,13 @@ impl<N: Node> Engine<N> {
                 *node != this && tf_check::matches(&pattern, node) && has_parameters(node)
             })
             .collect();
+        // A node that leaves and returns is asked anew.
         self.nodes.nodes.retain(|node, _| present.contains(&**node));
         let mut by_namespace: BTreeMap<RobotNamespace, Vec<Arc<str>>> = BTreeMap::new();
         for node in present {
             let node: Arc<str> = node.into();
             if !self.nodes.nodes.contains_key(&node) {
+                // The others are asked once some of these have left.
                 if self.nodes.nodes.len() >= MAX_ASKED_NODES {
                     break;
                 }

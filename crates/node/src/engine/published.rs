@@ -134,6 +134,7 @@ impl<N: Node> Engine<N> {
 
     /// Stops publishing.
     pub(super) fn end_publishing(&mut self) {
+        // Dropping the publisher withdraws the topic with its latched message.
         self.published = Published::default();
     }
 
@@ -183,6 +184,7 @@ impl<N: Node> Engine<N> {
                 let taken = answer
                     .map_err(|error| error.to_string())
                     .and_then(|answer| {
+                        // An answer without a result counts as a refusal.
                         let result = answer.results.into_iter().next().unwrap_or_default();
                         if result.successful {
                             Ok(())

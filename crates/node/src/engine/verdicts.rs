@@ -168,6 +168,7 @@ impl<N: Node> Engine<N> {
                     .map(|(key, _)| key.clone()),
             );
         }
+        // No robot runs, so no check will publish the statuses.
         if self.to_check.is_empty() {
             self.publish_diagnostics();
         }

@@ -54,6 +54,7 @@ pub fn start_in_terminal(name: &str, filter: &str) {
 
 fn install(lines: Lines, filter: &str) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    // Fails, without effect, if logging was started before.
     let _ = tracing_subscriber::registry()
         .with(lines.with_filter(filter))
         .try_init();

@@ -347,6 +347,7 @@ impl ServerEnd {
             let next = all.into_iter().find(is_wanted);
             if let Some(answers) = next {
                 if !sent.is_empty() {
+                    // One at a time, or the pauses of concurrent calls would overlap.
                     let _turn = self.repeating.lock().await;
                     tokio::time::sleep(REPEAT_PAUSE).await;
                 }

@@ -100,6 +100,7 @@ impl Drop for Spinning {
             self.commands.halt_spinning();
             std::thread::sleep(Duration::from_millis(1));
         }
+        // A panic was reported on the thread; a destructor can't pass it on.
         let _ = thread.join();
     }
 }

@@ -411,6 +411,7 @@ impl Transport for Zenoh {
                 end.key(self.origin.domain),
                 self.token(&end, Qos::reliable(MAX_PENDING_CALLS)),
             );
+            // Each call has a token, and so an identity, of its own: its only request is the first.
             let attached = Attached::now(1, wire::identity(&token)).to_bytes();
             let (session, handle) = (self.session.clone(), self.handle.clone());
             let declared = run_blocking(move || {
