@@ -121,6 +121,7 @@ impl Snapshot {
 
 /// Returns the slice of `sorted` whose names begin with `start`.
 fn with_prefix<'a, T>(sorted: &'a [T], start: &str, name: impl Fn(&T) -> &str) -> &'a [T] {
+    // Names with a common prefix are consecutive, so two binary searches find them.
     let (_, rest) = sorted.split_at(sorted.partition_point(|one| name(one) < start));
     rest.split_at(rest.partition_point(|one| name(one).starts_with(start)))
         .0

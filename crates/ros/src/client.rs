@@ -152,6 +152,7 @@ impl Seen {
     /// Takes a snapshot.
     fn look(&self, backend: &impl Backend) {
         let mut graph = backend.graph();
+        // Networks report it in any order; readers compare it and search it by bisection.
         graph.sort();
         *locked(&self.graph) = Arc::new(graph);
         self.changes.send_replace(());
@@ -419,6 +420,7 @@ impl<B: Backend> Node for Client<B> {
         if self.0.life.check().is_err() {
             return Graph::default();
         }
+        // Under the lock only the `Arc` is cloned, not the graph.
         let graph = locked(&self.0.graph.graph).clone();
         Graph::clone(&graph)
     }

@@ -247,6 +247,7 @@ impl Parameters {
         node: &impl Node,
         spawn: impl Fn(BoxFuture<'static, ()>),
     ) -> Result<(), Diagnostic> {
+        // The depth of `rmw_qos_profile_parameter_events`.
         self.state().events = Some(node.advertise("/parameter_events", Qos::reliable(1000))?);
         spawn(self.answer::<rcl::GetParameters>(node, "~/get_parameters", Self::values)?);
         spawn(self.answer::<rcl::GetParameterTypes>(node, "~/get_parameter_types", Self::types)?);

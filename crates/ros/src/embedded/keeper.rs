@@ -66,6 +66,7 @@ struct State {
 
 impl Sessions {
     fn state(&self) -> State {
+        // Cloned, so that callers hold sessions without the lock.
         self.0
             .read()
             .unwrap_or_else(PoisonError::into_inner)
