@@ -32,6 +32,7 @@ fn generate() -> Result<(), Box<dyn Error>> {
             packages.push((read_package(&name, &folder.path())?, name));
         }
     }
+    // `read_dir` has no fixed order, and the generated source must be reproducible.
     packages.sort_by(|(_, a), (_, b)| a.cmp(b));
     let all: Vec<_> = packages
         .iter()

@@ -182,6 +182,7 @@ impl DomainNumber {
     fn reserve(domain: u32) -> Self {
         let mut reserved = locked(&NUMBERS);
         let number = std::iter::once(domain)
+            // Beyond 232, the last domain that DDS has ports for, so an alias is no one's domain.
             .chain(FIRST_ALIAS..)
             .find(|number| !reserved.contains(number))
             .unwrap_or(domain);
@@ -458,9 +459,12 @@ impl Participant {
             notify,
             matched,
             times_matched: 0,
+            // Connections made before `attach` cause no event.
             is_due: true,
         };
+        // Before its events are attached, so that the thread finds it at the first one.
         locked(&shared.watched).insert(number, watched);
+        // Built before `attach` may fail, so that its drop removes the endpoint again.
         let end = End {
             entity,
             guid,
@@ -474,6 +478,7 @@ impl Participant {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        // Before the thread is woken, so that it sees the flag.
         self.shared.has_ended.store(true, Ordering::Release);
         ffi::dds_set_guardcondition(self.shared.stop.0, true);
         if let Some(thread) = self.thread.take() {
@@ -494,6 +499,7 @@ fn c_string(what: &'static str, text: &str) -> Result<CString, Error> {
 fn with_ffi_qos<T>(qos: &Qos, create: impl FnOnce(&ffi::Qos) -> T) -> T {
     create(&ffi::Qos {
         max_blocking: qos.reliable.map_or(0, nanoseconds),
+        // `i64::MAX` is DDS_INFINITY.
         lifespan: qos.lifespan.map_or(i64::MAX, nanoseconds),
         user_data: qos.user_data.as_ptr().cast(),
         user_data_size: qos.user_data.len(),
@@ -567,12 +573,15 @@ impl Shared {
             let Ok(triggered) = usize::try_from(triggered) else {
                 return;
             };
+            // Discovery first: a connection is reported only with an endpoint that is known.
             let lost = self.take_discovery(hear);
+            // `hear` and `notify` run under this lock, so they must not create or drop endpoints.
             let mut watched = locked(&self.watched);
             for end in watched.values_mut() {
                 // An endpoint that has already come back is reported as a new connection.
                 end.is_due |= lost
                     .iter()
+                    // Not `any`, which would leave the handles after the first one in the set.
                     .filter(|handle| end.matched.remove(handle))
                     .count()
                     > 0;
@@ -636,6 +645,7 @@ impl Shared {
         }
         // SAFETY: the texts of a living endpoint are valid until it is released.
         let (topic, type_name) = unsafe { (owned(found.topic), owned(found.type_name)) };
+        // The topics of discovery itself (DDS 1.4, section 2.2.5) are not the application's.
         if topic.starts_with("DCPS") {
             return;
         }
@@ -746,6 +756,7 @@ impl Watched {
                 handles.truncate(count);
                 return handles;
             }
+            // Some more, because further endpoints may connect before the next call.
             handles.resize(count + EVENT_BATCH, 0);
         }
     }
@@ -830,6 +841,7 @@ impl Reader {
             return guid;
         };
         if writers.len() >= MAX_CACHED_WRITERS {
+            // Discovery still knows the writers in use, so the cache refills.
             writers.clear();
         }
         writers.insert(handle, guid);
@@ -879,6 +891,7 @@ impl Writer {
 
     /// Returns whether all connected readers have acknowledged everything written.
     pub fn is_acknowledged(&self) -> bool {
+        // A time limit of 0 turns the wait into a poll.
         ffi::dds_wait_for_acks(self.0.entity.0, 0) == 0
     }
 }

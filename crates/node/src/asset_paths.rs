@@ -89,6 +89,7 @@ impl AssetPaths {
     /// Returns whether enough places were assigned since the last pruning to call
     /// [`AssetPaths::prune`].
     pub(super) fn needs_pruning(&self) -> bool {
+        // Once the number has doubled, so that pruning costs O(1) for each assignment.
         self.assigned.len() > 2 * self.pruned_to + PRUNE_INTERVAL
     }
 
@@ -166,6 +167,7 @@ impl AssetPaths {
     }
 
     fn holds_assets(&self, key: &str) -> bool {
+        // Keys with a common prefix are consecutive in the map, so one look suffices.
         let inside = format!("{key}/");
         self.assets
             .range(inside.clone()..)
@@ -184,6 +186,7 @@ pub(super) fn scan(output_dir: &Path) -> BTreeSet<String> {
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
+            // Hidden folders are staging areas of conversions, not assets.
             if name.starts_with('.') || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }

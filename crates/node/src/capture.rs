@@ -121,6 +121,7 @@ impl Snapshot {
 
 /// Returns the slice of `sorted` whose names begin with `start`.
 fn with_prefix<'a, T>(sorted: &'a [T], start: &str, name: impl Fn(&T) -> &str) -> &'a [T] {
+    // Names with a common prefix are consecutive, so two binary searches find them.
     let (_, rest) = sorted.split_at(sorted.partition_point(|one| name(one) < start));
     rest.split_at(rest.partition_point(|one| name(one).starts_with(start)))
         .0
@@ -212,6 +213,7 @@ pub(super) fn interfaces(seen: &Snapshot, scope: &Scope<'_>) -> Vec<Captured> {
             continue;
         };
         if let Some(captured) = topic_interface(name, &ends, seen.heard.get(topic)) {
+            // The number keeps a topic, a service and an action of the same name apart.
             found.insert((name, 0), captured);
         }
     }

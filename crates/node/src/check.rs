@@ -134,6 +134,7 @@ pub async fn check<N: Node>(
         BTreeSet::from([namespace.to_owned(), String::new()]),
     );
     let mut changes = node.graph_changes();
+    // The first round looks at the graph as it is.
     changes.mark_changed();
     let start = Instant::now();
     let mut settled: Option<(Instant, Vec<FrameStatus>)> = None;
@@ -144,6 +145,7 @@ pub async fn check<N: Node>(
         if let Some(root) = &mut root {
             root.receive();
         }
+        // An error means that the node has shut down; `patience` ends the loop then.
         if changes.has_changed().unwrap_or(false) {
             changes.mark_unchanged();
             for other in namespaces(node) {

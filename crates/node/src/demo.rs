@@ -216,6 +216,7 @@ async fn tell(
         } else {
             Duration::from_secs(3600)
         };
+        // An event, a lag and the time limit have the same effect: another round.
         let _ = tokio::time::timeout(wait, events.recv()).await;
     }
 }

@@ -94,6 +94,7 @@ impl DescriptionPublishers {
         self.forget_if(|id, publisher| {
             let present = present.get(&publisher.topic);
             if present
+                // A publisher without an identity may be this one.
                 .is_some_and(|present| present.contains(&Some(*id)) || present.contains(&None))
             {
                 publisher.is_seen = true;

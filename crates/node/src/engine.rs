@@ -353,6 +353,7 @@ impl<N: Node> Engine<N> {
                     Some(call) => self.take_motion_call(call),
                     None => return left(),
                 },
+                // An empty `JoinSet` yields `None`, which disables this branch for one turn.
                 Some(back) = self.running.tasks.join_next() => if let Err(ended) = self.finish_task(back) {
                     return ended;
                 },
@@ -379,6 +380,7 @@ impl<N: Node> Engine<N> {
                 _ = self.poll.tick() => if let Err(ended) = self.poll() {
                     return ended;
                 },
+                // This only wakes the loop: `start_due` does what is due.
                 Some(()) = OptionFuture::from(due) => {}
             }
         }
@@ -553,6 +555,7 @@ impl<N: Node> Engine<N> {
         let name = match (&asked.urdf, &asked.uri) {
             (urdf, _) if !urdf.trim().is_empty() => robot_name(urdf)
                 .map_or_else(|| "robot".to_owned(), |name| convert::file_name(&name)),
+            // The robot's name is known once the file is read; until then its URI orders the calls.
             (_, uri) if !uri.trim().is_empty() => format!("uri {uri}"),
             _ => self
                 .heard
@@ -637,6 +640,7 @@ impl<N: Node> Engine<N> {
             ));
         }
         if self.parameters.description_from != before.description_from {
+            // Answers to an earlier pattern say nothing about this one.
             self.nodes = Nodes::default();
         }
         self.schedule_graph_scan();
@@ -737,6 +741,7 @@ impl<N: Node> Engine<N> {
     /// The node has to end.
     fn poll(&mut self) -> Result<(), Diagnostic> {
         let is_any_lost = self.is_any_lost();
+        // The scan opens or closes the namespaces in which a lost robot is looked for.
         let is_news = std::mem::replace(&mut self.was_any_lost, is_any_lost) != is_any_lost;
         if is_news
             || self.publishers.is_waiting()
@@ -816,6 +821,7 @@ fn answer(
             return Outcome::Refused;
         }
     };
+    // The job has its own copy of the description: free this one before the conversion.
     drop(request);
     // A call always converts: there is no earlier fingerprint to compare with.
     let Some(attempt) = attempt(job, None, &**convert) else {
@@ -881,6 +887,7 @@ fn own_namespace<N: Node>(
 
 fn period(length: Duration) -> Interval {
     let mut period = tokio::time::interval(length);
+    // After a stall, the default would make up for all missed ticks at once.
     period.set_missed_tick_behavior(MissedTickBehavior::Delay);
     period
 }

@@ -44,6 +44,7 @@ impl Fingerprint {
     /// Returns whether `job` is the same and none of its inputs has changed since. Blocks on the
     /// file system.
     pub(super) fn holds(&self, job: &Job) -> bool {
+        // The cheapest test first: the others access the file system.
         *self.job == *job
             && self.written.as_ref().is_none_or(|path| path.exists())
             && self.files.are_unchanged()

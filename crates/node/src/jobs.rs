@@ -27,6 +27,7 @@ pub(super) fn file_source(path: &Path, parameters: &Parameters) -> Source {
         return Source::File(path.to_owned());
     }
     let (file, arguments) = (path.to_owned(), parameters.xacro_args.clone());
+    // Arguments imply xacro, whatever the name of the file.
     if xacro::is_xacro(path) || !arguments.is_empty() {
         Source::Xacro { file, arguments }
     } else {
@@ -97,6 +98,7 @@ pub(super) fn attempt(
     if last.is_some_and(|last| last.holds(&job)) {
         return None;
     }
+    // Before the conversion: the fingerprint does not trust files that change after this time.
     let (started, clock) = (SystemTime::now(), Instant::now());
     // Isolate a bug to this conversion.
     let result =

@@ -140,6 +140,7 @@ async fn run_node(args: Args, limit: usize, program: Option<&Program>) -> Result
             Ok(())
         }
     };
+    // Here already, because leaving the graph may hang as well.
     exit_after_timeout();
     logging::send_to(None);
     node.shutdown();
@@ -242,6 +243,7 @@ impl<N: Node> Ready<N> {
             }
         };
         let ended = AssertUnwindSafe(works).catch_unwind().await;
+        // After a panic, too, running conversions are cancelled.
         drop(cancelled);
         ended.unwrap_or_else(|panic| parts::defect("the node", &*panic))
     }

@@ -44,6 +44,7 @@ fn unescape(value: &str) -> String {
         ("&gt;", ">"),
         ("&quot;", "\""),
         ("&apos;", "'"),
+        // Last, or `&amp;lt;` would become `<`.
         ("&amp;", "&"),
     ];
     pairs

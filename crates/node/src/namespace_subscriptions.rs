@@ -74,6 +74,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
         own_namespace: Option<Arc<str>>,
         parts: Parts,
     ) -> Result<Self, Diagnostic> {
+        // By DDS's rule of offered and requested QoS, best effort matches every publisher.
         let moving = node.subscribe::<TFMessage>("/tf", Qos::best_effort(TRANSFORM_QUEUE_DEPTH))?;
         let fixed =
             node.subscribe::<TFMessage>("/tf_static", Qos::latched(TRANSFORM_QUEUE_DEPTH))?;
@@ -98,6 +99,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
                     .get(key)
                     .cloned();
                 let scope = scope
+                    // A robot in a namespace may still publish its transforms to the shared `/tf`.
                     .filter(|live| !lock(live).tree().is_empty())
                     .unwrap_or_else(|| own.clone());
                 robots::transforms(lock(&scope).tree(), Instant::now())
@@ -178,6 +180,8 @@ impl<N: Node> NamespaceSubscriptions<N> {
         for scope in std::iter::once(&self.own).chain(self.others.values()) {
             let present: Option<Vec<tf_check::PublisherId>> = publishers(&scope.topics.fixed)
                 .iter()
+                // `None` if one publisher has no identity: then no transform can be attributed to a
+                // lost one.
                 .map(|id| id.map(tf_messages::publisher))
                 .collect();
             if let Some(present) = present {

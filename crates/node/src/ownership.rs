@@ -80,6 +80,7 @@ impl OutputDir {
 
 fn taken(path: &Path, file: &mut File) -> Diagnostic {
     let mut owner = String::new();
+    // Best effort: the owner is only part of the message.
     let _ = file
         .seek(SeekFrom::Start(0))
         .and_then(|_| file.take(256).read_to_string(&mut owner));

@@ -280,6 +280,7 @@ fn rows() -> Vec<Row> {
         .map(Row::Node)
         .chain(options::TABLE.iter().map(Row::Conversion))
         .collect();
+    // A stable sort: groups come last, and everything else keeps the order of the tables.
     rows.sort_by_key(|row| row.about().name.contains('.'));
     rows
 }
@@ -314,8 +315,10 @@ impl Row {
             to_ros(self.get(&Parameters::default())),
             about.help,
         );
+        // A trial on scratch values, so that the check can't differ from what is set later.
         let check = move |value: &Value| self.set(&mut Parameters::default(), value);
         let declaration = match about.kind {
+            // As a range, the limits are part of the parameter's descriptor.
             Kind::Integer { from, to } => declaration.range(Range::Integer { from, to }),
             Kind::Number { from, to } => declaration.range(Range::Double { from, to }),
             kind => declaration.check(kind.rule(), check),

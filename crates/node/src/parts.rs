@@ -2,7 +2,7 @@
 //!
 //! A node whose subscription task has died would look alive but hear nothing. Hence every part is
 //! watched: if one ends without being stopped, because of a bug or because its source is gone, the
-//! node is report and exits cleanly, so that a supervisor can restart it. This module does not
+//! node reports it and exits cleanly, so that a supervisor can restart it. This module does not
 //! depend on what the parts do.
 
 use std::panic::AssertUnwindSafe;

@@ -243,6 +243,7 @@ pub(super) fn first_error(diagnostics: &[Diagnostic]) -> String {
         .iter()
         .filter(|d| d.severity == Severity::Error)
         .count();
+    // Of the most severe ones the first in the text; those without a line come last.
     match diagnostics.iter().max_by_key(|d| {
         (
             d.severity,

@@ -318,6 +318,7 @@ impl Robot {
 pub(super) fn redact(output_dir: &Path, text: String) -> String {
     match output_dir
         .to_str()
+        // With `/`, every slash of the text would be replaced.
         .filter(|folder| folder.len() > 1 && text.contains(folder))
     {
         Some(folder) => text.replace(folder, "output_dir"),
@@ -400,6 +401,7 @@ pub(super) fn size(status: &DiagnosticStatus) -> usize {
     let values: usize = status
         .values
         .iter()
+        // CDR adds to each text a length of four bytes, a NUL and padding.
         .map(|pair| pair.key.len() + pair.value.len() + 16)
         .sum();
     status.name.len() + status.message.len() + status.hardware_id.len() + values + 40

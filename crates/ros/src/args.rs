@@ -98,6 +98,7 @@ impl Args {
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--ros-args" => is_ros = true,
+                // Outside of the ROS arguments, `--` belongs to the program.
                 "--" if is_ros => is_ros = false,
                 _ if is_ros => args.take(&argument, &mut arguments)?,
                 _ => rest.push(argument),

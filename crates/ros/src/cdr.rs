@@ -27,6 +27,7 @@ enum Endian {
 /// # Errors
 /// Returns the reason if the message can't be encoded.
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
+    // CDR_LE, and two bytes of options that plain CDR does not use.
     let mut bytes = vec![0, 1, 0, 0];
     cdr_encoding::to_writer::<_, LittleEndian, _>(&mut bytes, message)
         .map_err(|error| error.to_string())?;
@@ -84,6 +85,7 @@ pub(super) fn header(bytes: &[u8], is_little: bool) -> Option<Header> {
         sec: word(0)?.cast_signed(),
         nanosec: word(4).filter(|nanosec| *nanosec < SECOND)?,
     };
+    // The length counts the NUL, so that of an empty name is 1.
     let length = usize::try_from(word(8)?)
         .ok()
         .filter(|length| (1..=MAX_FRAME_BYTES).contains(length))?;

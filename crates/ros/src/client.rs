@@ -132,6 +132,8 @@ impl Life {
         let queues = {
             let mut state = locked(&self.state);
             state.has_ended = true;
+            // Closed outside the lock: a closure may own the last end of a queue, whose drop takes
+            // it.
             std::mem::take(&mut state.queues)
         };
         self.parameters.end();
@@ -150,6 +152,7 @@ impl Seen {
     /// Takes a snapshot.
     fn look(&self, backend: &impl Backend) {
         let mut graph = backend.graph();
+        // Networks report it in any order; readers compare it and search it by bisection.
         graph.sort();
         *locked(&self.graph) = Arc::new(graph);
         self.changes.send_replace(());
@@ -205,6 +208,7 @@ impl<B: Backend> Client<B> {
             graph: Mutex::default(),
             changes: watch::channel(()).0,
         });
+        // Before the first snapshot, so that no change after it is missed.
         let changes = ticks.subscribe();
         graph.look(&*backend);
         handle.spawn(follow_graph(backend.clone(), graph.clone(), changes));
@@ -219,6 +223,7 @@ impl<B: Backend> Client<B> {
             threads,
         }));
         let inner = &client.0;
+        // Weak: the clock's task would otherwise keep the node alive for ever.
         let node = Arc::downgrade(inner);
         let clock = move || {
             node.upgrade()
@@ -278,6 +283,7 @@ impl<B: Backend> Inner<B> {
         let (name, faults) = (topic.full.clone(), Mutex::<Recurring>::default());
         let heard = name.clone();
         let hear: MessageCallback<M> = Arc::new(move |message| match message {
+            // Keep last: a full queue gives up its oldest message.
             Ok(sample) => drop(sender.push(sample)),
             Err(why) => locked(&faults).report(|n| {
                 tracing::warn!("{heard}: {n} message(s) could not be read; the last: {why}")
@@ -303,6 +309,7 @@ impl<B: Backend> Inner<B> {
         let opening = self.opener.open(&name, attempt);
         let publishing = publish(name.clone(), qos, receiver, writers);
         self.handle.spawn(async move {
+            // The topic stays open until its last messages are written.
             publishing.await;
             drop(opening);
         });
@@ -413,6 +420,7 @@ impl<B: Backend> Node for Client<B> {
         if self.0.life.check().is_err() {
             return Graph::default();
         }
+        // Under the lock only the `Arc` is cloned, not the graph.
         let graph = locked(&self.0.graph.graph).clone();
         Graph::clone(&graph)
     }
@@ -428,8 +436,11 @@ impl<B: Backend> Node for Client<B> {
         self.0.life.end();
         let (left, leaving) = channel::<()>();
         let backend = self.0.backend.clone();
+        // After everything that the opener was asked to do before, because it works in order.
         self.0.opener.leave(move |open| {
             backend.leave(open, threads);
+            // Nothing is ever sent: the receiver wakes when this end is dropped, also if `leave`
+            // panics.
             drop(left);
         });
         if leaving.recv_timeout(LEAVE) == Err(RecvTimeoutError::Timeout) {

@@ -37,6 +37,7 @@ impl Clock {
         parameters: &Parameters,
         subscribe: impl Fn() -> Result<Subscription<Tick>, Diagnostic> + Send + 'static,
     ) -> Result<impl Future<Output = ()> + Send + 'static, Diagnostic> {
+        // Before the declaration, so that no change after it is missed.
         let mut changes = parameters.changes();
         let text = "Whether time comes from /clock instead of the system clock.";
         let is_simulated =

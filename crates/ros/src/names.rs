@@ -187,6 +187,7 @@ impl Names {
             .iter()
             .filter(|rule| rule.kind == wanted || rule.kind == RemapKind::Any)
         {
+            // Compared as expanded names: `scan:=x` also renames `/ns/scan` of a node in `/ns`.
             if self.expand(kind, &rule.from)? == absolute {
                 return self.expand(kind, &rule.to);
             }

@@ -86,6 +86,7 @@ impl Ends {
     /// Opens all endpoints in a new session. Those open in earlier sessions stay.
     pub fn reopen(&mut self, session: u64) {
         self.session = session;
+        // These retries belong to the previous session; in the new one nothing has failed yet.
         self.failed.clear();
         let ids: Vec<u64> = self.wanted.keys().copied().collect();
         ids.into_iter().for_each(|id| self.open(id, &Retry::now()));
@@ -259,6 +260,7 @@ fn run(commands: &Receiver<Command>, mut upkeep: Option<Box<dyn Upkeep>>) {
             Ok(Command::Open(id, name, attempt)) => ends.add(id, name, attempt),
             Ok(Command::Close(id)) => ends.remove(id),
             Ok(Command::Leave(leave)) => {
+                // It may own sessions, which end when `leave` drops their last owner.
                 drop(upkeep);
                 return leave(ends.into_open());
             }

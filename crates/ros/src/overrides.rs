@@ -112,6 +112,7 @@ pub fn read_file(path: &Path) -> Result<Vec<Override>, Diagnostic> {
     };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|e| cannot(e.to_string()))?;
+    // One byte more tells a file that is too large from one of the maximum size.
     file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|e| cannot(e.to_string()))?;

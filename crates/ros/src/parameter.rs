@@ -420,6 +420,7 @@ impl Store {
                 .admit(value)
                 .map_err(|Misfit { why, help, .. }| format!("{why} ({help})"))?;
         }
+        // All have passed, so none is applied without the others.
         for Change { name, value } in &changes {
             if let Some((_, current)) = self.parameters.get_mut(name) {
                 current.clone_from(value);

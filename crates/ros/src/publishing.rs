@@ -68,6 +68,7 @@ pub(super) async fn publish<M>(
             && changes.borrow_and_update().is_some()
             && is_latched
         {
+            // A new writer starts with an empty history: late subscribers would get nothing.
             messages.due.clone_from(&messages.kept);
         }
         let write = changes.borrow().clone();
@@ -80,6 +81,7 @@ pub(super) async fn publish<M>(
                 {
                     return;
                 }
+                // `changed` marks the value as seen, but the check at the top of the loop needs it.
                 changes.mark_changed();
                 continue;
             }
@@ -100,6 +102,7 @@ pub(super) async fn publish<M>(
                     tracing::warn!("{name}: {n} message(s) could not be encoded; the last: {why}")
                 });
                 messages.due.pop_front();
+                // Otherwise every new writer would fail on it again.
                 messages.kept.retain(|kept| !Arc::ptr_eq(kept, &message));
                 continue;
             }

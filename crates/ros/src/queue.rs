@@ -136,6 +136,7 @@ impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.closed = true;
+        // Senders may outlive the reader, so free the items now.
         state.items.clear();
     }
 }

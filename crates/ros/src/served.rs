@@ -101,6 +101,7 @@ impl Parameters {
     pub(super) fn changes(&self) -> Changes {
         let (sender, receiver) = queue::keep_last(CHANGES_DEPTH);
         let mut state = self.state();
+        // After the end, the sender is dropped here, which ends the stream at once.
         if !state.has_ended {
             state.listeners.push(sender);
         }
@@ -150,6 +151,7 @@ impl Parameters {
             name: name.clone(),
             value: value.clone().into(),
         });
+        // Under the lock, so that events are published in the order of the changes.
         self.announce(
             &state,
             rcl::ParameterEvent {
@@ -245,6 +247,7 @@ impl Parameters {
         node: &impl Node,
         spawn: impl Fn(BoxFuture<'static, ()>),
     ) -> Result<(), Diagnostic> {
+        // The depth of `rmw_qos_profile_parameter_events`.
         self.state().events = Some(node.advertise("/parameter_events", Qos::reliable(1000))?);
         spawn(self.answer::<rcl::GetParameters>(node, "~/get_parameters", Self::values)?);
         spawn(self.answer::<rcl::GetParameterTypes>(node, "~/get_parameter_types", Self::types)?);

@@ -30,6 +30,7 @@ impl Threads {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("ros")
+            // No I/O driver: sockets belong to the networks, which have threads of their own.
             .enable_time()
             .build();
         let runtime = runtime.map_err(|error| transport("can't start threads", error))?;

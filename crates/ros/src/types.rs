@@ -92,6 +92,7 @@ impl Type {
     pub fn hash(&'static self) -> String {
         let description = Description {
             type_description: self,
+            // Sorted by name: the order enters the hash.
             referenced_type_descriptions: self.references().into_values().collect(),
         };
         let mut sha = Sha256::new();

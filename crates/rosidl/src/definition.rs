@@ -194,6 +194,7 @@ impl Primitive {
             "i16" => parses::<i16>(text),
             "i32" => parses::<i32>(text),
             "i64" => parses::<i64>(text),
+            // Rust also parses `inf` and `NaN`, which are no literals.
             _ => text.parse::<f64>().is_ok_and(f64::is_finite),
         }
     }
@@ -221,6 +222,7 @@ pub fn read_package(package: &str, folder: &Path) -> Result<Vec<Definition>, Err
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| failed(&folder, error))?;
         files.retain(|file| file.extension().is_some_and(|e| e == kind.extension()));
+        // `read_dir` has no fixed order, and the generated source must be reproducible.
         files.sort();
         for file in files {
             let text = std::fs::read_to_string(&file).map_err(|error| failed(&file, error))?;
@@ -414,6 +416,7 @@ fn field_type(text: &str, package: &str) -> Result<FieldType, String> {
             Base::String(Some(number(bound.trim_start_matches("<="))?))
         }
         _ => {
+            // A name without a package is that of a message in this one.
             let (package, name) = base.split_once('/').unwrap_or((package, base));
             if !is_type_name(name) || !is_field_name(package) {
                 return Err(format!("unknown type `{base}`"));

@@ -156,6 +156,7 @@ impl Generator<'_> {
         }
         let source = match file {
             Kind::Message => self.source(kind.definition),
+            // The text belongs to the service, not to its halves.
             Kind::Service => "None".to_owned(),
         };
         let fields = self.described_fields(kind.part, package);
@@ -288,6 +289,7 @@ impl Generator<'_> {
     /// Returns the fields as constants for type descriptions.
     fn described_fields(&self, part: &Part, package: &str) -> String {
         if part.fields.is_empty() {
+            // 3 is the type `uint8`.
             return described_field(EMPTY, 3, 0, "None", "");
         }
         part.fields

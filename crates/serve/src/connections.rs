@@ -109,7 +109,9 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits)
     let mut open = tokio::task::JoinSet::new();
     loop {
         let (stream, address) = accepted(&listener).await;
+        // A `JoinSet` keeps ended tasks until they are joined.
         while open.try_join_next().is_some() {}
+        // Without a seat, because all are protected, the connection is closed at once.
         let Some(seat) = seats.take(address.ip()).map(Arc::new) else {
             continue;
         };
@@ -197,6 +199,7 @@ async fn whole(body: Body) -> Result<Bytes, Response> {
         );
         ending(StatusCode::PAYLOAD_TOO_LARGE, text)
     };
+    // A declared length is refused before anything is read.
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(too_large());
     }
@@ -221,6 +224,7 @@ async fn whole(body: Body) -> Result<Bytes, Response> {
 fn ending(status: StatusCode, text: String) -> Response {
     (
         status,
+        // The rest of the body was not read, so no other request can follow on this connection.
         [(header::CONNECTION, HeaderValue::from_static("close"))],
         text,
     )
@@ -312,6 +316,7 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        // Reads need no time limit here: heads and bodies of requests have theirs.
         Pin::new(&mut self.stream).poll_read(context, into)
     }
 }

@@ -1,6 +1,6 @@
 //! `/events`: server-sent events.
 //!
-//! A listener that lags behind is events_and_pings to read everything again (`resync`), so it never
+//! A listener that lags behind receives the event `resync` and reads everything again, so it never
 //! slows the node.
 
 use std::convert::Infallible;
@@ -24,6 +24,7 @@ pub(super) async fn events(
     let Some(seat) = app.listeners.take_stream(&connection).map(Arc::new) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
+    // A stream makes no progress while nothing happens, so its connection would be evicted.
     connection.set_protected(true);
     // A client that (re)connects has missed earlier events.
     let begin = stream::once(async { Event::default().event("resync").data("{}") });

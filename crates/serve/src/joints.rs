@@ -103,6 +103,7 @@ impl AllStates {
         let mut pending: Vec<Arc<States>> = self.robots.values().filter(is_new).cloned().collect();
         let is_more = pending.len() > MAX_BATCH;
         if is_more {
+            // `None`, never sent, comes first.
             pending.sort_by_key(|states| sent_turns.get(&states.robot).copied());
             pending.truncate(MAX_BATCH);
         }
@@ -166,6 +167,7 @@ impl States {
                 .retain(|name, _| self.heard.contains_key(name));
             self.live = true;
             self.stamp = if stamp.is_finite() { stamp } else { 0.0 };
+            // The cached JSON is that of the old state.
             self.text = OnceLock::new();
         }
         any
@@ -231,6 +233,7 @@ pub(super) async fn joints(
 
 /// Sends states until the client leaves or stops reading.
 async fn feed(mut socket: WebSocket, mut states: watch::Receiver<AllStates>) {
+    // The client begins with the present state.
     states.mark_changed();
     let mut sent_turns = HashMap::new();
     let mut window = Window::new(Instant::now());
@@ -340,6 +343,7 @@ impl Window {
         let Ok(number) = number.try_into().map(u64::from_be_bytes) else {
             return;
         };
+        // Clients may send pongs that answer no ping (RFC 6455, section 5.5.3).
         if number > self.taken && number <= self.sent {
             (self.taken, self.since) = (number, now);
         }

@@ -240,6 +240,8 @@ fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
         .route("/events", get(events::events))
         .route("/joints", get(joints::joints))
         .route("/assets/{*path}", get(assets::asset))
+        // A layer wraps those before it: `finish` sees compressed responses, and `secure` also
+        // those that `host::check` refuses.
         .layer(compression.compress_when(SizeAbove::new(MIN_COMPRESSED_BYTES).and(is_text)))
         .layer(middleware::map_response(finish))
         .layer(middleware::from_fn_with_state(hosts, host::check))
@@ -266,6 +268,7 @@ fn tagged(response: &mut Response, media_type: &'static str, tag: HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(header::ETAG, tag);
+    // Cached, but revalidated: a file has the same name in every revision.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if media::is_compressed(media_type) {
         headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));

@@ -115,6 +115,8 @@ impl Shared {
 impl Table {
     /// Returns the seat to evict for a newcomer.
     fn victim(&self, newcomer: IpAddr) -> Option<u64> {
+        // The newcomer counts with the seat that it wants, so that it never evicts a peer with
+        // fewer.
         let mut held = HashMap::from([(newcomer, 1)]);
         for holder in self.holders.values() {
             *held.entry(holder.peer).or_insert(0) += 1;

@@ -33,6 +33,8 @@ impl Selection {
         }
         // A range of another content is useless, and only GET has ranges.
         let same = headers
+            // Compared strongly (RFC 9110 §13.1.5): neither a weak tag nor a date is equal to
+            // `tag`.
             .get(header::IF_RANGE)
             .is_none_or(|condition| condition == tag);
         match headers
@@ -81,6 +83,7 @@ fn part(range: &str, length: u64) -> Selection {
     let bytes = match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),
         (Some(first), None) if last.is_empty() => first..length,
+        // A suffix range: the last `count` bytes (RFC 9110 §14.1.2).
         (None, Some(count)) if first.is_empty() => length.saturating_sub(count)..length,
         _ => return Selection::Whole,
     };

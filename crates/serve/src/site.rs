@@ -290,6 +290,7 @@ impl Site {
 
     /// Returns the frames of the robot with this key, and the live TF tree.
     pub(super) fn frames(&self, key: &str) -> Option<Frames> {
+        // The lock is released before `transforms` runs, which takes locks of the node.
         let (frames, causes) = {
             let robots = self.robots.read().unwrap_or_else(PoisonError::into_inner);
             let shown = robots.get(key)?;

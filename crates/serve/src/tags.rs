@@ -31,6 +31,7 @@ impl Identity {
             inode: meta.ino(),
             length: meta.len(),
             modified: (meta.mtime(), meta.mtime_nsec()),
+            // Programs can set the modification time back, but not the time of the last change.
             changed: (meta.ctime(), meta.ctime_nsec()),
         }
     }

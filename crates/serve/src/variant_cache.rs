@@ -133,6 +133,7 @@ impl VariantCache {
             .map_err(|error| format!("cannot create a temporary folder: {error}"))?;
         let options = Options {
             formats: Formats::only(OutputFormat::Glb),
+            // The asset has its tiers already: none is derived here.
             tiers: Tiers::High,
             variants: variants.to_vec(),
             time_limit: self.limits.time,
@@ -203,6 +204,7 @@ fn content(entry: &Path) -> Result<KeyBuilder, String> {
         .and(entry.as_os_str().as_encoded_bytes())
         .and(&report.revision.to_le_bytes());
     for file in &report.files {
+        // A file that is gone has the time 0, so its return changes the key.
         let written = fs::metadata(directory.join(&file.path))
             .and_then(|meta| meta.modified())
             .ok();

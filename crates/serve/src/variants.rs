@@ -66,6 +66,7 @@ pub(super) async fn render(
         &offered(&app, entry.clone()).await?,
     )?;
     let (variant_cache, known) = (app.variant_cache.clone(), (entry.clone(), variants.clone()));
+    // A cached GLB waits for no turn.
     let glb = match blocking(&app, move || variant_cache.known(&known.0, &known.1)).await? {
         Some(glb) => glb,
         None => {
@@ -76,6 +77,7 @@ pub(super) async fn render(
                 )
             };
             let turn = app.turn.clone().acquire_owned().await.map_err(failed)?;
+            // `wanted` is dropped with this future, which ends when the client leaves.
             let (variant_cache, wanted) = (app.variant_cache.clone(), CancelOnDrop::default());
             let cancelled = wanted.0.clone();
             // The work holds the permit until it has ended, even if the client leaves.

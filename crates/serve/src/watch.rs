@@ -152,6 +152,7 @@ impl Worker {
             self.report_touched(&due);
         }
         if !self.unwatched.is_empty() && self.poll <= now {
+            // Nothing tells which of them changed, so all count as changed.
             self.report(self.unwatched.clone());
             self.update_watches();
         }
@@ -200,6 +201,7 @@ impl Worker {
             })
             .map(|(folder, _)| folder.clone())
             .collect();
+        // Before new watches: a folder that was replaced has the path of its successor.
         for folder in gone {
             self.folders.remove(&folder);
             if let Some(watcher) = &mut self.watcher {

@@ -74,6 +74,7 @@ fn listen(requests: &Sender<Vec<u8>>) {
             return;
         }
     }
+    // Only as its leader: a group that another process leads may include the parent.
     if getpgrp() == getpid() {
         let _ = kill_current_process_group(Signal::KILL);
     }

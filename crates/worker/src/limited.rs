@@ -18,8 +18,8 @@ const POLL_INTERVALS: [Duration; 2] = [Duration::from_micros(500), Duration::fro
 /// `arguments` exclude the program's name; `name` is the activity, for messages. A command that
 /// `knows` its time limit stops by itself where it can, and gets a grace period.
 ///
+/// # Errors
 /// Fails if the child was killed, exited without a code, or could not be started.
-/// If the child was killed, exited without a code, or could not be started.
 pub fn run(
     program: &Program,
     arguments: &[OsString],
@@ -44,11 +44,13 @@ pub fn run(
         )
         .spawn()
         .map_err(failed)?;
+    // A limit beyond the range of the clock is none.
     let deadline = limits
         .time
         .and_then(|time| started.checked_add(time.saturating_add(grace)));
     let end = match wait(&mut child, deadline).map_err(failed)? {
         End::Exited(status) => match status.code().and_then(|code| u8::try_from(code).ok()) {
+            // Every other code is the command's own.
             Some(code) if i32::from(code) != super::OUT_OF_MEMORY => return Ok(code),
             _ => End::Exited(status),
         },
@@ -73,6 +75,7 @@ fn wait(child: &mut Child, deadline: Option<Instant>) -> std::io::Result<End> {
             child.wait()?;
             return Ok(End::TimedOut);
         }
+        // The standard library has no wait with a time limit; short commands get short pauses.
         thread::sleep(pause);
         pause = (2 * pause).min(longest);
     }
@@ -80,6 +83,7 @@ fn wait(child: &mut Child, deadline: Option<Instant>) -> std::io::Result<End> {
 
 /// Applies limits to this child process, and ties its life to that of its parent.
 pub fn take(program: &Program, limits: Limits) {
+    // A parent that is killed can no longer kill its child.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     program.limit_memory(limits.memory);

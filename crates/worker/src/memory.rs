@@ -23,6 +23,7 @@ pub(super) fn limit(mebibytes: Option<u64>) {
             .saturating_mul(1 << 20)
     });
     let current = match (wanted, maximum) {
+        // The soft limit can't exceed the hard one.
         (Some(wanted), Some(maximum)) => Some(wanted.min(maximum)),
         (wanted, maximum) => wanted.or(maximum),
     };

@@ -89,6 +89,7 @@ impl Workers {
         let threads = (MAX_THREADS / count).min(processors).max(2);
         let cache = usize::try_from(cache)
             .unwrap_or(usize::MAX)
+            // Each worker has a cache of its own, so the idle ones together stay within `cache`.
             .div_ceil(max_idle);
         Self {
             program: Some(program),
@@ -103,6 +104,7 @@ impl Workers {
     pub fn warmed_up(self) -> Self {
         // A failure here is retried, and reported, by the first task.
         let early = (0..self.max_idle.min(MAX_STARTED_EARLY))
+            // No further attempt after a failure: most likely, all would fail.
             .map_while(|_| self.start().ok())
             .collect();
         Self {
@@ -325,6 +327,7 @@ impl Workers {
             })
         });
         let found = best.map(|index| idle.swap_remove(index));
+        // Released first: starting a process takes far longer than the search.
         drop(idle);
         let mut worker = found.map_or_else(|| self.start(), Ok)?;
         if let Some(key) = key.filter(|key| !worker.known.contains(key)) {
@@ -480,6 +483,7 @@ impl Worker {
 
     /// Returns how the worker exited after it closed its output.
     fn exited(&mut self) -> End {
+        // A process closes its output a moment before it can be reaped.
         let since = Instant::now();
         loop {
             match self.child.try_wait() {

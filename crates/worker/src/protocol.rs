@@ -67,6 +67,7 @@ pub(super) struct Progress<'a> {
 /// Encodes a message.
 pub(super) fn message(kind: Kind, content: &impl Serialize) -> io::Result<Vec<u8>> {
     const HEAD: usize = 5;
+    // The length is filled in once the content is encoded, which saves a second buffer.
     let mut message = vec![kind as u8, 0, 0, 0, 0];
     serde_json::to_writer(&mut message, content)?;
     let too_long = || io::Error::new(io::ErrorKind::FileTooLarge, "it is longer than 1 GiB");

@@ -33,6 +33,7 @@ pub(crate) fn compare(
         .iter()
         .filter_map(|interface| differs(interface, seen, namespace, node))
         .collect();
+    // In a fixed order: the engine reports the list only if it differs from the last one.
     differing.sort();
     differing
 }

@@ -47,6 +47,7 @@ struct Topic {
 /// Keeps `seen` current until all its receivers are dropped or the node has shut down.
 pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Snapshot>>) {
     let own = node.fully_qualified_name();
+    // Before the first look at the graph, so that no change after it is missed.
     let mut changes = node.graph_changes();
     let mut topics: BTreeMap<String, Topic> = BTreeMap::new();
     let mut listening: JoinSet<Option<(String, Measurement)>> = JoinSet::new();
@@ -81,6 +82,7 @@ pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Snapsh
             }
             () = sleep_until(due), if pending.is_some() => {
                 let is_over = pending.is_some_and(|(_, latest)| Instant::now() >= latest);
+                // Its result would otherwise change the assets a second time.
                 if !is_over && measuring.load(Ordering::Relaxed) > 0 {
                     pending = Some(postpone(pending));
                     continue;
@@ -91,6 +93,7 @@ pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Snapsh
                 let published: BTreeSet<&str> = published.map(|end| end.topic.as_str()).collect();
                 let is_published = |(name, _): &(&String, &Topic)| published.contains(name.as_str());
                 let now = Snapshot::new(graph.clone(), topics.iter().filter(is_published).map(heard).collect());
+                // Each new snapshot is compared with every asset, so equal ones are not sent.
                 seen.send_if_modified(|before| {
                     let is_new = **before != now;
                     if is_new {
@@ -246,6 +249,7 @@ fn stable_rate(last: Option<f64>, measured: f64) -> f64 {
     let magnitude = 10_f64.powf(measured.log10().floor());
     let usual = COMMON_RATES
         .iter()
+        // The next decade, too: 9.9 Hz is nearest to 10.
         .flat_map(|rate| [rate * magnitude, rate * magnitude * 10.0]);
     let nearest = usual
         .min_by(|a, b| (a - measured).abs().total_cmp(&(b - measured).abs()))

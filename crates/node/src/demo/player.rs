@@ -128,6 +128,7 @@ fn is_swivel(robot: &Robot, joint: &Joint) -> bool {
         .values()
         .filter(|other| is_continuous(other) && other.parent() == joint.child());
     is_continuous(joint)
+        // Axes that differ by more than 60 degrees: a wheel turns across its swivel.
         && carried.any(|wheel| (wheel.origin.rotation * wheel.axis).dot(&joint.axis).abs() < 0.5)
 }
 

@@ -45,6 +45,7 @@ impl<N: Node> Engine<N> {
             tokio::spawn(capture::listen(self.node.clone(), sender));
             self.capture.seen = Some(seen);
         }
+        // The assets gain or lose their observed interfaces.
         let keys: Vec<String> = self.robots.keys().cloned().collect();
         for key in keys {
             self.read_interfaces(&key);

@@ -93,6 +93,7 @@ impl Descriptions {
             tracing::debug!("no longer listening to {topic}");
             self.discovered.remove(topic).inspect(AbortHandle::abort);
         }
+        // A `JoinSet` keeps ended tasks until they are joined.
         while self.listeners.try_join_next().is_some() {}
         for topic in topics.iter().filter(|topic| ***topic != *self.own_topic) {
             let Some(robot_namespace) =
@@ -207,6 +208,7 @@ impl<N: Node> Engine<N> {
                 self.schedule_graph_scan();
             }
         }
+        // The robot is described again, even if this description is refused.
         self.mark_returned(&key);
         let most = self.parameters.max_description_bytes;
         if text.len() > most {
@@ -311,6 +313,8 @@ impl<N: Node> Engine<N> {
         if let Some(name) = robot_name(text) {
             return self.asset_paths.assign(robot_namespace, &name);
         }
+        // Without a name in the text, it is most likely the robot that its publisher described
+        // before.
         let is_same = |robot: &Robot| {
             publisher.is_some()
                 && robot.heard_from == publisher

@@ -54,6 +54,7 @@ impl<N: Node> Engine<N> {
                             origin,
                             heard_from,
                         );
+                        // Last, because it clears the fingerprint that `finish_written` has set.
                         self.record_starvation(&key, &found.diagnostics);
                     }
                     // The caller has the response; the node itself has not failed.
@@ -116,6 +117,7 @@ impl<N: Node> Engine<N> {
             .filter(|asset| asset.report.revision == report.revision);
         let frames = match known {
             Some(asset) => {
+                // The conversion found this revision current: it is announced and read already.
                 tracing::debug!("{}", request::summary(&report));
                 asset.frames.clone()
             }
@@ -180,6 +182,7 @@ impl<N: Node> Engine<N> {
         let Err(failure) = attempt.result else { return };
         let before = self.robots.remove(&key);
         if before.as_ref().is_some_and(|robot| robot.attempt > number) {
+            // A newer source has been converted meanwhile, so this failure is outdated.
             self.robots.extend(before.map(|robot| (key, robot)));
             return;
         }
@@ -270,6 +273,7 @@ impl<N: Node> Engine<N> {
     fn insert(&mut self, key: String, robot: Robot) {
         self.robots.insert(key.clone(), robot);
         self.schedule_graph_scan();
+        // Before the state is published, which includes the verdicts.
         self.check_robot(&key);
         self.publish_state(&key);
         self.answer_waiting_checks();
@@ -303,6 +307,7 @@ impl<N: Node> Engine<N> {
         };
         robot.gone = Some(now);
         tracing::info!("{key:?} is gone: {}", robot.why_gone());
+        // After a return, its conflicts are news again.
         robot.contested.clear();
         if robot.frame_check.take().is_some() {
             self.site.publish(
@@ -329,6 +334,7 @@ impl<N: Node> Engine<N> {
                 )
             })
             .collect();
+        // Longest idle first; the key breaks ties, so that the order is deterministic.
         idle.sort_unstable();
         let (mut count, mut bytes) = (
             idle.len(),
@@ -351,6 +357,7 @@ impl<N: Node> Engine<N> {
     /// Forgets a robot with all its state. Its place becomes free unless an asset is there.
     fn forget(&mut self, key: &str) {
         self.robots.remove(key);
+        // The robot of the file keeps its place as long as the parameter names the file.
         if self.file.as_ref().is_none_or(|file| file.key != key) {
             self.asset_paths.release(key);
         }
@@ -394,6 +401,7 @@ impl<N: Node> Engine<N> {
         }
         self.reading
             .replace(key.to_owned(), report.clone(), Instant::now());
+        // By the previous frames, a robot that still runs with the older description is recognised.
         Frames::Pending(match before.map(|asset| &asset.frames) {
             Some(Frames::Read(Ok(frames))) => Some(frames.clone()),
             Some(Frames::Pending(previous)) => previous.clone(),
@@ -430,5 +438,6 @@ fn publish_asset(
         },
     };
     log_unsent(announcer.publish(robots::announcement(report, node.now())));
+    // Late subscribers receive the latched message only while its publisher exists.
     robot.announcer = Some(announcer);
 }

@@ -217,10 +217,12 @@ impl<N: Node> Engine<N> {
                 is_known
                     && graph
                         .nodes
+                        // The snapshot of the graph is sorted.
                         .binary_search_by(|other| other.as_str().cmp(node))
                         .is_err()
             }
             Origin::File(path) => self.parameters.file() != Some(path),
+            // A call describes no running robot that could leave.
             Origin::Call => false,
         };
         let left = self
@@ -310,6 +312,7 @@ impl<N: Node> Engine<N> {
         let servers: BTreeSet<&str> = servers
             .filter_map(|end| end.service.strip_suffix(GET_PARAMETERS))
             .collect();
+        // A client that lists no services can't tell which nodes have parameters.
         let has_parameters = |node: &str| graph.services.is_empty() || servers.contains(node);
         let nodes = graph.nodes.iter().map(String::as_str);
         let present: BTreeSet<&str> = nodes
@@ -317,11 +320,13 @@ impl<N: Node> Engine<N> {
                 *node != this && tf_check::matches(&pattern, node) && has_parameters(node)
             })
             .collect();
+        // A node that leaves and returns is asked anew.
         self.nodes.nodes.retain(|node, _| present.contains(&**node));
         let mut by_namespace: BTreeMap<RobotNamespace, Vec<Arc<str>>> = BTreeMap::new();
         for node in present {
             let node: Arc<str> = node.into();
             if !self.nodes.nodes.contains_key(&node) {
+                // The others are asked once some of these have left.
                 if self.nodes.nodes.len() >= MAX_ASKED_NODES {
                     break;
                 }
@@ -438,6 +443,7 @@ impl<N: Node> Engine<N> {
         robot_namespace: RobotNamespace,
         value: Result<Option<String>, Diagnostic>,
     ) {
+        // Whatever the answer, the scan decides which node is asked next.
         self.schedule_graph_scan();
         let (topic, is_heard) = (
             self.description_topic(&robot_namespace),

@@ -477,6 +477,7 @@ fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse
     mechanism.positions(&q, &mut positions);
     let mut at = positions.into_iter();
     let mut solution = JointState::default();
+    // A mimic joint of the chain may follow a joint outside it, which has to move, too.
     let leaders = chain
         .coordinates()
         .iter()
@@ -559,6 +560,7 @@ fn fk(request: &ComputeFkRequest, subject: &mut Subject) -> Result<ComputeFkResp
         robot, mechanism, ..
     } = &*motion_model;
     let base = find_base(robot, &request.base)?;
+    // A link of another kinematic tree has no pose relative to the base.
     let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
     let wanted: Vec<LinkId> = match request.links.is_empty() {
         true => robot
@@ -599,6 +601,7 @@ pub(super) fn to_pose(pose: &geometry_msgs::Pose) -> Result<Pose, String> {
     if ![p.x, p.y, p.z].iter().all(|number| number.is_finite()) {
         return Err("the target's position must be finite numbers, in metres".to_owned());
     }
+    // Any other length is normalised; a quaternion of length zero has no direction.
     let turn =
         nalgebra::UnitQuaternion::try_new(nalgebra::Quaternion::new(o.w, o.x, o.y, o.z), 1e-9);
     let turn = turn.filter(|turn| turn.coords.iter().all(|number| number.is_finite()));

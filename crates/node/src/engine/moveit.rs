@@ -113,6 +113,7 @@ fn error(code: i32) -> impl Fn(String) -> ErrorCode {
 
 /// Returns the link whose frame a header names, the root link if it names none.
 fn frame(robot: &Robot, name: &str) -> Result<urdf_usd_robot::LinkId, ErrorCode> {
+    // As in the frame check, a leading slash of a frame's name does not count.
     find_base(robot, name.trim_start_matches('/'))
         .map_err(error(MoveItErrorCodes::FRAME_TRANSFORM_FAILURE))
 }

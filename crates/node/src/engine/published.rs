@@ -114,6 +114,7 @@ impl<N: Node> Engine<N> {
             }
         }
         self.published.text = Some(text.clone());
+        // Every node gets the new text.
         self.published.nodes.clear();
         if let Some(publisher) = &self.published.publisher {
             let size = super::request::size(text.len() as u64);
@@ -133,6 +134,7 @@ impl<N: Node> Engine<N> {
 
     /// Stops publishing.
     pub(super) fn end_publishing(&mut self) {
+        // Dropping the publisher withdraws the topic with its latched message.
         self.published = Published::default();
     }
 
@@ -182,6 +184,7 @@ impl<N: Node> Engine<N> {
                 let taken = answer
                     .map_err(|error| error.to_string())
                     .and_then(|answer| {
+                        // An answer without a result counts as a refusal.
                         let result = answer.results.into_iter().next().unwrap_or_default();
                         if result.successful {
                             Ok(())
@@ -205,6 +208,7 @@ impl<N: Node> Engine<N> {
         text: &str,
         taken: Result<(), String>,
     ) {
+        // A newer text has been published meanwhile, and is set by a call of its own.
         if !self.published.matches(text) {
             return;
         }

@@ -109,6 +109,7 @@ impl Running {
 
     /// Runs a future that needs no thread of its own.
     pub(super) fn wait(&mut self, future: impl Future<Output = Done> + Send + 'static) {
+        // No piece of work has the number 0: it is not supervised, since calls have time limits.
         self.tasks.spawn(async move { (0, Ok(future.await)) });
     }
 }
@@ -124,6 +125,7 @@ impl<N: Node> Engine<N> {
     ) -> Result<(), Diagnostic> {
         let (number, done) = match back {
             Ok(back) => back,
+            // Work on threads catches its own panics, so this is a future of `wait`.
             Err(error) if error.is_panic() => {
                 return Err(parts::defect("asking other nodes", &*error.into_panic()));
             }
@@ -219,6 +221,7 @@ impl<N: Node> Engine<N> {
                 let used = self
                     .robots
                     .get(&key)
+                    // Its inputs are unknown, so those of the previous attempt stay watched.
                     .map_or_else(Vec::new, |robot| robot.used.clone());
                 let fingerprint = Fingerprint::for_job(job.clone());
                 let result = Err(Failure {

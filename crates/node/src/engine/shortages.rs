@@ -60,6 +60,8 @@ impl<N: Node> Engine<N> {
         let mut due = Vec::new();
         for (key, robot) in &mut self.robots {
             if let Some((times, at)) = robot.starved.as_mut().filter(|(_, at)| *at <= now) {
+                // The attempt sets the next delay when it ends; until then, polls must not repeat
+                // it.
                 *at = now + Duration::from_secs(1 << *times);
                 due.push(key.clone());
             }

@@ -110,6 +110,7 @@ impl<N: Node> Engine<N> {
         let check = self
             .subscriptions
             .with_sources(&robot.robot_namespace, |heard| {
+                // Without any transform, every frame would count as missing before TF has started.
                 let is_silent = heard.transforms.tree().is_empty()
                     && heard.elsewhere.iter().all(|live| live.tree().is_empty());
                 (!is_silent).then(|| check_frames(frames, &[], heard, &limits, Instant::now()))
@@ -167,6 +168,7 @@ impl<N: Node> Engine<N> {
                     .map(|(key, _)| key.clone()),
             );
         }
+        // No robot runs, so no check will publish the statuses.
         if self.to_check.is_empty() {
             self.publish_diagnostics();
         }

@@ -54,6 +54,7 @@ pub fn start_in_terminal(name: &str, filter: &str) {
 
 fn install(lines: Lines, filter: &str) {
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    // Fails, without effect, if logging was started before.
     let _ = tracing_subscriber::registry()
         .with(lines.with_filter(filter))
         .try_init();
@@ -80,6 +81,7 @@ struct Lines {
 
 impl Lines {
     fn new(name: &str, terminal: bool, file: Option<LogFile>) -> Self {
+        // Loggers of ROS separate the levels of their names by dots.
         let name = name.trim_start_matches('/').replace('/', ".");
         Self {
             name,
@@ -196,6 +198,7 @@ impl LibraryWarnings {
             }
             known => {
                 let suppressed = known.map_or(0, |(_, suppressed)| *suppressed);
+                // Bounded by the number of source lines that warn.
                 self.0.insert(place, (now, 0));
                 Some(if suppressed == 0 {
                     String::new()
@@ -258,6 +261,7 @@ impl LogFile {
             .map(|name| name.to_string_lossy());
         let prefix = prefix.or(program.as_deref()).unwrap_or("bridge");
         let Time { sec, nanosec } = Time::now();
+        // Named as by rcl: program, process, milliseconds since 1970.
         let path = folder.join(format!(
             "{prefix}_{}_{sec}{:03}.log",
             std::process::id(),

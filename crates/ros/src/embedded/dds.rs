@@ -166,6 +166,7 @@ impl Dds {
         };
         let domain = network.domain;
         let joined =
+            // The USER_DATA of a participant of `rmw_cyclonedds_cpp`: the root enclave.
             cyclone::Participant::join(domain.into(), &network.config(peers), "enclave=/;", hear);
         let participant = joined.map_err(|error| {
             transport(&format!("can't open the network (domain {domain})"), error).help(
@@ -197,6 +198,7 @@ impl Dds {
         let arrived = Arc::new(Notify::new());
         let notify = arrived.clone();
         let qos = Qos {
+            // A keyless topic has one instance, so the depth bounds all publishers together.
             depth: cached.max(qos.depth),
             lifespan: None,
             ..qos
@@ -235,6 +237,8 @@ impl Dds {
             is_durable: qos.durability == Durability::TransientLocal,
             depth: qos.depth,
             lifespan: qos.lifespan,
+            // Publishers and subscriptions of one node may be connected, as with every RMW; the
+            // node must not hear its own announcements.
             ignores_own: !wire::is_ros_topic(&topic.name),
             max_bytes: max_bytes(topic, qos),
             user_data: user_data(self.gid(), topic, direction),
@@ -362,6 +366,7 @@ fn user_data(participant: Gid, topic: &DdsTopic, direction: Direction) -> String
     let mut data = String::new();
     let (requests, answers) = (topic.name.starts_with("rq/"), topic.name.starts_with("rr/"));
     if requests || answers {
+        // A server reads requests and writes answers, a client the reverse.
         let is_server = requests == (direction == Direction::Reader);
         let base = topic.name[2..]
             .strip_suffix(if requests { "Request" } else { "Reply" })
@@ -421,8 +426,11 @@ impl Reader {
                             (),
                         ));
                     }
+                    // A sample that arrives between the two calls leaves a permit, so none is
+                    // missed.
                     Ok(None) => self.arrived.notified().await,
                     Err(error) => {
+                        // An error that persists would make a loop without this wait spin.
                         self.arrived.notified().await;
                         return Some((Err(error.into()), ()));
                     }

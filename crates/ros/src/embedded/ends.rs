@@ -61,15 +61,18 @@ impl Window {
             *self = Self::default();
         }
         self.lasts
+            // A node has at most two sessions, which are consecutive.
             .retain(|(other, _)| *other != session && other.abs_diff(session) <= 1);
         self.lasts.push((session, number));
         let ahead = number.saturating_sub(self.last);
         if ahead > 0 {
+            // A shift by the width of the integer would overflow, here and below.
             self.bits = if ahead < 128 { self.bits << ahead } else { 0 };
             (self.last, self.bits) = (number, self.bits | 1);
             return true;
         }
         let bit = if ahead > -128 { 1u128 << -ahead } else { 0 };
+        // A number left of the window counts as received, as in RFC 4303.
         let is_new = bit != 0 && self.bits & bit == 0;
         self.bits |= bit;
         is_new

@@ -169,6 +169,8 @@ impl Graph {
         match event {
             Event::Found => {}
             Event::EndLost(end) => {
+                // Its connections end with it: if it comes back, they must not pass for the new
+                // ones.
                 known.matched.retain(|(_, other), _| *other != end);
                 known.settled.retain(|(_, other)| *other != end);
             }
@@ -182,6 +184,7 @@ impl Graph {
                 known.settled.retain(|(_, other)| other.prefix() != prefix);
             }
             Event::Matched { own, other } => {
+                // A repeated report of a connection keeps its number (`or_insert`).
                 let number = known.connections;
                 known.matched.entry((own, other)).or_insert(number);
                 known.connections += 1;
@@ -255,6 +258,7 @@ impl Graph {
     pub(super) fn note_settled(&self, own: Gid, others: &[Gid]) {
         let mut known = self.known();
         for other in others {
+            // It may have been disconnected meanwhile, and a new connection has to settle again.
             if known.matched.contains_key(&(own, *other)) {
                 known.settled.insert((own, *other));
             }
@@ -309,6 +313,7 @@ impl Graph {
             }
         }
         for end in &known.endpoints {
+            // Both sessions list the same endpoints, and each lists those of the other session.
             if !union.own.contains(&end.gid.prefix()) && union.ends.insert(end.gid) {
                 add_end(
                     end,
@@ -367,6 +372,7 @@ fn add_end(end: &Endpoint, node: Option<String>, graph: &mut RosGraph) {
             id: is_writer.then_some(PublisherId(end.gid.0)),
             qos: Some(end.qos),
         });
+    // By its request topic alone, so that a service has one end for each server and client.
     } else if let Some(service) = wire::ros_service(&end.topic.name) {
         graph.services.push(ServiceEnd {
             service,

@@ -66,6 +66,7 @@ struct State {
 
 impl Sessions {
     fn state(&self) -> State {
+        // Cloned, so that callers hold sessions without the lock.
         self.0
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -112,6 +113,7 @@ impl Sessions {
 
     /// Leaves all sessions, after closing the endpoints that are open in them.
     pub(super) fn leave(&self, open: Vec<Open>) {
+        // Emptied first: calls and openings that begin from here on fail with `ended`.
         let left = self.set(State::default());
         left.all.iter().for_each(|session| session.leave());
         drop(open);
@@ -214,6 +216,7 @@ impl Keeper {
         let lives = std::mem::take(&mut self.lives).into_iter();
         let (over, lives): (Vec<_>, Vec<_>) = lives.partition(is_over);
         self.lives = lives;
+        // Published before they are left, so that no new exchange starts in one of them.
         self.publish();
         for live in over {
             live.session.leave();
@@ -239,6 +242,8 @@ impl Keeper {
                     open_in: Some(session.clone()),
                 });
                 ends.reopen(number);
+                // The old session announces the node until here: at every moment, one of the two
+                // announces all endpoints.
                 for old in self.lives.iter_mut().filter(|old| old.retired.is_none()) {
                     old.retired = Some(Instant::now());
                     old.session.retire();
@@ -267,6 +272,8 @@ impl Upkeep for Keeper {
     }
 
     fn tick(&mut self, ends: &mut Ends) {
+        // Nothing waits between `on_wake` and here. A command that took long counts as a
+        // standstill, too; at worst, an answer is repeated.
         self.look(Duration::ZERO);
         self.leave_retired(ends);
         if Instant::now() >= self.addresses_due {
@@ -277,6 +284,7 @@ impl Upkeep for Keeper {
                 // Messages of the existing sessions may no longer arrive, so answers are repeated
                 // in the new one.
                 self.lives.iter().for_each(|live| live.session.note_moved());
+                // Restarts the backoff: the network may be back.
                 self.replacement = Some(Retry::now());
             }
         }
@@ -288,6 +296,7 @@ impl Upkeep for Keeper {
 
 /// Returns the time since the machine was started, including suspension.
 fn now() -> Duration {
+    // Not `Instant`: on Linux, that is CLOCK_MONOTONIC, which stops during a suspension.
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     Duration::new(
         time.tv_sec.try_into().unwrap_or(0),
@@ -311,6 +320,7 @@ pub(super) fn look_up(network: &Network) -> Result<LookUp, Diagnostic> {
     let resolve = move || {
         // Ends when the node has left.
         while resolved.send(resolving.resolve_static_peers()).is_ok() {
+            // Only the first one is awaited; the receiver is gone afterwards.
             let _ = told.send(());
             thread::sleep(RESOLVE_INTERVAL);
         }
@@ -339,6 +349,7 @@ fn own_addresses(network: &Network) -> Vec<IpAddr> {
         .into_iter()
         .map(|interface| interface.ip())
         .collect();
+    // In a fixed order, because `tick` compares the list with the previous one.
     found.sort_unstable();
     found.dedup();
     found

@@ -94,6 +94,7 @@ impl Transport for Embedded {
                 publisher: PublisherId(arrived.writer.0),
             }));
         };
+        // Outlives sessions, so that `seen` recognises a message that arrives in two of them.
         let subscription = Arc::new(SubscriptionEnd {
             topic: wire::topic(&topic),
             name: topic.full,
@@ -133,6 +134,7 @@ impl Transport for Embedded {
 
     fn leave(&self, open: Vec<Open>, mut threads: Threads) {
         self.sessions.leave(open);
+        // Last: the aborted tasks drop their endpoints on these threads.
         threads.end();
     }
 }

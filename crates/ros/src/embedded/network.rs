@@ -104,6 +104,7 @@ impl Network {
             .map(|address| address.ip())
             .filter(IpAddr::is_ipv4)
             .collect();
+        // In a fixed order, because the keeper compares the list with the previous one.
         found.sort_unstable();
         found.dedup();
         found
@@ -162,6 +163,7 @@ pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
     let is_left_to_cyclone = !is_localhost_only
         && variables.get("ROS_AUTOMATIC_DISCOVERY_RANGE") == Some("SYSTEM_DEFAULT");
     let own = variables.get("CYCLONEDDS_URI").unwrap_or_default();
+    // SYSTEM_DEFAULT leaves discovery to the configuration of the RMW; only our bounds remain.
     if is_left_to_cyclone {
         return format!("<CycloneDDS><Domain>{BOUNDS}</Domain></CycloneDDS>,{own}");
     }

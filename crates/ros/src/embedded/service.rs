@@ -217,6 +217,7 @@ impl ServerEnd {
     ) -> Result<Open, Diagnostic> {
         let reader = session.reader(&self.requests, Qos::reliable(MAX_PENDING_CALLS))?;
         let writer = Arc::new(session.writer(&self.replies, Qos::reliable(MAX_PENDING_CALLS))?);
+        // The newest session first: `answer` looks for the caller in this order.
         self.answers().insert(
             0,
             Answers {
@@ -275,6 +276,7 @@ impl ServerEnd {
                 .report(|n| tracing::warn!("{n} request(s) refused: {}", other_wire(&self.name)));
             return;
         }
+        // A pending call must not keep the service open after the node has withdrawn it.
         let served = Arc::downgrade(self);
         (self.ask)(Call::unpack(arrived).map(|(call, request)| {
             let reply = move |response| {
@@ -345,6 +347,7 @@ impl ServerEnd {
             let next = all.into_iter().find(is_wanted);
             if let Some(answers) = next {
                 if !sent.is_empty() {
+                    // One at a time, or the pauses of concurrent calls would overlap.
                     let _turn = self.repeating.lock().await;
                     tokio::time::sleep(REPEAT_PAUSE).await;
                 }
@@ -417,6 +420,8 @@ impl Embedded {
         let mut changes = self.changes.subscribe();
         let (session, writer, reader) = 'found: loop {
             let session = self.sessions.current()?;
+            // Endpoints of its own for each call: their identity alone tells its answer from
+            // others.
             let (requests, replies) = wire::service(called);
             // Creating endpoints waits for the library's locks, so it runs on a blocking thread.
             let opening = self.handle.spawn_blocking(move || {
@@ -438,6 +443,7 @@ impl Embedded {
                 }
             }
         };
+        // Otherwise the server may treat the request as history, and not deliver it.
         writer.writer.settle().await;
         let call = Call {
             caller: reader.gid(),
@@ -457,6 +463,7 @@ impl Embedded {
                 {
                     return Ok(response);
                 }
+                // An answer to another client: each of them receives all answers of the service.
                 Ok(_) => {}
                 Err(error) => {
                     return Err(transport(
@@ -473,6 +480,7 @@ impl Embedded {
 
 /// Returns the identity of a client in the header: unique, from both halves of its GUID.
 fn client(gid: Gid) -> u64 {
+    // The header has room for half a GUID.
     let bytes = u128::from_le_bytes(gid.0);
     (bytes >> 64) as u64 ^ bytes as u64
 }

@@ -68,6 +68,7 @@ impl Session {
     ) -> Result<Arc<Self>, Diagnostic> {
         let (dds, graph) = (Dds::join(network, peers)?, Graph::new(node, changes));
         let infos = dds.writer(&graph::discovery_topic(), Qos::latched(1))?;
+        // Latched: participants announce their nodes only when these change.
         let nodes = dds.reader(
             &graph::discovery_topic(),
             Qos::latched(1),
@@ -95,6 +96,7 @@ impl Session {
         handle: &Handle,
         task: impl FnOnce(Arc<Self>) -> F,
     ) {
+        // The task owns the session, so the session is never dropped unless `leave` ends the task.
         let task = Task(handle.spawn(task(self.clone())).abort_handle());
         self.tasks
             .lock()

@@ -100,6 +100,7 @@ impl Drop for Spinning {
             self.commands.halt_spinning();
             std::thread::sleep(Duration::from_millis(1));
         }
+        // A panic was reported on the thread; a destructor can't pass it on.
         let _ = thread.join();
     }
 }
@@ -297,6 +298,7 @@ impl Backend for Rclrs {
                     }
                 }
             };
+            // With the default depth of 10, rclrs 0.8 answered 11 of 20 simultaneous calls.
             let depth = u32::try_from(MAX_PENDING_CALLS).unwrap_or(u32::MAX);
             let open = this
                 .node()?

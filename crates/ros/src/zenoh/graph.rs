@@ -64,6 +64,7 @@ impl Graph {
             servers
                 .filter(|end| end.type_name == client.type_name)
                 .map(|end| end.hash == client.hash)
+                // One server with the same definition is enough.
                 .max()
         };
         let wait = async { while find() != Some(true) && changes.changed().await.is_ok() {} };

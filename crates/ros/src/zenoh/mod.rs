@@ -109,6 +109,7 @@ impl Zenoh {
         let tokens = session
             .liveliness()
             .declare_subscriber(origin.all())
+            // Reports the tokens that others declared before, too.
             .history(true)
             .callback(move |sample| {
                 heard.hear(sample.key_expr().as_str(), sample.kind() == SampleKind::Put);
@@ -361,6 +362,7 @@ impl Zenoh {
             let queryable = self
                 .session
                 .declare_queryable(end.key(self.origin.domain))
+                // Calls address complete queryables only (`QueryTarget::AllComplete`).
                 .complete(true);
             let queryable = queryable
                 .callback(move |query| ask(read_query(query)))
@@ -409,6 +411,7 @@ impl Transport for Zenoh {
                 end.key(self.origin.domain),
                 self.token(&end, Qos::reliable(MAX_PENDING_CALLS)),
             );
+            // Each call has a token, and so an identity, of its own: its only request is the first.
             let attached = Attached::now(1, wire::identity(&token)).to_bytes();
             let (session, handle) = (self.session.clone(), self.handle.clone());
             let declared = run_blocking(move || {
@@ -457,6 +460,7 @@ impl Transport for Zenoh {
     }
 
     fn leave(&self, open: Vec<Open>, mut threads: Threads) {
+        // From the inside out: tasks, endpoints, the node's own token, the session.
         threads.end();
         drop(open);
         drop(std::mem::take(

@@ -99,6 +99,7 @@ impl Settings {
             })?;
         }
         let is_alone = variables.reach()? == Reach::Off;
+        // Last, so that OFF holds whatever the file and the overrides say.
         if is_alone {
             config = configured(config, ALONE)?;
         }
@@ -115,6 +116,7 @@ impl Settings {
             None => Some(1),
             Some(text) => match text.parse::<i64>() {
                 Ok(0) => Some(u64::MAX),
+                // A negative number asks for no check.
                 Ok(attempts) => u64::try_from(attempts).ok(),
                 Err(_) => {
                     let fault = fault("ZENOH_ROUTER_CHECK_ATTEMPTS", text, "not a whole number");

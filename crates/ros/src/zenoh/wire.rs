@@ -50,6 +50,7 @@ impl End {
     pub(super) fn key(&self, domain: u32) -> String {
         format!(
             "{domain}/{}/{}/{}",
+            // Key expressions of Zenoh neither begin nor end with a slash.
             self.name.trim_matches('/'),
             names::dds_type(&self.type_name, ""),
             self.hash
@@ -67,6 +68,7 @@ pub(super) struct Origin {
 
 impl Origin {
     fn token(&self, number: u64, kind: &str) -> String {
+        // A session has one node, number 0, in the root enclave, `%`.
         let (space, name) = (mangle(&self.node.namespace), &self.node.name);
         format!(
             "@ros2_lv/{}/{}/0/{number}/{kind}/%/{space}/{name}",
@@ -206,6 +208,7 @@ fn read_qos(text: &str) -> Option<EndQos> {
         } else {
             Durability::Volatile
         },
+        // 2 is RMW_QOS_POLICY_HISTORY_KEEP_ALL.
         depth: (history != "2").then_some(depth),
     })
 }
