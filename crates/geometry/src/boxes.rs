@@ -173,6 +173,7 @@ impl<I, T: Float, S> BoxTree<I, T, S> {
                     } else {
                         (left, right)
                     };
+                    // The nearer one last, since the last is popped first.
                     for half in [far, near] {
                         if half.0 <= limit {
                             waiting[count] = half;
