@@ -247,6 +247,8 @@ impl Mechanism {
                     };
                     let is_turn = motion.is_turn;
                     let origin = seat.pose.then(&basis);
+                    // Nothing moves this motion, so it is folded into the seat, as a fixed joint
+                    // is.
                     let Some(coordinate) = coordinate.filter(|_| factor != 0.0) else {
                         seat.pose = Step::moved(&origin, is_turn, offset).then(&basis.inverse());
                         continue;
@@ -476,6 +478,7 @@ fn narrowed(leader: Bounds, follower: Bounds, factor: f64, offset: f64) -> Bound
         (follower.lower() - offset) / factor,
         (follower.upper() - offset) / factor,
     );
+    // A negative factor swaps the follower's limits.
     let (lower, upper) = (leader.lower().max(a.min(b)), leader.upper().min(a.max(b)));
     if lower <= upper {
         Bounds::between(Some(lower), Some(upper))

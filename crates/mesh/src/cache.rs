@@ -43,6 +43,7 @@ pub fn load(
             .and(&content)
             .key()
     };
+    // The hash only serves the key, and costs a pass over the file.
     let known = if store.is_enabled() {
         Some(content(located, files, store)?)
     } else {
@@ -72,6 +73,7 @@ pub fn load(
     let diagnostics = source.finish();
     if let Some(content) = known {
         keep(&mesh, store);
+        // Last: an entry must not refer to arrays that are not stored yet.
         store.put_content(
             &key_for(content),
             &encode(&mesh, &diagnostics, &asked, place),
@@ -764,6 +766,7 @@ impl Finding {
     }
 
     fn diagnostic(self, file: &Path) -> Option<Diagnostic> {
+        // A code that this version doesn't have makes the entry a miss.
         let code = codes::ALL.iter().find(|code| code.id == self.code)?;
         let place = Place {
             line: self.line,

@@ -70,6 +70,7 @@ impl<T> PerCorner<T> {
 pub fn from_polygons(polygons: &Polygons, file: &Path) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     let files = Files::new(Arc::new(Resolver::new(Default::default())));
     let mut source = Source::new(file, &files, Options::default());
+    // There is no file to derive the budget from: assume one with 16 bytes per corner.
     let mut assembly = Assembly::new(polygons.corners.len().saturating_mul(16));
     let materials: Vec<u32> = polygons
         .materials

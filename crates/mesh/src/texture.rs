@@ -156,6 +156,7 @@ pub fn pixels(texture: &Texture) -> u64 {
 /// peak memory is bounded regardless of the number of threads.
 pub fn with_memory_for<T>(pixels: u64, work: impl FnOnce() -> T) -> T {
     static ONE: Mutex<()> = Mutex::new(());
+    // The lock guards no data, so it is usable after a panic.
     let _held = (pixels > MANY_PIXELS).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
     work()
 }
@@ -203,6 +204,7 @@ fn inspect(path: &Path, bytes: &[u8], usage: Use, room: &mut u64) -> Result<Insp
     };
     match kept {
         Some(format) if usage == Use::Opaque || !decoder.color_type().has_alpha() => {
+            // The image is not decoded, so its checksums are all that reveals a truncated file.
             if format == ImageFormat::Png && !is_whole(bytes) {
                 return Err(
                     Error::new(&codes::TEXTURE_UNREADABLE, "it is cut off or damaged")
@@ -327,6 +329,7 @@ pub(super) fn map(texture: &Texture, values: Values) -> Option<Arc<Texture>> {
         }
         let image = image.into_rgba8();
         let value = |[red, green, blue, alpha]: [u8; 4]| {
+            // Rec. 709 weights in 256ths.
             let luminance =
                 || (54 * u32::from(red) + 183 * u32::from(green) + 19 * u32::from(blue) + 128) >> 8;
             match values {
@@ -350,6 +353,7 @@ pub fn is_grey(texture: &Texture) -> bool {
     texture.format == ImageFormat::Png
         && texture
             .bytes
+            // The colour type in IHDR: 0 is grey, 4 is grey with alpha.
             .get(25)
             .is_some_and(|kind| matches!(kind, 0 | 4))
 }
@@ -556,6 +560,7 @@ fn jpeg_components(bytes: &[u8]) -> Option<u8> {
             [0xff, 0x01 | 0xd0..=0xd8, ..] => at += 2,
             [
                 0xff,
+                // The gaps are no frame headers but DHT, JPG and DAC (table B.1).
                 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf,
                 ..,
             ] => return bytes.get(at + 9).copied(),
@@ -626,6 +631,7 @@ fn mean(texture: &Texture, is_color: bool) -> Option<[f32; 4]> {
     if let Some(mean) = known().as_ref().and_then(|means| means.get(&key)) {
         return *mean;
     }
+    // The cache isn't locked meanwhile: at worst two threads compute the same mean.
     let mean = with_memory_for(pixels(texture), || mean_of(&texture.bytes, is_color));
     // A texture created by a caller may have no hash.
     if !key.0.is_empty() {
@@ -649,6 +655,7 @@ fn mean_of(bytes: &[u8], is_color: bool) -> Option<[f32; 4]> {
         }
     };
     let image = image::load_from_memory(bytes).ok()?.into_rgba8();
+    // One conversion per value of a byte, instead of one per channel of each pixel.
     let linear: [f64; 256] = std::array::from_fn(|value| decode(value as f64 / 255.0));
     let mut sum = [0.0; 4];
     for pixel in image.pixels() {

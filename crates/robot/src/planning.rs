@@ -191,6 +191,7 @@ impl PlacedSpheres {
 
     /// Returns the penetration depths of all pairs that may touch; negative for a gap.
     fn depths(&self, others: &Self) -> impl Iterator<Item = f64> {
+        // Bounding balls first: most pairs of links are far apart.
         let is_near = depth(&self.around, &others.around) >= 0.0;
         let near = self
             .balls

@@ -482,6 +482,7 @@ impl Robot {
             }
             self.joints[follower].mimic = mimic;
         }
+        // Only the result counts: in between, joints may follow each other in a circle.
         if let Some(joint) = self.circular() {
             let name = self.joints[joint].name.clone();
             return Err(InvalidRobot::CircularMimic(name));

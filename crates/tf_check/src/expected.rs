@@ -33,6 +33,7 @@ impl Expected {
             .frames
             .iter()
             .enumerate()
+            // Reversed, so that the first of several frames with one name is found.
             .rev()
             .map(|(index, frame)| (plain(&frame.id).to_owned(), index))
             .collect();
@@ -50,6 +51,7 @@ impl Expected {
     pub fn after(self, previous: Option<Arc<Self>>) -> Self {
         let previous = previous.map(|previous| {
             Arc::new(Self {
+                // Keep one revision only: otherwise the chain would grow with each conversion.
                 previous: None,
                 ..(*previous).clone()
             })

@@ -403,6 +403,8 @@ impl Problem<'_> {
                 out.gradient[row] += column.dot(&error);
                 for (other, at) in out.columns.iter().zip(&target.variables).take(i + 1) {
                     let Some(at) = *at else { continue };
+                    // Variables may be in another order than the chain's coordinates: stay in the
+                    // lower triangle.
                     out.normal[row.max(at) * size + row.min(at)] += column.dot(other);
                 }
             }
@@ -450,6 +452,7 @@ impl Aimed {
         };
         for column in columns {
             let (linear, angular) = parts(column);
+            // From the velocity at the base's origin to that of the tip.
             let linear = linear + angular.cross(&tip.translation);
             let (linear, angular) = match &self.aim {
                 Aim::Pose(_) => (linear * position, angular * rotation),
@@ -458,6 +461,7 @@ impl Aimed {
                 Aim::LookAt { axis, point } => {
                     let ahead = tip.rotation * axis;
                     let to = point - tip.translation;
+                    // At the point itself the direction is undefined: bound its rate.
                     let distance = to.norm_squared().max(1e-12);
                     // Rotation about the line of sight has no effect; translation sideways rotates
                     // the line.

@@ -73,6 +73,7 @@ impl<'a> Buffers<'a> {
                 };
             }
             if let Some(size) = compressed.size() {
+                // Charge the budget before decoding: a stream can grow a thousandfold.
                 assembly.spend(size / 4)?;
             }
             self.load(compressed.buffer, assembly, source);
@@ -151,6 +152,7 @@ impl<'a> Buffers<'a> {
             return;
         };
         let loaded = match &buffer.uri {
+            // It may lack its bytes by design, so there is nothing to report.
             None if meshopt::is_fallback(buffer) => Ok(None),
             None if index == 0 => self
                 .binary
