@@ -673,6 +673,7 @@ impl<'a> Growth<'a> {
     fn new(cloud: &'a Cloud, simplex: [u32; 4], points: impl Iterator<Item = u32>) -> Self {
         let mut left = Missed::default();
         for point in points.filter(|point| !simplex.contains(point)) {
+            // Not measured yet: `measure` treats it like a point whose face is gone.
             left.push(point, (*cloud.point(point)).into(), 0, f64::NEG_INFINITY);
         }
         let faces = cloud.tetrahedron(simplex, std::iter::empty());

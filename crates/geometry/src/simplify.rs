@@ -532,6 +532,7 @@ impl<'a> Source<'a> {
                     .len(),
             )
         });
+        // Sums of integers don't depend on the order of threads.
         let (all, left) = counts.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         left as f64 <= WORTH_BEGINNING * all as f64
     }
@@ -556,6 +557,7 @@ impl<'a> Source<'a> {
                 .enumerate()
                 .filter(|(unit, _)| attempt.again[*unit])
                 .collect();
+            // One table per thread, not per unit: it is as long as the source has vertices.
             let numbers = || vec![NONE; self.vertices.len()];
             again
                 .into_par_iter()
@@ -636,7 +638,7 @@ impl<'a> Source<'a> {
             high - low
         });
         let extent = sizes.fold(0.0, f32::max);
-        // The weights are divided by the extent.
+        // Points at one place can't be simplified: the weights are divided by the extent.
         if extent <= 0.0 {
             return from.to_vec();
         }
@@ -803,6 +805,8 @@ impl<'a> Attempt<'a> {
         let mut unit_at = vec![NONE; source.points.len()];
         for (face, &unit) in from.faces.iter().zip(&units.numbers) {
             for &point in face {
+                // Points that units share are locked, so that the surface doesn't tear between
+                // them.
                 let first = std::mem::replace(&mut unit_at[point as usize], unit);
                 locked[point as usize] |= first != NONE && first != unit;
             }
@@ -918,6 +922,7 @@ fn distinct(normals: impl Iterator<Item = [[f32; 3]; 3]>) -> Corners<[f32; 3]> {
     let mut known: Map<[u32; 3], u32> = Map::default();
     let mut values = Vec::new();
     let mut index = |normal: [f32; 3]| {
+        // Floats can't be keys, but their bits can.
         *known.entry(normal.map(f32::to_bits)).or_insert_with(|| {
             values.push(normal);
             values.len() as u32 - 1

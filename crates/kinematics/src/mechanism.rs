@@ -398,6 +398,7 @@ fn coordinates(
     let mut coordinates: Vec<Coordinate> = Vec::new();
     let mut first = ArenaMap::filled(robot.joints(), None);
     for (id, joint) in robot.joints().iter() {
+        // A joint that closes a loop moves nothing, but its followers need its coordinate.
         if followed[id].is_some() || (joint.closes_loop() && !is_led[id]) {
             continue;
         }
@@ -455,6 +456,7 @@ fn motions(kind: JointKind, axis: &nalgebra::Unit<Vector3<f64>>) -> Vec<AxisMoti
             let (u, v) = planar_basis(axis);
             vec![slide(&u), slide(&v)]
         }
+        // In the order of `moved`: translations, then turns about the moved axes.
         JointKind::Floating => {
             vec![
                 slide(&x),

@@ -105,6 +105,7 @@ impl Stance {
         anchor: LinkId,
     ) -> Result<(), Error> {
         let root = mechanism.root(anchor);
+        // Before the joints move: this is the pose to restore.
         let at = self.links[anchor];
         self.teleport(mechanism, joints)?;
         let in_root = self.roots[root].inverse().then(&self.links[anchor]);

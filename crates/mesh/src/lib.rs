@@ -438,6 +438,7 @@ impl<'a> Source<'a> {
         usage: Use,
         is_counted: bool,
     ) -> Option<Arc<Texture>> {
+        // An image is counted once: a second use gets a budget that it can't exceed.
         let mut counted = u64::MAX;
         match texture::inspected(
             file,

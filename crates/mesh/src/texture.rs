@@ -62,6 +62,7 @@ impl<K: Clone + Eq + Hash> Loaded<K> {
     /// Returns the cached result for an image; `None` if it was not loaded yet.
     pub fn get(&self, key: &K, usage: Use) -> Option<Option<Arc<Texture>>> {
         let known = |usage| self.0.get(&(key.clone(), usage)).cloned();
+        // An image with its alpha also serves uses without it. A failure concerns every use.
         known(usage).or_else(|| match usage {
             Use::Opaque => known(Use::Transparent).map(|image| image.map(opaque)),
             Use::Transparent => known(Use::Opaque).filter(Option::is_none),

@@ -160,6 +160,7 @@ pub fn touches(
             }
         }
     }
+    // Spheres may be in another order than links.
     found.sort_by_key(|touch| (touch.first, touch.second));
     found
 }

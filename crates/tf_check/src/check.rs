@@ -809,6 +809,7 @@ impl Snapshot<'_> {
                 && !self.limits.ignores(name)
                 && names.len() < MAX_EXTRA
                 && is_heard()
+                // Each frame is followed once, so that a cycle in TF ends.
                 && names.insert(name)
             {
                 below.extend(tree.children(name));
@@ -885,12 +886,13 @@ impl Finding {
 }
 
 impl Bounds {
-    /// Returns the position in the range that is nearest to `position`, modulo full alternations.
+    /// Returns the position in the range that is nearest to `position`, modulo whole turns.
     fn nearest(self, position: f64, kind: JointKind) -> f64 {
         let Self { lower, upper } = self;
         let middle = 0.5 * (lower + upper);
         let is_turn = matches!(kind, JointKind::Revolute | JointKind::Continuous);
         let turn = std::f64::consts::TAU;
+        // Of all whole turns, the one that brings it nearest to the middle of the range.
         let around = if is_turn {
             position + ((middle - position) / turn).round() * turn
         } else {

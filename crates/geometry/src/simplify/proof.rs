@@ -281,6 +281,7 @@ impl Proof {
     /// Replaces the last tier by another. Known distances to triangles that both have stay valid.
     fn take(&mut self, tier: Vec<[u32; 3]>) {
         let last = std::mem::replace(&mut self.tier, tier);
+        // There is nothing to carry over, so the numbers of triangles needn't be looked up.
         if last.is_empty() || self.near.iter().all(|near| *near == NONE) {
             return;
         }
@@ -330,9 +331,8 @@ impl Proof {
         /// Maximum number of rounds; the rest is searched in the tree.
         const TURNS: usize = 16;
         let around = source.whole.around(source);
+        // Points without triangles are no part of the surface.
         let is_left =
-            // The second condition skips points without triangles, which are no part of the
-            // surface.
             |point: &u32| self.near[*point as usize] == NONE && !around.of(*point).is_empty();
         let mut left: Vec<u32> = (0..source.points.len() as u32).filter(is_left).collect();
         let mut far = Vec::new();
@@ -356,6 +356,7 @@ impl Proof {
                 .map(|point| beside(*point))
                 .collect();
             let is_last = turn == TURNS || from.iter().all(Option::is_none);
+            // Points without a neighbour to start from wait for the next turn.
             let (now, later) = left
                 .into_iter()
                 .zip(from)

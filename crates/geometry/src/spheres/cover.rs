@@ -149,6 +149,7 @@ pub(super) fn cover(
 
 /// Removes a group of nearby balls and replaces them if fewer balls cover the points left open.
 fn improve(table: &Table, chosen: &mut Vec<usize>, points: usize) {
+    // At most twice `MOST_SPHERES` balls cover a point.
     let mut counts = vec![0_u16; points];
     let count = |counts: &mut Vec<u16>, ball: usize, is_added: bool| {
         for (word, mut bits) in words(&table.rows[ball]) {

@@ -275,6 +275,7 @@ impl<'m> Problem<'m> {
                     target.variables.push(None);
                     continue;
                 }
+                // Several targets may depend on one coordinate, which is one variable.
                 let known = variables
                     .iter()
                     .position(|known| known.coordinate == coordinate);
@@ -483,6 +484,7 @@ impl Aimed {
 fn between(from: &Vector3<f64>, to: &Vector3<f64>) -> Vector3<f64> {
     let cross = from.cross(to);
     let (sine, cosine) = (cross.norm(), from.dot(to));
+    // Relative to both, since the directions may have any length.
     if sine > 1e-12 * (cosine.abs() + sine) {
         return cross * (sine.atan2(cosine) / sine);
     }

@@ -57,6 +57,7 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
     // XML may not start with white space; files do.
     let space = text.len() - text.trim_start().len();
     let first_line = 1 + text[..space].matches('\n').count() as u32;
+    // The parser reports one undeclared prefix at a time; each pass declares it.
     for _ in 0..MAX_PREFIXES {
         let options = ParsingOptions {
             allow_dtd: true,
@@ -314,6 +315,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
             children(root, "library_visual_scenes")
                 .find_map(|library| child(library, "visual_scene"))
         };
+        // A reference that leads nowhere is reported; the first scene is better than none.
         if let Some(scene) = named.or_else(first) {
             for node in children(scene, "node") {
                 self.node(node, &transform)?;

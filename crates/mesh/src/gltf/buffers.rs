@@ -246,6 +246,7 @@ impl<'a> Buffers<'a> {
                     count,
                 )?
             }
+            // Without a view all values are zero, except for sparse replacements.
             None => vec![[0.0; N]; count],
         };
         if let Some(sparse) = &accessor.sparse {
@@ -318,6 +319,7 @@ impl Layout {
         let size = self.component.size();
         let stride = if stride == 0 { N * size } else { stride };
         let bytes = bytes.get(usize::try_from(offset).ok()?..)?;
+        // The last value needs no padding up to the stride.
         let needed = count.checked_sub(1).map_or(Some(0), |last| {
             last.checked_mul(stride)?.checked_add(N * size)
         })?;
@@ -350,6 +352,7 @@ impl Layout {
             _ => return f64::NAN,
         };
         if self.normalized {
+            // The lowest integer is slightly below -1, and is clamped (glTF 2.0).
             (value / largest).max(-1.0)
         } else {
             value

@@ -622,6 +622,7 @@ impl Reader<'_, '_, '_> {
         placement.translation = [x + sin * height, 1.0 - y - cos * height].map(|part| part as f32);
         TextureInfo {
             index,
+            // The transform's own set takes precedence (KHR_texture_transform).
             texcoord: texcoord(transform).unwrap_or(of_info),
             placement,
         }

@@ -466,6 +466,7 @@ fn picture(text: &str) -> Option<Picture> {
             let target = match option.as_str() {
                 "-s" => &mut placement.scale,
                 "-o" => &mut placement.offset,
+                // `-t`, turbulence, has no counterpart. Its numbers are skipped.
                 _ => continue,
             };
             for (target, value) in target

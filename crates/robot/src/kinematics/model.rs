@@ -230,6 +230,7 @@ impl Model {
     /// the first is set and the others are zero.
     pub fn follow(&self, positions: &mut [f64]) {
         for joint in &self.joints {
+            // A leader is the end of its chain of mimics, so the order of joints doesn't matter.
             let Some(Leader {
                 position,
                 multiplier,
