@@ -129,6 +129,7 @@ impl Mechanism {
                 force + spin.cross(&momentum),
                 moment + spin.cross(&angular_momentum) + speed.cross(&momentum),
             );
+            // Wrenches replace the motions, which are not needed any more.
             data.motions[index] = [moment, force, zero, zero];
         }
         for index in (1..=self.steps.len()).rev() {

@@ -264,6 +264,7 @@ impl Mechanism {
                     lumps.push(Lump::NONE);
                     seat = Seat {
                         on: steps.len(),
+                        // Back from the axes of the motion to those of the joint.
                         pose: basis.inverse(),
                     };
                 }
@@ -440,6 +441,7 @@ struct AxisMotion {
 /// Returns the motions of a joint, in order.
 fn motions(kind: JointKind, axis: &nalgebra::Unit<Vector3<f64>>) -> Vec<AxisMotion> {
     let motion = |is_turn: bool, z: &nalgebra::Unit<Vector3<f64>>| {
+        // Any basis with this z will do: the motion is about or along z only.
         let (u, v) = planar_basis(z);
         let axes =
             nalgebra::Matrix3::from_columns(&[u.into_inner(), v.into_inner(), z.into_inner()]);

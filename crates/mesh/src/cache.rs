@@ -139,6 +139,7 @@ impl Referrer<'_> {
                 let content = content(&found).map_err(|error| error.to_string())?;
                 Ok(Sha256::new()
                     .chain_update(file_name(&found.path))
+                    // A separator that no file name contains.
                     .chain_update([0])
                     .chain_update(content))
             });
@@ -480,6 +481,7 @@ impl<'a> Reader<'a> {
     ) -> Option<Vec<LazyMesh>> {
         let mesh = |(shape, (bounds, has_translucent_corners)): (Shape, KeptOutline)| {
             let digest: [u8; 32] = self.take(32)?.try_into().ok()?;
+            // An entry whose arrays were evicted is a miss.
             let arrays = store.loader(&key_of_arrays(&digest))?;
             let parts = parts(&shape, materials.len())?;
             let outline = Outline {

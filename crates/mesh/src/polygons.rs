@@ -96,6 +96,7 @@ pub fn from_polygons(polygons: &Polygons, file: &Path) -> Result<(Mesh, Vec<Diag
             points
                 .into_iter()
                 .flatten()
+                // This stops at a missing point, which the length reveals below.
                 .map_while(|&point| polygons.points.get(point as usize)),
         );
         if points.is_none_or(|points| points.len() != outline.len()) {

@@ -399,6 +399,7 @@ fn begins_with_normals(bytes: &[u8]) -> bool {
     let Ok(mut reader) = decoder.read_info() else {
         return false;
     };
+    // Its rows are not in the order of the picture.
     if reader.info().interlaced {
         return false;
     }
@@ -537,6 +538,7 @@ fn decoder(format: image::ImageFormat, bytes: &[u8]) -> Result<impl ImageDecoder
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
     (limits.max_image_width, limits.max_image_height) = (Some(MAX_SIDE), Some(MAX_SIDE));
+    // The size is not known yet: allow for the largest image.
     limits.max_alloc = Some(MEMORY + MEMORY_PER_PIXEL * MAX_PIXELS);
     reader.limits(limits.clone());
     let mut decoder = reader.into_decoder().map_err(unreadable)?;

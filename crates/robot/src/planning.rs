@@ -252,6 +252,7 @@ impl Robot {
         for (joint, to) in pose.into_iter().flat_map(|pose| &pose.positions) {
             set(&mut positions, joint.index(), to);
         }
+        // Last, since followers depend on all positions set before.
         model.follow(&mut positions);
         positions
     }

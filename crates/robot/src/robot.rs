@@ -441,6 +441,7 @@ impl Robot {
             }
             leader = self.joints[joint].mimic.map(|mimic| mimic.joint);
         }
+        // Checked with the change in place, which is undone if it does not fit.
         let before = std::mem::replace(&mut self.joints[follower].mimic, mimic);
         let result = self.check_positions();
         if result.is_err() {

@@ -682,6 +682,7 @@ impl Snapshot<'_> {
             .take(MAX_COMPARED_MOMENTS)
             .enumerate()
             .filter(is_recent);
+        // The second publisher's moment counts, too, since listeners get both in turn.
         let moments = moments.map(|(_, moment)| moment.under(above)).chain(rival);
         let (mut free, mut stated): (Vec<MomentError>, Vec<MomentError>) = (Vec::new(), Vec::new());
         for moment in moments.filter(counts) {

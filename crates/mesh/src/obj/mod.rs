@@ -189,6 +189,8 @@ impl Object {
                     self.positions
                         .get(c.position as usize)
                         .copied()
+                        // The triangulator makes a fan of such an outline; the assembly drops what
+                        // is unusable.
                         .unwrap_or([f64::NAN; 3])
                 };
                 let outline: Vec<_> = face.iter().map(at).collect();
