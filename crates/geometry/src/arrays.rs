@@ -128,6 +128,7 @@ impl MeshArrays {
         for point in 0..self.points.len() {
             let ends = &mut ends[starts[point]..starts[point + 1]];
             ends.sort_unstable();
+            // Two triangles have this edge in the same direction.
             if ends.windows(2).any(|pair| pair[0] == pair[1]) {
                 return false;
             }
@@ -151,6 +152,7 @@ impl MeshArrays {
         // determinant, whose magnitude doesn't affect the direction.
         let across = Vector3::new(scale.y * scale.z, scale.z * scale.x, scale.x * scale.y)
             * scale.product().signum();
+        // A uniform positive scale changes no direction: normals stay as they are, bit by bit.
         if scale.abs() != Vector3::repeat(scale.x.abs()) || scale.min() < 0.0 {
             for normal in &mut self.normals.values {
                 let turned = Vector3::from(normal.map(f64::from))

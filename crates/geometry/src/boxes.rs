@@ -173,6 +173,7 @@ impl<I, T: Float, S> BoxTree<I, T, S> {
                     } else {
                         (left, right)
                     };
+                    // The nearer one last, since the last is popped first.
                     for half in [far, near] {
                         if half.0 <= limit {
                             waiting[count] = half;
@@ -286,6 +287,7 @@ fn along_a_curve(points: &[[f32; 3]], triangles: &[[u32; 3]]) -> impl Iterator<I
     };
     // Inserts two zeros after each bit.
     let spread = |x: f32| {
+        // The largest coordinate itself would need one bit more.
         let mut bits = u64::from((x as u32).min((1 << BITS) - 1));
         for (shift, mask) in [
             (32, 0x001f_0000_0000_ffff),
@@ -304,6 +306,7 @@ fn along_a_curve(points: &[[f32; 3]], triangles: &[[u32; 3]]) -> impl Iterator<I
         })
     };
     let mut order: Vec<(u64, u32)> = middles().map(|middle| code(&middle)).zip(0..).collect();
+    // Numbers break ties, so an unstable sort is deterministic.
     order.sort_unstable();
     order.into_iter().map(|(_, number)| number)
 }

@@ -61,6 +61,8 @@ impl Surface {
                 None => ControlFlow::Continue(limit),
             }
         });
+        // Relaxed: whether the budget gets exhausted depends on the sum, not on the order of
+        // searches.
         self.steps.fetch_add(steps, Ordering::Relaxed);
         found
     }
@@ -88,6 +90,8 @@ pub(crate) fn distance_squared(point: Point, &[a, b, c]: &[Point; 3]) -> f32 {
         let offset = subtract(from, edge.map(|x| x * t));
         dot(offset, offset)
     };
+    // If `c` equals `a`, the triangle is a segment. `over_c` is then zero, so that a projection
+    // between the ends returns here, before any division by zero.
     let over_c = d1 * d4 - d3 * d2;
     if over_c <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
         return along(ap, ab, d1 / (d1 - d3));

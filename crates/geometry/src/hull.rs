@@ -118,6 +118,7 @@ const LANES: usize = 4;
 /// directions (Akl and Toussaint 1978). The hull of the remaining points is the same.
 fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
     let all = Cow::Borrowed(points);
+    // Infinite points would be the extremes. `Cloud::of` drops them afterwards.
     if points.len() < MANY_POINTS || !points.as_flattened().iter().all(|x| x.is_finite()) {
         return all;
     }
@@ -140,6 +141,7 @@ fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
     let (farthest, cloud) = Cloud::of(&farthest);
     let Some(simplex) = cloud
         .first_simplex()
+        // Distances and the margin are then well inside the range of single precision.
         .filter(|_| (1e-30..1e30).contains(&cloud.diagonal))
     else {
         return all;
@@ -217,8 +219,11 @@ impl Cloud {
         let mut points: Vec<[f32; 3]> = points
             .iter()
             .filter(|p| p.iter().all(|x| x.is_finite()))
+            // This turns -0.0 into 0.0: `total_cmp` would sort them apart, where `dedup` misses
+            // them.
             .map(|p| p.map(|x| x + 0.0))
             .collect();
+        // Sorted, the hull doesn't depend on the order of the input.
         points.sort_unstable_by(|a, b| {
             a[0].total_cmp(&b[0])
                 .then(a[1].total_cmp(&b[1]))
@@ -263,9 +268,11 @@ impl Cloud {
             .map(off)
             .max_by(|a, b| a.norm().total_cmp(&b.norm()))
             .unwrap_or_default();
+        // `along` has unit length, so this is the largest distance from the line.
         if normal.norm() > FLAT * self.diagonal {
             return vec![normal.normalize()];
         }
+        // The axis least parallel to the line: its cross product is the most accurate.
         let axis = Vector3::ith(along.iamin(), 1.0);
         let side = along.cross(&axis).normalize();
         vec![side, along.cross(&side)]
@@ -332,6 +339,7 @@ impl Cloud {
             .max_by(|p, q| length(*p).total_cmp(&length(*q)))?;
         let along = self.point(b) - self.point(a);
         let c = farthest(&|i| (self.point(i) - self.point(a)).cross(&along).norm_squared())?;
+        // By the exact predicate: with rounding, a point in the plane could pass for the apex.
         let d = farthest(&|i| self.side([a, b, c], i).abs())?;
         match self.side([a, b, c], d) {
             volume if volume > 0.0 => Some([a, b, c, d]),
@@ -343,6 +351,7 @@ impl Cloud {
     /// Computes the hull by Quickhull, from a tetrahedron of its points.
     fn hull(&self, simplex: [u32; 4]) -> Vec<[u32; 3]> {
         let mut faces = self.tetrahedron(simplex, 0..self.points.len() as u32);
+        // `add` appends faces, so the loop ends when no face has a point outside.
         let mut next = 0;
         while next < faces.len() {
             match self.farthest_outside(&faces[next]) {
@@ -395,6 +404,7 @@ impl Cloud {
             }
         }
         let reduced = alive(&growth.faces);
+        // Some corners of a thin hull may span no volume, though all of them do.
         if self.is_flat(&reduced) {
             hull
         } else {
@@ -452,6 +462,7 @@ impl Cloud {
     /// Replaces the faces visible from `point`, of which `seen` is one, by a cone from it to their
     /// horizon.
     fn add(&self, faces: &mut Vec<Face>, seen: usize, point: u32) {
+        // The faces visible from a point are connected, so a search from one of them finds all.
         faces[seen].alive = false;
         let mut dead = vec![seen];
         // The edges of the horizon, in the direction of the visible face.
@@ -502,6 +513,9 @@ impl Cloud {
             faces.push(self.face([from, to, point], neighbours));
         }
         for face in dead {
+            // The new faces suffice: a point outside a removed and a remaining face that are
+            // neighbours is also outside the new face between them, whose normal is a positive mix
+            // of theirs.
             let orphans = std::mem::take(&mut faces[face].outside);
             self.assign(faces, first, orphans.into_iter().filter(|i| *i != point));
         }
@@ -510,6 +524,8 @@ impl Cloud {
     /// Returns whether a hull is too thin to have a volume.
     fn is_flat(&self, hull: &[[u32; 3]]) -> bool {
         let (mut volume, mut area) = (0.0, 0.0);
+        // Relative to a point of the hull: far from the origin the terms of the volume would
+        // cancel.
         let origin = self.points[0];
         let mut extent = 0.0_f64;
         for face in hull {
@@ -519,6 +535,7 @@ impl Cloud {
             volume += a.dot(&normal) / 6.0;
             extent = extent.max(a.norm());
         }
+        // Twice the volume of a plate over the area of its surface is its thickness.
         2.0 * volume <= FLAT * area * extent
     }
 }
@@ -656,6 +673,7 @@ impl<'a> Growth<'a> {
     fn new(cloud: &'a Cloud, simplex: [u32; 4], points: impl Iterator<Item = u32>) -> Self {
         let mut left = Missed::default();
         for point in points.filter(|point| !simplex.contains(point)) {
+            // Not measured yet: `measure` treats it like a point whose face is gone.
             left.push(point, (*cloud.point(point)).into(), 0, f64::NEG_INFINITY);
         }
         let faces = cloud.tetrahedron(simplex, std::iter::empty());
@@ -674,6 +692,7 @@ impl<'a> Growth<'a> {
     fn farthest(&self) -> Option<u32> {
         let all = self.left.distances.iter().zip(&self.left.points);
         let farthest = all.max_by(|(a, p), (b, q)| a.total_cmp(b).then(q.cmp(p)));
+        // Ties are broken by number because `swap_remove` changes the order of the points.
         farthest.map(|(_, point)| *point)
     }
 
@@ -684,6 +703,7 @@ impl<'a> Growth<'a> {
         };
         let face = self.left.faces[index];
         self.left.swap_remove(index);
+        // The measured distance is rounded. The exact predicate decides.
         if self.cloud.is_outside(&self.faces[face], point) {
             self.cloud.add(&mut self.faces, face, point);
             self.taken += 1;
@@ -697,6 +717,7 @@ impl<'a> Growth<'a> {
         self.planes.retain(|plane| faces[plane.face].alive);
         let known = self.planes.len();
         for (face, number) in faces[self.measured..].iter().zip(self.measured..) {
+            // A face without area gets a zero normal: no point is outside its plane.
             let [at, b, c] = face.corners.map(|i| *cloud.point(i));
             let normal = (b - at)
                 .cross(&(c - at))

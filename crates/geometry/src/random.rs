@@ -24,6 +24,7 @@ impl Random {
 
     /// Returns a number from 0, inclusive, to 1, exclusive.
     pub fn unit(&mut self) -> f64 {
+        // The upper 53 bits, as many as the mantissa holds.
         (self.number() >> 11) as f64 / (1_u64 << 53) as f64
     }
 

@@ -134,6 +134,7 @@ pub fn tiers(mesh: &MeshArrays, parts: &[Range<usize>]) -> [Option<Simplified>; 
             .as_ref()
             .map(simplified)
     };
+    // The low tier starts from the medium one, so only copying the medium arrays can run beside it.
     let (low, medium) = rayon::join(low, || medium.as_ref().map(simplified));
     [medium, low]
 }
@@ -364,6 +365,8 @@ fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<[u32
             while at != NONE {
                 let vertex = &vertices[at as usize];
                 if (vertex.uv, vertex.color, vertex.part) == (uv, color, part)
+                    // Compare with the first normal, not a running mean: that could drift around a
+                    // bend.
                     && dot(vertex.normal, normal) >= smooth
                 {
                     let sum = &mut sums[at as usize];
@@ -386,6 +389,7 @@ fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<[u32
         }));
     }
     for (vertex, sum) in vertices.iter_mut().zip(sums) {
+        // The sum can't vanish: all summands are within 25° of the first.
         let length = norm(sum);
         vertex.normal = sum.map(|x| x / length);
     }
@@ -398,11 +402,13 @@ impl<'a> Source<'a> {
         let (low, high) = mesh
             .bounds()
             .filter(|_| mesh.points.as_flattened().iter().all(|x| x.is_finite()))?;
+        // Halve before adding: the sum of two large coordinates would overflow.
         let middle = [0, 1, 2].map(|k| low[k] / 2.0 + high[k] / 2.0);
         let diagonal = (0..3)
             .map(|k| (high[k] - low[k]).powi(2))
             .sum::<f32>()
             .sqrt();
+        // Zero, subnormal, infinite and NaN diagonals all fail: no bound can be derived from them.
         if !(diagonal.is_normal() && middle.iter().all(|x| x.is_finite())) {
             return None;
         }
@@ -412,6 +418,7 @@ impl<'a> Source<'a> {
             .map(|p| [0, 1, 2].map(|k| p[k] - middle[k]))
             .collect();
         let (vertices, triangles) = vertices(mesh, parts);
+        // Rotated alike, equal triangles of the source and of a tier have equal indices.
         let faces: Vec<[u32; 3]> = triangles
             .iter()
             .map(|t| least_first(t.map(|i| vertices[i as usize].point)))
@@ -525,6 +532,7 @@ impl<'a> Source<'a> {
                     .len(),
             )
         });
+        // Sums of integers don't depend on the order of threads.
         let (all, left) = counts.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         left as f64 <= WORTH_BEGINNING * all as f64
     }
@@ -549,6 +557,7 @@ impl<'a> Source<'a> {
                 .enumerate()
                 .filter(|(unit, _)| attempt.again[*unit])
                 .collect();
+            // One table per thread, not per unit: it is as long as the source has vertices.
             let numbers = || vec![NONE; self.vertices.len()];
             again
                 .into_par_iter()
@@ -561,6 +570,8 @@ impl<'a> Source<'a> {
                     };
                 });
             let triangles = made.concat();
+            // Check the size before the proof, which takes as long as meshopt
+            // (docs/performance.md).
             if triangles.is_empty() || most.is_some_and(|most| triangles.len() > most) {
                 return Err(Unfit::Heavy);
             }
@@ -580,6 +591,8 @@ impl<'a> Source<'a> {
                 made[*unit as usize].push(*triangle);
             }
             attempt.keep(self, &astray, &unit_of, &tier.faces, proof.bound)?;
+            // The last round has the units that still fail as they were: one must not cost the
+            // tier.
             if round + 2 == ROUNDS {
                 attempt.give_up();
             }
@@ -625,6 +638,7 @@ impl<'a> Source<'a> {
             high - low
         });
         let extent = sizes.fold(0.0, f32::max);
+        // Points at one place can't be simplified: the weights are divided by the extent.
         if extent <= 0.0 {
             return from.to_vec();
         }
@@ -688,6 +702,8 @@ impl<'a> Source<'a> {
         let mesh = self.mesh;
         let part_of = |triangle: &[u32; 3]| self.vertices[triangle[0] as usize].part;
         let mut triangles = triangles.to_vec();
+        // Triangles are in the order of units, and a component may span several parts. The sort is
+        // stable, so the order within a part stays.
         triangles.sort_by_key(part_of);
         let mut parts: Vec<SimplifiedPart> = Vec::new();
         for run in triangles.chunk_by(|a, b| part_of(a) == part_of(b)) {
@@ -789,6 +805,8 @@ impl<'a> Attempt<'a> {
         let mut unit_at = vec![NONE; source.points.len()];
         for (face, &unit) in from.faces.iter().zip(&units.numbers) {
             for &point in face {
+                // Points that units share are locked, so that the surface doesn't tear between
+                // them.
                 let first = std::mem::replace(&mut unit_at[point as usize], unit);
                 locked[point as usize] |= first != NONE && first != unit;
             }
@@ -818,6 +836,8 @@ impl<'a> Attempt<'a> {
         // locked already, the whole unit.
         self.again.fill(false);
         let all = |marks: &[bool], face: &[u32; 3]| face.iter().all(|&point| marks[point as usize]);
+        // Compare with the marks of earlier rounds: two deviations of this round that are
+        // neighbours must not count as a second failure.
         let ringed = self.ringed.clone();
         for &triangle in &astray.triangles {
             let (unit, face) = (
@@ -902,6 +922,7 @@ fn distinct(normals: impl Iterator<Item = [[f32; 3]; 3]>) -> Corners<[f32; 3]> {
     let mut known: Map<[u32; 3], u32> = Map::default();
     let mut values = Vec::new();
     let mut index = |normal: [f32; 3]| {
+        // Floats can't be keys, but their bits can.
         *known.entry(normal.map(f32::to_bits)).or_insert_with(|| {
             values.push(normal);
             values.len() as u32 - 1

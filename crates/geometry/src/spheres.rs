@@ -90,6 +90,7 @@ fn with_error(solid: &Solid, middles: &[(Point, f64)], error: f64, most: usize) 
     let mut points = surface_samples(&solid.seen, edge);
     let volume = (error * VOLUME).max(edge / 2.0);
     let skin = error * SKIN;
+    // With a larger reach the samples of the surface also cover the volume down to the skin.
     points.iter_mut().for_each(|(_, reach)| *reach += skin);
     points.extend(solid.inner_samples(skin, volume));
     sort_by_place(&mut points);
@@ -100,6 +101,7 @@ fn with_error(solid: &Solid, middles: &[(Point, f64)], error: f64, most: usize) 
     let own = |point: Point| (point, solid.depth(point) + error);
     let mut spheres = cover(&balls, &points, own, most)?;
     shrink(&mut spheres, &points);
+    // Report the actual protrusion: shrinking has made it smaller than the requested one.
     let error = spheres
         .iter()
         .map(|(center, radius)| radius - solid.depth(*center))

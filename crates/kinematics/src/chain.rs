@@ -101,6 +101,8 @@ impl Chain {
             });
         };
         for step in up {
+            // On the way up a step is inverted: the opposite motion first, then the inverse of its
+            // origin.
             add(step, -1.0, before);
             before = step.origin.inverse();
         }
@@ -175,6 +177,7 @@ impl Chain {
             let Some(column) = columns.get_mut(motion.coordinate) else {
                 continue;
             };
+            // Added to the column: joints that follow another share its coordinate.
             let z = frame.z() * motion.factor;
             if motion.is_turn {
                 add(column, &frame.translation.cross(&z), &z);

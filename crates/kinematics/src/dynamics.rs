@@ -40,6 +40,8 @@ impl Mechanism {
         self.compose(data);
         for (index, step) in self.steps.iter().enumerate() {
             let (angular, linear) = axis(step, data, index + 1);
+            // Composite rigid bodies: the momentum of all that a step moves, projected on each step
+            // above it.
             let (force, moment) = momentum(&data.lumps[index + 1], &angular, &linear);
             let mut at = index + 1;
             while at > 0 {
@@ -50,6 +52,8 @@ impl Mechanism {
                 if let Some(cell) = matrix.get_mut(row * size + column) {
                     *cell += shared;
                 }
+                // The other half of the symmetric matrix. If both steps have one coordinate
+                // (mimic), both halves are in one cell, as they should be.
                 if at != index + 1
                     && let Some(cell) = matrix.get_mut(column * size + row)
                 {
@@ -103,6 +107,7 @@ impl Mechanism {
         let rate =
             |step: &Step, of: &[f64]| step.factor * of.get(step.coordinate).copied().unwrap_or(0.0);
         for (index, step) in self.steps.iter().enumerate() {
+            // Recursive Newton–Euler, outwards: a step's motion is its parent's and its own.
             let [spin, speed, spin_rate, speed_rate] = data.motions[step.parent];
             let (angular, linear) = unit_axis(step, data, index + 1);
             let (by, by_rate) = (rate(step, qd), rate(step, qdd));
@@ -124,10 +129,13 @@ impl Mechanism {
                 force + spin.cross(&momentum),
                 moment + spin.cross(&angular_momentum) + speed.cross(&momentum),
             );
+            // Wrenches replace the motions, which are not needed any more.
             data.motions[index] = [moment, force, zero, zero];
         }
         for index in (1..=self.steps.len()).rev() {
             let step = &self.steps[index - 1];
+            // Children come after their parents, so in reverse the wrenches of all descendants are
+            // in.
             let [moment, force, ..] = data.motions[index];
             let (angular, linear) = axis(step, data, index);
             if let Some(out) = forces.get_mut(step.coordinate) {

@@ -247,6 +247,8 @@ impl Mechanism {
                     };
                     let is_turn = motion.is_turn;
                     let origin = seat.pose.then(&basis);
+                    // Nothing moves this motion, so it is folded into the seat, as a fixed joint
+                    // is.
                     let Some(coordinate) = coordinate.filter(|_| factor != 0.0) else {
                         seat.pose = Step::moved(&origin, is_turn, offset).then(&basis.inverse());
                         continue;
@@ -262,6 +264,7 @@ impl Mechanism {
                     lumps.push(Lump::NONE);
                     seat = Seat {
                         on: steps.len(),
+                        // Back from the axes of the motion to those of the joint.
                         pose: basis.inverse(),
                     };
                 }
@@ -396,6 +399,7 @@ fn coordinates(
     let mut coordinates: Vec<Coordinate> = Vec::new();
     let mut first = ArenaMap::filled(robot.joints(), None);
     for (id, joint) in robot.joints().iter() {
+        // A joint that closes a loop moves nothing, but its followers need its coordinate.
         if followed[id].is_some() || (joint.closes_loop() && !is_led[id]) {
             continue;
         }
@@ -437,6 +441,7 @@ struct AxisMotion {
 /// Returns the motions of a joint, in order.
 fn motions(kind: JointKind, axis: &nalgebra::Unit<Vector3<f64>>) -> Vec<AxisMotion> {
     let motion = |is_turn: bool, z: &nalgebra::Unit<Vector3<f64>>| {
+        // Any basis with this z will do: the motion is about or along z only.
         let (u, v) = planar_basis(z);
         let axes =
             nalgebra::Matrix3::from_columns(&[u.into_inner(), v.into_inner(), z.into_inner()]);
@@ -453,6 +458,7 @@ fn motions(kind: JointKind, axis: &nalgebra::Unit<Vector3<f64>>) -> Vec<AxisMoti
             let (u, v) = planar_basis(axis);
             vec![slide(&u), slide(&v)]
         }
+        // In the order of `moved`: translations, then turns about the moved axes.
         JointKind::Floating => {
             vec![
                 slide(&x),
@@ -476,6 +482,7 @@ fn narrowed(leader: Bounds, follower: Bounds, factor: f64, offset: f64) -> Bound
         (follower.lower() - offset) / factor,
         (follower.upper() - offset) / factor,
     );
+    // A negative factor swaps the follower's limits.
     let (lower, upper) = (leader.lower().max(a.min(b)), leader.upper().min(a.max(b)));
     if lower <= upper {
         Bounds::between(Some(lower), Some(upper))

@@ -49,7 +49,7 @@ impl Stance {
         &self.q
     }
 
-    /// Returns the link whose frame has this name, with or without a leading slash.
+    /// Returns the poses of all links in the world.
     pub fn links(&self) -> &ArenaMap<Link, Transform> {
         &self.links
     }
@@ -71,6 +71,7 @@ impl Stance {
         joints: &[(JointId, &[f64])],
     ) -> Result<(), Error> {
         for (joint, positions) in joints {
+            // Check all joints before setting any: after an error nothing may have changed.
             let has = position_count(mechanism.joints[*joint].kind);
             if has != positions.len() {
                 return Err(Error::Positions {
@@ -104,6 +105,7 @@ impl Stance {
         anchor: LinkId,
     ) -> Result<(), Error> {
         let root = mechanism.root(anchor);
+        // Before the joints move: this is the pose to restore.
         let at = self.links[anchor];
         self.teleport(mechanism, joints)?;
         let in_root = self.roots[root].inverse().then(&self.links[anchor]);

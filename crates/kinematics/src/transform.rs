@@ -57,6 +57,7 @@ impl Transform {
     #[inline]
     pub(crate) fn turned(&self, angle: f64) -> Self {
         let (sine, cosine) = angle.sin_cos();
+        // Two columns change, which is cheaper than a product of matrices.
         let (x, y) = (self.rotation.column(0), self.rotation.column(1));
         let rotation =
             Matrix3::from_columns(&[x * cosine + y * sine, y * cosine - x * sine, self.z()]);

@@ -95,6 +95,7 @@ impl Assembly {
             materials: Vec::new(),
             degenerate: 0,
             unusable: 0,
+            // Corners, three for each triangle, are numbered in 32 bits.
             max_triangles: bytes.saturating_add(TRIANGLES).min(NONE as usize / 3),
             elements_left: ELEMENTS + ELEMENTS_PER_BYTE * bytes as u64,
         }
@@ -187,6 +188,7 @@ impl Assembly {
         )?;
         let linear: Matrix3<f64> = transform.fixed_view::<3, 3>(0, 0).into();
         let mirrored = linear.determinant() < 0.0;
+        // A singular transform has no normal matrix. Normals are then computed from the triangles.
         let normal_matrix = linear.try_inverse().map(|m| m.transpose());
         let mut points = Lookup::new(surface.positions.len());
         let mut normals = Lookup::new(surface.normals.len());
@@ -252,6 +254,7 @@ impl Assembly {
     fn has_area(&self, triangle: [u32; 3]) -> bool {
         let [a, b, c] =
             triangle.map(|i| Vector3::from(self.points.values[i as usize].map(f64::from)));
+        // In single precision the products of short edges would underflow to zero.
         (b - a).cross(&(c - a)) != Vector3::zeros()
     }
 
@@ -405,6 +408,7 @@ impl Assembly {
         }
         let sorted = self.triangle_materials.is_sorted();
         let order = (!sorted).then(|| {
+            // Counting sort: linear and stable, so that triangles of one material keep their order.
             let mut next: Vec<usize> = counts
                 .iter()
                 .scan(0, |start, n| Some(std::mem::replace(start, *start + n)))

@@ -43,6 +43,7 @@ pub fn load(
             .and(&content)
             .key()
     };
+    // The hash only serves the key, and costs a pass over the file.
     let known = if store.is_enabled() {
         Some(content(located, files, store)?)
     } else {
@@ -72,6 +73,7 @@ pub fn load(
     let diagnostics = source.finish();
     if let Some(content) = known {
         keep(&mesh, store);
+        // Last: an entry must not refer to arrays that are not stored yet.
         store.put_content(
             &key_for(content),
             &encode(&mesh, &diagnostics, &asked, place),
@@ -137,6 +139,7 @@ impl Referrer<'_> {
                 let content = content(&found).map_err(|error| error.to_string())?;
                 Ok(Sha256::new()
                     .chain_update(file_name(&found.path))
+                    // A separator that no file name contains.
                     .chain_update([0])
                     .chain_update(content))
             });
@@ -478,6 +481,7 @@ impl<'a> Reader<'a> {
     ) -> Option<Vec<LazyMesh>> {
         let mesh = |(shape, (bounds, has_translucent_corners)): (Shape, KeptOutline)| {
             let digest: [u8; 32] = self.take(32)?.try_into().ok()?;
+            // An entry whose arrays were evicted is a miss.
             let arrays = store.loader(&key_of_arrays(&digest))?;
             let parts = parts(&shape, materials.len())?;
             let outline = Outline {
@@ -764,6 +768,7 @@ impl Finding {
     }
 
     fn diagnostic(self, file: &Path) -> Option<Diagnostic> {
+        // A code that this version doesn't have makes the entry a miss.
         let code = codes::ALL.iter().find(|code| code.id == self.code)?;
         let place = Place {
             line: self.line,

@@ -68,6 +68,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error> {
     let (assembly, lost) = read_bytes(source, &bytes)?;
     drop(bytes);
+    // Without normals in the file, glTF requires flat ones (2.0, meshes).
     let mesh = assembly.finish(source, Shading::Flat);
     match lost {
         // A file without its buffer has no triangles. Report the missing buffer as the cause: it
@@ -137,6 +138,7 @@ fn container_parts(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Error> {
 /// Parses the document in `text` and checks that it requires no unsupported extension.
 fn root(text: &[u8], file: &[u8], source: &Source) -> Result<Root, Error> {
     let root: Root = Root::from_slice(text).map_err(|error| {
+        // Only after a failure: it parses the document again.
         if is_version_1(text) {
             return version_1();
         }
@@ -374,6 +376,7 @@ impl<'a> Reader<'a, '_, '_> {
                 ),
                 None => {}
             }
+            // Reversed, since the last node pushed is visited first.
             let children = node.children.iter().flatten().rev();
             open.extend(children.map(|child| (child.value(), transform, depth + 1)));
         }
@@ -400,6 +403,7 @@ impl<'a> Reader<'a, '_, '_> {
             rotations.as_ref().map(Vec::len),
             scales.as_ref().map(Vec::len),
         ];
+        // The counts have to be equal; in a faulty file the shortest attribute decides.
         let count = counts.into_iter().flatten().min().unwrap_or(0);
         let at = |i: usize| {
             let translation = translations.as_ref().and_then(|all| all.get(i));
@@ -476,6 +480,7 @@ impl<'a> Reader<'a, '_, '_> {
         };
         let position = attribute(Semantic::Positions);
         if has_extension(primitive.extensions.as_ref().map(|e| &e.others), DRACO)
+            // A compressed primitive may also have plain data for readers without the extension.
             && !self.has_bytes(position)
         {
             return Err(unsupported(DRACO, self.source));
@@ -522,6 +527,7 @@ impl<'a> Reader<'a, '_, '_> {
         let count = indices.len();
         let triangles: Vec<_> = match mode {
             Mode::TriangleStrip => (0..count.saturating_sub(2))
+                // Every second triangle of a strip is wound the other way.
                 .map(|i| {
                     triangle(if i.is_multiple_of(2) {
                         [i, i + 1, i + 2]

@@ -246,6 +246,8 @@ impl Format {
         if bytes.starts_with(b"glTF") {
             return Ok(Self::Gltf);
         }
+        // Before the test for JSON: the header of a binary STL is free text, and may begin with
+        // `{`.
         if stl::is_binary(bytes) || begins(b"solid") {
             return Ok(Self::Stl);
         }
@@ -380,6 +382,7 @@ impl<'a> Source<'a> {
 
     /// Opens a file that the mesh refers to, in any of the spellings that exporters use.
     fn open(&self, reference: &str) -> Result<File, String> {
+        // Also if it can't be opened: a cached mesh is outdated once the file exists.
         self.asked.borrow_mut().push(reference.to_owned());
         reference::open(reference, self.folder(), self.files)
     }
@@ -435,6 +438,7 @@ impl<'a> Source<'a> {
         usage: Use,
         is_counted: bool,
     ) -> Option<Arc<Texture>> {
+        // An image is counted once: a second use gets a budget that it can't exceed.
         let mut counted = u64::MAX;
         match texture::inspected(
             file,

@@ -158,6 +158,7 @@ pub fn replace_by_mean(material: &mut Material, role: MapRole) -> &'static str {
     };
     let value = || mean(&map).unwrap_or(1.0);
     match role {
+        // A mean normal is that of the plain surface; a mean occlusion would darken it evenly.
         MapRole::Normal | MapRole::Occlusion => return "it is left out",
         MapRole::Roughness => material.roughness *= value(),
         MapRole::Metallic => material.metallic *= value(),

@@ -129,6 +129,7 @@ impl Fill<'_> {
         } = Portion::default();
         for point in points {
             let here = &self.around[self.starts[point] as usize..self.starts[point + 1] as usize];
+            // This holds for points without corners, too, so `here` has a first one below.
             if here.iter().all(|&number| given[number as usize] != NONE) {
                 continue;
             }
@@ -367,6 +368,7 @@ fn angles(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> [f64; 3] {
     let (ab2, bc2, ca2) = (ab.norm_squared(), bc.norm_squared(), ca.norm_squared());
     let at_a = arc_cosine(-ab.dot(&ca) / (ab2 * ca2).sqrt());
     let at_b = arc_cosine(-ab.dot(&bc) / (ab2 * bc2).sqrt());
+    // The angles add up to π, which saves the third arc cosine.
     [at_a, at_b, (std::f64::consts::PI - at_a - at_b).max(0.0)]
 }
 
@@ -383,6 +385,7 @@ fn arc_cosine(cosine: f64) -> f64 {
         -0.214_598_801_6,
         1.570_796_305_0,
     ];
+    // For NaN `min` returns 1, so that the angle becomes 0.
     let size = cosine.abs().min(1.0);
     let angle = (1.0 - size).sqrt()
         * FACTORS

@@ -79,6 +79,7 @@ fn newell(corners: &[[f64; 3]]) -> Vector3<f64> {
     let Some(first) = corners.first() else {
         return Vector3::zeros();
     };
+    // Relative to a corner: far from the origin the products would cancel.
     let first = Vector3::from(*first);
     corners
         .windows(2)
@@ -91,6 +92,7 @@ fn is_convex(corners: &[[f64; 3]], normal: &Vector3<f64>) -> bool {
     (0..n).all(|i| {
         let [a, b, c] = [0, 1, 2].map(|k| Vector3::from(corners[(i + k) % n]));
         let turn = (b - a).cross(&(c - b));
+        // The tolerance lets straight corners pass, where the turn is nothing but rounding error.
         turn.dot(normal) >= -1e-9 * turn.norm() * normal.norm()
     })
 }

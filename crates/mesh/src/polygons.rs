@@ -70,6 +70,7 @@ impl<T> PerCorner<T> {
 pub fn from_polygons(polygons: &Polygons, file: &Path) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     let files = Files::new(Arc::new(Resolver::new(Default::default())));
     let mut source = Source::new(file, &files, Options::default());
+    // There is no file to derive the budget from: assume one with 16 bytes per corner.
     let mut assembly = Assembly::new(polygons.corners.len().saturating_mul(16));
     let materials: Vec<u32> = polygons
         .materials
@@ -95,6 +96,7 @@ pub fn from_polygons(polygons: &Polygons, file: &Path) -> Result<(Mesh, Vec<Diag
             points
                 .into_iter()
                 .flatten()
+                // This stops at a missing point, which the length reveals below.
                 .map_while(|&point| polygons.points.get(point as usize)),
         );
         if points.is_none_or(|points| points.len() != outline.len()) {

@@ -37,6 +37,7 @@ fn declared(bytes: &[u8]) -> Option<u32> {
 /// Reads the file.
 pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error> {
     let mut assembly = Assembly::new(bytes.len());
+    // The exact size decides first: headers of binary files may begin with `solid`, too.
     if !is_binary(&bytes) && is_text(&bytes) {
         read_ascii(&bytes, &mut assembly);
     } else {
@@ -96,6 +97,7 @@ fn read_binary(bytes: &[u8], source: &mut Source, assembly: &mut Assembly) -> Re
         );
     }
     let records = body.as_chunks::<RECORD>().0.iter().take(count);
+    // The count is bounded by the size of the file, whatever the header declares.
     assembly.reserve(count);
     // The text excludes the count.
     let text = header.get(..80).unwrap_or_default();
@@ -213,6 +215,7 @@ fn read_ascii(bytes: &[u8], assembly: &mut Assembly) {
         if word.eq_ignore_ascii_case(b"vertex") {
             corners.push([(); 3].map(|()| next_number(&mut rest)));
         } else if word.eq_ignore_ascii_case(b"facet")
+            // Each of these words ends a loop, since files lack some of them.
             || word.eq_ignore_ascii_case(b"endfacet")
             || word.eq_ignore_ascii_case(b"endloop")
         {

@@ -62,6 +62,7 @@ impl<K: Clone + Eq + Hash> Loaded<K> {
     /// Returns the cached result for an image; `None` if it was not loaded yet.
     pub fn get(&self, key: &K, usage: Use) -> Option<Option<Arc<Texture>>> {
         let known = |usage| self.0.get(&(key.clone(), usage)).cloned();
+        // An image with its alpha also serves uses without it. A failure concerns every use.
         known(usage).or_else(|| match usage {
             Use::Opaque => known(Use::Transparent).map(|image| image.map(opaque)),
             Use::Transparent => known(Use::Opaque).filter(Option::is_none),
@@ -156,6 +157,7 @@ pub fn pixels(texture: &Texture) -> u64 {
 /// peak memory is bounded regardless of the number of threads.
 pub fn with_memory_for<T>(pixels: u64, work: impl FnOnce() -> T) -> T {
     static ONE: Mutex<()> = Mutex::new(());
+    // The lock guards no data, so it is usable after a panic.
     let _held = (pixels > MANY_PIXELS).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
     work()
 }
@@ -203,6 +205,7 @@ fn inspect(path: &Path, bytes: &[u8], usage: Use, room: &mut u64) -> Result<Insp
     };
     match kept {
         Some(format) if usage == Use::Opaque || !decoder.color_type().has_alpha() => {
+            // The image is not decoded, so its checksums are all that reveals a truncated file.
             if format == ImageFormat::Png && !is_whole(bytes) {
                 return Err(
                     Error::new(&codes::TEXTURE_UNREADABLE, "it is cut off or damaged")
@@ -327,6 +330,7 @@ pub(super) fn map(texture: &Texture, values: Values) -> Option<Arc<Texture>> {
         }
         let image = image.into_rgba8();
         let value = |[red, green, blue, alpha]: [u8; 4]| {
+            // Rec. 709 weights in 256ths.
             let luminance =
                 || (54 * u32::from(red) + 183 * u32::from(green) + 19 * u32::from(blue) + 128) >> 8;
             match values {
@@ -350,6 +354,7 @@ pub fn is_grey(texture: &Texture) -> bool {
     texture.format == ImageFormat::Png
         && texture
             .bytes
+            // The colour type in IHDR: 0 is grey, 4 is grey with alpha.
             .get(25)
             .is_some_and(|kind| matches!(kind, 0 | 4))
 }
@@ -394,6 +399,7 @@ fn begins_with_normals(bytes: &[u8]) -> bool {
     let Ok(mut reader) = decoder.read_info() else {
         return false;
     };
+    // Its rows are not in the order of the picture.
     if reader.info().interlaced {
         return false;
     }
@@ -532,6 +538,7 @@ fn decoder(format: image::ImageFormat, bytes: &[u8]) -> Result<impl ImageDecoder
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
     (limits.max_image_width, limits.max_image_height) = (Some(MAX_SIDE), Some(MAX_SIDE));
+    // The size is not known yet: allow for the largest image.
     limits.max_alloc = Some(MEMORY + MEMORY_PER_PIXEL * MAX_PIXELS);
     reader.limits(limits.clone());
     let mut decoder = reader.into_decoder().map_err(unreadable)?;
@@ -556,6 +563,7 @@ fn jpeg_components(bytes: &[u8]) -> Option<u8> {
             [0xff, 0x01 | 0xd0..=0xd8, ..] => at += 2,
             [
                 0xff,
+                // The gaps are no frame headers but DHT, JPG and DAC (table B.1).
                 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf,
                 ..,
             ] => return bytes.get(at + 9).copied(),
@@ -626,6 +634,7 @@ fn mean(texture: &Texture, is_color: bool) -> Option<[f32; 4]> {
     if let Some(mean) = known().as_ref().and_then(|means| means.get(&key)) {
         return *mean;
     }
+    // The cache isn't locked meanwhile: at worst two threads compute the same mean.
     let mean = with_memory_for(pixels(texture), || mean_of(&texture.bytes, is_color));
     // A texture created by a caller may have no hash.
     if !key.0.is_empty() {
@@ -649,6 +658,7 @@ fn mean_of(bytes: &[u8], is_color: bool) -> Option<[f32; 4]> {
         }
     };
     let image = image::load_from_memory(bytes).ok()?.into_rgba8();
+    // One conversion per value of a byte, instead of one per channel of each pixel.
     let linear: [f64; 256] = std::array::from_fn(|value| decode(value as f64 / 255.0));
     let mut sum = [0.0; 4];
     for pixel in image.pixels() {

@@ -31,6 +31,7 @@ impl Robot {
                     *known = interface;
                     continue;
                 }
+                // It moves to the link of its frame, away from its former owner.
                 self.remove(&interface);
             }
             match frame {

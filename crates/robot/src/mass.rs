@@ -82,6 +82,8 @@ impl Mass {
     /// mass.
     pub fn together(parts: &[Self]) -> Option<Self> {
         if let [only] = parts {
+            // Without merging, its moments are not subject to the rounding of an
+            // eigendecomposition.
             return Some(only.clone());
         }
         let mass: f64 = parts.iter().map(|part| part.mass).sum();
@@ -154,6 +156,7 @@ pub fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f6
                 axes.column_mut(k).neg_mut();
             }
         }
+        // A rotation must not mirror: flip the axis that is farthest from its counterpart.
         if axes.determinant() < 0.0 {
             let smallest = (0..3)
                 .min_by(|&a, &b| axes[(a, a)].total_cmp(&axes[(b, b)]))
@@ -163,6 +166,7 @@ pub fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f6
         let moments = Vector3::from(order.map(|k| eigen.eigenvalues[k]));
         if best
             .as_ref()
+            // The margin keeps the first of equally good orders, whatever the rounding.
             .is_none_or(|(trace, ..)| axes.trace() > *trace + 1e-12)
         {
             best = Some((axes.trace(), moments, axes));
@@ -198,6 +202,7 @@ fn physical_moments(moments: &Vector3<f64>) -> Option<Vector3<f64>> {
     if deficit <= 1e-6 * largest {
         return Some(sound);
     }
+    // Raise the other two by the same amount, until they add up to the largest.
     Some(sound.map(|m| if m < largest { m + 0.5 * deficit } else { m }))
 }
 

@@ -49,7 +49,7 @@ pub struct Material {
     pub maps: BTreeMap<MapRole, Map>,
 }
 
-/// Returns the link whose frame has this name, with or without a leading slash.
+/// A named choice of materials for parts of visuals; everything else stays as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LookVariant {
     /// The name; unique in the robot.

@@ -64,6 +64,7 @@ struct CachedArrays {
 
 impl CachedArrays {
     fn load(&self) -> Result<Arc<MeshArrays>, CacheEvicted> {
+        // Held while loading, so that concurrent callers load the arrays once.
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(arrays) = loaded.upgrade() {
             return Ok(arrays);
@@ -246,6 +247,7 @@ impl LazyMesh {
             // for it.
             let bytes = scale
                 .iter()
+                // With this a scale of one keeps the digest.
                 .flat_map(|factor| (factor.to_bits() ^ 1.0_f64.to_bits()).to_le_bytes());
             mesh.digest
                 .iter_mut()
@@ -303,6 +305,8 @@ impl Mesh {
             return mesh;
         };
         for (part, placement) in moved {
+            // Other parts may share a value but not its placement, so values are copied, once per
+            // part.
             let mut known: HashMap<u32, u32> = HashMap::new();
             for corner in uvs
                 .indices

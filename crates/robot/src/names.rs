@@ -29,6 +29,7 @@ pub fn unique_from(
     let numbered = (first..).map(|number| format!("{name}{separator}{number}"));
     std::iter::once(name.to_owned())
         .chain(numbered)
+        // The numbers never end, so the default below is never used.
         .find(|name| is_free(name))
         .unwrap_or_default()
 }
@@ -159,6 +160,7 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
         };
         let mut candidate = base.clone();
         let number = next.entry(base.clone()).or_insert(1);
+        // A name that is an identifier already stays, even if it comes later.
         while taken.contains(&candidate)
             || (candidate != *name && exact.contains(candidate.as_str()))
         {
@@ -209,6 +211,7 @@ pub fn ros_part(name: &str, fallback: &str) -> String {
     } else if out.starts_with(|c: char| c.is_ascii_digit()) {
         out.insert_str(0, &format!("{fallback}_"));
     }
+    // Different names may have the same words; the hash of the original tells them apart.
     let tail = tail(name);
     out.truncate(MAX_ROS_PART - 1 - tail.len());
     format!("{}_{tail}", out.trim_end_matches('_'))

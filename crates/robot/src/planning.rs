@@ -160,6 +160,7 @@ pub fn touches(
             }
         }
     }
+    // Spheres may be in another order than links.
     found.sort_by_key(|touch| (touch.first, touch.second));
     found
 }
@@ -191,6 +192,7 @@ impl PlacedSpheres {
 
     /// Returns the penetration depths of all pairs that may touch; negative for a gap.
     fn depths(&self, others: &Self) -> impl Iterator<Item = f64> {
+        // Bounding balls first: most pairs of links are far apart.
         let is_near = depth(&self.around, &others.around) >= 0.0;
         let near = self
             .balls
@@ -250,6 +252,7 @@ impl Robot {
         for (joint, to) in pose.into_iter().flat_map(|pose| &pose.positions) {
             set(&mut positions, joint.index(), to);
         }
+        // Last, since followers depend on all positions set before.
         model.follow(&mut positions);
         positions
     }

@@ -441,6 +441,7 @@ impl Robot {
             }
             leader = self.joints[joint].mimic.map(|mimic| mimic.joint);
         }
+        // Checked with the change in place, which is undone if it does not fit.
         let before = std::mem::replace(&mut self.joints[follower].mimic, mimic);
         let result = self.check_positions();
         if result.is_err() {
@@ -482,6 +483,7 @@ impl Robot {
             }
             self.joints[follower].mimic = mimic;
         }
+        // Only the result counts: in between, joints may follow each other in a circle.
         if let Some(joint) = self.circular() {
             let name = self.joints[joint].name.clone();
             return Err(InvalidRobot::CircularMimic(name));

@@ -94,6 +94,8 @@ impl Roles {
             let joint = tree.parent_joint(link).map(|joint| &robot.joints()[joint]);
             let is_empty = robot.links()[link].is_empty();
             let moves = joint.is_some_and(|joint| joint.kind() != JointKind::Fixed);
+            // A root, or what a floating joint moves (docs/frames.md). With a floating base a fixed
+            // joint does not tie the robot to the world.
             let is_base = joint.is_none_or(|joint| {
                 joint.kind() == JointKind::Floating
                     || base == Base::Floating && !moves && Some(joint.parent()) == world
@@ -147,6 +149,7 @@ fn occupied(robot: &Robot) -> ArenaMap<Link, bool> {
             continue;
         };
         occupied[joint.parent()] |= match joint.kind() {
+            // What floats is a base of its own, and needs no body above it.
             JointKind::Floating => false,
             JointKind::Fixed => occupied[link],
             _ => true,
@@ -172,6 +175,7 @@ fn only_link_on(robot: &Robot, base: LinkId) -> Option<LinkId> {
                     .map(|joint| joint.child()),
             );
         } else if found.replace(link).is_some() {
+            // Several links are fixed to the base: each stays a body (docs/frames.md).
             return None;
         }
     }

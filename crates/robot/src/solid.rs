@@ -97,6 +97,7 @@ impl Solid {
             Geometry::Capsule { radius, length } => {
                 // Half a ball: its centre is 3/8 of the radius from its base.
                 let half = density * 2.0 / 3.0 * std::f64::consts::PI * radius.powi(3);
+                // 2/5 about the ball's centre, less (3/8)² by the parallel axis theorem.
                 let across = (0.4 - 9.0 / 64.0) * radius * radius;
                 let cap = |side: f64| Self {
                     mass: half,
@@ -125,6 +126,7 @@ fn of_mesh(mesh: &MeshArrays, scale: &Vector3<f64>, density: f64) -> Option<Soli
     let (mut volume, mut first, mut second) = (0.0, Vector3::zeros(), Matrix3::zeros());
     for triangle in &mesh.triangles {
         let [a, b, c] = triangle.map(|index| at(index) - origin);
+        // Integrals of 1, x and x·xᵀ over the tetrahedron of the origin, a, b and c.
         let six = a.dot(&b.cross(&c));
         let sum = a + b + c;
         volume += six / 6.0;

@@ -242,6 +242,8 @@ fn forget(elements: &mut Vec<Element>, gone: &Gone<'_>, is_joint: &impl Fn(&str)
             "transmission" | "ros2_control" => {
                 let before = joints(element);
                 forget(&mut element.children, gone, is_joint);
+                // An element whose joints are all removed goes, too; one that never named any
+                // stays.
                 before == 0 || joints(element) > 0
             }
             _ => true,

@@ -25,6 +25,7 @@ impl Tree {
             .handles()
             .filter(|&link| parent_joint[link].is_none())
             .collect();
+        // Depth first: the links below a link are consecutive in `order`, which `spans` relies on.
         let mut order = Vec::with_capacity(links.len());
         let mut stack: Vec<LinkId> = roots.iter().rev().copied().collect();
         while let Some(link) = stack.pop() {
@@ -38,6 +39,8 @@ impl Tree {
         }
         for &link in order.iter().rev() {
             if let Some(joint) = parent_joint[link] {
+                // From the last link to the first, so that a child's span is complete before its
+                // parent's.
                 let end = spans[link].1;
                 let above = &mut spans[joints[joint].parent()].1;
                 *above = end.max(*above);

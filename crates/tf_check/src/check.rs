@@ -682,6 +682,7 @@ impl Snapshot<'_> {
             .take(MAX_COMPARED_MOMENTS)
             .enumerate()
             .filter(is_recent);
+        // The second publisher's moment counts, too, since listeners get both in turn.
         let moments = moments.map(|(_, moment)| moment.under(above)).chain(rival);
         let (mut free, mut stated): (Vec<MomentError>, Vec<MomentError>) = (Vec::new(), Vec::new());
         for moment in moments.filter(counts) {
@@ -809,6 +810,7 @@ impl Snapshot<'_> {
                 && !self.limits.ignores(name)
                 && names.len() < MAX_EXTRA
                 && is_heard()
+                // Each frame is followed once, so that a cycle in TF ends.
                 && names.insert(name)
             {
                 below.extend(tree.children(name));
@@ -885,12 +887,13 @@ impl Finding {
 }
 
 impl Bounds {
-    /// Returns the position in the range that is nearest to `position`, modulo full alternations.
+    /// Returns the position in the range that is nearest to `position`, modulo whole turns.
     fn nearest(self, position: f64, kind: JointKind) -> f64 {
         let Self { lower, upper } = self;
         let middle = 0.5 * (lower + upper);
         let is_turn = matches!(kind, JointKind::Revolute | JointKind::Continuous);
         let turn = std::f64::consts::TAU;
+        // Of all whole turns, the one that brings it nearest to the middle of the range.
         let around = if is_turn {
             position + ((middle - position) / turn).round() * turn
         } else {

@@ -256,6 +256,7 @@ fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
             .iter()
             .rev()
             .map(|prefix| (count_present(prefix), *prefix))
+            // `max_by_key` returns the last of equal counts; in reverse that is the first prefix.
             .max_by_key(|(count, _)| *count)
     };
     let (count, prefix) = own.or_else(best)?;
@@ -426,6 +427,7 @@ fn unpublished_mimics(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Opti
             .filter(|(_, joint)| joint.mimic.is_some())
             .map(|(_, joint)| joint)
     };
+    // `None` as soon as some other frame is missing: then mimic joints are not the cause.
     let unmoved: Option<Vec<&str>> = unmoved(snapshot, observed)
         .map(|frame| mimic(frame).map(|joint| joint.name.as_str()))
         .collect();
@@ -515,6 +517,7 @@ fn static_as_moving(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option
     let is_moving = |(frame, observed): &(&AssetFrame, &Observation)| {
         observed.finding.verdict == FrameStatus::WrongTopic && snapshot.edges(&frame.id).1.is_none()
     };
+    // One frame alone would show no pattern.
     (of_static.len() >= 2 && of_static.iter().all(is_moving)).then(|| {
         let topic = snapshot.tree().name(Topic::Moving);
         format!(
@@ -538,6 +541,7 @@ fn calibration(observed: &[Observation]) -> Option<String> {
             return None;
         };
         let (Deviation::Place { is_constant } | Deviation::Joint { is_constant, .. }) = deviation;
+        // A single frame that is farther off, or not by a constant offset, rules out a calibration.
         if !is_constant || position > MAX_CALIBRATION.0 || angle > MAX_CALIBRATION.1 {
             return None;
         }

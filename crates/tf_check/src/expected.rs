@@ -33,6 +33,7 @@ impl Expected {
             .frames
             .iter()
             .enumerate()
+            // Reversed, so that the first of several frames with one name is found.
             .rev()
             .map(|(index, frame)| (plain(&frame.id).to_owned(), index))
             .collect();
@@ -50,6 +51,7 @@ impl Expected {
     pub fn after(self, previous: Option<Arc<Self>>) -> Self {
         let previous = previous.map(|previous| {
             Arc::new(Self {
+                // Keep one revision only: otherwise the chain would grow with each conversion.
                 previous: None,
                 ..(*previous).clone()
             })
@@ -109,6 +111,7 @@ pub(crate) fn position(joint: &AssetJoint, pose: &Pose) -> Option<f64> {
     match joint.kind {
         JointKind::Revolute | JointKind::Continuous => {
             let q = motion.rotation.quaternion();
+            // The twist about the axis (swing–twist decomposition). The swing remains as an error.
             Some(2.0 * q.imag().dot(&joint.axis).atan2(q.w))
         }
         JointKind::Prismatic => Some(motion.translation.vector.dot(&joint.axis)),
@@ -118,7 +121,7 @@ pub(crate) fn position(joint: &AssetJoint, pose: &Pose) -> Option<f64> {
 
 /// Projects a pose onto the motion of a joint with several positions.
 ///
-/// A planar joint allows poses in its plane, alternated about its normal (as such robots move,
+/// A planar joint allows poses in its plane, rotated about its normal (as such robots move,
 /// although URDF only lets them slide); a floating joint allows any pose.
 pub(crate) fn nearest(joint: &AssetJoint, pose: &Pose) -> Pose {
     if joint.kind != JointKind::Planar {

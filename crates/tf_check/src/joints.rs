@@ -76,6 +76,7 @@ impl Joints {
             }
             self.heard = Some(now);
             let Some(joint) = self.joints.get_mut(name) else {
+                // Pruning visits all joints, so it must not run for each new name.
                 if self.joints.len() >= MAX_JOINTS
                     && self.last_prune.is_none_or(|at| now >= at + MAX_SILENCE)
                 {
@@ -217,6 +218,7 @@ impl Joint {
                     return;
                 }
                 if self.positions.len() == MAX_POSITIONS {
+                    // It is older than all that are kept, and the newest count.
                     if after == 0 {
                         return;
                     }

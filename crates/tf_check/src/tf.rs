@@ -228,6 +228,7 @@ impl Tree {
         T: ExactSizeIterator<Item = Transform<'a>>,
     {
         // Short-lived names, such as perception creates, must not block new ones for good.
+        // Each transform may name two new frames.
         if self.frames.len() + 2 * transforms.len() > MAX_FRAMES
             && self
                 .last_prune
@@ -371,6 +372,7 @@ impl Tree {
             frame
                 .moving
                 .take_if(|edge| now.saturating_duration_since(edge.heard) >= EXPIRY);
+            // Indices change below, so children are collected again from the edges.
             frame.children.clear();
         }
         let mut is_kept = vec![false; self.frames.len()];
@@ -406,6 +408,7 @@ impl Tree {
                 edge.parent_index = new_index[edge.parent_index];
                 parents.push(edge.parent_index);
             }
+            // Both topics may name the same parent.
             parents.dedup();
             parents
                 .into_iter()
@@ -450,6 +453,8 @@ impl Tree {
             !is_missed && !present.contains(publisher)
         });
         if self.left.len() + gone.len() > MAX_DEPARTED {
+            // They only matter for messages that are still queued, so all are dropped, not the
+            // oldest.
             self.left.clear();
         }
         self.left.retain(|publisher| !present.contains(publisher));

@@ -35,6 +35,7 @@ fn arrange(order: &mut [([f32; 3], u32)], leaves: usize) {
 /// Returns the numbers of triangles, in order, in compact groups of at most `size`. Every index of
 /// a triangle is one of `points`.
 pub(super) fn clusters(points: &[[f32; 3]], triangles: &[[u32; 3]], size: usize) -> Vec<Vec<u32>> {
+    // `arrange` halves the leaves down to one, so their number has to be a power of two.
     let count = triangles.len().div_ceil(size.max(1)).next_power_of_two();
     let mut order: Vec<([f32; 3], u32)> = triangles
         .iter()

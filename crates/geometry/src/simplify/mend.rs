@@ -59,6 +59,7 @@ impl<'a, 's> Mending<'a, 's> {
     /// Repairs a triangle if the result consists of triangles (of vertices) that are fit. Tries to
     /// flip each edge first, then to collapse one, shortest first.
     pub(super) fn mend(&mut self, number: u32, mut fits: impl FnMut([u32; 3]) -> bool) {
+        // `around` is out of date here. The next pass repairs the triangle.
         if self.is_moved[number as usize] {
             return;
         }
@@ -111,6 +112,7 @@ impl<'a, 's> Mending<'a, 's> {
             **other != number && [[a, b], [b, c], [c, a]].contains(&[points[1], points[0]])
         };
         let mut beside = around.of(points[0]).iter().filter(is_beside);
+        // At an edge of more than two triangles a flip would tear the surface.
         let beside = beside.next().copied().filter(|_| beside.next().is_none())?;
         let [there_from, there_to] = points.map(|point| self.vertex_at(beside, point));
         let (there_from, there_to) = (there_from?, there_to?);
@@ -120,6 +122,7 @@ impl<'a, 's> Mending<'a, 's> {
                 source.vertices[vertex as usize].color,
             )
         };
+        // Across a seam of texture coordinates or colours the triangles can't share a diagonal.
         if [there_from, there_to].map(look) != [from, to].map(look) {
             return None;
         }
@@ -150,6 +153,7 @@ impl<'a, 's> Mending<'a, 's> {
         ];
         let can_be = !is_moved[beside as usize]
             && units[beside as usize] == units[number as usize]
+            // If the diagonal is an edge already, more than two triangles would share it.
             && !around.of(self.point(own)).iter().any(has_diagonal)
             && made.iter().all(|(_, triangle)| fits(*triangle));
         can_be.then(|| Change {
@@ -180,6 +184,7 @@ impl<'a, 's> Mending<'a, 's> {
             let at = &source.vertices[*vertex as usize];
             (at.point, at.part, at.uv, at.color) == (point, part, like.uv, like.color)
         };
+        // Search the source, not the tier, which may not have the vertex any more.
         let faces = source.whole.around(source).of(point).iter();
         let vertices = faces.flat_map(|face| source.whole.triangles[*face as usize]);
         vertices
@@ -273,6 +278,7 @@ impl<'a, 's> Mending<'a, 's> {
             is_gone,
             ..
         } = self;
+        // The entries of all triangles at the points of a changed one are out of date.
         let mut touch = |face: [u32; 3]| {
             face.iter()
                 .flat_map(|point| around.of(*point))

@@ -139,6 +139,7 @@ impl Proof {
         let mut triangles = self.unfit(source, &tier, new);
         if !triangles.is_empty() {
             triangles = self.mend(source, &mut tier, units, triangles);
+            // Repairs drop triangles, which renumbers the rest.
             known = numbers_in(source, &tier);
         }
         let mut astray = Astray {
@@ -172,6 +173,8 @@ impl Proof {
                 tier.faces[*number as usize],
                 source.spacing(),
             );
+            // Insert before the measurement, so that the edge's other triangle doesn't queue it
+            // again. Edges that turn out to be far are removed below.
             edges.extend(long.filter(|edge| self.proved_edges.insert(*edge)));
         }
         let is_far = |edge: &[u32; 2]| !self.is_edge_near(source, *edge);
@@ -219,6 +222,7 @@ impl Proof {
     /// The same without the midpoints of the edges.
     fn lies(&self, source: &Source<'_>, triangle: [u32; 3]) -> bool {
         let face = source.face(&triangle);
+        // Cheap tests first: the last one may search the tree.
         has_area(source, triangle)
             && !is_turned(source, triangle)
             && self.is_near(source, face, middle(source.corners(face)))
@@ -237,6 +241,7 @@ impl Proof {
             .find(
                 source,
                 place,
+                // Corners of a tier are points of the source, so the walk can start at one.
                 Some(source.nearest_corner(face, place)),
                 self.bound,
             )
@@ -276,6 +281,7 @@ impl Proof {
     /// Replaces the last tier by another. Known distances to triangles that both have stay valid.
     fn take(&mut self, tier: Vec<[u32; 3]>) {
         let last = std::mem::replace(&mut self.tier, tier);
+        // There is nothing to carry over, so the numbers of triangles needn't be looked up.
         if last.is_empty() || self.near.iter().all(|near| *near == NONE) {
             return;
         }
@@ -325,6 +331,7 @@ impl Proof {
         /// Maximum number of rounds; the rest is searched in the tree.
         const TURNS: usize = 16;
         let around = source.whole.around(source);
+        // Points without triangles are no part of the surface.
         let is_left =
             |point: &u32| self.near[*point as usize] == NONE && !around.of(*point).is_empty();
         let mut left: Vec<u32> = (0..source.points.len() as u32).filter(is_left).collect();
@@ -349,6 +356,7 @@ impl Proof {
                 .map(|point| beside(*point))
                 .collect();
             let is_last = turn == TURNS || from.iter().all(Option::is_none);
+            // Points without a neighbour to start from wait for the next turn.
             let (now, later) = left
                 .into_iter()
                 .zip(from)

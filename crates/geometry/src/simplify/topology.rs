@@ -15,6 +15,8 @@ impl Around {
             .as_flattened()
             .iter()
             .for_each(|&point| first[point as usize] += 1);
+        // Counting sort: first each point's end, which moves down to its start as triangles are
+        // filled in.
         let mut end = 0;
         for count in &mut first {
             end += *count;
@@ -58,6 +60,8 @@ pub(super) fn components(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, us
     for [a, b, c] in triangles {
         for (from, to) in [(a, b), (a, c)] {
             let (from, to) = (root(&mut least, *from), root(&mut least, *to));
+            // The smaller root wins, so links lead downwards only: the numbering below relies on
+            // it.
             least[from.max(to) as usize] = from.min(to);
         }
     }

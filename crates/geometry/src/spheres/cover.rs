@@ -89,6 +89,7 @@ pub(super) fn cover(
         .step_by(stride)
         .for_each(|ball| table.add(*ball, points));
     let mut open = vec![u64::MAX; table.words];
+    // Bits beyond the last point must not count as open.
     if let Some(last) = open.last_mut()
         && !points.len().is_multiple_of(64)
     {
@@ -98,6 +99,8 @@ pub(super) fn cover(
     // still at least the next upper bound is the best, and the others need no update.
     let mut heap: std::collections::BinaryHeap<(u32, std::cmp::Reverse<usize>)> =
         (0..table.balls.len())
+            // `Reverse` prefers the lower number among equal gains. The first bounds are infinite:
+            // a gain is computed when its ball is popped.
             .map(|ball| (u32::MAX, std::cmp::Reverse(ball)))
             .collect();
     let mut chosen: Vec<usize> = Vec::new();
@@ -146,6 +149,7 @@ pub(super) fn cover(
 
 /// Removes a group of nearby balls and replaces them if fewer balls cover the points left open.
 fn improve(table: &Table, chosen: &mut Vec<usize>, points: usize) {
+    // At most twice `MOST_SPHERES` balls cover a point.
     let mut counts = vec![0_u16; points];
     let count = |counts: &mut Vec<u16>, ball: usize, is_added: bool| {
         for (word, mut bits) in words(&table.rows[ball]) {
@@ -233,6 +237,7 @@ fn again(
         let mut best: Option<(f64, usize)> = None;
         useful.retain(|&ball| {
             let gain = table.gain(ball, &open);
+            // Noise makes attempts at the same place differ.
             let worth = if gain == left {
                 f64::INFINITY
             } else {

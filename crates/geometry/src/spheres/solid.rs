@@ -53,6 +53,8 @@ impl Solid {
             .map(|side| side.max(longest / MOST_ALONG))
             .product();
         let edge = (volume / CELLS).cbrt().max(longest / MOST_ALONG);
+        // The half puts the lower sides of the bounding box inside cells: a side on the border of
+        // two cells would mark both.
         let low = subtract(bounds.low, [edge * (MARGIN as f64 + 0.5); 3]);
         let count = size.map(|side| (side / edge).ceil() as usize + 2 * MARGIN + 2);
         let mut solid = Self {
@@ -125,6 +127,7 @@ impl Solid {
     fn mark_inside(&mut self, is_closed: bool) {
         let mut is_reached = vec![false; self.cells.len()];
         let mut stack = vec![0_usize];
+        // The first cell is in the margin, hence outside.
         is_reached[0] = true;
         while let Some(cell) = stack.pop() {
             for step in [
@@ -145,6 +148,7 @@ impl Solid {
         }
         for (cell, is_reached) in is_reached.into_iter().enumerate() {
             if self.cells[cell] == Cell::Outside
+                // The magnitude, since winding numbers are negative if the surface is inside out.
                 && (!is_reached || !is_closed && self.all.winding(self.center(cell)).abs() > 0.5)
             {
                 self.cells[cell] = Cell::Inside;
@@ -228,6 +232,7 @@ impl Solid {
         let distance = self.outer.distance(point);
         let is_inside = match self.cell_of(point).map(|cell| self.cells[cell]) {
             Some(Cell::Inside) => true,
+            // Such a cell is partly inside, so the point itself has to be tested.
             Some(Cell::Surface) => self.all.winding(point).abs() > 0.5,
             _ => false,
         };
@@ -257,6 +262,7 @@ impl Solid {
             .filter(|(cell, depth)| is_middle(**cell, **depth))
             .map(|(cell, _)| *cell)
             .collect();
+        // The order of a hash map differs between runs, and the cover depends on it.
         middles.sort_unstable();
         middles
             .into_iter()
@@ -395,6 +401,7 @@ pub(super) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, 
         }
     }
     let mut boxes: Vec<_> = boxes.into_iter().collect();
+    // Again for a deterministic cover.
     boxes.sort_by_key(|(key, _)| *key);
     let sample = |(_, bounds): ([i64; 3], Bounds<f64>)| {
         (

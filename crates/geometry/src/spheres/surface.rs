@@ -62,6 +62,7 @@ impl Surface {
         Self(BoxTree::by_medians(
             triangles,
             |triangle| Bounds::of(*triangle),
+            // Three times the centre: only the order matters.
             |[a, b, c], axis| a[axis] + b[axis] + c[axis],
             Moments::of,
         ))
@@ -163,6 +164,7 @@ pub(super) fn meets_box(triangle: &Triangle, center: Point, half: f64) -> bool {
         let reach = half * (axis[0].abs() + axis[1].abs() + axis[2].abs());
         along.iter().all(|at| *at > reach) || along.iter().all(|at| *at < -reach)
     };
+    // The 13 axes: normals of the box, normal of the triangle, cross products of their edges.
     let units = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let across = edges
         .iter()

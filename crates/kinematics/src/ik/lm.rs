@@ -49,7 +49,7 @@ impl Default for Lm {
     }
 }
 
-/// Returns the link whose frame has this name, with or without a leading slash.
+/// Share of the squared error beyond which an iteration that leaves it counts as slow.
 const SLOW: f64 = 0.8;
 /// Number of successive slow iterations after which the solver gives up.
 const PATIENCE: usize = 3;
@@ -92,6 +92,8 @@ impl Lm {
         patience: usize,
     ) -> Outcome {
         let variables = problem.variables();
+        // The bounded step below assumes coordinates within their bounds; the caller's may be
+        // outside.
         for variable in variables {
             if let Some(at) = q.get_mut(variable.coordinate) {
                 *at = at.clamp(variable.lower, variable.upper);
@@ -138,6 +140,7 @@ impl Lm {
                 rhs.push(gradient + bias);
             }
             if !bounded.find(&at.normal, damped, rhs, variables, q) {
+                // The matrix is not positive definite. With enough damping it is.
                 damping *= 10.0;
                 continue;
             }
@@ -145,6 +148,7 @@ impl Lm {
                 .step
                 .iter()
                 .fold(0.0_f64, |longest, step| longest.max(step.abs()));
+            // Shorten the step as a whole, so that it keeps its direction.
             let scale = if longest > self.max_step {
                 self.max_step / longest
             } else {
@@ -168,6 +172,7 @@ impl Lm {
                 q.copy_from_slice(tried);
                 damping = (damping * 0.2).max(1e-9);
             } else {
+                // The step changes nothing any more: this is a local minimum.
                 if longest < 1e-12 {
                     break;
                 }
@@ -190,6 +195,7 @@ impl Variable {
     fn within(&self, position: f64) -> f64 {
         let turn = std::f64::consts::TAU;
         if self.turns && position > self.upper {
+            // Rounded limits span slightly less than a turn, hence the clamp.
             return (position - turn * ((position - self.upper) / turn).ceil()).max(self.lower);
         }
         if self.turns && position < self.lower {
@@ -235,6 +241,8 @@ impl Bounded {
         stops.clear();
         for (variable, b) in variables.iter().zip(b) {
             let at = at(variable);
+            // A coordinate at a limit, pulled beyond it, is held from the start. One that wraps has
+            // no limit.
             is_free.push(
                 !(at <= variable.lower && *b < 0.0 || at >= variable.upper && *b > 0.0)
                     || variable.turns,
@@ -263,6 +271,7 @@ impl Bounded {
                         (false, to.clamp(variable.lower, variable.upper) - from, true);
                 }
             }
+            // Each pass stops at least one more coordinate, so the loop ends.
             if !is_over {
                 break;
             }

@@ -275,6 +275,7 @@ impl<'m> Problem<'m> {
                     target.variables.push(None);
                     continue;
                 }
+                // Several targets may depend on one coordinate, which is one variable.
                 let known = variables
                     .iter()
                     .position(|known| known.coordinate == coordinate);
@@ -403,6 +404,8 @@ impl Problem<'_> {
                 out.gradient[row] += column.dot(&error);
                 for (other, at) in out.columns.iter().zip(&target.variables).take(i + 1) {
                     let Some(at) = *at else { continue };
+                    // Variables may be in another order than the chain's coordinates: stay in the
+                    // lower triangle.
                     out.normal[row.max(at) * size + row.min(at)] += column.dot(other);
                 }
             }
@@ -450,6 +453,7 @@ impl Aimed {
         };
         for column in columns {
             let (linear, angular) = parts(column);
+            // From the velocity at the base's origin to that of the tip.
             let linear = linear + angular.cross(&tip.translation);
             let (linear, angular) = match &self.aim {
                 Aim::Pose(_) => (linear * position, angular * rotation),
@@ -458,6 +462,7 @@ impl Aimed {
                 Aim::LookAt { axis, point } => {
                     let ahead = tip.rotation * axis;
                     let to = point - tip.translation;
+                    // At the point itself the direction is undefined: bound its rate.
                     let distance = to.norm_squared().max(1e-12);
                     // Rotation about the line of sight has no effect; translation sideways rotates
                     // the line.
@@ -479,6 +484,7 @@ impl Aimed {
 fn between(from: &Vector3<f64>, to: &Vector3<f64>) -> Vector3<f64> {
     let cross = from.cross(to);
     let (sine, cosine) = (cross.norm(), from.dot(to));
+    // Relative to both, since the directions may have any length.
     if sine > 1e-12 * (cosine.abs() + sine) {
         return cross * (sine.atan2(cosine) / sine);
     }

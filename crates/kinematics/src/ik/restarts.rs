@@ -53,6 +53,7 @@ pub fn solve(
         };
     }
     if !best.is_reached {
+        // The targets are probably out of reach: bring the best result as near as possible.
         let outcome = solver.refine(problem, q);
         best = Outcome {
             iterations: best.iterations + outcome.iterations,

@@ -68,6 +68,7 @@ impl Starts {
             problem.tips(&at, &mut tips);
         }
         let per_metre = 1.0 / (RADIAN * spread(&tips));
+        // Tips that are all in one place have no spread.
         let per_metre = if per_metre.is_finite() {
             per_metre
         } else {
@@ -104,6 +105,7 @@ impl Starts {
             if far.is_finite()
                 && !(is_full && self.nearest.last().is_some_and(|(last, _)| *last <= far))
             {
+                // Insertion into a short sorted list is cheaper than sorting all samples.
                 let place = self.nearest.partition_point(|(nearer, _)| *nearer <= far);
                 self.nearest.insert(place, (far, configuration));
                 self.nearest.truncate(TRIES);
@@ -152,6 +154,7 @@ fn one_turn(variable: &Variable) -> (f64, f64) {
 fn ratio(dimensions: usize) -> f64 {
     let mut root = 1.5_f64;
     for _ in 0..64 {
+        // Each step shrinks the error to less than a third, so 64 suffice for all digits.
         root = (1.0 + root).powf(1.0 / (dimensions as f64 + 1.0));
     }
     1.0 / root

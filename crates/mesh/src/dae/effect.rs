@@ -146,6 +146,7 @@ fn add_glow<'a, 'input>(
     material: &mut Material,
 ) {
     if let Some(texture) = image.load(reader, Use::Opaque) {
+        // The image replaces the colour: as a factor it is 1.
         material.emissive = [1.0; 3];
         let (map, fits) = (Map::of(texture, Channel::Red), laid.fits(texcoord));
         maps::add(material, MapRole::Emissive, map, fits, reader.source);

@@ -250,6 +250,7 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         let triangles = &mut self.triangles;
         match kind {
             "tristrips" => {
+                // Every second triangle of a strip is wound the other way.
                 let turned = |i: usize| {
                     if i.is_multiple_of(2) {
                         [i, i + 1, i + 2]
@@ -275,6 +276,7 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         for (i, &count) in counts.iter().enumerate() {
             let end = start + count as usize;
             if end > indices.len() {
+                // All further polygons would start beyond the end, too.
                 self.unusable += counts.len() - i;
                 return;
             }
@@ -497,6 +499,7 @@ impl<T, const N: usize> Values<T, N> {
                 )
             },
         );
+        // The last value may lack trailing components that no column reads.
         let needed = columns
             .iter()
             .flatten()

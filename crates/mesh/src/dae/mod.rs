@@ -57,6 +57,7 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
     // XML may not start with white space; files do.
     let space = text.len() - text.trim_start().len();
     let first_line = 1 + text[..space].matches('\n').count() as u32;
+    // The parser reports one undeclared prefix at a time; each pass declares it.
     for _ in 0..MAX_PREFIXES {
         let options = ParsingOptions {
             allow_dtd: true,
@@ -187,6 +188,7 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
     match bytes {
         [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        // Without a byte order mark, the zero byte beside the first `<` reveals the order.
         [b'<', 0, ..] => utf16(bytes, u16::from_le_bytes),
         [0, b'<', ..] => utf16(bytes, u16::from_be_bytes),
         _ => {
@@ -223,6 +225,7 @@ fn find<'a, 'input>(ids: &Ids<'a, 'input>, tag: &str, reference: &str) -> Option
     let reference = reference.trim();
     let id = reference.strip_prefix('#').unwrap_or(reference);
     ids.get(&(tag, id)).copied().or_else(|| {
+        // Second, since an id may contain a literal percent sign.
         ids.get(&(tag, percent_decode_str(id).decode_utf8_lossy().as_ref()))
             .copied()
     })
@@ -312,6 +315,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
             children(root, "library_visual_scenes")
                 .find_map(|library| child(library, "visual_scene"))
         };
+        // A reference that leads nowhere is reported; the first scene is better than none.
         if let Some(scene) = named.or_else(first) {
             for node in children(scene, "node") {
                 self.node(node, &transform)?;
@@ -393,6 +397,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         }
         let xml = self.xml;
         self.assembly
+            // Instances visit the same children again and again; the budget bounds that.
             .spend(node.children().count())
             .map_err(|error| xml.located(error, node))?;
         self.path.push(node.id());
@@ -453,6 +458,7 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
     ) -> Result<(), Error> {
         let mut transform = *transform;
         let mut controller = controller;
+        // Bounded, because controllers may refer to each other in a circle.
         for _ in 0..MAX_DEPTH {
             let Some(kind) = child(controller, "skin").or_else(|| child(controller, "morph"))
             else {

@@ -94,9 +94,11 @@ fn skew(n: [f64; 7]) -> Option<Matrix4<f64>> {
     let across = (turned - along * turned.dot(&along)).try_normalize(1e-12)?;
     let between = turned.angle(&along);
     let after = between - n[0].to_radians();
+    // At these angles the sheared vector would be infinitely long.
     if !(after > 0.0 && after < std::f64::consts::PI) {
         return None;
     }
+    // A vector at an angle φ to `along` has the component cot φ along it for each unit across.
     let shift = 1.0 / after.tan() - 1.0 / between.tan();
     let mut matrix = Matrix4::identity();
     let mut linear = matrix.fixed_view_mut::<3, 3>(0, 0);

@@ -73,6 +73,7 @@ impl<'a> Buffers<'a> {
                 };
             }
             if let Some(size) = compressed.size() {
+                // Charge the budget before decoding: a stream can grow a thousandfold.
                 assembly.spend(size / 4)?;
             }
             self.load(compressed.buffer, assembly, source);
@@ -151,6 +152,7 @@ impl<'a> Buffers<'a> {
             return;
         };
         let loaded = match &buffer.uri {
+            // It may lack its bytes by design, so there is nothing to report.
             None if meshopt::is_fallback(buffer) => Ok(None),
             None if index == 0 => self
                 .binary
@@ -244,6 +246,7 @@ impl<'a> Buffers<'a> {
                     count,
                 )?
             }
+            // Without a view all values are zero, except for sparse replacements.
             None => vec![[0.0; N]; count],
         };
         if let Some(sparse) = &accessor.sparse {
@@ -316,6 +319,7 @@ impl Layout {
         let size = self.component.size();
         let stride = if stride == 0 { N * size } else { stride };
         let bytes = bytes.get(usize::try_from(offset).ok()?..)?;
+        // The last value needs no padding up to the stride.
         let needed = count.checked_sub(1).map_or(Some(0), |last| {
             last.checked_mul(stride)?.checked_add(N * size)
         })?;
@@ -348,6 +352,7 @@ impl Layout {
             _ => return f64::NAN,
         };
         if self.normalized {
+            // The lowest integer is slightly below -1, and is clamped (glTF 2.0).
             (value / largest).max(-1.0)
         } else {
             value

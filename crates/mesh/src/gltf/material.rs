@@ -140,6 +140,7 @@ impl<'a> Reader<'a, '_, '_> {
         if look.opacity == Opacity::Opaque {
             colors.iter_mut().for_each(|color| color[3] = 1.0);
         }
+        // White colours have no effect; without them the mesh needs no colour array.
         if colors.is_empty() || (!self.is_kept && colors.iter().all(|color| *color == [1.0; 4])) {
             let material = look.shown(false);
             return (
@@ -333,6 +334,7 @@ impl<'a> Reader<'a, '_, '_> {
             (
                 info.texcoord,
                 ImagePlacement {
+                    // How an image repeats doesn't change the coordinates.
                     wrap: Default::default(),
                     ..place
                 },
@@ -392,6 +394,7 @@ impl<'a> Reader<'a, '_, '_> {
             return Err(missing(format!("there is no texture {texture}")));
         };
         let others = texture.extensions.as_ref().map(|e| &e.others);
+        // The extension's image takes precedence over the plain one, which is its fallback.
         let webp =
             others.and_then(|others| others.get("EXT_texture_webp")?.get("source")?.as_u64());
         let index =
@@ -619,6 +622,7 @@ impl Reader<'_, '_, '_> {
         placement.translation = [x + sin * height, 1.0 - y - cos * height].map(|part| part as f32);
         TextureInfo {
             index,
+            // The transform's own set takes precedence (KHR_texture_transform).
             texcoord: texcoord(transform).unwrap_or(of_info),
             placement,
         }

@@ -70,6 +70,7 @@ impl<'a> Compressed<'a> {
 
     /// Returns the decompressed content; `None` if the stream is broken or violates the extension.
     pub fn decode(&self, stream: &[u8]) -> Option<Vec<u8>> {
+        // The decoder allocates the declared size, so refuse one that the stream can't hold.
         self.size()?;
         match (self.mode, self.stride, self.filter) {
             (_, _, _) if self.count == 0 => Some(Vec::new()),

@@ -88,6 +88,7 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
         },
         &Matrix4::identity(),
     )?;
+    // Free the lists before the mesh is finished: they are a multiple of its size.
     drop(object);
     assembly.finish(source, Shading::Smooth)
 }
@@ -137,6 +138,7 @@ impl Object {
                     u,
                     words
                         .next()
+                        // A coordinate of one number may be followed by a comment.
                         .filter(|word| !word.starts_with(b"#"))
                         .map_or(0.0, |word| number(word) as f32),
                 ]);
@@ -161,8 +163,10 @@ impl Object {
         let mut values = words.map_while(|word| (!word.starts_with(b"#")).then(|| number(word)));
         let mut position = [(); 3].map(|()| values.next().unwrap_or(f64::NAN));
         match [(); 4].map(|()| values.next()) {
+            // A single further number is a homogeneous weight; zero would mean a point at infinity.
             [Some(w), None, ..] if w != 0.0 => position = position.map(|x| x / w),
             [Some(r), Some(g), Some(b), a] => {
+                // The positions before this one have no colour.
                 self.colors.resize(self.positions.len(), [f32::NAN; 4]);
                 self.colors
                     .push([r, g, b, a.unwrap_or(f64::NAN)].map(|x| x as f32));
@@ -185,6 +189,8 @@ impl Object {
                     self.positions
                         .get(c.position as usize)
                         .copied()
+                        // The triangulator makes a fan of such an outline; the assembly drops what
+                        // is unusable.
                         .unwrap_or([f64::NAN; 3])
                 };
                 let outline: Vec<_> = face.iter().map(at).collect();
@@ -283,6 +289,7 @@ impl Object {
                 continue;
             };
             let Some((material, placement)) = library.material(name, source) else {
+                // A missing library has been reported already, and explains the missing material.
                 if complete {
                     let message = format!(
                         "the material `{name}` is defined in no material library of the file"
@@ -311,6 +318,8 @@ impl Object {
             for corner in triangles.into_iter().flatten().flatten() {
                 if let Some(&[u, v]) = self.uvs.get(corner.uv as usize) {
                     let ([by_u, by_v], [to_u, to_v]) = (placement.scale, placement.offset);
+                    // Not in place: corners of other materials may share the coordinate. The
+                    // assembly welds equal copies.
                     corner.uv = self.uvs.len() as u32;
                     self.uvs.push([u * by_u + to_u, v * by_v + to_v]);
                 }

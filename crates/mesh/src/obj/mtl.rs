@@ -191,6 +191,7 @@ impl Library {
         let stand_in = if texture.is_some() { 1.0 } else { 0.8 };
         let diffuse = definition
             .diffuse
+            // A black factor would hide the image.
             .filter(|c| texture.is_none() || *c != [0.0; 3])
             .unwrap_or([stand_in; 3]);
         let mut opacity = definition
@@ -465,6 +466,7 @@ fn picture(text: &str) -> Option<Picture> {
             let target = match option.as_str() {
                 "-s" => &mut placement.scale,
                 "-o" => &mut placement.offset,
+                // `-t`, turbulence, has no counterpart. Its numbers are skipped.
                 _ => continue,
             };
             for (target, value) in target

@@ -113,6 +113,7 @@ fn write_face(text: &mut String, mesh: &Mesh, vertices: &Vertices, triangle: usi
             let index = indices
                 .get(triangle)
                 .and_then(|corners| corners.get(corner));
+            // OBJ counts from 1.
             index.map_or(1, |&index| u64::from(index) + 1)
         };
         let position = vertices
@@ -215,6 +216,7 @@ fn define(
         material.roughness, material.metallic
     );
     if material.emissive != plain.emissive {
+        // sRGB ends at 1. Brighter emission is a colour times a strength, as our reader takes it.
         let most = material.emissive.into_iter().fold(1.0, f32::max);
         let [r, g, b] = material
             .emissive

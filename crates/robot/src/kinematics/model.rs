@@ -48,7 +48,7 @@ pub enum ModelError {
     Circular,
 }
 
-/// Returns the link whose frame has this name, with or without a leading slash.
+/// A joint of a model with its place in the array of positions.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     kind: JointKind,
@@ -146,6 +146,7 @@ impl Model {
             next += 1;
         }
         let leaders = leaders(joints)
+            // Frames of a cycle are reached from no root.
             .filter(|_| order.len() == frames.len())
             .ok_or(ModelError::Circular)?;
         Ok(Self::assemble(frames, joints, &leaders, order))
@@ -229,6 +230,7 @@ impl Model {
     /// the first is set and the others are zero.
     pub fn follow(&self, positions: &mut [f64]) {
         for joint in &self.joints {
+            // A leader is the end of its chain of mimics, so the order of joints doesn't matter.
             let Some(Leader {
                 position,
                 multiplier,
