@@ -171,6 +171,7 @@ fn meshes<'a>(
         name: |file: &MeshFile<'_>| file_name(&file.reference.uri).to_owned(),
     };
     let loaded = work.context.all(work.limit, batch, |file| {
+        // The rest is skipped; `check_limits` after the batch returns the error.
         if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
             return (None, Vec::new());
         }
@@ -458,6 +459,8 @@ fn derive_meshes(
             .or_default()
             .push(id);
     }
+    // In reverse, so that the first reference to a mesh names it. The key is a number because
+    // threads share the map, and a raw pointer is not `Sync`.
     let names: HashMap<_, &str> = robot
         .meshes()
         .values()
@@ -607,6 +610,8 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
         let mesh = &mut source.mesh;
         let mut too_many = HashSet::new();
         for texture in mesh.materials.iter().flat_map(Material::textures) {
+            // An image counts once, however many meshes show it. One that does not fit takes no
+            // room: smaller ones after it may still fit.
             let fits = fits.entry(texture.sha256.clone()).or_insert_with(|| {
                 let left = room.checked_sub(mesh::pixels(texture));
                 *room = left.unwrap_or(*room);

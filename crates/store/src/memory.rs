@@ -46,6 +46,7 @@ impl Memory {
     }
 
     pub fn put(&self, key: Key, bytes: Bytes) {
+        // It would evict everything else, and then itself.
         if bytes.len() as u64 > self.limit {
             return;
         }

@@ -63,6 +63,7 @@ pub(super) fn joints<'n>(xml: &mut Xml<'_>, root: Node<'n>, robot: &mut Robot) -
     mimics(xml, robot, &nodes, &names);
     for node in left_out {
         if let Some(mimic) = xml.child(node, "mimic") {
+            // Only for its findings.
             leader(xml, mimic, robot, &names);
         }
     }

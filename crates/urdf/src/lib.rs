@@ -117,6 +117,7 @@ pub(crate) fn read_xml<T>(
         );
     }
     loop {
+        // The loop ends: comments are repaired once, and each of at most 32 prefixes once.
         let error = match source.parse() {
             Ok(document) => {
                 let mut xml = Xml::new(&source, &document, file.clone());
@@ -291,6 +292,7 @@ fn is_expanded(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
     };
     report(first, "");
     left.by_ref()
+        // The first and the last one are reported separately.
         .take(MAX_LEFT - 2)
         .for_each(|element| report(element, ""));
     if let Some(last) = left.next() {
@@ -362,6 +364,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
     let mut assets = Assets::new(Materials::read(xml, root, &mut robot));
     links(xml, root, &mut robot, &mut assets);
     let nodes = joints(xml, root, &mut robot);
+    // Custom data comes last: reading mimics decides which elements are left out.
     for (&node, id) in nodes.iter().zip(robot.joints().handles()) {
         let custom = xml.custom(node, &custom::JOINT);
         let joint = &mut robot.joint_mut(id).custom;

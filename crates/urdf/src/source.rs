@@ -132,9 +132,11 @@ impl<'a> Source<'a> {
         let Some(at) = end_of_root_name(&self.parsed) else {
             return false;
         };
+        // Before the text changes: the error's position refers to it as it was parsed.
         let met = self.error_offset(error);
         let declaration = format!(" xmlns:{prefix}=\"{}\"", unbound_uri(prefix));
         self.parsed.insert_str(at, &declaration);
+        // All declarations are inserted at the same offset, so that one pair maps every position.
         self.inserted = (at, self.inserted.1 + declaration.len());
         self.unbound.push((prefix.to_owned(), met));
         true
@@ -167,6 +169,7 @@ impl<'a> Source<'a> {
 
     /// Returns the position of `error`, as a byte offset in the original text.
     pub fn error_offset(&self, error: &Error) -> usize {
+        // The parser gives these errors no position.
         if matches!(
             error,
             Error::UnexpectedEndOfStream | Error::UnclosedRootNode

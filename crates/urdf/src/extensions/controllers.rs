@@ -468,6 +468,7 @@ impl<'a> Settings<'a> {
                     .or_default()
                     .push(value);
             }
+            // The type of a controller is PACKAGE/CLASS; a `type` without a slash is a parameter.
             let type_name = value
                 .get("type")
                 .and_then(Yaml::text)

@@ -140,6 +140,7 @@ pub(super) fn valid_name(name: &str) -> Option<String> {
             break;
         }
     }
+    // All characters are ASCII, so that any length is a boundary of characters.
     valid.truncate(MAX_NAME_LENGTH);
     let valid = valid.trim_end_matches('/');
     valid

@@ -141,6 +141,7 @@ fn read(child: &mut Child, time_limit: Duration) -> Result<Ended, Error> {
         if Instant::now() >= deadline {
             return Err(Error::TimedOut);
         }
+        // `std` has no wait with a time limit.
         std::thread::sleep(POLL_INTERVAL);
     }
 }
