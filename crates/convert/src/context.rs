@@ -242,6 +242,7 @@ impl Context {
             let Some(progress) = &self.progress else {
                 return;
             };
+            // The callback runs under this lock, so that its calls do not overlap.
             let mut active = active.lock().unwrap_or_else(PoisonError::into_inner);
             active.retain(|rank| Some(*rank) != ended);
             active.extend(begun);

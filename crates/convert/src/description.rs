@@ -391,6 +391,8 @@ impl MeshContents {
         images: &mut Images,
     ) -> Result<Self, CacheEvicted> {
         let mut contents = Self::default();
+        // One after the other: images get their names in the order of use, which must not depend on
+        // threads.
         for file in files {
             let library = format!("{}.mtl", file.stem);
             let (mesh, look) = (file.mesh.load()?, file.look(robot));
@@ -526,6 +528,7 @@ fn prevailing(robot: &Robot, shape: &Shape) -> Option<Material> {
     let largest = mesh
         .parts
         .iter()
+        // `max_by_key` returns the last of equal parts: in reverse, the first.
         .rev()
         .max_by_key(|part| part.triangles.len())?;
     let own = mesh.materials.get(largest.material?)?;

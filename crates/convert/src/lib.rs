@@ -559,6 +559,7 @@ fn apply_planning_files(
     if let Some(path) = &job.options.srdf {
         found.extend(load::srdf(robot, path, files)?);
     }
+    // After the SRDF: the XRDF's default pose and tool frames replace those of other files.
     if let Some(text) = &job.xrdf {
         found.extend(urdf_usd_urdf::xrdf::apply(
             text,
@@ -899,6 +900,7 @@ pub fn file_name(robot: &str) -> String {
     let name: String = robot
         .chars()
         .map(|c| {
+            // Beside the separator of paths, characters that Windows does not allow in names.
             if c.is_control() || "/\\:*?\"<>|".contains(c) {
                 '_'
             } else {

@@ -87,6 +87,7 @@ impl Format {
     /// Detects the format by the first bytes of a file.
     pub fn detect(start: &[u8]) -> Self {
         let is = |mark: &[u8]| start.starts_with(mark);
+        // A text layer, a binary layer (crate file), and a package, which is a ZIP archive.
         if is(b"#usda") || is(b"PXR-USDC") || is(b"PK\x03\x04") {
             return Self::Usd;
         }
@@ -166,6 +167,7 @@ pub(super) fn expand(
     limit: &TimeLimit,
 ) -> Result<Input, Box<Diagnostic>> {
     let file = absolute(file);
+    // Checks and records the file only: the program `xacro` reads it itself.
     files
         .input_within(&file, urdf::MAX_TEXT_BYTES as u64)
         .map_err(|error| error.at(Place::file(file.clone())))?;

@@ -295,6 +295,7 @@ fn mesh_triangles(
                 (pose * nalgebra::Point3::from(point)).coords
             });
             let normals = normals.map(|i| {
+                // Normals transform by the inverse transpose: divided by the scale.
                 let normal = vector(mesh.normals.values.get(i as usize)).component_div(scale);
                 pose * normal.try_normalize(0.0).unwrap_or_default()
             });

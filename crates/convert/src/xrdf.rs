@@ -597,6 +597,7 @@ fn fit_shapes(
             }
             Geometry::Mesh { mesh, scale } => {
                 let mesh = robot.meshes()[*mesh].mesh.arrays()?;
+                // A scale that mirrors reverses the winding.
                 let is_turned = scale.product() < 0.0;
                 for [a, b, c] in &mesh.triangles {
                     let corner = |index: &u32| {
@@ -613,6 +614,7 @@ fn fit_shapes(
                 add_box(size / 2.0, &mut add);
             }
             Geometry::Cylinder { radius, length } => {
+                // A circumscribed prism: its sides touch the cylinder.
                 let outer = radius / (std::f64::consts::PI / SIDES as f64).cos();
                 slack = slack.max(outer - radius);
                 add_revolution(

@@ -574,6 +574,7 @@ fn emission(material: &Material) -> Option<f64> {
         return None;
     }
     let parts = || material.base_color.into_iter().zip(material.emissive);
+    // The largest component: a quotient of small ones is inexact, or has no value.
     let (base, emitted) = parts().max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     let factor = emitted / base;
     let is_same = parts().all(|(base, emitted)| (base * factor - emitted).abs() < 1e-4);

@@ -166,6 +166,7 @@ impl Writer<'_> {
             let mut first: Attributes = vec![("name", joint.name().to_owned())];
             first.extend(sites(0));
             self.to.leaf(constraint, first);
+            // A hinge: two connected points of its axis leave only the rotation about the axis.
             if joint.kind() != JointKind::Fixed {
                 let mut second: Attributes = vec![("name", format!("{}_axis", joint.name()))];
                 second.extend(sites(1));
@@ -316,6 +317,7 @@ impl Writer<'_> {
                 at.insert(id, vec![mimic.multiplier * led + mimic.offset]);
             }
         }
+        // `qpos` has the joints in the order of bodies in the file; quaternions begin with w.
         let mut qpos: Vec<f64> = Vec::new();
         for &link in robot.tree().order() {
             let joint = robot.tree().parent_joint(link);

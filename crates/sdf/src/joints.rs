@@ -222,6 +222,7 @@ impl Writer<'_> {
             "mimic",
             vec![("joint", self.names.joints[mimic.joint].clone())],
         );
+        // SDFormat: follower = multiplier × (leader - reference) + offset. URDF has no reference.
         self.leaf("multiplier", &number(mimic.multiplier));
         self.leaf("offset", &number(mimic.offset));
         self.leaf("reference", "0");
