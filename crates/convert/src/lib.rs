@@ -917,6 +917,7 @@ pub fn file_name(robot: &str) -> String {
         .unwrap_or(0);
     match name.get(..end).unwrap_or_default() {
         "" => "robot".to_owned(),
+        // `NAME.usda` and `NAME.json` would take the names of a layer or of the report.
         taken if usd_write::is_layer(taken) || taken.eq_ignore_ascii_case("report") => {
             format!("{taken}_robot")
         }

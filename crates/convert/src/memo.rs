@@ -67,6 +67,7 @@ pub(super) fn remember(
     read: States,
     written: States,
 ) {
+    // A file that changed meanwhile may have been read in part, so the outcome is not cached.
     if let Some(key) = key("conversion", job, hash, store).filter(|_| read.are_reliable()) {
         let memo = Memo {
             read,

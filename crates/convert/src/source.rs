@@ -437,6 +437,7 @@ fn read_usd(
         .filter(|_| bytes.is_none())
         .map(outer)
         .collect();
+    // Layers of one package share its path, and the package is hashed once.
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     let open = |path: &PathBuf| files.open_path(path).ok();

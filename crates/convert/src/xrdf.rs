@@ -660,6 +660,8 @@ fn fit_shapes(
     }
     // Rounding moves the centre and grows the radius by as much, and then rounds it up.
     let rounding = 3.0 / PER_METRE;
+    // At least half of the error is left for the fit: with a larger slack the spheres exceed it,
+    // as the bound that is returned says.
     let wanted = match wanted {
         Wanted::Error(error) => Wanted::Error((error - slack - rounding).max(error / 2.0)),
         Wanted::Count(count) => Wanted::Count(count.saturating_sub(spheres.len()).max(1)),

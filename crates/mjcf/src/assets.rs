@@ -221,6 +221,7 @@ impl<'a> Builder<'a, '_> {
             }]);
         };
         let source = &self.robot.meshes()[mesh];
+        // MuJoCo collides every mesh as its convex hull, so the hull is written.
         let Some(hull) = &source.hull else {
             self.report_omission(shape, "a collision has a mesh without a convex hull");
             return Ok(Vec::new());

@@ -239,6 +239,7 @@ impl Writer<'_> {
             attributes.extend(control.map(|control| ("ctrlrange", numbers(control))));
             attributes.extend(effort.map(|effort| ("forcerange", numbers([-effort, effort]))));
             self.to.leaf(kind, attributes);
+            // No gain is invented: MuJoCo's default of 1 applies.
             if kind != "motor" {
                 let message = format!(
                     "the {kind} actuator of joint \"{}\" has no gain",

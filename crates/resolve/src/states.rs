@@ -53,6 +53,7 @@ impl State {
 impl From<&Metadata> for State {
     fn from(meta: &Metadata) -> Self {
         if meta.is_dir() {
+            // Without times: they change with every entry, and entries that matter have states.
             return Self::Folder;
         }
         Self::File {

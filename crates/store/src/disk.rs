@@ -107,10 +107,10 @@ impl Disk {
 
     /// Enforces the limit: evicts the least recently used entries of all builds until at most three
     /// quarters of the limit remain.
-    /// The directory is scanned only after [`CHECK_AFTER_BYTES`], or by chance: many processes that
-    /// each put little still trim now and then.
-    /// Scanning the directory costs more than most conversions write. It is skipped unless much was
-    /// put, or by chance: many short processes that each put little still trim now and then.
+    ///
+    /// Scanning the directory costs more than most conversions write, so it is scanned only after
+    /// [`CHECK_AFTER_BYTES`], or by chance: many processes that each put little still trim now and
+    /// then.
     pub fn trim(&self) {
         // The microsecond of the clock serves as the random number.
         let chance = SystemTime::now()

@@ -129,6 +129,7 @@ impl<'n> Names<'n> {
                 name.to_owned()
             }
             Some(name) => {
+                // Renamed instead of left out, so that the links below the joint stay attached.
                 let new = self.taken.numbered(name);
                 let message = format!(
                     "another joint has the name \"{}\"; this one is renamed \"{}\"",
@@ -390,6 +391,7 @@ fn limit(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Option<Limit> {
             xml.label(joint)
         );
         let help = "add <limit lower=\"…\" upper=\"…\" effort=\"…\" velocity=\"…\"/>, or make a revolute joint continuous";
+        // With URDF's default of 0 on both sides, the joint could not move.
         let limit = node.map(|node| read_limit(xml, node, false));
         xml.report(&codes::NO_LIMIT, node.unwrap_or(joint), message, help);
         return limit;

@@ -63,6 +63,7 @@ fn block<'a>(
         if interfaces.is_empty() {
             continue;
         }
+        // `Command` is ordered by precedence: position before velocity before effort.
         let Some(command) = interfaces
             .iter()
             .filter_map(|name| command_of_interface(name))

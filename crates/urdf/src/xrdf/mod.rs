@@ -473,6 +473,7 @@ fn collisions(
     let groups = optional(fields, "geometry")
         .map(|section| spheres::read(findings, section, known, version))
         .unwrap_or_default();
+    // Either name is read in every version; only the other version's one is reported.
     let (own, other) = match version {
         Version::Second => ("world_collision", "collision"),
         Version::First | Version::Unknown => ("collision", "world_collision"),
