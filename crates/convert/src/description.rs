@@ -185,6 +185,7 @@ pub(super) fn write(
         let urdf::write::Written { text, diagnostics } = urdf::write(&beside.robot, &names);
         texts.insert(format!("{name}.urdf"), text.into_bytes().into());
         let renamed = std::mem::take(&mut beside.renamed);
+        // Renamed materials concern the URDF only, which refers to materials by name.
         let of_files = std::mem::replace(&mut beside.diagnostics, renamed);
         beside
             .diagnostics
@@ -461,6 +462,7 @@ impl<'a> MeshFiles<'a> {
             any.entry(pointer).or_insert(index);
             Some(index)
         };
+        // Visuals first: collisions reuse their files.
         let visuals = ArenaMap::new(robot.links(), |link, _| {
             let shapes = robot.links()[link].visuals.iter();
             shapes.map(|shape| file(shape, true)).collect()

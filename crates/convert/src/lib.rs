@@ -662,6 +662,7 @@ fn check_inputs_kept(
     outputs: &publish::Files,
     files: &resolve::Files,
 ) -> Result<(), Stop> {
+    // These paths include those with links resolved, so that an input is found by any name.
     let used: HashSet<PathBuf> = files.used().into_iter().collect();
     let last = previous(&report.directory).1;
     let replaced = outputs

@@ -662,6 +662,7 @@ fn textures(
         if work.limit.is_over(|| format!("loading the texture {uri}")) {
             break;
         }
+        // Failures are kept as well, and reported once for all materials with this image.
         let texture = by_uri.entry(uri).or_insert_with(|| {
             let file = work
                 .files

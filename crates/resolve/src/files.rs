@@ -154,6 +154,7 @@ impl Files {
     fn open_input(&self, path: &Path, max_bytes: u64) -> Result<Opened, Error> {
         let path = &absolute(path);
         let shown = path.display().to_string();
+        // Also if it does not exist: a watcher tries again when it does.
         self.state().note(path.clone());
         let is_exact = self.resolver.options.exact_inputs.contains(path);
         let open = if is_exact {

@@ -99,6 +99,7 @@ impl Writer<'_> {
                 }
             }
         }
+        // After all shapes: contact sensors refer to their collisions.
         for frame in carried {
             for light in robot
                 .lights()

@@ -169,6 +169,7 @@ impl Materials {
                 texture: None,
             },
         );
+        // The name is bound now, so that other visuals with it are not reported again.
         self.name(xml, node, id);
         Some(id)
     }

@@ -317,6 +317,8 @@ pub(super) fn assumed(
         command != Command::Position && scope.joint_of(id).kind() == JointKind::Continuous
     };
     let has_arm = |block: &Block<'_>| block.joints.iter().any(|joint| !is_wheel(joint));
+    // A single trajectory controller has the conventional name alone; several need their
+    // elements' names to differ.
     let is_only_arm = blocks.iter().filter(|block| has_arm(block)).count() == 1;
     let mut interfaces: Vec<Interface> = Vec::new();
     let mut claims = Claims::default();

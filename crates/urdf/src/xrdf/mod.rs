@@ -556,6 +556,7 @@ fn collision_section(
     groups: &Groups,
     known: &mut Known<'_>,
 ) -> Option<(Mark, PlanningCollision)> {
+    // Before the group is required, so that errors here are reported in any case.
     let mut buffers = Vec::new();
     if let Some(section) = optional(fields, "buffer_distance") {
         let element = below(name, "buffer_distance");
