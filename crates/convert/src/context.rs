@@ -258,6 +258,7 @@ impl Context {
                 all,
             });
         };
+        // Each thread takes the next item itself: rayon's own splitting does not keep the order.
         (0..rayon::current_num_threads().min(items.len()))
             .into_par_iter()
             .for_each(|_| {

@@ -195,6 +195,7 @@ fn meshes<'a>(
     let mut meshes: Vec<Option<Arc<LazyMesh>>> = Vec::with_capacity(loaded.len());
     for (mesh, found) in loaded {
         diagnostics.extend(found);
+        // In the order of files, so that the representative does not depend on threads.
         meshes.push(mesh.map(|mesh| distinct.only(mesh)));
     }
     let mut missing = Vec::new();

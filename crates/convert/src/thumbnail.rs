@@ -93,6 +93,7 @@ fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
         Ok((bounds, boxes, count))
     };
     let mut shapes: Shapes = visuals;
+    // Triangles are generated twice, to measure and to draw, instead of held in memory.
     let (mut bounds, mut boxes, mut triangles) = measure(shapes)?;
     if bounds.is_empty() {
         shapes = |link| &link.collisions;

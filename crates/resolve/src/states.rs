@@ -145,8 +145,8 @@ impl States {
                 .iter()
                 .find(|(known, _)| known == path)
                 .map(|(_, state)| *state);
-            // Publication replaces a file or links it unchanged. If its inode stays while its length
-            // or time changes, another program wrote to it.
+            // Publication replaces a file or links it unchanged. If its inode stays while its
+            // length or time changes, another program wrote to it.
             match (was, *now) {
                 (
                     Some(State::File {

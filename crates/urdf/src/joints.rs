@@ -485,6 +485,7 @@ fn mimics(xml: &mut Xml<'_>, robot: &mut Robot, nodes: &[Node<'_>], names: &Name
             }
         }
     };
+    // Cycles first: `too_long` follows each chain to its end.
     let found = circular(&mimics);
     drop(
         &mut mimics,

@@ -201,6 +201,7 @@ fn report_repairs(xml: &mut Xml<'_>, source: &Source<'_>) {
             "replace -- in the comment",
         );
     }
+    // `decode` puts this character in place of invalid bytes; a text may also contain it.
     if let Some(offset) = source.original().find('\u{fffd}') {
         let message = "the text contains bytes that are invalid in its encoding".to_owned();
         xml.report_original(
@@ -325,6 +326,7 @@ fn is_xacro(node: Node<'_>) -> bool {
 
 /// Returns the xacro elements in `root` that are not inside another one.
 fn outermost_xacro(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    // Descendants are in the order of the text: one end suffices to skip what is inside.
     let mut end = 0;
     root.descendants().filter(move |node| {
         let is_outermost = node.is_element() && node.range().start >= end && is_xacro(*node);
@@ -469,6 +471,7 @@ fn version(xml: &mut Xml<'_>, root: Node<'_>) {
 
 /// Reads all links.
 fn links(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot, assets: &mut Assets) {
+    // Generated names must not be those of links that follow.
     let written: std::collections::HashSet<&str> =
         children(root, "link").filter_map(name_of).collect();
     let mut unnamed = 0_usize;

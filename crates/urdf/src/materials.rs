@@ -224,6 +224,7 @@ fn key(node: Node<'_>, looks: &Looks<'_>) -> Key {
         Material::linear(blue),
         alpha,
     ]
+    // By bits, since floats have no hash.
     .map(|c| (c as f32).to_bits());
     (
         name_of(node).unwrap_or_default().to_owned(),

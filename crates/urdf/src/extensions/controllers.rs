@@ -477,6 +477,7 @@ impl<'a> Settings<'a> {
                 .filter(|text| text.contains('/'));
             match type_name {
                 Some(type_name) => {
+                    // The type may be among a node's own parameters: the controller is that node.
                     let (name, above) = match path.split_last() {
                         Some((node, above)) if is_parameters => (*node, above),
                         _ => (key.text.as_str(), path.as_slice()),
