@@ -386,6 +386,7 @@ fn run(
     note_descriptors(files, &mut diagnostics);
     diagnostics = source.finish_findings(diagnostics);
 
+    // Only now: writers have findings, too.
     if options.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
         return Err(diagnostics.into());
     }
@@ -806,6 +807,7 @@ fn publish(
         Stop::from(Diagnostic::new(&codes::OUTPUT, place, error.to_string()).help(error.help()))
     };
     let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;
+    // Published files of known content need not be read to be compared.
     let slot = slot.with_known(memo::published(&report.directory, store));
     let paths: Vec<PathBuf> = outputs
         .keys()

@@ -558,6 +558,8 @@ impl Slot {
     fn swap_in(&self) -> Result<bool, Error> {
         let (directory, staging, retired) = (self.directory(), self.staging(), self.retired());
         match renameat_with(CWD, &staging, CWD, &directory, RenameFlags::EXCHANGE) {
+            // The staging path now holds the last revision, which the next writer would delete
+            // there: it is renamed at once.
             Ok(()) => fs::rename(&staging, &retired).map_err(at("replace", &staging))?,
             Err(rustix::io::Errno::NOENT) => {
                 fs::rename(&staging, &directory)

@@ -46,7 +46,7 @@ impl Memory {
     }
 
     pub fn put(&self, key: Key, bytes: Bytes) {
-        // It would evict everything else, and then itself.
+        // An entry beyond the limit would evict all others, and then itself.
         if bytes.len() as u64 > self.limit {
             return;
         }
