@@ -56,7 +56,7 @@ impl<'a> Node<'a> {
     /// Returns the name of `topic` (relative, absolute, or private with `~/`), remapped, and
     /// relative to the robot's namespace unless it is absolute.
     pub fn resolve(&self, topic: &str) -> String {
-        // Remappings match fully expanded names, as in rcl.
+        // Both sides are expanded: a remapping may name the topic in any of these forms.
         let full = self.full(topic);
         let target = self
             .remappings

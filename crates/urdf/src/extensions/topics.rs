@@ -179,7 +179,7 @@ fn ros2_plugin_topics(
             .map(|(leaf, kind)| (node.resolve(&join(&[&base, leaf])), kind))
             .collect();
     }
-    // Defaults of the plugins of gazebo_ros_pkgs for ROS 2, before remapping.
+    // Defaults of Gazebo's ROS 2 plugins, before remapping.
     let topic = match device.kind {
         Kind::Contact => "bumper_states",
         Kind::ForceTorque => "wrench",
