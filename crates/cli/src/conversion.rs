@@ -134,6 +134,7 @@ fn set_given(
     options: &mut Options,
     matches: &ArgMatches,
 ) -> Result<(), Error> {
+    // clap's defaults are for the help text: `options` has its own.
     for option in rows
         .filter(|option| matches.value_source(option.about.name) == Some(ValueSource::CommandLine))
     {

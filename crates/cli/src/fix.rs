@@ -71,6 +71,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Ok(fixed) => fixed,
         Err(error) => return failed(&error.to_string()),
     };
+    // Not earlier: the asset's name and its source files are known only now.
     if let Err(message) = check_output(&arguments.output.join(&fixed.name), &fixed.used) {
         return failed(&message);
     }
@@ -100,6 +101,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
         }
     };
     let written = report.directory.join(&fixed.entry);
+    // Findings of this check are printed, and are not in the published report.json.
     let rules = rep158::Options {
         all_variants: true,
         interfaces: resolver.interfaces(),

@@ -130,6 +130,7 @@ fn robots_in(folder: &Path) -> Vec<PathBuf> {
             }
         }
     }
+    // `read_dir` returns entries in any order.
     robots.sort();
     robots
 }

@@ -364,6 +364,7 @@ impl Limited<'_> {
             Ok(code) => return ExitCode::from(code),
             Err(diagnostic) => diagnostic,
         };
+        // A process that was killed leaves its staging directories behind.
         self.output
             .iter()
             .for_each(|output| convert::clear_away(output));
@@ -644,6 +645,7 @@ fn open_cache(no_cache: bool) -> Result<Store, String> {
 fn standard_input() -> Result<Source, String> {
     let (mut bytes, mut input) = (Vec::new(), std::io::stdin().lock());
     let failed = |error: std::io::Error| format!("cannot read standard input: {error}");
+    // As much as a URDF may have first: only other formats are read beyond that.
     let of_text = urdf_usd_urdf::MAX_TEXT_BYTES as u64;
     input
         .by_ref()

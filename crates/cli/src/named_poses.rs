@@ -405,6 +405,7 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
     let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
     let of = |error: PoseError| report_error(&error);
+    // Filled in this order: --from, then joints of the chain that it lacks, then --set over both.
     let mut positions: std::collections::BTreeMap<_, Vec<f64>> = std::collections::BTreeMap::new();
     let (mut chain, mut held) = (None, Vec::new());
     if let Some(from) = from {

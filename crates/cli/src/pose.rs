@@ -264,6 +264,7 @@ pub(super) fn coordinates(
         }
     }
     let from_file = asked.set_from.as_deref().map_or(Ok(Vec::new()), settings)?;
+    // In this order, since --set takes precedence.
     let (count, all) = (from_file.len(), from_file.iter().chain(&asked.set));
     for (
         n,
@@ -275,6 +276,7 @@ pub(super) fn coordinates(
     {
         let id = names::joint(robot, name)?;
         let about = &robot.joints()[id];
+        // `ik` prints mimic joints, too; their leaders set them.
         if n < count && about.mimic().is_some() {
             continue;
         }

@@ -41,6 +41,7 @@ pub fn log(diagnostics: &[Diagnostic]) -> Value {
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "rules": rules,
             } },
+            // Columns of a `Place` count characters, not UTF-16 code units.
             "columnKind": "unicodeCodePoints",
             "results": results,
         }],

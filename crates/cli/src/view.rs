@@ -166,6 +166,7 @@ impl Maker {
             std::path::absolute(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let (arguments_of_xacro, variants) = (&arguments.xacro_args, &arguments.variants);
         let resolve = arguments.packages.options()?;
+        // Views of one file with other arguments must not share a folder.
         let key = convert::sha256(
             format!(
                 "{} {arguments_of_xacro:?} {variants:?} {resolve:?}",

@@ -147,6 +147,7 @@ async fn follow(
     // The source files of the last conversion.
     let mut sources = BTreeSet::new();
     let mut failure: Option<Failure> = None;
+    // Converts for the list of files to watch: the asset that is shown was converted before.
     if let Some(make) = make.clone()
         && let Ok(made) = tokio::task::spawn_blocking(move || make()).await
     {

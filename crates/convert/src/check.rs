@@ -47,6 +47,7 @@ fn run_check(
     resolve: &resolve::Options,
 ) -> io::Result<Vec<Diagnostic>> {
     let folder = tempfile::tempdir()?;
+    // Findings name files with links resolved; below, their future paths replace these.
     let here = folder.path().canonicalize()?;
     // The check skips the glTF and the URDF, which are not parts of the OpenUSD asset.
     let is_apart = |path: &str| {

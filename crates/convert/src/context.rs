@@ -242,6 +242,7 @@ impl Context {
             let Some(progress) = &self.progress else {
                 return;
             };
+            // The callback runs under this lock, so that its calls do not overlap.
             let mut active = active.lock().unwrap_or_else(PoisonError::into_inner);
             active.retain(|rank| Some(*rank) != ended);
             active.extend(begun);
@@ -257,6 +258,7 @@ impl Context {
                 all,
             });
         };
+        // Each thread takes the next item itself: rayon's own splitting does not keep the order.
         (0..rayon::current_num_threads().min(items.len()))
             .into_par_iter()
             .for_each(|_| {

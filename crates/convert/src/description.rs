@@ -185,6 +185,7 @@ pub(super) fn write(
         let urdf::write::Written { text, diagnostics } = urdf::write(&beside.robot, &names);
         texts.insert(format!("{name}.urdf"), text.into_bytes().into());
         let renamed = std::mem::take(&mut beside.renamed);
+        // Renamed materials concern the URDF only, which refers to materials by name.
         let of_files = std::mem::replace(&mut beside.diagnostics, renamed);
         beside
             .diagnostics
@@ -391,6 +392,8 @@ impl MeshContents {
         images: &mut Images,
     ) -> Result<Self, CacheEvicted> {
         let mut contents = Self::default();
+        // One after the other: images get their names in the order of use, which must not depend on
+        // threads.
         for file in files {
             let library = format!("{}.mtl", file.stem);
             let (mesh, look) = (file.mesh.load()?, file.look(robot));
@@ -459,6 +462,7 @@ impl<'a> MeshFiles<'a> {
             any.entry(pointer).or_insert(index);
             Some(index)
         };
+        // Visuals first: collisions reuse their files.
         let visuals = ArenaMap::new(robot.links(), |link, _| {
             let shapes = robot.links()[link].visuals.iter();
             shapes.map(|shape| file(shape, true)).collect()
@@ -526,6 +530,7 @@ fn prevailing(robot: &Robot, shape: &Shape) -> Option<Material> {
     let largest = mesh
         .parts
         .iter()
+        // `max_by_key` returns the last of equal parts: in reverse, the first.
         .rev()
         .max_by_key(|part| part.triangles.len())?;
     let own = mesh.materials.get(largest.material?)?;

@@ -386,6 +386,7 @@ fn run(
     note_descriptors(files, &mut diagnostics);
     diagnostics = source.finish_findings(diagnostics);
 
+    // Only now: writers have findings, too.
     if options.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
         return Err(diagnostics.into());
     }
@@ -559,6 +560,7 @@ fn apply_planning_files(
     if let Some(path) = &job.options.srdf {
         found.extend(load::srdf(robot, path, files)?);
     }
+    // After the SRDF: the XRDF's default pose and tool frames replace those of other files.
     if let Some(text) = &job.xrdf {
         found.extend(urdf_usd_urdf::xrdf::apply(
             text,
@@ -661,6 +663,7 @@ fn check_inputs_kept(
     outputs: &publish::Files,
     files: &resolve::Files,
 ) -> Result<(), Stop> {
+    // These paths include those with links resolved, so that an input is found by any name.
     let used: HashSet<PathBuf> = files.used().into_iter().collect();
     let last = previous(&report.directory).1;
     let replaced = outputs
@@ -804,6 +807,7 @@ fn publish(
         Stop::from(Diagnostic::new(&codes::OUTPUT, place, error.to_string()).help(error.help()))
     };
     let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;
+    // Published files of known content need not be read to be compared.
     let slot = slot.with_known(memo::published(&report.directory, store));
     let paths: Vec<PathBuf> = outputs
         .keys()
@@ -899,6 +903,7 @@ pub fn file_name(robot: &str) -> String {
     let name: String = robot
         .chars()
         .map(|c| {
+            // Beside the separator of paths, characters that Windows does not allow in names.
             if c.is_control() || "/\\:*?\"<>|".contains(c) {
                 '_'
             } else {
@@ -915,6 +920,7 @@ pub fn file_name(robot: &str) -> String {
         .unwrap_or(0);
     match name.get(..end).unwrap_or_default() {
         "" => "robot".to_owned(),
+        // `NAME.usda` and `NAME.json` would take the names of a layer or of the report.
         taken if usd_write::is_layer(taken) || taken.eq_ignore_ascii_case("report") => {
             format!("{taken}_robot")
         }

@@ -171,6 +171,7 @@ fn meshes<'a>(
         name: |file: &MeshFile<'_>| file_name(&file.reference.uri).to_owned(),
     };
     let loaded = work.context.all(work.limit, batch, |file| {
+        // The rest is skipped; `check_limits` after the batch returns the error.
         if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
             return (None, Vec::new());
         }
@@ -194,6 +195,7 @@ fn meshes<'a>(
     let mut meshes: Vec<Option<Arc<LazyMesh>>> = Vec::with_capacity(loaded.len());
     for (mesh, found) in loaded {
         diagnostics.extend(found);
+        // In the order of files, so that the representative does not depend on threads.
         meshes.push(mesh.map(|mesh| distinct.only(mesh)));
     }
     let mut missing = Vec::new();
@@ -458,6 +460,8 @@ fn derive_meshes(
             .or_default()
             .push(id);
     }
+    // In reverse, so that the first reference to a mesh names it. The key is a number because
+    // threads share the map, and a raw pointer is not `Sync`.
     let names: HashMap<_, &str> = robot
         .meshes()
         .values()
@@ -607,6 +611,8 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
         let mesh = &mut source.mesh;
         let mut too_many = HashSet::new();
         for texture in mesh.materials.iter().flat_map(Material::textures) {
+            // An image counts once, however many meshes show it. One that does not fit takes no
+            // room: smaller ones after it may still fit.
             let fits = fits.entry(texture.sha256.clone()).or_insert_with(|| {
                 let left = room.checked_sub(mesh::pixels(texture));
                 *room = left.unwrap_or(*room);
@@ -657,6 +663,7 @@ fn textures(
         if work.limit.is_over(|| format!("loading the texture {uri}")) {
             break;
         }
+        // Failures are kept as well, and reported once for all materials with this image.
         let texture = by_uri.entry(uri).or_insert_with(|| {
             let file = work
                 .files

@@ -51,6 +51,7 @@ pub(super) fn assume(
         if is_measured || !(is_body || is_solid) || roles.of[id] == Role::World {
             continue;
         }
+        // Without a density, only the shape matters: the inertia is scaled to the given mass below.
         let solid = evenly_filled(
             robot,
             link,

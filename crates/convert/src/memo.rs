@@ -44,6 +44,7 @@ pub(super) fn recall(
     let memo: Memo = store.get(&key("conversion", job, hash, store)?, |bytes| {
         serde_json::from_slice(bytes).ok()
     })?;
+    // Published files count as well: the asset is restored if another program changed one.
     if !(memo.read.are_unchanged() && memo.written.are_unchanged()) {
         return None;
     }
@@ -67,6 +68,7 @@ pub(super) fn remember(
     read: States,
     written: States,
 ) {
+    // A file that changed meanwhile may have been read in part, so the outcome is not cached.
     if let Some(key) = key("conversion", job, hash, store).filter(|_| read.are_reliable()) {
         let memo = Memo {
             read,

@@ -458,6 +458,8 @@ impl Slot {
         }
         // One file per core at a time: most of the time is spent copying large files to the system.
         let files: Vec<(&String, &Content)> = files.iter().collect();
+        // Results are collected first, so that the error returned is the first one by path,
+        // whichever thread fails first.
         let put: Vec<Result<(), Error>> = files
             .into_par_iter()
             .with_max_len(1)
@@ -498,6 +500,7 @@ impl Slot {
                     let old = directory.join(folder);
                     if let Ok(meta) = fs::metadata(&old) {
                         copy_attributes(&old, &meta, &path);
+                        // Writable by the owner while it is filled; `finish` sets the final mode.
                         let _ = fs::set_permissions(
                             &path,
                             Permissions::from_mode(meta.mode() | OWNER_RWX),
@@ -555,6 +558,8 @@ impl Slot {
     fn swap_in(&self) -> Result<bool, Error> {
         let (directory, staging, retired) = (self.directory(), self.staging(), self.retired());
         match renameat_with(CWD, &staging, CWD, &directory, RenameFlags::EXCHANGE) {
+            // The staging path now holds the last revision, which the next writer would delete
+            // there: it is renamed at once.
             Ok(()) => fs::rename(&staging, &retired).map_err(at("replace", &staging))?,
             Err(rustix::io::Errno::NOENT) => {
                 fs::rename(&staging, &directory)
@@ -569,6 +574,7 @@ impl Slot {
             ) => {
                 fs::rename(&directory, &retired).map_err(at("replace", &directory))?;
                 if let Err(error) = fs::rename(&staging, &directory) {
+                    // If this fails too, the next writer restores the retired revision.
                     let _ = fs::rename(&retired, &directory);
                     return Err(at("replace", &directory)(error));
                 }
@@ -727,6 +733,8 @@ fn move_unless_there(from: &Path, to: &Path) -> Result<bool, Error> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) | Err(Errno::NOENT) => Ok(true),
         Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
+        // The file system has no `RENAME_NOREPLACE`: check and rename are two steps, and a file
+        // saved between them is replaced.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if Stamp::read(to)?.is_some() => {
             Ok(false)
         }
@@ -753,6 +761,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         .set_accessed(meta.accessed()?)
         .set_modified(meta.modified()?);
     File::open(to)?.set_times(times)?;
+    // The mode comes last: a change of owner clears the set-user-ID bits (chown(2)).
     fs::set_permissions(to, meta.permissions())
 }
 
@@ -766,6 +775,8 @@ fn copy_attributes(from: &Path, meta: &Metadata, to: &Path) {
         let _ = chown(to, None, Some(meta.gid()));
     }
     let (old, new) = (xattrs(from), xattrs(to));
+    // A new file or folder inherits default access control lists (acl(5)) that the original may
+    // not have.
     for name in new.iter().filter(|name| !old.contains(name)) {
         let _ = removexattr(to, name.as_slice());
     }
@@ -808,6 +819,7 @@ fn entries(root: &Path, unlock: bool) -> Result<Vec<(PathBuf, FileType)>, Error>
         }
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
+            // A user deleted it meanwhile.
             Err(error) if is_absent(&error) => continue,
             Err(error) => return Err(at("read", &folder)(error)),
         };
@@ -856,6 +868,7 @@ fn remove_folders(folders: &[PathBuf]) -> Result<bool, Error> {
 }
 
 fn remove(directory: &Path) -> Result<(), Error> {
+    // Called for its side effect: `remove_dir_all` needs folders that are writable.
     entries(directory, true)?;
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

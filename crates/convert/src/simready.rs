@@ -181,6 +181,7 @@ pub(super) fn add(
     files: &mut publish::Files,
 ) -> Result<Vec<Diagnostic>, CacheEvicted> {
     let metadata_path = format!("{}.json", subject.name);
+    // Before the metadata is added: the date depends on whether all other files are unchanged.
     let date = generated_on(subject.directory, &metadata_path, files)?;
     let (metadata, missing) = metadata(simready, subject, date)?;
     let mut diagnostics = Vec::new();

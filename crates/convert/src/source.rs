@@ -87,6 +87,7 @@ impl Format {
     /// Detects the format by the first bytes of a file.
     pub fn detect(start: &[u8]) -> Self {
         let is = |mark: &[u8]| start.starts_with(mark);
+        // A text layer, a binary layer (crate file), and a package, which is a ZIP archive.
         if is(b"#usda") || is(b"PXR-USDC") || is(b"PK\x03\x04") {
             return Self::Usd;
         }
@@ -166,6 +167,7 @@ pub(super) fn expand(
     limit: &TimeLimit,
 ) -> Result<Input, Box<Diagnostic>> {
     let file = absolute(file);
+    // Checks and records the file only: the program `xacro` reads it itself.
     files
         .input_within(&file, urdf::MAX_TEXT_BYTES as u64)
         .map_err(|error| error.at(Place::file(file.clone())))?;
@@ -435,6 +437,7 @@ fn read_usd(
         .filter(|_| bytes.is_none())
         .map(outer)
         .collect();
+    // Layers of one package share its path, and the package is hashed once.
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     let open = |path: &PathBuf| files.open_path(path).ok();

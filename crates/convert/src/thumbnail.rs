@@ -93,6 +93,7 @@ fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
         Ok((bounds, boxes, count))
     };
     let mut shapes: Shapes = visuals;
+    // Triangles are generated twice, to measure and to draw, instead of held in memory.
     let (mut bounds, mut boxes, mut triangles) = measure(shapes)?;
     if bounds.is_empty() {
         shapes = |link| &link.collisions;
@@ -295,6 +296,7 @@ fn mesh_triangles(
                 (pose * nalgebra::Point3::from(point)).coords
             });
             let normals = normals.map(|i| {
+                // Normals transform by the inverse transpose: divided by the scale.
                 let normal = vector(mesh.normals.values.get(i as usize)).component_div(scale);
                 pose * normal.try_normalize(0.0).unwrap_or_default()
             });

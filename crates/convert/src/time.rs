@@ -33,6 +33,7 @@ pub(super) fn rfc3339(since_epoch: Duration) -> String {
 pub(super) fn date(since_epoch: Duration) -> String {
     // Days are counted from 0000-03-01, so that the leap day ends a year; 400 years have 146,097
     // days.
+    // This is `civil_from_days` of H. Hinnant's "chrono-Compatible Low-Level Date Algorithms".
     let days = since_epoch.as_secs() / 86_400 + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -71,6 +71,7 @@ fn is_installed(type_name: &str, files: &Files) -> bool {
                     .join(package)
                     .join(kind)
                     .join(format!("{name}.{ending}"));
+                // Also if it is missing: installing the package changes the outcome.
                 files.rely_on(&file);
                 file.is_file()
             })

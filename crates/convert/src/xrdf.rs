@@ -597,6 +597,7 @@ fn fit_shapes(
             }
             Geometry::Mesh { mesh, scale } => {
                 let mesh = robot.meshes()[*mesh].mesh.arrays()?;
+                // A scale that mirrors reverses the winding.
                 let is_turned = scale.product() < 0.0;
                 for [a, b, c] in &mesh.triangles {
                     let corner = |index: &u32| {
@@ -613,6 +614,7 @@ fn fit_shapes(
                 add_box(size / 2.0, &mut add);
             }
             Geometry::Cylinder { radius, length } => {
+                // A circumscribed prism: its sides touch the cylinder.
                 let outer = radius / (std::f64::consts::PI / SIDES as f64).cos();
                 slack = slack.max(outer - radius);
                 add_revolution(
@@ -658,6 +660,8 @@ fn fit_shapes(
     }
     // Rounding moves the centre and grows the radius by as much, and then rounds it up.
     let rounding = 3.0 / PER_METRE;
+    // At least half of the error is left for the fit: with a larger slack the spheres exceed it,
+    // as the bound that is returned says.
     let wanted = match wanted {
         Wanted::Error(error) => Wanted::Error((error - slack - rounding).max(error / 2.0)),
         Wanted::Count(count) => Wanted::Count(count.saturating_sub(spheres.len()).max(1)),

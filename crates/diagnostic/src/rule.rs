@@ -190,6 +190,7 @@ impl ModuleId {
         };
         while let [byte, following @ ..] = rest {
             id.push(match (form, byte, following) {
+                // The first word ends the number: `3.5.1` of `r3_5_1_repeated_meshes`.
                 (IdForm::Number, b'_', [b'a'..=b'z', ..]) => break,
                 (IdForm::Number, b'_', _) => b'.',
                 (IdForm::Kebab, b'_', _) => b'-',

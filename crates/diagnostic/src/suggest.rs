@@ -75,6 +75,7 @@ fn distance(wanted: &str, name: &str) -> Option<usize> {
     }
     let max_edits = (a.chars().count() / 4).min(3);
     // Names of very different length are not alike: skip the comparison, whose cost is quadratic.
+    // Lengths are in bytes, of which a character has up to four.
     if a.len().abs_diff(b.len()) > 4 * max_edits {
         return None;
     }

@@ -221,6 +221,7 @@ impl<'a> Builder<'a, '_> {
             }]);
         };
         let source = &self.robot.meshes()[mesh];
+        // MuJoCo collides every mesh as its convex hull, so the hull is written.
         let Some(hull) = &source.hull else {
             self.report_omission(shape, "a collision has a mesh without a convex hull");
             return Ok(Vec::new());
@@ -574,6 +575,7 @@ fn emission(material: &Material) -> Option<f64> {
         return None;
     }
     let parts = || material.base_color.into_iter().zip(material.emissive);
+    // The largest component: a quotient of small ones is inexact, or has no value.
     let (base, emitted) = parts().max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     let factor = emitted / base;
     let is_same = parts().all(|(base, emitted)| (base * factor - emitted).abs() < 1e-4);

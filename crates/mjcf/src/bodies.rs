@@ -73,6 +73,8 @@ impl Bodies {
                         Motion::Fixed
                     }
                 }
+                // MuJoCo allows free joints in children of the world only; deeper, three slides
+                // and a ball replace one.
                 Some((_, joint, None, _)) if joint.kind() == JointKind::Floating => {
                     if base == Base::Fixed {
                         Motion::Fixed
@@ -120,6 +122,7 @@ impl Writer<'_> {
         for &link in robot.tree().order() {
             below.push((self.above(link), link));
         }
+        // The order of the tree is depth first, so that a stack of open bodies suffices.
         for (above, link) in below {
             while open.last().copied() != above && !open.is_empty() {
                 open.pop();
@@ -271,6 +274,7 @@ impl Writer<'_> {
             if let Some(axis) = axis {
                 attributes.push(("axis", numbers(axis.iter().copied())));
             }
+            // MuJoCo refuses a range without extent; `constraints` holds such a joint.
             if let Some((lower, upper)) = range(joint).filter(|(lower, upper)| lower < upper) {
                 attributes.push(("range", numbers([lower, upper])));
             }

@@ -166,6 +166,7 @@ impl Writer<'_> {
             let mut first: Attributes = vec![("name", joint.name().to_owned())];
             first.extend(sites(0));
             self.to.leaf(constraint, first);
+            // A hinge: two connected points of its axis leave only the rotation about the axis.
             if joint.kind() != JointKind::Fixed {
                 let mut second: Attributes = vec![("name", format!("{}_axis", joint.name()))];
                 second.extend(sites(1));
@@ -238,6 +239,7 @@ impl Writer<'_> {
             attributes.extend(control.map(|control| ("ctrlrange", numbers(control))));
             attributes.extend(effort.map(|effort| ("forcerange", numbers([-effort, effort]))));
             self.to.leaf(kind, attributes);
+            // No gain is invented: MuJoCo's default of 1 applies.
             if kind != "motor" {
                 let message = format!(
                     "the {kind} actuator of joint \"{}\" has no gain",
@@ -316,6 +318,7 @@ impl Writer<'_> {
                 at.insert(id, vec![mimic.multiplier * led + mimic.offset]);
             }
         }
+        // `qpos` has the joints in the order of bodies in the file; quaternions begin with w.
         let mut qpos: Vec<f64> = Vec::new();
         for &link in robot.tree().order() {
             let joint = robot.tree().parent_joint(link);

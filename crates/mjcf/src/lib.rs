@@ -57,8 +57,10 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
     to.leaf(
         "compiler",
         vec![
+            // MJCF's default is degrees.
             ("angle", "radian".to_owned()),
             ("autolimits", "true".to_owned()),
+            // By default, bodies without an inertial would get the mass of their geometry.
             ("inertiafromgeom", "false".to_owned()),
             ("fusestatic", "false".to_owned()),
             ("meshdir", folder.to_owned()),

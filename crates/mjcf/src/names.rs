@@ -66,6 +66,7 @@ impl Names {
             }
             names
         });
+        // Free joints share the names of joints.
         let free = ArenaMap::new(robot.links(), |_, link| {
             taken.unique_or(&format!("{}_free", link.name()), "free")
         });

@@ -112,6 +112,8 @@ impl Files {
             manifests_around(&folder, &self.lookups)
                 .iter()
                 .for_each(|manifest| state.seen.note(manifest));
+            // A folder with `..` is added in its resolved form only: roots are compared by their
+            // components. An unresolvable folder is empty here, thus relative.
             let settled =
                 !folder.components().any(|c| c == Component::ParentDir) && folder.is_absolute();
             if settled && !state.folders.contains(&folder) {
@@ -152,6 +154,7 @@ impl Files {
     fn open_input(&self, path: &Path, max_bytes: u64) -> Result<Opened, Error> {
         let path = &absolute(path);
         let shown = path.display().to_string();
+        // Also if it does not exist: a watcher tries again when it does.
         self.state().note(path.clone());
         let is_exact = self.resolver.options.exact_inputs.contains(path);
         let open = if is_exact {
@@ -309,6 +312,7 @@ impl Files {
                 Ok(opened) => return Ok(opened),
                 Err(Fault::Refused(error)) => return Err(error),
                 Err(Fault::Io(error)) if is_absent(&error) => {}
+                // Outside of the allowed folders, this error would reveal what exists there.
                 Err(Fault::Io(error))
                     if existing_part(candidate).is_some_and(|real| allowed(&real)) =>
                 {
@@ -360,6 +364,7 @@ impl Files {
         if let Some(package) = self.state().packages.get(name) {
             return Ok(package.clone());
         }
+        // The lock is not held meanwhile: the search reads from disk, and other threads open files.
         let mut search = Search::new(name, &self.lookups);
         let found = search.run(&self.resolver.options, folders);
         let mut state = self.state();
@@ -435,6 +440,8 @@ impl Files {
         let bytes = content(file, meta.len())
             .map_err(|error| self.unreadable(&path, &error))?
             .ok_or_else(|| too_large(&path))?;
+        // Of two threads that read the file at once, the first content stays: all readers see the
+        // same bytes.
         let bytes = self
             .state()
             .read
@@ -517,6 +524,7 @@ fn content(mut file: fs::File, length: u64) -> io::Result<Option<Arc<[u8]>>> {
         }
     }
     let mut more = Vec::new();
+    // One byte more than the limit distinguishes a file at the limit from a larger one.
     file.take((MAX_BYTES + 1).saturating_sub(filled as u64))
         .read_to_end(&mut more)?;
     if more.is_empty() {

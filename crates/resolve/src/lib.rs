@@ -143,6 +143,7 @@ impl Resolver {
         names.extend(urdf_folder.and_then(package_of).map(|package| package.name));
         names.sort();
         names.dedup();
+        // The names are candidates: `package` decides which are packages, and where.
         let in_index = |package: &Package| {
             self.options
                 .ament_prefixes

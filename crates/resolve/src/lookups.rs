@@ -67,6 +67,7 @@ fn cached<T: Clone>(
     if let Some(answer) = lock().get(path) {
         return answer.clone();
     }
+    // Without the lock, since it reads from disk.
     let answer = compute();
     // If two threads computed it, the first answer stays.
     lock().entry(path.to_owned()).or_insert(answer).clone()

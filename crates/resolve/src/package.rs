@@ -187,6 +187,7 @@ impl<'a> Search<'a> {
             let marker = marker(prefix, self.name);
             self.seen.push(marker.clone());
             if marker.is_file() {
+                // As in ament_index, the marker decides: later prefixes are not searched.
                 return self.folder(
                     &prefix.join("share").join(self.name),
                     "listed in the ament index, but no such folder",

@@ -208,6 +208,8 @@ impl Walk {
                     self.folder = folder;
                     self.path.push(name);
                 }
+                // Not a folder, or a link: with `O_DIRECTORY | O_NOFOLLOW` systems report a link as
+                // ENOTDIR (Linux), ELOOP (POSIX) or EMLINK (FreeBSD).
                 Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => {
                     match readlinkat(&self.folder, &*name, Vec::new()) {
                         Ok(target) => {
@@ -221,6 +223,7 @@ impl Walk {
                         Err(Errno::INVAL) => {
                             let meta = statat(&self.folder, &*name, AtFlags::SYMLINK_NOFOLLOW)?;
                             match FileType::from_raw_mode(meta.st_mode) {
+                                // It changed since `openat`: look again, up to `MAX_STEPS` times.
                                 FileType::Directory | FileType::Symlink => self.left.push(name),
                                 kind if self.left.is_empty() && !self.to_folder => {
                                     self.path.push(&name);

@@ -53,6 +53,7 @@ impl State {
 impl From<&Metadata> for State {
     fn from(meta: &Metadata) -> Self {
         if meta.is_dir() {
+            // Without times: they change with every entry, and entries that matter have states.
             return Self::Folder;
         }
         Self::File {
@@ -144,6 +145,8 @@ impl States {
                 .iter()
                 .find(|(known, _)| known == path)
                 .map(|(_, state)| *state);
+            // Publication replaces a file or links it unchanged. If its inode stays while its
+            // length or time changes, another program wrote to it.
             match (was, *now) {
                 (
                     Some(State::File {

@@ -75,6 +75,7 @@ pub(super) fn parse(uri: &str) -> Result<Reference, Error> {
             })
         }
         "file" => {
+            // `localhost` means the same as an empty host (RFC 8089, section 2).
             let path = rest
                 .strip_prefix("localhost")
                 .filter(|path| path.starts_with('/'))
@@ -139,6 +140,8 @@ pub(super) fn join_inside(root: &Path, inside: &str) -> Option<PathBuf> {
                 depth = depth.checked_sub(1)?;
                 path.pop();
             }
+            // `package://NAME//file` has a leading slash, which must not lead to the file system's
+            // root.
             Component::CurDir | Component::RootDir => {}
             Component::Prefix(_) => return None,
         }

@@ -63,6 +63,7 @@ impl Writer<'_> {
                         "close the loop at a revolute or prismatic joint",
                     );
                 }
+                // In SDFormat, the child of a joint is never the world.
                 _ if parent == child || self.is_world(joint.child()) => {
                     let message = format!(
                         "joint \"{}\" does not close a loop between two moving links",
@@ -222,6 +223,7 @@ impl Writer<'_> {
             "mimic",
             vec![("joint", self.names.joints[mimic.joint].clone())],
         );
+        // SDFormat: follower = multiplier × (leader - reference) + offset. URDF has no reference.
         self.leaf("multiplier", &number(mimic.multiplier));
         self.leaf("offset", &number(mimic.offset));
         self.leaf("reference", "0");

@@ -99,6 +99,7 @@ impl Writer<'_> {
                 }
             }
         }
+        // After all shapes: contact sensors refer to their collisions.
         for frame in carried {
             for light in robot
                 .lights()
@@ -282,6 +283,7 @@ impl Writer<'_> {
         }
         self.to.open("friction", Vec::new());
         self.to.open("ode", Vec::new());
+        // SDFormat has one coefficient for each direction, and none for static friction.
         for direction in ["mu", "mu2"] {
             self.leaf(direction, &number(contact.dynamic_friction));
         }

@@ -14,6 +14,7 @@ pub(super) struct Scope(HashSet<String>);
 impl Scope {
     /// Returns the first of `names` that is free, or the last one with a numeric suffix.
     pub fn first<const N: usize>(&mut self, names: [&str; N]) -> String {
+        // SDFormat separates scopes by `::`.
         let names = names.map(|name| name.replace("::", "__"));
         let [others @ .., last] = &names[..] else {
             return String::new();
@@ -23,6 +24,8 @@ impl Scope {
     }
 
     fn take(&mut self, name: &str) -> bool {
+        // SDFormat reserves the name of the world, and names with two underscores at both ends
+        // (`__model__`).
         let is_reserved = name.trim().is_empty()
             || name == "world"
             || name.starts_with("__") && name.ends_with("__");

@@ -80,6 +80,7 @@ impl<'a> Writer<'a> {
                     .flat_map(|source| &source.children)
                     .any(|child| name.contains(&child.name.as_str()))
             };
+            // A source without these elements has no optics or rays to copy.
             let is_whole = match sensor.kind {
                 SensorKind::Camera(_) => has(&["camera"]),
                 SensorKind::Lidar => has(&["ray", "lidar"]),
@@ -122,6 +123,7 @@ impl<'a> Writer<'a> {
             self.pose(self.frame_in(place).as_deref(), &sensor.origin);
             match (sensor.kind, source_type.and(source)) {
                 (SensorKind::Contact, source) => {
+                    // Contact sensors name collisions, whose names the SDF assigns itself.
                     self.settings(sensor, source, "contact");
                     self.to.open("contact", Vec::new());
                     for (_, collision) in inside

@@ -95,6 +95,8 @@ impl Content {
     }
 
     fn pieces(&self) -> Option<&[Piece]> {
+        // Not `get_or_init`: a failed load is not cached, and is tried again. An entry of another
+        // length was overwritten since, which keys of identities allow: it counts as evicted.
         if self.0.pieces.get().is_none() {
             let bytes =
                 self.0.loader.as_ref()?().filter(|bytes| bytes.len() as u64 == self.0.length)?;

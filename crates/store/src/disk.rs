@@ -62,6 +62,7 @@ impl Disk {
     /// user's programs.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let (file, length) = opened(&self.path(key))?;
+        // Checked before allocating: a sparse file of any length costs its author nothing.
         if length > self.limit.saturating_add(TRAILER as u64) {
             return None;
         }
@@ -106,11 +107,12 @@ impl Disk {
 
     /// Enforces the limit: evicts the least recently used entries of all builds until at most three
     /// quarters of the limit remain.
-    /// The directory is scanned only after [`CHECK_AFTER_BYTES`], or by chance: many processes that
-    /// each put little still trim now and then.
-    /// Scanning the directory costs more than most conversions write. It is skipped unless much was
-    /// put, or by chance: many short processes that each put little still trim now and then.
+    ///
+    /// Scanning the directory costs more than most conversions write, so it is scanned only after
+    /// [`CHECK_AFTER_BYTES`], or by chance: many processes that each put little still trim now and
+    /// then.
     pub fn trim(&self) {
+        // The microsecond of the clock serves as the random number.
         let chance = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .map_or(0, |time| time.subsec_micros());
@@ -127,6 +129,7 @@ impl Disk {
         }
         entries.sort_by_key(|entry| entry.used);
         for entry in entries {
+            // Below the limit by a quarter: otherwise the next small entry would need another scan.
             if bytes <= self.limit / 4 * 3 {
                 break;
             }
@@ -200,6 +203,7 @@ fn write(path: &Path, content: &Content, mut hash: blake3::Hasher) -> io::Result
         hash.update(&chunk);
     }
     file.write_all(hash.finalize().as_bytes())?;
+    // Not synced: after a power failure, a torn entry does not verify and counts as absent.
     file.persist(path)?;
     Ok(())
 }

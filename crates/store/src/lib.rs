@@ -179,6 +179,7 @@ impl Store {
     /// Returns the bytes as a piece, spilled to the job's temporary file if they are large and
     /// exceed its memory budget.
     pub fn piece(&self, bytes: Bytes) -> Piece {
+        // In this order: `must_spill` reserves memory, and small pieces need none of the budget.
         let must_spill = bytes.len() >= pieces::MIN_PIECE_BYTES && self.must_spill(bytes.len());
         let spilled = if must_spill { self.spill(&bytes) } else { None };
         spilled.unwrap_or_else(|| bytes.into())
@@ -338,6 +339,7 @@ impl Store {
 /// Packs arrays and a description of them, in JSON, into an entry. The description comes last, so
 /// that an owner of the entry can truncate it and keep the arrays without a copy.
 pub fn pack(head: &impl Serialize, arrays: impl IntoIterator<Item: Into<Piece>>) -> Content {
+    // If the description can't be encoded, `unpack` rejects the entry: a miss, not an error.
     let mut head = serde_json::to_vec(head).unwrap_or_default();
     head.extend((head.len() as u64).to_le_bytes());
     Content::from_pieces(

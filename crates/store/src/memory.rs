@@ -46,6 +46,7 @@ impl Memory {
     }
 
     pub fn put(&self, key: Key, bytes: Bytes) {
+        // An entry beyond the limit would evict all others, and then itself.
         if bytes.len() as u64 > self.limit {
             return;
         }

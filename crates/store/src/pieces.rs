@@ -35,6 +35,7 @@ pub struct Pieces {
 impl Pieces {
     /// Appends `piece`, without a copy if it is large.
     pub fn push(&mut self, piece: &Piece) {
+        // A small piece that can't be read stays a piece, so that reading the whole reports it.
         let small = if piece.len() < MIN_PIECE_BYTES {
             piece.bytes()
         } else {

@@ -41,10 +41,12 @@ impl SmallEntries {
         if let Some(bytes) = used.get(key) {
             return Some(bytes.clone());
         }
+        // A large entry put in this run supersedes the small one of the last run.
         let bytes = self
             .known
             .get(key)
             .filter(|_| !self.replaced().contains(key))?;
+        // Only entries used in this run are kept for the next: the common entry must not grow.
         used.insert(*key, bytes.clone());
         Some(bytes.clone())
     }
@@ -55,6 +57,7 @@ impl SmallEntries {
         if bytes.len() <= MAX_SMALL_BYTES {
             used.insert(*key, Bytes::copy_from_slice(bytes));
         } else {
+            // `note_large` takes this lock itself, and `Mutex` is not reentrant.
             drop(used);
             self.note_large(key);
         }

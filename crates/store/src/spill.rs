@@ -66,8 +66,10 @@ impl Spill {
                 .find_map(|directory| tempfile::tempfile_in(directory).ok())
         };
         let file = self.file.get_or_init(made).as_ref()?;
+        // Reserved first, so that threads write to disjoint ranges without a lock.
         let start = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let disk = rustix::fs::fstatvfs(file).ok()?;
+        // The bytes to write, and the size of the file (`start + length`) that must remain free.
         if disk.f_bavail.saturating_mul(disk.f_frsize)
             < start.saturating_add(2 * bytes.len() as u64)
         {

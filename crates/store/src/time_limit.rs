@@ -49,13 +49,16 @@ impl TimeLimit {
     /// notices the end records it.
     pub fn is_over(&self, part: impl FnOnce() -> String) -> bool {
         let Some(shared) = &self.0 else { return false };
+        // The end is final, even if `cancelled` is reset meanwhile.
         if shared.interruption.get().is_some() {
             return true;
         }
+        // Relaxed suffices: no other data is published with the flag.
         let is_cancelled = shared.cancelled.load(Ordering::Relaxed);
         let after = shared.started.elapsed();
         let is_late = shared.allowed.is_some_and(|allowed| after >= allowed);
         if is_cancelled || is_late {
+            // `None` marks a cancellation; a cancelled job may be late as well.
             let allowed = shared.allowed.filter(|_| !is_cancelled);
             shared.interruption.get_or_init(|| Interruption {
                 part: part(),

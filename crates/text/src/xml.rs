@@ -10,6 +10,8 @@ pub fn number(value: f64) -> String {
     let size = value.abs();
     match size {
         _ if !value.is_finite() || size == 0.0 => "0".to_owned(),
+        // Outside of this range, exponents are shorter: `Display` of `f64` never uses them, and
+        // would print 1e300 with 301 digits.
         _ if (1e-5..1e15).contains(&size) => value.to_string(),
         _ => format!("{value:e}"),
     }

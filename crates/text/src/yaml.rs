@@ -274,6 +274,8 @@ impl<'a> Reader<'a> {
                 ..fault
             });
         };
+        // An anchor is known once its value is complete, so an unknown one contains this
+        // alias; a name without an anchor is an error of the parser.
         let Some((value, count, deep)) = anchors.known.get(&anchor).cloned() else {
             return Err(fault(
                 at,

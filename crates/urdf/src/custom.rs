@@ -209,6 +209,7 @@ impl Xml<'_> {
 
     /// Returns an element as written; reports and returns `None` if it is nested too deeply.
     pub fn element(&mut self, node: Node<'_>) -> Option<Element> {
+        // `ancestors` includes the node and the document; `take` bounds the walk in deep texts.
         if node.ancestors().take(MAX_DEPTH + 2).count() > MAX_DEPTH + 1 {
             let message = format!("elements are nested more than {MAX_DEPTH} levels deep");
             self.report(

@@ -16,6 +16,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 /// Returns a diagnostic if the file declares, or has the byte order mark of, any other encoding.
 pub fn decode(bytes: &[u8]) -> Result<String, Diagnostic> {
     match bytes {
+        // Tested first: this byte order mark begins with that of UTF-16.
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Err(unsupported("UTF-32")),
         [0xef, 0xbb, 0xbf, rest @ ..] => Ok(utf8(rest)),
         [0xff, 0xfe, rest @ ..] => Ok(utf16(rest, u16::from_le_bytes)),
@@ -28,6 +29,7 @@ pub fn decode(bytes: &[u8]) -> Result<String, Diagnostic> {
             .as_str()
         {
             "" | "utf-8" | "utf8" | "us-ascii" | "ascii" => Ok(utf8(bytes)),
+            // Its bytes are the first 256 code points of Unicode.
             "iso-8859-1" | "iso8859-1" | "latin1" | "latin-1" => {
                 Ok(bytes.iter().map(|&byte| char::from(byte)).collect())
             }

@@ -63,6 +63,7 @@ pub(super) fn joints<'n>(xml: &mut Xml<'_>, root: Node<'n>, robot: &mut Robot) -
     mimics(xml, robot, &nodes, &names);
     for node in left_out {
         if let Some(mimic) = xml.child(node, "mimic") {
+            // Only for its findings.
             leader(xml, mimic, robot, &names);
         }
     }
@@ -128,6 +129,7 @@ impl<'n> Names<'n> {
                 name.to_owned()
             }
             Some(name) => {
+                // Renamed instead of left out, so that the links below the joint stay attached.
                 let new = self.taken.numbered(name);
                 let message = format!(
                     "another joint has the name \"{}\"; this one is renamed \"{}\"",
@@ -389,6 +391,7 @@ fn limit(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Option<Limit> {
             xml.label(joint)
         );
         let help = "add <limit lower=\"…\" upper=\"…\" effort=\"…\" velocity=\"…\"/>, or make a revolute joint continuous";
+        // With URDF's default of 0 on both sides, the joint could not move.
         let limit = node.map(|node| read_limit(xml, node, false));
         xml.report(&codes::NO_LIMIT, node.unwrap_or(joint), message, help);
         return limit;
@@ -482,6 +485,7 @@ fn mimics(xml: &mut Xml<'_>, robot: &mut Robot, nodes: &[Node<'_>], names: &Name
             }
         }
     };
+    // Cycles first: `too_long` follows each chain to its end.
     let found = circular(&mimics);
     drop(
         &mut mimics,

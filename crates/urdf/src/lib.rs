@@ -117,6 +117,7 @@ pub(crate) fn read_xml<T>(
         );
     }
     loop {
+        // The loop ends: comments are repaired once, and each of at most 32 prefixes once.
         let error = match source.parse() {
             Ok(document) => {
                 let mut xml = Xml::new(&source, &document, file.clone());
@@ -200,6 +201,7 @@ fn report_repairs(xml: &mut Xml<'_>, source: &Source<'_>) {
             "replace -- in the comment",
         );
     }
+    // `decode` puts this character in place of invalid bytes; a text may also contain it.
     if let Some(offset) = source.original().find('\u{fffd}') {
         let message = "the text contains bytes that are invalid in its encoding".to_owned();
         xml.report_original(
@@ -291,6 +293,7 @@ fn is_expanded(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
     };
     report(first, "");
     left.by_ref()
+        // The first and the last one are reported separately.
         .take(MAX_LEFT - 2)
         .for_each(|element| report(element, ""));
     if let Some(last) = left.next() {
@@ -323,6 +326,7 @@ fn is_xacro(node: Node<'_>) -> bool {
 
 /// Returns the xacro elements in `root` that are not inside another one.
 fn outermost_xacro(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    // Descendants are in the order of the text: one end suffices to skip what is inside.
     let mut end = 0;
     root.descendants().filter(move |node| {
         let is_outermost = node.is_element() && node.range().start >= end && is_xacro(*node);
@@ -362,6 +366,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
     let mut assets = Assets::new(Materials::read(xml, root, &mut robot));
     links(xml, root, &mut robot, &mut assets);
     let nodes = joints(xml, root, &mut robot);
+    // Custom data comes last: reading mimics decides which elements are left out.
     for (&node, id) in nodes.iter().zip(robot.joints().handles()) {
         let custom = xml.custom(node, &custom::JOINT);
         let joint = &mut robot.joint_mut(id).custom;
@@ -466,6 +471,7 @@ fn version(xml: &mut Xml<'_>, root: Node<'_>) {
 
 /// Reads all links.
 fn links(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot, assets: &mut Assets) {
+    // Generated names must not be those of links that follow.
     let written: std::collections::HashSet<&str> =
         children(root, "link").filter_map(name_of).collect();
     let mut unnamed = 0_usize;

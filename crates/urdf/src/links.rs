@@ -335,6 +335,7 @@ fn geometry(
     let solid = match qualified_name(form) {
         "box" => cuboid(xml, form),
         "cylinder" => {
+            // Both are read before either is required, so that both errors are reported.
             let (radius, length) = (
                 dimension(xml, form, "radius"),
                 dimension(xml, form, "length"),

@@ -169,6 +169,7 @@ impl Materials {
                 texture: None,
             },
         );
+        // The name is bound now, so that other visuals with it are not reported again.
         self.name(xml, node, id);
         Some(id)
     }
@@ -223,6 +224,7 @@ fn key(node: Node<'_>, looks: &Looks<'_>) -> Key {
         Material::linear(blue),
         alpha,
     ]
+    // By bits, since floats have no hash.
     .map(|c| (c as f32).to_bits());
     (
         name_of(node).unwrap_or_default().to_owned(),

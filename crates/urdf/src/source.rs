@@ -72,6 +72,7 @@ impl<'a> Source<'a> {
                 MAX_TEXT_BYTES >> 20
             ));
         }
+        // An upper bound: the word in values and texts counts, too.
         if text.matches("xmlns").count() > MAX_NAMESPACES {
             return Some(format!(
                 "it has more than {MAX_NAMESPACES} namespace declarations"
@@ -101,6 +102,7 @@ impl<'a> Source<'a> {
     /// Parses the repaired text.
     pub fn parse(&self) -> Result<Document<'_>, Error> {
         let options = ParsingOptions {
+            // `excess` has bounded the expansion of entities.
             allow_dtd: true,
             nodes_limit: MAX_NODES,
             ..ParsingOptions::default()
@@ -132,9 +134,11 @@ impl<'a> Source<'a> {
         let Some(at) = end_of_root_name(&self.parsed) else {
             return false;
         };
+        // Before the text changes: the error's position refers to it as it was parsed.
         let met = self.error_offset(error);
         let declaration = format!(" xmlns:{prefix}=\"{}\"", unbound_uri(prefix));
         self.parsed.insert_str(at, &declaration);
+        // All declarations are inserted at the same offset, so that one pair maps every position.
         self.inserted = (at, self.inserted.1 + declaration.len());
         self.unbound.push((prefix.to_owned(), met));
         true
@@ -167,6 +171,7 @@ impl<'a> Source<'a> {
 
     /// Returns the position of `error`, as a byte offset in the original text.
     pub fn error_offset(&self, error: &Error) -> usize {
+        // The parser gives these errors no position.
         if matches!(
             error,
             Error::UnexpectedEndOfStream | Error::UnclosedRootNode
@@ -250,6 +255,7 @@ fn end_of_doctype(text: &str) -> Option<usize> {
         let rest = &rest[found..];
         at += found;
         at += match rest.as_bytes().first()? {
+            // A comment, which may contain quotes and brackets.
             b'-' if text[..at].ends_with("<!") => rest.find("-->")? + 3,
             quote @ (b'"' | b'\'') => rest[1..].find(char::from(*quote))? + 2,
             b'>' if !in_subset => return Some(at + 1),

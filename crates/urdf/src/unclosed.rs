@@ -146,6 +146,7 @@ fn tag_end(tag: &str) -> Option<(usize, bool)> {
             (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(c),
             (None, '>') => return Some((at + 1, before == '/')),
+            // Another tag begins: this one has no end.
             (None, '<') => return None,
             _ => {}
         }

@@ -381,6 +381,7 @@ pub(crate) fn name_of<'n>(node: Node<'n>) -> Option<&'n str> {
 
 /// Returns the name of an element as written, with its prefix.
 pub(crate) fn qualified_name<'n>(node: Node<'n>) -> &'n str {
+    // From the text: the parser resolves prefixes to namespaces and does not keep them.
     let tag = node
         .document()
         .input_text()
@@ -429,6 +430,7 @@ fn parse_numbers(text: &str) -> Result<Vec<f64>, Trouble> {
 
 /// Returns ordinals for elements that have siblings of the same name.
 fn ordinals(document: &Document<'_>) -> HashMap<NodeId, u32> {
+    // For all elements at once: counting siblings for each label would be quadratic.
     let mut ordinals = HashMap::new();
     for parent in document
         .descendants()

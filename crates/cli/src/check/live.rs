@@ -95,6 +95,7 @@ fn listen_to(
     expected: &Expected,
     listen: &Listen<'_>,
 ) -> Result<Option<Outcome>, Diagnostic> {
+    // A timeout beyond the range of `Duration` counts as none.
     let patience = Duration::try_from_secs_f64(listen.timeout).unwrap_or(Duration::MAX);
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {

@@ -92,9 +92,11 @@ impl<'a> Claims<'a> {
                         .collect();
                     excluded.insert(index, diagnostic(claim, holder, joints));
                 }
+                // Only an active controller holds joints: an excluded one excludes no other.
                 None => holders.extend(claim.joints.iter().map(|joint| (*joint, claim))),
             }
         }
+        // An interface that several controllers offer stays enabled if one of them is active.
         let mut is_offered: HashMap<usize, bool> = HashMap::new();
         for &(interface, controller) in &self.offers {
             *is_offered.entry(interface).or_default() |= !excluded.contains_key(&controller);

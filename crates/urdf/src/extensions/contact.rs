@@ -67,6 +67,7 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<(LinkId, Contact)> {
         {
             let mut given = Given::default();
             bullet(scope, element, &mut given);
+            // Gazebo's settings take precedence over Bullet's.
             links.entry(index).or_default().complete(given);
         }
     }

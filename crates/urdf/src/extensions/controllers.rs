@@ -317,6 +317,8 @@ pub(super) fn assumed(
         command != Command::Position && scope.joint_of(id).kind() == JointKind::Continuous
     };
     let has_arm = |block: &Block<'_>| block.joints.iter().any(|joint| !is_wheel(joint));
+    // A single trajectory controller has the conventional name alone; several need their
+    // elements' names to differ.
     let is_only_arm = blocks.iter().filter(|block| has_arm(block)).count() == 1;
     let mut interfaces: Vec<Interface> = Vec::new();
     let mut claims = Claims::default();
@@ -468,12 +470,14 @@ impl<'a> Settings<'a> {
                     .or_default()
                     .push(value);
             }
+            // The type of a controller is PACKAGE/CLASS; a `type` without a slash is a parameter.
             let type_name = value
                 .get("type")
                 .and_then(Yaml::text)
                 .filter(|text| text.contains('/'));
             match type_name {
                 Some(type_name) => {
+                    // The type may be among a node's own parameters: the controller is that node.
                     let (name, above) = match path.split_last() {
                         Some((node, above)) if is_parameters => (*node, above),
                         _ => (key.text.as_str(), path.as_slice()),

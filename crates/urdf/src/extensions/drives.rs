@@ -63,6 +63,7 @@ fn block<'a>(
         if interfaces.is_empty() {
             continue;
         }
+        // `Command` is ordered by precedence: position before velocity before effort.
         let Some(command) = interfaces
             .iter()
             .filter_map(|name| command_of_interface(name))
@@ -138,6 +139,8 @@ fn initial_position(scope: &mut Scope<'_>, node: &Element, id: JointId) -> Optio
 
 fn transmissions(scope: &mut Scope<'_>, drives: &mut BTreeMap<JointId, Drive>) {
     let mut idle: Vec<&Element> = Vec::new();
+    // Apart from `drives`: several transmissions of a joint are combined, but none of them
+    // changes a drive of ros2_control.
     let mut found: BTreeMap<JointId, Drive> = BTreeMap::new();
     for transmission in scope.elements("transmission") {
         let joints: Vec<&Element> = children(transmission, "joint").collect();

@@ -48,6 +48,7 @@ pub(super) fn named<'e>(sensor: &'e Element, camera: Option<&'e Element>) -> Opt
     optical
         .or_else(plugins)
         .or_else(own)
+        // Frames of ROS 1's tf may begin with a slash, which tf2 does not allow.
         .map(|name| name.trim_start_matches('/'))
 }
 

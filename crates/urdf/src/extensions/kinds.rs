@@ -195,6 +195,7 @@ impl Kind {
     pub fn fits(self, plugin: Self) -> bool {
         self == plugin
             || self.is_camera() && plugin.is_camera()
+            // Gazebo's plugin for ranges reads a ray sensor.
             || (self, plugin) == (Self::Lidar, Self::Range)
     }
 

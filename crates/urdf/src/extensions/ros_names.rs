@@ -56,6 +56,7 @@ impl<'a> Node<'a> {
     /// Returns the name of `topic` (relative, absolute, or private with `~/`), remapped, and
     /// relative to the robot's namespace unless it is absolute.
     pub fn resolve(&self, topic: &str) -> String {
+        // Both sides are expanded: a remapping may name the topic in any of these forms.
         let full = self.full(topic);
         let target = self
             .remappings
@@ -140,6 +141,7 @@ pub(super) fn valid_name(name: &str) -> Option<String> {
             break;
         }
     }
+    // All characters are ASCII, so that any length is a boundary of characters.
     valid.truncate(MAX_NAME_LENGTH);
     let valid = valid.trim_end_matches('/');
     valid

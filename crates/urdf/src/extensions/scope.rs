@@ -289,6 +289,7 @@ fn rest(robot: &Robot) -> ArenaMap<Link, Rest> {
         root,
         pose: Pose::identity(),
     });
+    // Parents come before their children in this order.
     for &link in robot.tree().order() {
         if let Some(joint) = robot.tree().parent_joint(link) {
             let joint = &robot.joints()[joint];

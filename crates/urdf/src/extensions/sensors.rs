@@ -254,6 +254,7 @@ fn read_sensor(
         sensors.push(sensor);
         return;
     }
+    // One more than allowed, to notice an excess.
     let cameras: Vec<&Element> = children(element, "camera").take(MAX_CAMERAS + 1).collect();
     if cameras.len() > MAX_CAMERAS {
         let message = format!(
@@ -290,6 +291,7 @@ fn read_sensor(
         }
         _ => {
             let camera = cameras.first().copied();
+            // Only SDFormat gives a camera a pose within its sensor.
             let pose = match camera {
                 Some(camera) if dialect == Dialect::Gazebo => {
                     origin * scope.pose(camera, seat.link)

@@ -145,6 +145,8 @@ fn plugin_topics(
     plugin: &Element,
     plugin_kind: Kind,
 ) -> Vec<Topic> {
+    // The plugins of ROS 1 and ROS 2 have the same file names (`libgazebo_ros_camera.so`); their
+    // settings tell them apart.
     let is_ros2 = ["ros", "camera_name", "frame_name", "output_type"]
         .iter()
         .any(|name| child(plugin, name).is_some());
@@ -177,6 +179,7 @@ fn ros2_plugin_topics(
             .map(|(leaf, kind)| (node.resolve(&join(&[&base, leaf])), kind))
             .collect();
     }
+    // Defaults of Gazebo's ROS 2 plugins, before remapping.
     let topic = match device.kind {
         Kind::Contact => "bumper_states",
         Kind::ForceTorque => "wrench",

@@ -145,6 +145,7 @@ fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, links: &mut Links<'_>) -> BT
         let Some(link) = link(xml, node, "link", links) else {
             continue;
         };
+        // Handles are in the order of links, so `colliding` is sorted.
         if colliding.binary_search(&link).is_err() {
             continue;
         }

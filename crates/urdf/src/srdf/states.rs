@@ -28,6 +28,7 @@ pub(super) fn poses(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<Nam
     let mut known = Known::new(root, robot, chains);
     let mut poses: Vec<NamedPose> = Vec::new();
     let mut places: HashMap<(Option<String>, String), usize> = HashMap::new();
+    // A state may set every joint: the more joints, the fewer states.
     let max = MAX_STATES
         .min(MAX_POSITIONS / robot.joints().len().max(1))
         .max(1);
@@ -193,6 +194,7 @@ impl<'a> Known<'a> {
                 positions.insert(id, values);
             }
         }
+        // After all positions are known: a state may set a follower before its leader.
         for (id, (joint, values)) in followers {
             self.report_follower(xml, joint, id, &values, &positions);
         }

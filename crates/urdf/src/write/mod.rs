@@ -468,6 +468,7 @@ impl<'a> Writer<'a> {
                 given(
                     &[
                         &soft[..],
+                        // URDF requires it; a missing one is reported below.
                         &[("k_velocity", Some(safety.k_velocity.unwrap_or(0.0)))],
                     ]
                     .concat(),

@@ -128,6 +128,7 @@ fn expand_by(
         time_limit,
     };
     let (mut made, mut listed) = program.expand_and_list(false);
+    // Only after this failure: in PYTHONPATH, the substitute would precede site-packages.
     if let Ok(ended) = &made
         && ended.is_without_ament_index()
     {
@@ -146,6 +147,8 @@ fn expand_by(
             run::Error::Other(error) => failed(file, &format!("can't run the program: {error}")),
         })
         .and_then(|ended| to_result(ended, file, &packages));
+    // A call that fails lists no files: the text is scanned for them, so that a watcher tries
+    // again when one is corrected.
     let mut used = match (&result, listed) {
         (
             Ok(_),

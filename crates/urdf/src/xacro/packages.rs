@@ -63,6 +63,7 @@ impl Packages {
         let mut known = Vec::new();
         for package in resolver.packages_outside_index(folder) {
             // Only names that are file names can be looked up.
+            // A link named `ament_index` would take the place of the index itself.
             let is_name = package.name.chars().all(is_name_char) && package.name != "ament_index";
             if is_name && symlink(&package.folder, share.join(&package.name)).is_ok() {
                 fs::write(index.join(&package.name), "")?;

@@ -116,6 +116,7 @@ fn read(child: &mut Child, time_limit: Duration) -> Result<Ended, Error> {
             .map_err(Error::Other)?;
     }
     let (mut output, mut stderr) = (String::new(), String::new());
+    // Both pipes, in the order in which they end.
     for _ in 0..2 {
         let left = deadline.saturating_duration_since(Instant::now());
         let (index, (bytes, is_whole)) =
@@ -141,6 +142,7 @@ fn read(child: &mut Child, time_limit: Duration) -> Result<Ended, Error> {
         if Instant::now() >= deadline {
             return Err(Error::TimedOut);
         }
+        // `std` has no wait with a time limit.
         std::thread::sleep(POLL_INTERVAL);
     }
 }

@@ -181,6 +181,7 @@ fn rotation(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Unit
             "use a unit quaternion",
         );
     }
+    // Every other length has a direction, and was reported above.
     UnitQuaternion::try_new(quaternion, f64::MIN_POSITIVE)
 }
 
@@ -267,6 +268,8 @@ impl Modifiers<'_> {
             }
         }
         let mut added = Vec::new();
+        // Each frame is visited once, after its parent: passes over the list until nothing changes
+        // would be quadratic.
         while let Some(frame) = ready.pop_front() {
             let taken = [
                 (

@@ -150,6 +150,7 @@ fn sections(
 ) {
     let fields = findings.fields(document, "", SECTIONS);
     let version = version(findings, &fields, document.at);
+    // Modifiers come first: all other sections name frames and joints of the modified robot.
     let removed_names =
         optional(&fields, "modifiers").map(|section| modify(findings, section, robot, references));
     let mut known = Known::new(robot, removed_names.unwrap_or_default());
@@ -221,6 +222,7 @@ fn modify(
     let mut removed_names = Removed::default();
     if let Some((at, base)) = base {
         modifiers.report_left_behind(findings, robot, base, &mut added);
+        // Before links are removed: afterwards nothing connects the base to the world any more.
         let (had_world, fixing_joint) = (robot.world_root().is_some(), fixing_joint(robot, base));
         let before = robot.links().clone();
         let element = "modifiers / set_base_frame";
@@ -385,6 +387,7 @@ fn default_positions(
             let position = given
                 .get(&id)
                 .copied()
+                // Adding zero turns -0 into 0.
                 .unwrap_or_else(|| joint.bounds().nearest(0.0) + 0.0);
             (id, vec![position])
         })
@@ -470,6 +473,7 @@ fn collisions(
     let groups = optional(fields, "geometry")
         .map(|section| spheres::read(findings, section, known, version))
         .unwrap_or_default();
+    // Either name is read in every version; only the other version's one is reported.
     let (own, other) = match version {
         Version::Second => ("world_collision", "collision"),
         Version::First | Version::Unknown => ("collision", "world_collision"),
@@ -552,6 +556,7 @@ fn collision_section(
     groups: &Groups,
     known: &mut Known<'_>,
 ) -> Option<(Mark, PlanningCollision)> {
+    // Before the group is required, so that errors here are reported in any case.
     let mut buffers = Vec::new();
     if let Some(section) = optional(fields, "buffer_distance") {
         let element = below(name, "buffer_distance");

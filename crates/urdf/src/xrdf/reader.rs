@@ -234,6 +234,7 @@ impl Findings {
     }
 
     pub fn number(&mut self, value: &Yaml, element: &str) -> Option<f64> {
+        // A quoted number is a string in YAML.
         let number = match &value.content {
             Content::Scalar {
                 text,

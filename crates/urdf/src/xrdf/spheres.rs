@@ -188,6 +188,7 @@ fn with_clones(
             .map(|(at, (link, _))| (*link, at))
             .collect();
         let mut seen = HashSet::from([index]);
+        // A stack, reversed: clones are expanded in the order of the text.
         let mut waiting: Vec<(Mark, usize)> = group.clones.iter().rev().copied().collect();
         while let Some((at, other)) = waiting.pop() {
             let element = || below(&below("geometry", &group.key.text), "clone");

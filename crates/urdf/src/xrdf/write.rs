@@ -115,6 +115,7 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
         };
         while let Some((first, second)) = pairs.next() {
             let mut others = vec![link(second)];
+            // Pairs are sorted, so that those with the same first link are consecutive.
             while let Some((_, other)) = pairs.next_if(|(next, _)| *next == first) {
                 others.push(link(other));
             }
@@ -152,6 +153,7 @@ fn quoted(name: &str) -> String {
     for character in name.chars() {
         match character {
             '"' | '\\' => quoted.extend(['\\', character]),
+            // A byte order mark in content should be escaped (YAML 1.2, section 5.2).
             character if character.is_control() || character == '\u{feff}' => {
                 let _ = write!(quoted, "\\U{:08x}", u32::from(character));
             }
