@@ -22,6 +22,7 @@ pub(super) fn observe(
         given,
         full,
         type_name,
+        ..
     } = topic;
     let cannot = |error: &dyn std::fmt::Display| {
         transport(&format!("can't subscribe to {full}"), error).help(format!(
