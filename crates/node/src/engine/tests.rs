@@ -436,7 +436,7 @@ async fn a_bad_description_leaves_the_last_asset_and_is_reported() {
     let status = bed.status(|s| s.level == DiagnosticStatus::ERROR).await;
     assert_eq!(status.name, "urdf_usd: conversion of arm");
     assert!(
-        status.message.contains(":3:7: error") && status.message.contains("revision 1 stays"),
+        status.message.contains(":3:7: error") && status.message.contains("revision 1 is kept"),
         "{}",
         status.message
     );
@@ -1301,7 +1301,7 @@ async fn a_robot_of_another_name_takes_the_place_of_what_its_publisher_described
         .await;
     let status = bed.status(|s| s.name.ends_with("of arm")).await;
     assert!(
-        status.message.starts_with("gone: ") && status.message.contains("revision 1 stays"),
+        status.message.starts_with("gone: ") && status.message.contains("revision 1 is kept"),
         "{}",
         status.message
     );

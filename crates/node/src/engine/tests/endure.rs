@@ -33,7 +33,7 @@ async fn a_conversion_that_never_comes_back_is_given_up_and_others_go_on() {
         .status(|s| s.name.ends_with("of good") && s.level == DiagnosticStatus::ERROR)
         .await;
     assert!(
-        status.message.contains("bridge-time-limit") && status.message.contains("revision 1 stays"),
+        status.message.contains("bridge-time-limit") && status.message.contains("revision 1 is kept"),
         "{}",
         status.message
     );
