@@ -164,10 +164,10 @@ def by_name(path):
 def test_wrong_arguments_and_files_are_reported(tmp_path):
     output = tmp_path / "a.xrdf"
     for arguments, code, said in (
-        (("--error", "0"), 2, "above zero"),
+        (("--error", "0"), 2, "above 0"),
         (("--error", "1", "--spheres", "3"), 2, "cannot be used with"),
         (("--joint", "nothing"), 1, "has no joint"),
-        (("--jerk-limit", "elbow_joint=-1"), 2, "above zero"),
+        (("--jerk-limit", "elbow_joint=-1"), 2, "above 0"),
     ):
         done = run("xrdf", "write", URDF, "-o", output, *PACKAGES, *arguments)
         assert done.returncode == code and said in done.stderr, done.stderr

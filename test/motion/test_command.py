@@ -145,7 +145,6 @@ def last(source):
         (["ik", "--tip", "nothing", "--target", "0,0"], 2, "3 (x,y,z) or 7"),
         (["ik", "--tip", "nothing", "--target", "0,0,0,0,0,0,0"], 2, "length zero"),
         (["ik", "--tip", "a", "--tip", "b", "--target", "0,0,0"], 2, "one --target for each --tip"),
-        (["ik", "--tip", "a", "--target", "0,0,0", "--solver", "none"], 2, "there is lm"),
     ],
 )
 def test_faults_are_reported(arguments, code, said):

@@ -307,7 +307,7 @@ def test_launch_arguments_reach_the_node():
         ("workers:=many", "type integer"),
         ("workers:=1.5", "type integer"),
         ("settle_time:=soon", "type double"),
-        ("formats:=[[usd]]", "a list of texts"),
+        ("formats:=[[usd]]", "a list of strings"),
         ("formats:=[]", "empty list"),
     ],
 )

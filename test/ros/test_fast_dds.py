@@ -88,4 +88,4 @@ def test_requests_are_rejected_with_a_message(start, domain):
 def test_calls_to_services_of_fast_dds_fail_at_once_with_the_reason(start, domain):
     with FastDds(domain, "parameter", "arm"):
         node = start(description_from="/fast_dds_peer")
-        node.logged("robot_description of /fast_dds_peer could not be read .*services can't be exchanged with nodes on Fast DDS")
+        node.logged("robot_description of /fast_dds_peer could not be read .*can't exchange services with nodes on Fast DDS")

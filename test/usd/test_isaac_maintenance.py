@@ -453,7 +453,7 @@ def test_foreign_opinions_in_the_entry_are_kept(arm, tmp_path):
 
 def test_a_dangling_joint_does_not_anchor_the_robot(arm, tmp_path):
     # Without an articulation root, the base is attached to the world by a joint, or else moved by no joint.
-    text = ARM.replace('["PhysicsArticulationRootAPI"]', "[]")
+    text = ARM.replace('    prepend apiSchemas = ["PhysicsArticulationRootAPI"]\n', "")
     arm.write_text(text.replace("rel physics:body1 = </arm/base>", "rel physics:body0 = </arm/nobody>\n        rel physics:body1 = </arm/tip>"))
     entry, _ = authored("populate", arm, tmp_path, "--robot", "/arm")
     assert targets(at(entry, "/arm"), LINKS)[0] == "/arm/base"

@@ -252,9 +252,15 @@ fn session(overlays: &[PathBuf], chosen: &BTreeMap<String, BTreeMap<String, Stri
             .collect();
         let _ = writeln!(text, "(\nsubLayers = [{}]\n)", overlays.join(", "));
     }
+    // A layer names each prim once. The paths are sorted, so that a prim comes before those below
+    // it, and all below it before its next sibling.
+    let mut open: Vec<&str> = Vec::new();
     for (path, sets) in chosen {
         let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
-        for (index, name) in names.iter().enumerate() {
+        let common = open.iter().zip(&names).take_while(|(a, b)| a == b).count();
+        text.push_str(&"}\n".repeat(open.len() - common));
+        open.truncate(common);
+        for (index, name) in names.iter().enumerate().skip(common) {
             let _ = write!(text, "over \"{name}\"");
             if index + 1 == names.len() {
                 let selections: String = sets
@@ -264,9 +270,10 @@ fn session(overlays: &[PathBuf], chosen: &BTreeMap<String, BTreeMap<String, Stri
                 let _ = write!(text, " (\nvariants = {{\n{selections}}}\n)");
             }
             text.push_str("\n{\n");
+            open.push(name);
         }
-        text.push_str(&"}\n".repeat(names.len()));
     }
+    text.push_str(&"}\n".repeat(open.len()));
     text
 }
 
