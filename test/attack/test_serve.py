@@ -110,7 +110,7 @@ def test_fix_copies_nothing_from_elsewhere(tmp_path):
     outside.mkdir()
     asset.mkdir()
     (outside / "secret.txt").write_text("secret")
-    (outside / "layer.usda").write_text('#usda 1.0\nover "r" { custom string z = "secret" }\n')
+    (outside / "layer.usda").write_text('#usda 1.0\nover "r"\n{\n    custom string z = "secret"\n}\n')
     (asset / "own.txt").write_text("own")
     (asset / "r.usda").write_text(STRANGER.format(outside=outside))
     done = run("-v", "fix", asset / "r.usda", "-o", tmp_path / "out")
