@@ -98,7 +98,7 @@ def test_a_folder_is_its_robot(tmp_path):
     message(run("convert", folder, "--robot", "othr", "-o", out), 1, 'did you mean "other"?')
     convert_to(tmp_path / "named", folder, "--robot", "other", "--formats", "usd")
     assert (tmp_path / "named" / "other" / "other.usda").is_file()
-    message(run("convert", URDF, "--robot", "other", "-o", out), 1, URDF, "no folder")
+    message(run("convert", URDF, "--robot", "other", "-o", out), 1, URDF, "is not a folder")
     message(run("convert", "-", "--robot", "other", "-o", out, input=""), 2, "--robot", "standard input")
 
 

@@ -445,7 +445,7 @@ def test_foreign_openusd_is_shown(view, tmp_path):
     layer = tmp_path / "theirs.usda"
     layer.write_text(
         '#usda 1.0\n(defaultPrim = "r"\nmetersPerUnit = 1\nupAxis = "Z")\ndef Xform "r" {\ndef Xform "b" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {\n'
-        'def Cube "c" (prepend apiSchemas = ["PhysicsCollisionAPI"]) { double size = 1 }\n}\n}\n'
+        'def Cube "c" (prepend apiSchemas = ["PhysicsCollisionAPI"]) { double size = 1; }\n}\n}\n'
     )
     assert view(layer, "--port", 0).robot()["files"][0]["path"].endswith(".glb")
 

@@ -507,7 +507,7 @@ mod tests {
             dictionaries(50_000),
         ] {
             let error = open_text(text).unwrap_err();
-            assert!(error.contains("nested more than 256 deep"), "{error}");
+            assert!(error.contains("nested more than"), "{error}");
         }
     }
 

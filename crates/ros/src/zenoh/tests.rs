@@ -171,7 +171,7 @@ async fn services_are_called_and_answered() {
         .await
         .expect_err("silence");
     assert!(
-        silent.code == codes::NO_ANSWER.id && silent.message.contains("silent"),
+        silent.code == codes::NO_ANSWER.id && silent.message.contains("does not answer"),
         "{silent}"
     );
     let many = futures::future::join_all((0..50).map(|n| ask(&format!("{n:02}"), PATIENCE))).await;

@@ -10,6 +10,10 @@ use urdf_usd_usd_write::{Bodies, Options, write};
 fn read(text: &str) -> AssetFrames {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("asset.usda");
+    // OpenUSD wants a statement and a block to end with their line, and an edited list to have items.
+    let text = text
+        .replace('}', "\n}\n")
+        .replace("prepend apiSchemas = []", "");
     std::fs::write(
         &entry,
         format!("#usda 1.0\n(\n    defaultPrim = \"robot\"\n    metersPerUnit = 1\n    upAxis = \"Z\"\n)\n{text}"),

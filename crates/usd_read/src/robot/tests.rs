@@ -18,10 +18,18 @@ use urdf_usd_robot::{
 use urdf_usd_store::Store;
 use urdf_usd_usd_write::{Bodies, Options, write};
 
+/// Ends each statement and each block with its line, and leaves out edits of lists without items, as
+/// OpenUSD's grammar asks for.
+fn in_lines(text: &str) -> String {
+    text.replace('}', "\n}\n")
+        .replace("prepend apiSchemas = []", "")
+}
+
 /// Returns the robot of an asset of one layer.
 fn robot_of(text: &str) -> Result<(Robot, Vec<Diagnostic>), String> {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("a.usda");
+    let text = in_lines(text);
     std::fs::write(&entry, format!("#usda 1.0\n{text}")).unwrap();
     read(&entry, &Default::default())
         .map(|read| (read.robot, read.diagnostics))
@@ -1317,7 +1325,7 @@ fn shown(materials: &str, meshes: &str) -> [(Vec<Option<Material>>, Vec<Diagnost
     let layer = format!(
         "#usda 1.0\n{METRES}def Xform \"r\" {{ def Xform \"a\" {BODY} {{ {MASS}{meshes} }}\n{materials} }}"
     );
-    std::fs::write(at("a.usda"), layer).unwrap();
+    std::fs::write(at("a.usda"), in_lines(&layer)).unwrap();
     let materials = |robot: &Robot| {
         let visuals = robot.links().values().flat_map(|link| &link.visuals);
         visuals

@@ -33,7 +33,8 @@ async fn a_conversion_that_never_comes_back_is_given_up_and_others_go_on() {
         .status(|s| s.name.ends_with("of good") && s.level == DiagnosticStatus::ERROR)
         .await;
     assert!(
-        status.message.contains("bridge-time-limit") && status.message.contains("revision 1 is kept"),
+        status.message.contains("bridge-time-limit")
+            && status.message.contains("revision 1 is kept"),
         "{}",
         status.message
     );
@@ -104,7 +105,7 @@ async fn a_caller_whose_conversion_is_given_up_gets_an_answer_and_too_many_end_t
     }
     let ended = within(bed.engine).await.unwrap();
     assert!(
-        ended.code == "bridge-ended" && ended.message.starts_with("5 threads"),
+        ended.code == "bridge-ended" && ended.message.starts_with("5 abandoned threads"),
         "{ended}"
     );
     bed.converter.hold(false);
