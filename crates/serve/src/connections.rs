@@ -48,6 +48,9 @@ pub(super) struct Limits {
     body: Duration,
     /// Time limit for a client that reads nothing of a response.
     stall: Duration,
+    /// How long a new connection keeps its seat whatever others do: enough to read and answer a
+    /// request on a busy machine. It bounds new connections to 224 in this time.
+    grace: Duration,
 }
 
 impl Default for Limits {
@@ -58,6 +61,7 @@ impl Default for Limits {
             patience: seconds(10),
             body: seconds(5),
             stall: seconds(30),
+            grace: Duration::from_millis(200),
         }
     }
 }
@@ -104,7 +108,10 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits)
     // The socket of an evicted connection may stay open for a moment, so sockets are counted
     // separately. There are more sockets than seats, so that a new connection need not wait for
     // that moment.
-    let seats = Seats::new(limits.max_connections - limits.max_connections / 8);
+    let seats = Seats::new(
+        limits.max_connections - limits.max_connections / 8,
+        limits.grace,
+    );
     let sockets = Arc::new(Semaphore::new(limits.max_connections));
     let mut open = tokio::task::JoinSet::new();
     loop {
@@ -112,7 +119,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits)
         // A `JoinSet` keeps ended tasks until they are joined.
         while open.try_join_next().is_some() {}
         // Without a seat, because all are protected, the connection is closed at once.
-        let Some(seat) = seats.take(address.ip()).map(Arc::new) else {
+        let Some(seat) = seats.take(address.ip()).await.map(Arc::new) else {
             continue;
         };
         // The semaphore is never closed, and evicted connections end, so this finishes.

@@ -24,6 +24,7 @@ pub mod watch;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -193,8 +194,8 @@ impl App {
             site,
             page,
             tags: Tags::default(),
-            listeners: Seats::new(streams),
-            watchers: Seats::new(streams),
+            listeners: Seats::new(streams, Duration::ZERO),
+            watchers: Seats::new(streams, Duration::ZERO),
             allows_writing: false,
             variant_cache: Arc::default(),
             turn: Arc::new(Semaphore::new(1)),

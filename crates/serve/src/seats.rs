@@ -3,15 +3,18 @@
 //! If all seats are taken, a new connection evicts one: that with the longest time since its last
 //! progress, of the peer that holds most seats (max-min fairness). So clients that hold connections
 //! open, however slowly they send or read, can't lock others out, and a peer is limited only while
-//! another one needs its seats. A take is O(n) in the number of seats, which is a few hundred at
-//! most.
+//! another one needs its seats. A new connection is exempt for a grace period, or a burst of others
+//! would evict it before its request is read. A take is O(n) in the number of seats, which is a few
+//! hundred at most.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
+use tokio::time::timeout_at;
 
 /// A bounded number of seats. Clones share them.
 #[derive(Clone, Debug)]
@@ -20,7 +23,11 @@ pub(super) struct Seats(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     max: usize,
+    /// How long a new holder is exempt from eviction.
+    grace: Duration,
     table: Mutex<Table>,
+    /// Notified when a seat is given back.
+    freed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -32,6 +39,8 @@ struct Table {
 #[derive(Debug)]
 struct Holder {
     peer: IpAddr,
+    /// When its grace period ends.
+    grace_end: Instant,
     /// Time of the last progress.
     since: Instant,
     /// Whether it is exempt from eviction.
@@ -50,39 +59,62 @@ pub(super) struct Seat {
     evicted: Arc<Notify>,
 }
 
+/// Why no seat can be taken.
+enum Refused {
+    /// All holders that may be evicted for the newcomer are exempt.
+    Exempt,
+    /// The next one to evict is exempt until this time.
+    UntilGraceEnds(Instant),
+}
+
 impl Seats {
-    /// Creates `max` seats.
-    pub(super) fn new(max: usize) -> Self {
+    /// Creates `max` seats; a new holder is exempt from eviction for `grace`.
+    pub(super) fn new(max: usize, grace: Duration) -> Self {
         Self(Arc::new(Shared {
             max,
+            grace,
             table: Mutex::default(),
+            freed: Notify::new(),
         }))
     }
 
-    /// Takes a seat for a peer, evicting another if necessary. `None` if none can be evicted.
-    pub(super) fn take(&self, address: IpAddr) -> Option<Seat> {
-        self.take_for(peer(address), None)
+    /// Takes a seat for a peer, evicting another if necessary. Waits while those it may evict are
+    /// in their grace period. `None` if all are exempt for longer.
+    pub(super) async fn take(&self, address: IpAddr) -> Option<Seat> {
+        loop {
+            match self.take_for(peer(address), None) {
+                Ok(seat) => return Some(seat),
+                Err(Refused::Exempt) => return None,
+                // A seat that is freed meanwhile can be taken at once.
+                Err(Refused::UntilGraceEnds(end)) => {
+                    let _ = timeout_at(end.into(), self.0.freed.notified()).await;
+                }
+            }
+        }
     }
 
     /// Takes a seat for a stream on a connection, whose own seat lasts as long as the stream's.
     pub(super) fn take_stream(&self, connection: &Arc<Seat>) -> Option<Seat> {
         self.take_for(connection.peer, Some(connection.clone()))
+            .ok()
     }
 
-    fn take_for(&self, peer: IpAddr, connection: Option<Arc<Seat>>) -> Option<Seat> {
+    fn take_for(&self, peer: IpAddr, connection: Option<Arc<Seat>>) -> Result<Seat, Refused> {
         let evicted = Arc::new(Notify::new());
+        let now = Instant::now();
         let mut table = self.0.lock();
         let victim = if table.holders.len() < self.0.max {
             None
         } else {
-            let number = table.victim(peer)?;
+            let number = table.victim(peer, now)?;
             table.holders.remove(&number)
         };
         let number = table.next;
         table.next += 1;
         let holder = Holder {
             peer,
-            since: Instant::now(),
+            grace_end: now + self.0.grace,
+            since: now,
             is_protected: false,
             evicted: evicted.clone(),
             connection,
@@ -97,7 +129,7 @@ impl Seats {
                 connection.set_protected(false);
             }
         }
-        Some(Seat {
+        Ok(Seat {
             shared: self.0.clone(),
             number,
             peer,
@@ -114,7 +146,7 @@ impl Shared {
 
 impl Table {
     /// Returns the seat to evict for a newcomer.
-    fn victim(&self, newcomer: IpAddr) -> Option<u64> {
+    fn victim(&self, newcomer: IpAddr, now: Instant) -> Result<u64, Refused> {
         // The newcomer counts with the seat that it wants, so that it never evicts a peer with
         // fewer.
         let mut held = HashMap::from([(newcomer, 1)]);
@@ -125,15 +157,21 @@ impl Table {
             .holders
             .iter()
             .filter(|(_, holder)| !holder.is_protected);
+        // The peer comes first: those with fewer seats must not pay for the grace of others.
         let order = |holder: &Holder| {
             (
                 held.get(&holder.peer).copied(),
-                std::cmp::Reverse(holder.since),
+                holder.grace_end <= now,
+                Reverse(holder.since),
             )
         };
-        evictable
+        let (number, holder) = evictable
             .max_by_key(|(_, holder)| order(holder))
-            .map(|(number, _)| *number)
+            .ok_or(Refused::Exempt)?;
+        if holder.grace_end > now {
+            return Err(Refused::UntilGraceEnds(holder.grace_end));
+        }
+        Ok(*number)
     }
 }
 
@@ -169,7 +207,9 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.shared.lock().holders.remove(&self.number);
+        if self.shared.lock().holders.remove(&self.number).is_some() {
+            self.shared.freed.notify_one();
+        }
     }
 }
 
@@ -198,12 +238,12 @@ mod tests {
         seat.evicted().now_or_never().is_some()
     }
 
-    #[test]
-    fn the_peer_with_most_seats_gives_up_the_idlest() {
-        let seats = Seats::new(4);
+    #[tokio::test]
+    async fn the_peer_with_most_seats_gives_up_the_idlest() {
+        let seats = Seats::new(4, Duration::ZERO);
         let take = |address: &str| {
             std::thread::sleep(Duration::from_millis(2));
-            seats.take(address.parse().unwrap())
+            seats.take(address.parse().unwrap()).now_or_never().unwrap()
         };
         let many: Vec<Seat> = ["::1", "127.0.0.1", "127.9.9.9"]
             .iter()
@@ -228,6 +268,29 @@ mod tests {
         assert!(take("10.0.0.4").is_none());
         drop(next);
         assert!(take("10.0.0.4").is_some());
+    }
+
+    #[tokio::test]
+    async fn a_burst_waits_for_the_grace_of_those_before_it() {
+        const GRACE: Duration = Duration::from_millis(50);
+        let seats = Seats::new(2, GRACE);
+        let take = |address: &str| seats.take(address.parse().unwrap());
+        let begin = Instant::now();
+        let first = [
+            take("10.0.0.1").await.unwrap(),
+            take("10.0.0.1").await.unwrap(),
+        ];
+        assert!(take("10.0.0.1").now_or_never().is_none());
+        // A seat that is given back can be taken at once.
+        let [kept, left] = first;
+        drop(left);
+        let next = take("10.0.0.1").now_or_never().flatten().unwrap();
+        let last = take("10.0.0.1").await.unwrap();
+        assert!(begin.elapsed() >= GRACE && is_evicted(&kept));
+        for seat in [&next, &last] {
+            assert!(seat.set_protected(true));
+        }
+        assert!(take("10.0.0.1").now_or_never().unwrap().is_none());
     }
 
     #[test]
