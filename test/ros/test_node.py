@@ -557,12 +557,44 @@ def test_an_output_directory_that_cannot_be_made(start, tmp_path):
     refused(start(output=tmp_path / "file" / "out"), 1, tmp_path / "file" / "out", "output_dir")
 
 
+def test_the_log_follows_the_variables_of_rcutils(start):
+    node = start(environment={
+        "RCUTILS_LOGGING_USE_STDOUT": "1",
+        "RCUTILS_COLORIZED_OUTPUT": "yes",
+        "RCUTILS_CONSOLE_OUTPUT_FORMAT": r"{severity}\t{name}\t{message}\t{nothing}",
+    })  # fmt: skip
+    node.logged(r"(?m)^WARN\turdf_usd\t.*RCUTILS_COLORIZED_OUTPUT=yes.*\t\{nothing\}$")
+    node.logged(r"(?m)^INFO\turdf_usd\tlistening to .*\t\{nothing\}$")
+    assert node.end() == 0
+
+
+def test_a_start_and_an_end_log_what_tells_something(start):
+    node = start()
+    node.logged("listening to")
+    assert node.end() == 0
+    lines = [line.split("]: ", 1)[1] for line in node.log.splitlines()]
+    assert all(re.match(r"ROS client: |listening to |the page is at |terminated: ending", line) for line in lines), lines
+
+
 def test_a_taken_port(start):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        refused(start(**{"http.port": port}), 1, "127.0.0.1", port, "http.port")
+        node = start(**{"http.port": port})
+        node.logged("serve-port-in-use")
+        found = int(node.logged(r"the page is at http://127\.0\.0\.1:(\d+)/")[1])
+        assert port < found <= port + 32
+        with urllib.request.urlopen(f"http://127.0.0.1:{found}/api/robots", timeout=PATIENCE) as answer:
+            assert json.load(answer) == []
+        assert node.end() == 0
+
+
+def test_an_address_of_another_machine(start):
+    node = start(**{"http.address": "203.0.113.7", "http.port": 8642})
+    node.logged(r"\[WARN\] .*serve-address.*runs without the viewer.*http\.address")
+    node.logged("listening to")
+    assert node.end() == 0
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ pub struct Options {
     /// read the asset
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
-    /// The TCP port; 0 for any free one [default: 8642, or any free one if that is taken]
+    /// The TCP port; 0 for any free one [default: 8642, or the next free one]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
     /// Let other machines that reach --address store and delete named poses; this machine may
@@ -113,17 +113,14 @@ async fn run(
     }
 }
 
-/// Binds the requested port, the default one, or any if that is taken.
+/// Binds the requested port; without one, the default or the next free one.
 async fn bind(options: &Options) -> Result<Server, Diagnostic> {
     let at = |port| SocketAddr::new(options.address, port);
-    let is_taken = || {
-        std::net::TcpListener::bind(at(PORT))
-            .is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
+    let bound = match options.port {
+        Some(port) => Server::bind(at(port)).await,
+        None => Server::bind_near(at(PORT)).await,
     };
-    let port = options
-        .port
-        .unwrap_or_else(|| if is_taken() { 0 } else { PORT });
-    Server::bind(at(port)).await.map_err(|diagnostic| {
+    bound.map_err(|diagnostic| {
         diagnostic.help(
             "choose another --port (0: any free one), or an --address of this machine: 127.0.0.1, or 0.0.0.0 for all",
         )

@@ -184,11 +184,11 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: {}[{}]: {}",
-            self.place, self.severity, self.code, self.message
-        )?;
+        // A finding about the environment or an argument is not in a text.
+        if self.place.file.is_some() || self.place.line > 0 {
+            write!(f, "{}: ", self.place)?;
+        }
+        write!(f, "{}[{}]: {}", self.severity, self.code, self.message)?;
         if !self.help.is_empty() {
             write!(f, " ({})", self.help)?;
         }

@@ -7,7 +7,6 @@ mod player;
 mod sample;
 
 use std::io::Write;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -88,14 +87,6 @@ async fn run(options: &Options, program: Option<&Program>) -> Result<(), Diagnos
         .packages
         .push((sample.package.to_owned(), sample.folder.clone()));
     parameters.conversion.srdf = Some(sample.srdf.clone());
-    // The demo works on any port: take a free one if the default is in use.
-    if let Some(address) = parameters
-        .http()
-        .filter(|address| TcpListener::bind(*address).is_err())
-    {
-        let free = TcpListener::bind((address.ip(), 0)).and_then(|listener| listener.local_addr());
-        parameters.http_port = free.map_or(0, |free| free.port());
-    }
     let site: Arc<Site> = Arc::default();
     let events = site.events();
     let ready = Ready::new(

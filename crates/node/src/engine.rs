@@ -151,12 +151,8 @@ enum Done {
         text: Arc<str>,
         taken: Result<(), String>,
     },
-    /// The robot that was read to answer a motion call, or was known already; `None` if that
-    /// failed.
-    MotionModel {
-        key: String,
-        motion_model: Option<Arc<robots::MotionModel>>,
-    },
+    /// What was read to answer a motion call, or was known already.
+    Motion { key: String, motion: robots::Motion },
     /// Another node's answer to reading its parameter.
     Parameter {
         node: Arc<str>,
@@ -536,7 +532,7 @@ impl<N: Node> Engine<N> {
                 robot_namespace,
                 value,
             } => self.take_parameter(node, robot_namespace, value),
-            Done::MotionModel { key, motion_model } => self.cache_motion_model(&key, motion_model),
+            Done::Motion { key, motion } => self.cache_motion(&key, motion),
             Done::Assets(there) => self.asset_paths.update_written(&there),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,9 +21,9 @@ use super::{codes, parts};
 use crate::process::signals::Interrupted;
 use crate::process::{self, fail, logging, raise_file_limit, runtime};
 use urdf_usd_convert::{Context, Job};
-use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_ros::{self as ros, Args, Changes, Node};
-use urdf_usd_serve::{Server, Site};
+use urdf_usd_serve::{Server, Site, codes as serve_codes};
 use urdf_usd_worker::{Program, Workers};
 
 /// Default name of the node.
@@ -147,6 +148,37 @@ async fn run_node(args: Args, limit: usize, program: Option<&Program>) -> Result
     result
 }
 
+/// Listens on the HTTP address or a port near it. Without one, the node converts all the same.
+async fn bind(address: SocketAddr) -> Option<Server> {
+    let server = Server::bind_near(address).await;
+    let warning = match &server {
+        Ok(server) if server.address() == address => None,
+        Ok(server) => {
+            let (asked, got) = (address.port(), server.address().port());
+            let message = format!(
+                "port {asked} of {} is in use, so the viewer is at port {got}",
+                address.ip()
+            );
+            let warning = Diagnostic::new(&serve_codes::PORT_IN_USE, Place::default(), message);
+            Some(
+                warning.help("set the parameter http.port to choose one, or to 0 to turn HTTP off"),
+            )
+        }
+        Err(refused) => {
+            let message = format!("{}; the node runs without the viewer", refused.message);
+            Some(Diagnostic {
+                message,
+                severity: Severity::Warning,
+                ..refused.clone()
+            })
+        }
+    };
+    if let Some(warning) = warning {
+        tracing::warn!("{warning}");
+    }
+    server.ok()
+}
+
 /// A node that has started and holds all its resources.
 pub(crate) struct Ready<N> {
     engine: Engine<N>,
@@ -186,13 +218,12 @@ impl<N: Node> Ready<N> {
         });
         let workers = Arc::new(workers);
         let server = match parameters.http() {
-            Some(address) => {
-                let server = Server::bind(address)
-                    .await?
+            Some(address) => bind(address).await.map(|server| {
+                server
                     .max_connections(connections)
-                    .allow_writing(parameters.http_allow_writing);
-                Some(server.render_with(workers.clone(), parameters.conversion.memory_limit))
-            }
+                    .allow_writing(parameters.http_allow_writing)
+                    .render_with(workers.clone(), parameters.conversion.memory_limit)
+            }),
             None => None,
         };
         let context = Context::default();

@@ -3,6 +3,7 @@
 //!
 //! This module does not depend on the node, robots or HTTP.
 
+mod console;
 pub(crate) mod logging;
 pub mod signals;
 

@@ -13,6 +13,7 @@ use super::{codes, request};
 use urdf_usd_convert::codes::{CRASHED, OUT_OF_MEMORY, TIMED_OUT};
 use urdf_usd_convert::{Job, Report};
 use urdf_usd_diagnostic::{Diagnostic, Severity, status};
+use urdf_usd_isaac::poses::stored::Listing;
 use urdf_usd_messages::Asset;
 use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
@@ -67,11 +68,20 @@ pub(super) struct Robot {
     pub differing: Option<Vec<Differing>>,
     /// Conflicting descriptions that were warned of.
     pub contested: BTreeSet<String>,
-    /// Its model for motion calls, once there was one.
-    pub motion_model: Option<Arc<MotionModel>>,
+    /// What motion calls have read of its asset.
+    pub motion: Motion,
     /// The number of conversions in a row that ran out of descriptors, and the time of the next
     /// try.
     pub starved: Option<(u32, Instant)>,
+}
+
+/// What motion calls read of an asset, kept for the next ones.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Motion {
+    /// The robot.
+    pub model: Option<Arc<MotionModel>>,
+    /// Its named poses.
+    pub listing: Option<Arc<Listing>>,
 }
 
 /// A robot read from its asset, with its kinematics.
@@ -133,7 +143,7 @@ impl Robot {
             declared: None,
             differing: None,
             contested: BTreeSet::new(),
-            motion_model: None,
+            motion: Motion::default(),
             starved: None,
         }
     }

@@ -121,12 +121,19 @@ pub fn read_file(path: &Path) -> Result<Vec<Override>, Diagnostic> {
     }
     let text =
         String::from_utf8(bytes).map_err(|e| cannot(format!("it is not UTF-8 text ({e})")))?;
-    read_text(
-        &text,
-        &Source {
-            place: Place::file(path),
-        },
-    )
+    let place = if is_of_launch(path) {
+        Place::default()
+    } else {
+        Place::file(path)
+    };
+    read_text(&text, &Source { place })
+}
+
+/// Returns whether launch_ros wrote this file, for parameters that a launch file or its arguments
+/// give. Users have never seen it, so the parameter's name says more than a line in it.
+fn is_of_launch(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    name.is_some_and(|name| name.starts_with("launch_params_"))
 }
 
 fn read_text(text: &str, source: &Source) -> Result<Vec<Override>, Diagnostic> {
@@ -607,6 +614,20 @@ left:
         fn no_text_panics(text in "([a-z*/]{0,3}:? ?\n? ?[\\[\\]{}&*!'\"|>0-9.~-]{0,3}){0,12}") {
             let _ = read_str(&text, "f.yaml");
             let _ = read_value(&text, "");
+        }
+    }
+
+    #[test]
+    fn values_of_launch_files_have_no_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "/**:\n  ros__parameters:\n    http.port: 70000\n";
+        for (name, is_shown) in [("launch_params_x1y2", false), ("bridge.yaml", true)] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            let overrides = read_file(&path).unwrap();
+            assert_eq!(overrides[0].place.file.is_some(), is_shown, "{name}");
+            assert_eq!(overrides[0].place.line > 0, is_shown, "{name}");
+            assert!(overrides[0].place.element.contains("http.port"));
         }
     }
 }

@@ -22,6 +22,7 @@ mod variants;
 mod viewer;
 pub mod watch;
 
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,6 +57,8 @@ const MAX_STREAM_CLIENTS: usize = 64;
 /// Maximum number of requests that block a thread for files. Others wait asynchronously, and are
 /// dropped if their client leaves.
 const MAX_BLOCKING_REQUESTS: usize = 16;
+/// Number of ports after the requested one that [`Server::bind_near`] tries.
+pub const NEXT_PORTS: u16 = 32;
 /// Minimum size of a compressed response, in bytes: smaller ones are mostly headers.
 const MIN_COMPRESSED_BYTES: u64 = 1024;
 
@@ -75,26 +78,29 @@ impl Server {
     /// # Errors
     /// Returns [`codes::ADDRESS`], which names the address, the port and their parameters.
     pub async fn bind(address: SocketAddr) -> Result<Self, Diagnostic> {
-        let (ip, port) = (address.ip(), address.port());
-        let fault = |error: std::io::Error| {
-            let (what, help) = match error.kind() {
-                std::io::ErrorKind::AddrInUse => (
-                    format!("port {port} of {ip} is in use by another program"),
-                    "stop that program, choose another port (--ros-args -p http.port:=8643), or turn HTTP off (http.port:=0)",
-                ),
-                std::io::ErrorKind::PermissionDenied => (
-                    format!("port {port} of {ip} may not be used: {error}"),
-                    "set the parameter http.port to 1024 or higher, or to 0 to turn HTTP off",
-                ),
-                _ => (
-                    format!("cannot listen on {ip} port {port}: {error}"),
-                    "set the parameter http.address to an address of this machine: 127.0.0.1, or 0.0.0.0 for all",
-                ),
-            };
-            Diagnostic::new(&codes::ADDRESS, Place::default(), what).help(help)
-        };
-        let listener = connections::listen(address).map_err(fault)?;
-        let address = listener.local_addr().map_err(fault)?;
+        connections::listen(address)
+            .and_then(Self::new)
+            .map_err(|error| refused(address, &error))
+    }
+
+    /// Listens on `address`, or on the next free port if another program uses that one.
+    ///
+    /// # Errors
+    /// Like [`Server::bind`], if none of the next [`NEXT_PORTS`] ports is free.
+    pub async fn bind_near(address: SocketAddr) -> Result<Self, Diagnostic> {
+        let last = address.port().saturating_add(NEXT_PORTS);
+        for port in address.port()..=last {
+            match connections::listen(SocketAddr::new(address.ip(), port)).and_then(Self::new) {
+                Ok(server) => return Ok(server),
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+                Err(error) => return Err(refused(address, &error)),
+            }
+        }
+        Err(refused(address, &ErrorKind::AddrInUse.into()))
+    }
+
+    fn new(listener: TcpListener) -> io::Result<Self> {
+        let address = listener.local_addr()?;
         Ok(Self {
             listener,
             address,
@@ -165,6 +171,26 @@ impl Server {
             poses::follow(&site)
         );
     }
+}
+
+/// Returns the diagnostic for an address that cannot be listened on.
+fn refused(address: SocketAddr, error: &io::Error) -> Diagnostic {
+    let (ip, port) = (address.ip(), address.port());
+    let (what, help) = match error.kind() {
+        ErrorKind::AddrInUse => (
+            format!("port {port} of {ip} is in use by another program"),
+            "stop that program, choose another port (--ros-args -p http.port:=8643), or turn HTTP off (http.port:=0)",
+        ),
+        ErrorKind::PermissionDenied => (
+            format!("port {port} of {ip} may not be used: {error}"),
+            "set the parameter http.port to 1024 or higher, or to 0 to turn HTTP off",
+        ),
+        _ => (
+            format!("cannot listen on {ip} port {port}: {error}"),
+            "set the parameter http.address to an address of this machine: 127.0.0.1, or 0.0.0.0 for all",
+        ),
+    };
+    Diagnostic::new(&codes::ADDRESS, Place::default(), what).help(help)
 }
 
 /// The state shared by all requests.

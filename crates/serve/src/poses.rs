@@ -21,7 +21,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::host::is_own_origin;
 use super::{App, RobotView, Site};
 use crate::watch::{Event, Watch};
-use urdf_usd_isaac::poses::stored::{self as poses, PoseView, Refused};
+use urdf_usd_isaac::poses::stored::{self as poses, Listing, PoseView, Refused};
 
 /// Body of a request to store a pose.
 #[derive(Deserialize)]
@@ -71,8 +71,8 @@ pub(super) async fn list(
     let robot = robot(&app, &key)?;
     let (poses, locked) = match entry(&robot) {
         // Show why a layer can't be read; it would not be overwritten either.
-        Ok(entry) => match blocking(&app, move || poses::list(&entry)).await? {
-            Ok(poses) => (poses, locked(&app)),
+        Ok(entry) => match blocking(&app, move || Listing::read(&entry)).await? {
+            Ok(listing) => (listing.poses, locked(&app)),
             Err(why) => (Vec::new(), Some(why)),
         },
         Err(why) => (Vec::new(), Some(why)),

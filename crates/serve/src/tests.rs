@@ -754,6 +754,17 @@ async fn a_taken_port_is_named_with_the_parameter() {
     );
 }
 
+#[tokio::test]
+async fn the_next_free_port_is_found() {
+    let first = Server::bind(ANY).await.unwrap();
+    let second = Server::bind_near(first.address()).await.unwrap();
+    let moved = second.address().port() - first.address().port();
+    assert!((1..=NEXT_PORTS).contains(&moved), "{moved}");
+    // Another port does not help on an address of another machine.
+    let foreign = Server::bind_near("203.0.113.7:8080".parse().unwrap()).await;
+    assert_eq!(foreign.unwrap_err().code, codes::ADDRESS.id);
+}
+
 /// Returns a site with a converted arm, and its entry.
 fn converted(folder: &Path) -> (Arc<Site>, std::path::PathBuf) {
     use urdf_usd_convert::{Context, Job, Source, convert};

@@ -3,15 +3,17 @@
 //! Changes go into the overlay of poses, never into the asset itself. This module must not depend on
 //! ROS or HTTP.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use serde::Serialize;
 
 use crate::poses::{Poses, check_name};
 use crate::{Edit, Label, Saved};
 use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_resolve::States;
 use urdf_usd_robot::{JointId, NamedPose};
 
 /// The extension of an asset's entry.
@@ -80,11 +82,16 @@ impl Refused {
 /// Returns the entry with all poses of an asset: that of the overlay of poses, of the overlay `isaac`,
 /// or the asset's own.
 pub fn entry_with_poses(entry: &Path) -> PathBuf {
-    let overlay = |label: Label| entry.with_extension(format!("{}.{ENTRY}", label.as_str()));
-    let mut entries = [overlay(Label::Poses), overlay(Label::Isaac)].into_iter();
-    entries
+    entries(entry)
+        .into_iter()
         .find(|entry| entry.is_file())
         .unwrap_or_else(|| entry.to_owned())
+}
+
+/// Returns the entries of the overlays that may have poses.
+fn entries(entry: &Path) -> [PathBuf; 2] {
+    [Label::Poses, Label::Isaac]
+        .map(|label| entry.with_extension(format!("{}.{ENTRY}", label.as_str())))
 }
 
 /// Returns the files in which the poses of an asset are stored: the layer and the entry of the
@@ -100,19 +107,40 @@ fn edit(entry: &Path) -> Result<Edit, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Lists all poses of the asset with this entry.
-///
-/// # Errors
-/// A sentence with the reason, if the poses cannot be read.
-pub fn list(entry: &Path) -> Result<Vec<PoseView>, String> {
-    let edit = edit(entry)?;
-    let poses = Poses::of(&edit.stage, None).map_err(|error| error.to_string())?;
-    Ok(poses
-        .robot
-        .named_poses()
-        .iter()
-        .map(|pose| PoseView::of(&poses, pose))
-        .collect())
+/// All poses of an asset, as its files said when they were read.
+#[derive(Debug)]
+pub struct Listing {
+    /// The poses, in the order of their layers.
+    pub poses: Vec<PoseView>,
+    files: States,
+}
+
+impl Listing {
+    /// Reads the poses of the asset with this entry.
+    ///
+    /// # Errors
+    /// A sentence with the reason, if the poses cannot be read.
+    pub fn read(entry: &Path) -> Result<Self, String> {
+        let started = SystemTime::now();
+        let edit = edit(entry)?;
+        let poses = Poses::of(&edit.stage, None).map_err(|error| error.to_string())?;
+        let layers = edit.stage.layers.iter().map(|layer| layer.path.clone());
+        let used: BTreeSet<PathBuf> = layers.chain(entries(entry)).chain(files(entry)).collect();
+        Ok(Self {
+            poses: poses
+                .robot
+                .named_poses()
+                .iter()
+                .map(|pose| PoseView::of(&poses, pose))
+                .collect(),
+            files: States::snapshot(&used, started),
+        })
+    }
+
+    /// Returns whether no file has changed since. Blocks on the file system.
+    pub fn is_current(&self) -> bool {
+        self.files.are_unchanged()
+    }
 }
 
 /// Stores a pose, and replaces one with the same name and group. `positions` returns the joint
@@ -211,7 +239,7 @@ mod tests {
         let (_folder, entry) = asset();
         let before = std::fs::read(&entry).unwrap();
         let names = || {
-            list(&entry)
+            Listing::read(&entry)
                 .unwrap()
                 .into_iter()
                 .map(|pose| (pose.name, (pose.joints[0].1 * 1e6).round() / 1e6))
@@ -250,7 +278,7 @@ mod tests {
             store(&entry, "far", None, |_| Ok(BTreeMap::new())),
             Err(Refused::Other(_))
         ));
-        assert!(list(&entry).unwrap().is_empty());
+        assert!(Listing::read(&entry).unwrap().poses.is_empty());
     }
 
     #[test]
@@ -264,6 +292,26 @@ mod tests {
                 });
             }
         });
-        assert_eq!(list(&entry).unwrap().len(), 4);
+        assert_eq!(Listing::read(&entry).unwrap().poses.len(), 4);
+    }
+
+    #[test]
+    fn a_listing_is_current_until_a_file_changes() {
+        let (_folder, entry) = asset();
+        store(&entry, "up", None, at(0.5)).unwrap();
+        // Files that were just written may change again within the resolution of their times.
+        for file in std::fs::read_dir(entry.parent().unwrap()).unwrap() {
+            let file = std::fs::File::options()
+                .append(true)
+                .open(file.unwrap().path());
+            let Ok(file) = file else { continue };
+            let old = SystemTime::now() - std::time::Duration::from_secs(60);
+            file.set_modified(old).unwrap();
+        }
+        let listing = Listing::read(&entry).unwrap();
+        assert!(listing.is_current() && listing.poses.len() == 1);
+        store(&entry, "down", None, at(-0.5)).unwrap();
+        assert!(!listing.is_current());
+        assert_eq!(Listing::read(&entry).unwrap().poses.len(), 2);
     }
 }

@@ -12,10 +12,10 @@ use super::moveit;
 use super::running::{Caller, Task};
 use super::{Done, Engine, MAX_WAITING_CALLS, interfaces};
 use crate::request;
-use crate::robots::{ENTRY, MotionModel};
+use crate::robots::{ENTRY, Motion, MotionModel};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_isaac::poses::Poses;
-use urdf_usd_isaac::poses::stored::{self as poses, PoseView};
+use urdf_usd_isaac::poses::stored::{self as poses, Listing, PoseView};
 use urdf_usd_kinematics::ik::{Goal, Lm, Outcome, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Mechanism, Stance, names};
 use urdf_usd_messages::{
@@ -124,8 +124,8 @@ pub(super) struct Subject {
     entry: PathBuf,
     /// Latest positions by joint name, in rad or m.
     heard: HashMap<String, f64>,
-    /// The robot, if it was read before.
-    known: Option<Arc<MotionModel>>,
+    /// What earlier calls read of the asset.
+    known: Motion,
     /// Workers that open the asset first, and their limits.
     workers: Arc<Workers>,
     limits: Limits,
@@ -174,15 +174,16 @@ impl<N: Node> Engine<N> {
         self.running.begin(Task::Motion { on_abandoned }, move |_| {
             // Opening the asset here can't be interrupted, so a worker first proves that it opens
             // within the limits.
-            let is_readable = match subject.known {
-                Some(_) => Ok(()),
-                None => subject.workers.try_poses(&subject.entry, subject.limits),
+            let is_readable = if subject.was_read() {
+                Ok(())
+            } else {
+                subject.workers.try_poses(&subject.entry, subject.limits)
             };
             let answer = is_readable.and_then(|()| work(&request, &mut subject));
             caller.send(answer.unwrap_or_else(S::Response::refusal));
-            Done::MotionModel {
+            Done::Motion {
                 key: subject.key,
-                motion_model: subject.known,
+                motion: subject.known,
             }
         });
     }
@@ -215,10 +216,8 @@ impl<N: Node> Engine<N> {
                     .collect()
             });
         let revision = asset.report.revision;
-        let known = robot
-            .motion_model
-            .clone()
-            .filter(|known| known.revision == revision);
+        let mut known = robot.motion.clone();
+        known.model = known.model.filter(|model| model.revision == revision);
         let (workers, limits) = (self.workers.clone(), self.work_limits());
         Ok(Subject {
             key: key.to_owned(),
@@ -232,10 +231,12 @@ impl<N: Node> Engine<N> {
         })
     }
 
-    /// Caches a robot that was read for a call.
-    pub(super) fn cache_motion_model(&mut self, key: &str, motion_model: Option<Arc<MotionModel>>) {
-        if let (Some(robot), Some(motion_model)) = (self.robots.get_mut(key), motion_model) {
-            robot.motion_model = Some(motion_model);
+    /// Keeps what was read for a call.
+    pub(super) fn cache_motion(&mut self, key: &str, motion: Motion) {
+        if let Some(robot) = self.robots.get_mut(key) {
+            let Motion { model, listing } = motion;
+            robot.motion.model = model.or(robot.motion.model.take());
+            robot.motion.listing = listing.or(robot.motion.listing.take());
         }
     }
 }
@@ -244,9 +245,30 @@ impl<N: Node> Engine<N> {
 type StartState = (Arc<MotionModel>, Vec<f64>, Vec<JointId>);
 
 impl Subject {
+    /// Returns whether the asset opened before, as it is now. Blocks on the file system.
+    fn was_read(&self) -> bool {
+        let Motion { model, listing } = &self.known;
+        model.is_some() || listing.as_ref().is_some_and(|listing| listing.is_current())
+    }
+
+    /// Returns the named poses, reading the asset if a file of it has changed.
+    fn listing(&mut self) -> Result<Arc<Listing>, String> {
+        let known = self
+            .known
+            .listing
+            .take()
+            .filter(|listing| listing.is_current());
+        let listing = match known {
+            Some(listing) => listing,
+            None => Arc::new(Listing::read(&self.entry)?),
+        };
+        self.known.listing = Some(listing.clone());
+        Ok(listing)
+    }
+
     /// Returns the robot, reading its asset on first use.
     fn motion_model(&mut self) -> Result<Arc<MotionModel>, String> {
-        if let Some(known) = &self.known {
+        if let Some(known) = &self.known.model {
             return Ok(known.clone());
         }
         let stage =
@@ -260,7 +282,7 @@ impl Subject {
             robot,
             mechanism,
         });
-        self.known = Some(motion_model.clone());
+        self.known.model = Some(motion_model.clone());
         Ok(motion_model)
     }
 
@@ -346,10 +368,7 @@ pub(super) fn find_base(robot: &Robot, name: &str) -> Result<LinkId, String> {
 }
 
 fn list(_: &ListPosesRequest, subject: &mut Subject) -> Result<ListPosesResponse, String> {
-    let poses: Vec<_> = poses::list(&subject.entry)?
-        .into_iter()
-        .map(message)
-        .collect();
+    let poses: Vec<_> = subject.listing()?.poses.iter().map(message).collect();
     let message = match poses.len() {
         0 => format!("{:?} has no named poses", subject.name),
         1 => format!("{:?} has one named pose", subject.name),
@@ -363,11 +382,11 @@ fn list(_: &ListPosesRequest, subject: &mut Subject) -> Result<ListPosesResponse
     })
 }
 
-fn message(pose: PoseView) -> interfaces::NamedPose {
-    let (joint_names, positions) = pose.joints.into_iter().unzip();
+fn message(pose: &PoseView) -> interfaces::NamedPose {
+    let (joint_names, positions) = pose.joints.iter().cloned().unzip();
     interfaces::NamedPose {
-        name: pose.name,
-        group: pose.group.unwrap_or_default(),
+        name: pose.name.clone(),
+        group: pose.group.clone().unwrap_or_default(),
         joint_names,
         positions,
         valid: pose.valid,
@@ -397,7 +416,7 @@ fn store(request: &StorePoseRequest, subject: &mut Subject) -> Result<StorePoseR
     Ok(StorePoseResponse {
         success: true,
         message: text,
-        pose: message(stored),
+        pose: message(&stored),
         entry: absolute(&saved.entry),
     })
 }

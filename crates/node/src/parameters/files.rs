@@ -129,7 +129,11 @@ fn page() -> String {
     );
     for row in rows() {
         let about = row.about();
-        let default = Some(default(row).to_string()).filter(|text| !text.is_empty());
+        // As it is typed: `ros2 launch` takes a list in brackets.
+        let default = match default(row) {
+            list @ Value::List(_) => in_yaml(&list),
+            value => Some(value.to_string()).filter(|text| !text.is_empty()),
+        };
         let default = default.map_or_else(|| "none".to_owned(), |text| format!("`{text}`"));
         let flag = if matches!(row, Row::Conversion(_)) {
             format!("`--{}`", about.flag())

@@ -1,28 +1,29 @@
 //! Log output in the format of ROS: `[INFO] [1700000000.123456789] [urdf_usd]: text`.
 //!
-//! Lines go to standard error, to a file next to those of other nodes, and to a [`Sink`] such as
-//! the topic `/rosout`.
+//! Lines go to the [console](super::console), to a file next to those of other nodes, and to a
+//! [`Sink`] such as the topic `/rosout`.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use anstream::{AutoStream, ColorChoice};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-use urdf_usd_diagnostic::escape_controls;
+use urdf_usd_diagnostic::escape_controls_in_list;
 use urdf_usd_ros::Args;
 use urdf_usd_ros::args::LogLevel;
 use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_ros::rosout::Line;
+
+use super::console::Console;
 
 /// A receiver of log lines. It must neither block nor log.
 pub type Sink = dyn Fn(&Line) + Send + Sync;
@@ -39,9 +40,13 @@ pub fn start(name: &str, args: &Args) {
         Some(Err(fault)) => (None, Some(fault)),
         None => (None, None),
     };
-    let lines = Lines::new(name, args.stdout_logs != Some(false), file);
+    let (console, warnings) = Console::from_environment(|name| std::env::var(name).ok());
+    let lines = Lines::new(name, console, args.stdout_logs != Some(false), file);
     let filter = args.log_filter(&lines.name);
     install(lines, &filter);
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
     if let Some(fault) = fault {
         tracing::warn!("cannot create the log file: {fault}");
     }
@@ -49,7 +54,10 @@ pub fn start(name: &str, args: &Args) {
 
 /// Starts logging to the terminal only. `filter` has the syntax of [`EnvFilter`].
 pub fn start_in_terminal(name: &str, filter: &str) {
-    install(Lines::new(name, true, None), filter);
+    install(
+        Lines::new(name, Console::standard_error(), true, None),
+        filter,
+    );
 }
 
 fn install(lines: Lines, filter: &str) {
@@ -66,51 +74,26 @@ pub fn send_to(sink: Option<Arc<Sink>>) {
     *SINK.write().unwrap_or_else(PoisonError::into_inner) = sink;
 }
 
-/// Returns whether terminal output is coloured: `NO_COLOR`, `CLICOLOR_FORCE` and `--color` decide.
-fn is_coloured() -> bool {
-    AutoStream::choice(&io::stderr()) != ColorChoice::Never
-}
-
 struct Lines {
     name: String,
-    terminal: bool,
-    colours: bool,
+    console: Console,
+    /// Whether lines go to the console at all.
+    is_shown: bool,
     file: Option<Mutex<LogFile>>,
     libraries: Mutex<LibraryWarnings>,
 }
 
 impl Lines {
-    fn new(name: &str, terminal: bool, file: Option<LogFile>) -> Self {
+    fn new(name: &str, console: Console, is_shown: bool, file: Option<LogFile>) -> Self {
         // Loggers of ROS separate the levels of their names by dots.
         let name = name.trim_start_matches('/').replace('/', ".");
         Self {
             name,
-            terminal,
-            colours: is_coloured(),
+            console,
+            is_shown,
             file: file.map(Mutex::new),
             libraries: Mutex::default(),
         }
-    }
-
-    /// Formats a line as ROS does.
-    fn write(&self, line: &Line, colours: bool) -> String {
-        let (word, colour) = match line.level {
-            LogLevel::Fatal => ("FATAL", "\x1b[31m"),
-            LogLevel::Error => ("ERROR", "\x1b[31m"),
-            LogLevel::Warn => ("WARN", "\x1b[33m"),
-            LogLevel::Info => ("INFO", ""),
-            LogLevel::Debug => ("DEBUG", "\x1b[32m"),
-        };
-        let (begin, end) = if colours && !colour.is_empty() {
-            (colour, "\x1b[0m")
-        } else {
-            ("", "")
-        };
-        let Time { sec, nanosec } = line.stamp;
-        format!(
-            "{begin}[{word}] [{sec}.{nanosec:09}] [{}]: {}{end}\n",
-            self.name, line.text
-        )
     }
 }
 
@@ -151,9 +134,9 @@ impl<S: Subscriber> Layer<S> for Lines {
             let library = by.split("::").next().unwrap_or_default().to_owned();
             let _ = write!(fields.text, " (from {library}{before})");
         }
-        // Names come from files and the network: escaped, an event is one line and can't move the
-        // cursor.
-        let text = escape_controls(&fields.text);
+        // Names come from files and the network: escaped, they can neither begin a line nor move
+        // the cursor. The lines of our own lists are indented.
+        let text = escape_controls_in_list(&fields.text);
         let line = Line {
             stamp: Time::now(),
             level,
@@ -163,14 +146,14 @@ impl<S: Subscriber> Layer<S> for Lines {
             function: metadata.module_path().unwrap_or_default(),
             line: metadata.line().unwrap_or_default(),
         };
-        if self.terminal {
-            // A failure to log can't be logged.
-            let _ = io::stderr().write_all(self.write(&line, self.colours).as_bytes());
+        if self.is_shown {
+            self.console.write(&line);
         }
         if let Some(file) = &self.file {
+            let text = self.console.format(&line) + "\n";
             file.lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .add(&self.write(&line, false));
+                .add(&text);
         }
         if !is_own {
             return;
@@ -328,7 +311,12 @@ pub(crate) mod tests {
         type Taken = Vec<(LogLevel, String, String, u32)>;
         let taken: Arc<Mutex<Taken>> = Arc::default();
         let sink = taken.clone();
-        let lines = Lines::new("/left/urdf_usd", false, Some(file));
+        let lines = Lines::new(
+            "/left/urdf_usd",
+            Console::standard_error(),
+            false,
+            Some(file),
+        );
         tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), || {
             send_to(Some(Arc::new(move |line: &Line| {
                 sink.lock().unwrap().push((
