@@ -12,6 +12,7 @@ import runpy
 import subprocess
 import sys
 import types
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,7 @@ def test_the_installed_files(workspace):
         idl = (share / f"{interface}.idl").read_text()
         assert f"module {interface.split('/')[0]}" in idl
         assert (share / f"{interface}.{interface.split('/')[0]}").is_file()
+    assert (share / "rviz/robot.rviz").is_file() and (share / "launch/robot.launch.py").is_file()
     assert (share / "launch/bridge.launch.py").is_file() and (share / "config/bridge.yaml").is_file() and (share / "config/parameters.json").is_file()
     assert (share / "schema/plugInfo.json").is_file() and (share / "package.xml").is_file()
     index = install / "share/ament_index/resource_index"
@@ -213,16 +215,19 @@ def test_the_node_on_rcl_among_ros_nodes(tmp_path):
 
 
 class Launch:
-    """The launch file, run with stubs for its ROS imports: its declared arguments, and the node that it starts."""
+    """A launch file, run with stubs for its ROS imports: its declared arguments, and the node that it starts."""
 
-    def __init__(self, *command_line, **included):
+    def __init__(self, *command_line, file="bridge.launch.py", **included):
         names = ["ament_index_python.packages", "launch", "launch.actions", "launch.substitutions", "launch_ros.actions"]
-        modules = {name: types.ModuleType(name) for name in [*names, "launch_ros.parameter_descriptions"]}
+        names += ["launch.launch_description_sources", "launch_ros.parameter_descriptions"]
+        modules = {name: types.ModuleType(name) for name in names}
         modules["ament_index_python.packages"].get_package_share_directory = lambda _: str(conftest.ROOT)
         modules["launch"].LaunchDescription = lambda entities: entities
         action = lambda kind: lambda *one, **named: types.SimpleNamespace(kind=kind, one=one, name=one[0] if one else named.get("name"), named=named)
-        for kind in ("DeclareLaunchArgument", "LogInfo", "OpaqueFunction", "UnsetLaunchConfiguration"):
+        for kind in ("DeclareLaunchArgument", "IncludeLaunchDescription", "LogInfo", "OpaqueFunction", "UnsetLaunchConfiguration"):
             setattr(modules["launch.actions"], kind, action(kind))
+        modules["launch.launch_description_sources"].PythonLaunchDescriptionSource = str
+        modules["launch.substitutions"].Command = lambda parts: types.SimpleNamespace(perform=lambda _: XACRO[parts[0], Path(parts[1]).name])
         self.context = types.SimpleNamespace(
             launch_configurations=dict(text.split(":=", 1) for text in command_line) | included, argv=list(command_line)
         )
@@ -234,7 +239,7 @@ class Launch:
         before = {name: sys.modules.get(name) for name in modules}
         sys.modules.update(modules)
         try:
-            self.entities = runpy.run_path(str(conftest.ROOT / "launch/bridge.launch.py"))["generate_launch_description"]()
+            self.entities = runpy.run_path(str(conftest.ROOT / "launch" / file))["generate_launch_description"]()
         finally:
             for name, module in before.items():
                 sys.modules.pop(name) if module is None else sys.modules.update({name: module})
@@ -256,6 +261,47 @@ class Launch:
                     said.append(made.named["msg"])
         self.given = {name: value for one in self.node["parameters"] if isinstance(one, dict) for name, value in one.items()}
         return said
+
+
+XACRO = {("xacro ", "a.urdf.xacro"): "<robot name='a'><link name='tip'/><link name='root'/><joint><child link='tip'/></joint></robot>"}
+
+
+@pytest.mark.parametrize(("arguments", "executables"), [
+    ((), ["robot_state_publisher", "joint_state_publisher_gui", "rviz2"]),
+    (("sliders:=false", "rviz:=false"), ["robot_state_publisher", "joint_state_publisher"]),
+])  # fmt: skip
+def test_the_launch_file_of_a_robot(tmp_path, arguments, executables):
+    path = tmp_path / "a.urdf.xacro"
+    path.write_text("<robot/>")
+    launch = Launch(f"model:={path}", *arguments, file="robot.launch.py")
+    (function,) = [entity for entity in launch.entities if entity.kind == "OpaqueFunction"]
+    for name, argument in launch.arguments.items():
+        launch.context.launch_configurations.setdefault(name, argument.get("default_value"))
+    nodes = [node.named for node in function.named["function"](launch.context)]
+    assert [node["executable"] for node in nodes] == executables
+    assert nodes[0]["parameters"] == [{"robot_description": XACRO["xacro ", "a.urdf.xacro"]}]
+    if "rviz2" in executables:
+        assert nodes[-1]["arguments"] == ["-d", str(conftest.ROOT / "rviz/robot.rviz"), "-f", "root"]
+    included = [entity.name for entity in launch.entities if entity.kind == "IncludeLaunchDescription"]
+    assert included == [str(conftest.ROOT / "launch/bridge.launch.py")]
+    assert yaml.safe_load((conftest.ROOT / "rviz/robot.rviz").read_text())["Visualization Manager"]["Displays"]
+    for text in ("", "<robot name='a'/>", "<robot"):
+        path = tmp_path / "bad.urdf"
+        path.write_text(text)
+        launch.context.launch_configurations["model"] = str(path)
+        with pytest.raises(RuntimeError, match="bad.urdf: not a URDF"):
+            function.named["function"](launch.context)
+
+
+def test_launch_files_depend_on_what_they_use():
+    package = ElementTree.parse(conftest.ROOT / "package.xml").getroot()
+    needed = {depend.text for kind in ("depend", "exec_depend") for depend in package.iter(kind)}
+    for path in (conftest.ROOT / "launch").iterdir():
+        text = path.read_text()
+        modules = set(re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE)) - set(sys.stdlib_module_names)
+        packages = set(re.findall(r'package="(\w+)"', text)) - {"urdf_usd"}
+        wanted = {{"yaml": "python3-yaml"}.get(module, module) for module in modules} | packages
+        assert wanted <= needed, wanted - needed
 
 
 def test_every_parameter_is_a_launch_argument():
