@@ -32,10 +32,20 @@ PROGRAM = Path(os.environ.get("URDF_USD_BIN") or ROOT / "target" / "debug" / "ur
 #: Factor for the duration of soak tests, which the nightly workflow increases.
 SOAK = float(os.environ.get("URDF_USD_SOAK") or 1)
 
-# One cache for the whole run, separate from the user's. Workers share it, so that each mesh is loaded and simplified once.
+# One folder for the whole run, which its first process removes: workers of pytest-xdist end without exit handlers. In it is a cache,
+# separate from the user's, that workers share, so that each mesh is loaded and simplified once.
 if "PYTEST_XDIST_WORKER" not in os.environ:
-    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="urdf_usd-cache-")
-    atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+    os.environ["URDF_USD_TEST_FOLDER"] = tempfile.mkdtemp(prefix="urdf_usd-test-")
+    os.environ["XDG_CACHE_HOME"] = os.path.join(os.environ["URDF_USD_TEST_FOLDER"], "cache")
+    os.mkdir(os.environ["XDG_CACHE_HOME"])
+    atexit.register(shutil.rmtree, os.environ["URDF_USD_TEST_FOLDER"], ignore_errors=True)
+
+
+def scratch():
+    """Makes a folder that lasts as long as the run."""
+    return Path(tempfile.mkdtemp(dir=os.environ["URDF_USD_TEST_FOLDER"]))
+
+
 
 #: The real robots. They are listed here, so that a clone without them can name the skipped tests.
 REAL_ROBOTS = (

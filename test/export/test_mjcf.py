@@ -3,15 +3,13 @@
 import functools
 import math
 import re
-import tempfile
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import trimesh
 
-from conftest import SAMPLE_ROBOTS, convert, source
+from conftest import SAMPLE_ROBOTS, convert, scratch, source
 from kinematics import rotation
 from test_urdf import peers, rewritten
 from worker import worker
@@ -25,7 +23,7 @@ UNLIMITED = 1e10
 @functools.cache
 def written(converted):
     """Converts a robot to MJCF, and returns the file and the report."""
-    folder = Path(tempfile.mkdtemp(prefix="urdf_usd-mjcf-"))
+    folder = scratch()
     again = convert(source(converted.name), folder, "--formats", "mjcf")
     return again.directory / f"{again.asset_name}.xml", again.report
 

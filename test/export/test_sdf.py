@@ -4,14 +4,13 @@ import functools
 import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from conftest import convert, source
+from conftest import convert, scratch, source
 from test_mjcf import number
 from test_urdf import peers
 from worker import worker
@@ -25,7 +24,7 @@ MENDED_LIMITS = {"urdf-no-limit", "urdf-half-limit", "urdf-limits-swapped", "urd
 @functools.cache
 def written(converted):
     """Converts a robot to SDF, and returns the file and the report."""
-    folder = Path(tempfile.mkdtemp(prefix="urdf_usd-sdf-"))
+    folder = scratch()
     again = convert(source(converted.name), folder, "--formats", "sdf")
     return again.directory / f"{again.asset_name}.sdf", again.report
 

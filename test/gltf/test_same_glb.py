@@ -3,11 +3,9 @@
 import functools
 import hashlib
 import json
-import tempfile
-from pathlib import Path
 
 import numpy as np
-from conftest import gltf_issues, run
+from conftest import gltf_issues, run, scratch
 from glb_file import Glb
 
 #: Tolerance of numbers, relative to the largest one if it is above one: computations in single precision.
@@ -22,7 +20,7 @@ def both(converted):
     layers = "".join((converted.directory / f"{name}.usda").read_text() for name in ("base", "instances") if (converted.directory / f"{name}.usda").exists())
     sets = (("visual_representation", "mesh_high"), ("collision_fidelity", "trimesh"))
     variants = [argument for name, variant in sets if f'"{variant}"' in layers for argument in ("--variant", f"{name}={variant}")]
-    folder = Path(tempfile.mkdtemp(prefix="urdf_usd-same-"))
+    folder = scratch()
     done = run("convert", converted.entry, "-o", folder, "--formats", "glb", *variants)
     assert done.returncode == 0, done.stderr
     (glb,) = folder.glob("*/*.glb")

@@ -4,7 +4,6 @@ import functools
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from conftest import ROOT, SAMPLE_ROBOTS, convert, gltf_issues, reported, run, source
+from conftest import ROOT, SAMPLE_ROBOTS, convert, gltf_issues, reported, run, scratch, source
 from worker import worker
 
 #: Tolerances of frames (metres) and mass matrices (relative to the largest entry).
@@ -43,7 +42,7 @@ def checkers():
 @functools.cache
 def rewritten(converted, mesh_format="glb"):
     """Converts a robot's URDF to URDF. Returns the file and the report."""
-    folder = Path(tempfile.mkdtemp(prefix="urdf_usd-urdf-"))
+    folder = scratch()
     again = convert(source(converted.name), folder, "--formats", "urdf", "--mesh-format", mesh_format)
     return again.directory / f"{again.asset_name}.urdf", again.report
 
@@ -51,7 +50,7 @@ def rewritten(converted, mesh_format="glb"):
 @functools.cache
 def from_asset(entry, errors=()):
     """Converts an OpenUSD or glTF asset to URDF, with errors of these codes only."""
-    folder = Path(tempfile.mkdtemp(prefix="urdf_usd-urdf-"))
+    folder = scratch()
     done = run("convert", entry, "-o", folder, "--formats", "urdf", "--json")
     report = reported(done, errors=bool(errors))
     assert {found["code"] for found in report["diagnostics"] if found["severity"] == "error"} == {*errors}

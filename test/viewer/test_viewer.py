@@ -39,7 +39,7 @@ from ros_node import ARM, PATIENCE, box, chain, description, free_port, transfor
 from ros_peer import JointState, Peer, String, TFMessage, until  # noqa: E402
 
 SCREENSHOTS = conftest.ROOT / ".test-env" / "screenshots"
-DESK, PHONE, SMALL = {"width": 1280, "height": 800}, {"width": 390, "height": 844}, {"width": 840, "height": 480}
+DESK, PHONE, SMALL = {"width": 960, "height": 600}, {"width": 390, "height": 844}, {"width": 840, "height": 480}
 ARM_URDF = ARM / "urdf" / "sample_arm.urdf"
 TABS = ("joints", "robots", "frames", "view", "diagnostics")
 
