@@ -56,10 +56,10 @@ class Node:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "RMW_", "AMENT_"))}
         self.log_path = log
         self.output = Path(output)
-        with log.open("wb") as stream:
+        with log.open("wb") as stream, log.with_suffix(".out").open("wb") as standard_output:
             self.process = subprocess.Popen(
                 [*command, *map(str, arguments)],
-                stdout=subprocess.DEVNULL,
+                stdout=standard_output,
                 stderr=stream,
                 env=inherited
                 | {

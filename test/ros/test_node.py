@@ -563,9 +563,13 @@ def test_the_log_follows_the_variables_of_rcutils(start):
         "RCUTILS_COLORIZED_OUTPUT": "yes",
         "RCUTILS_CONSOLE_OUTPUT_FORMAT": r"{severity}\t{name}\t{message}\t{nothing}",
     })  # fmt: skip
-    node.logged(r"(?m)^WARN\turdf_usd\t.*RCUTILS_COLORIZED_OUTPUT=yes.*\t\{nothing\}$")
-    node.logged(r"(?m)^INFO\turdf_usd\tlistening to .*\t\{nothing\}$")
-    assert node.end() == 0
+    lines = [
+        r"(?m)^WARN\turdf_usd\t.*RCUTILS_COLORIZED_OUTPUT=yes.*\t\{nothing\}$",
+        r"(?m)^INFO\turdf_usd\tlistening to .*\t\{nothing\}$",
+    ]
+    shown = node.log_path.with_suffix(".out")
+    ros_peer.until(lambda: all(re.search(line, shown.read_text()) for line in lines), PATIENCE, "the log on standard output")
+    assert node.end() == 0 and node.log == ""
 
 
 def test_a_start_and_an_end_log_what_tells_something(start):
