@@ -237,7 +237,7 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Integer { from: 0, to: 65535 },
         "PORT",
         field!(Parameters.http_port),
-        "TCP port of the HTTP server. 0: no server.",
+        "TCP port of the HTTP server; if another program uses it, the next free one. 0: no server.",
     )
     .at_start(),
     Opt::new(
