@@ -9,6 +9,7 @@
 //! panic on any file.
 
 mod census;
+mod edits;
 mod layer;
 mod open;
 mod places;
