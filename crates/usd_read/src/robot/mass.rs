@@ -51,10 +51,7 @@ fn of(
     let mut solids: Vec<Solid> = Vec::new();
     for (collider, pose) in parts {
         let of_collider = &scene.stage[collider.prim];
-        let material = materials.bound(
-            collider.prim,
-            &["material:binding:physics", "material:binding"],
-        );
+        let material = materials.bindings.physics(collider.prim);
         let of_material = material.and_then(|material| density(scene, &scene.stage[material]));
         // The most specific density wins: collider, then body, then material (UsdPhysicsMassAPI).
         let density = density(scene, of_collider).or(of_body).or(of_material);
