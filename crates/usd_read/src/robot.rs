@@ -16,6 +16,7 @@ mod links;
 mod looks;
 mod mass;
 mod materials;
+mod mdl;
 mod meshes;
 mod planning;
 mod primvars;

@@ -172,7 +172,7 @@ impl<'s, 'a> Materials<'s, 'a> {
             .attributes
             .iter()
             .filter(|(name, _)| name.starts_with("outputs:") && name.ends_with("surface"));
-        // In reverse order `outputs:surface` is before that of MaterialX.
+        // In reverse order `outputs:surface` is before those of MaterialX and MDL.
         let shaders: Vec<PrimId> = outputs
             .rev()
             .filter_map(|(name, _)| match self.source(id, name)? {
@@ -185,12 +185,21 @@ impl<'s, 'a> Materials<'s, 'a> {
         if let Some(surface) = shaders.iter().copied().find(is_preview) {
             return Some(self.surface(surface, name));
         }
+        if let Some(shader) = shaders.iter().copied().find(|shader| self.is_mdl(*shader))
+            && let Some(material) = self.mdl(shader, &name)
+        {
+            return Some(material);
+        }
         // A material that only describes contacts has no appearance.
         if prim.has("PhysicsMaterialAPI") && shaders.is_empty() {
             return None;
         }
         let what = match shaders.first() {
             None => "has no surface shader".to_owned(),
+            Some(&shader) if self.is_mdl(shader) => format!(
+                "is an MDL material ({}) without a parameter that is read",
+                self.mdl_name(shader)
+            ),
             Some(&shader) => match self.scene.stage[shader].text("info:id") {
                 Some(identifier) => {
                     format!("has the surface shader {identifier}, which is not read")
