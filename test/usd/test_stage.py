@@ -116,7 +116,7 @@ def stage_lines(entry):
     yield from (f"error {path}" for path in sorted(paths))
 
 
-@pytest.mark.parametrize("name", ["robot", "broken"])
+@pytest.mark.parametrize("name", ["robot", "broken", "edits"])
 def test_expectations_match_openusd(name):
     composed = "\n".join(stage_lines(ASSETS / f"{name}.usda")) + "\n"
     expected = ASSETS / f"{name}.txt"

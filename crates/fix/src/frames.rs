@@ -6,10 +6,10 @@
 //! of the transform is applied to the geometry. Cameras, lights and primitive shapes keep their
 //! rotation, as they point along an axis of their own.
 
-use nalgebra::{Isometry3, Matrix3, Matrix4, Rotation3, Translation3, UnitQuaternion, Vector3};
+use nalgebra::{Isometry3, Matrix3, Matrix4, UnitQuaternion, Vector3};
 use openusd::gf;
 use urdf_usd_robot::ArenaMap;
-use urdf_usd_stage::{SharedValue, Stage, Value, rigid, vectors};
+use urdf_usd_stage::{SharedValue, Stage, Value, factor, vectors};
 
 use super::notes::Notes;
 use super::scene::{Node, NodeId, Scene};
@@ -52,7 +52,7 @@ impl Places {
 
     /// Returns the rotation in [`Places::change`].
     pub fn rotation_change(&self, node: NodeId) -> UnitQuaternion<f64> {
-        nearest_rigid(&self.change(node)).rotation
+        factor(&self.change(node)).pose.rotation
     }
 }
 
@@ -69,7 +69,7 @@ pub fn fix(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
     let old = ArenaMap::new(&scene.nodes, |_, node| worlds[node.source]);
     let mut back_rotation = ArenaMap::filled(&scene.nodes, UnitQuaternion::identity());
     let new = ArenaMap::new(&scene.nodes, |id, node| {
-        let place = nearest_rigid(&(world * old[id]));
+        let place = factor(&(world * old[id])).pose;
         back_rotation[id] = match node.parent {
             Some(parent) => back_rotation[parent],
             None => place.rotation.inverse(),
@@ -152,28 +152,6 @@ pub fn rounded(matrix: &Matrix4<f64>) -> Matrix4<f64> {
     rounded
 }
 
-/// Returns the rigid transform that is nearest to a matrix, by polar decomposition if it has shear.
-fn nearest_rigid(matrix: &Matrix4<f64>) -> Isometry3<f64> {
-    if let Some((place, _)) = rigid(matrix) {
-        return place;
-    }
-    let linear: Matrix3<f64> = matrix.fixed_view::<3, 3>(0, 0).into_owned();
-    let translation = Translation3::new(matrix[(0, 3)], matrix[(1, 3)], matrix[(2, 3)]);
-    let svd = linear.svd(true, true);
-    let rotation = match (svd.u, svd.v_t) {
-        (Some(u), Some(v_t)) if linear.iter().all(|c| c.is_finite()) => {
-            let mut rotation = u * v_t;
-            if rotation.determinant() < 0.0 {
-                // In three dimensions the negative of a reflection is a rotation.
-                rotation = -rotation;
-            }
-            UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(rotation))
-        }
-        _ => UnitQuaternion::identity(),
-    };
-    Isometry3::from_parts(translation, rotation)
-}
-
 /// Writes the frame of a prim as a translation and a rotation, and for a primitive shape the
 /// remaining scale.
 fn transform(scene: &mut Scene, index: NodeId, stage: &Stage, places: &Places, notes: &mut Notes) {
@@ -203,12 +181,17 @@ fn transform(scene: &mut Scene, index: NodeId, stage: &Stage, places: &Places, n
         && stack.broken.is_empty();
     let is_leaf = node.has_points() || node.is_primitive();
     let scale = if node.is_primitive() {
-        remaining_scale(
+        let scale = remaining_scale(
             &rounded(&places.change(index)),
             places.meters,
             &node.path,
             notes,
-        )
+        );
+        // These shapes are their own mirror images.
+        match node.type_name.as_str() {
+            "Cube" | "Sphere" | "Cylinder" | "Capsule" | "Plane" => scale.abs(),
+            _ => scale,
+        }
     } else {
         Vector3::repeat(1.0)
     };

@@ -1,8 +1,8 @@
 //! Joints: frames in the new frames of their bodies, limits, names and ends (REP-158 §1.3, §2.10).
 
-use nalgebra::{Matrix4, Quaternion, UnitQuaternion, Vector3};
+use nalgebra::{Isometry3, Quaternion, UnitQuaternion, Vector3};
 use openusd::gf;
-use urdf_usd_stage::{Stage, Value, numbers};
+use urdf_usd_stage::{Stage, Value, joint_frame, numbers};
 
 use super::frames::{Places, rotation, scale_numbers};
 use super::notes::Notes;
@@ -90,30 +90,40 @@ fn fix_frame(scene: &mut Scene, index: NodeId, end: &End, stage: &Stage, places:
     let source = &stage[scene.nodes[index].source];
     // The frame was relative to the target in the source; it becomes relative to the current target,
     // or to the world.
-    let old_target = source
-        .targets(end.body)
-        .first()
-        .and_then(|path| scene.at(path));
-    let new_target = scene.nodes[index]
-        .targets(end.body)
-        .first()
-        .and_then(|path| scene.at(path));
-    let from = old_target.map_or_else(Matrix4::identity, |node| places.old[node]);
-    let to = new_target.map_or_else(Matrix4::identity, |node| {
-        places.new[node].inverse().to_homogeneous()
+    let target = |targets: &[String]| targets.first().and_then(|path| scene.at(path.as_str()));
+    let old_target = target(source.targets(end.body));
+    let to = target(scene.nodes[index].targets(end.body))
+        .map_or_else(Isometry3::identity, |node| places.new[node].inverse());
+    let in_metres =
+        |node: Option<NodeId>| node.map_or(places.world, |node| places.world * places.old[node]);
+    let body = old_target.and_then(|target| {
+        scene
+            .upwards(target)
+            .find(|above| scene.nodes[*above].is_body())
     });
-    let matrix = to * places.world * from;
-    if Places::is_identity(&matrix) {
+    let from = in_metres(old_target);
+    if Places::is_identity(&(to.to_homogeneous() * from))
+        && body.is_none_or(|body| Places::is_identity(&places.change(body)))
+    {
         return;
     }
-    let rotation_change = urdf_usd_stage::rigid(&matrix)
-        .map_or_else(UnitQuaternion::identity, |(place, _)| place.rotation);
-    let node = &mut scene.nodes[index];
+    let node = &scene.nodes[index];
     let position: [f64; 3] = node
         .value(end.position)
         .and_then(numbers)
         .unwrap_or_default();
-    let p = matrix.transform_point(&position.into());
+    let [w, x, y, z] = node
+        .value(end.rotation)
+        .and_then(numbers)
+        .unwrap_or([1.0, 0.0, 0.0, 0.0]);
+    let local = Isometry3::from_parts(
+        position.into(),
+        UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z)),
+    );
+    let other_target = Some(&from).filter(|_| old_target != body);
+    let frame = to * joint_frame(&in_metres(body), other_target, &local);
+    let p = frame.translation.vector;
+    let node = &mut scene.nodes[index];
     node.set(
         end.position,
         "point3f",
@@ -123,12 +133,7 @@ fn fix_frame(scene: &mut Scene, index: NodeId, end: &End, stage: &Stage, places:
             z: p.z as f32,
         }),
     );
-    let [w, x, y, z] = node
-        .value(end.rotation)
-        .and_then(numbers)
-        .unwrap_or([1.0, 0.0, 0.0, 0.0]);
-    let (_, orientation) =
-        rotation(&(rotation_change * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z))));
+    let (_, orientation) = rotation(&frame.rotation);
     // UsdPhysics types the rotations of joints as `quatf`, so that a more precise one has to be
     // rounded.
     let orientation = match orientation {

@@ -1,8 +1,8 @@
 //! Bodies, masses, colliders, contact materials, articulations (REP-158 §1.3).
 
-use nalgebra::{Quaternion, UnitQuaternion, Vector3};
+use nalgebra::{Point3, Quaternion, UnitQuaternion, Vector3};
 use openusd::gf;
-use urdf_usd_stage::{Stage, Value, numbers};
+use urdf_usd_stage::{Stage, Value, factor, numbers};
 
 use super::frames::{Places, scale_numbers};
 use super::joints::rotated;
@@ -37,7 +37,9 @@ fn fix_mass(scene: &mut Scene, index: NodeId, places: &Places, notes: &mut Notes
             .and_then(numbers::<3>)
             .filter(|c| c.iter().all(|c| c.is_finite()))
         {
-            let c = affine.transform_point(&centre.into());
+            let old = factor(&(places.world * places.old[index]));
+            let c = Point3::from(old.scale.component_mul(&Vector3::from(centre)));
+            let c = (places.new[index].inverse() * old.pose).transform_point(&c);
             node.set(
                 "physics:centerOfMass",
                 "point3f",

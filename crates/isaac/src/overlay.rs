@@ -325,7 +325,14 @@ fn asset_name(file: &Path) -> String {
 }
 
 /// Canonicalizes the existing part of a path, and makes the rest absolute.
+///
+/// The empty path is the working directory: it is the parent of a bare file name.
 fn canonical(path: &Path) -> PathBuf {
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     for above in absolute.ancestors() {
         if let Ok(existing) = above.canonicalize() {

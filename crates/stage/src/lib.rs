@@ -9,6 +9,7 @@
 //! panic on any file.
 
 mod census;
+mod edits;
 mod layer;
 mod open;
 mod places;
@@ -32,7 +33,7 @@ pub use prim::{
 };
 pub use shallow::{DEEPEST, Shallow, asset_bytes, on_large_stack};
 pub use shared::SharedValue;
-pub use transform::{Local, Op, OpKind, XformStack, rigid};
+pub use transform::{Factors, Local, Op, OpKind, XformStack, factor, joint_frame, rigid};
 pub use value::{
     array_len, asset_paths, double, double_array, doubles, int_array, long_array, numbers, pairs,
     quaternions, text, texts, vectors,

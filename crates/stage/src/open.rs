@@ -696,22 +696,26 @@ impl<'a> Reader<'a> {
         }
         // Composition has not descended below the prims of these layers yet.
         for identifier in self.source.layer_identifiers().into_iter().skip(before) {
-            if let Some(id) = self.layer(&identifier) {
-                self.may_be_composed(id)?;
-            }
-            self.ends(&self.source.sub_layers(&identifier))?;
+            let stack: Vec<LayerId> = self
+                .source
+                .sub_layers(&identifier)
+                .iter()
+                .filter_map(|identifier| self.layer(identifier))
+                .collect();
+            self.may_be_composed(&stack)?;
+            self.ends(&stack)?;
         }
         Ok(())
     }
 
     /// Rejects a layer stack in which a prim inherits or specializes itself, directly or through other
     /// arcs: `openusd` 0.8 overflows the stack on the prims below.
-    fn ends(&mut self, stack: &[String]) -> Result<(), String> {
-        let ids: Vec<LayerId> = stack
-            .iter()
-            .filter_map(|identifier| self.layer(identifier))
-            .collect();
-        let prims = || ids.iter().flat_map(|id| &layer_at(&self.layers, *id).prims);
+    fn ends(&self, stack: &[LayerId]) -> Result<(), String> {
+        let prims = || {
+            stack
+                .iter()
+                .flat_map(|id| &layer_at(&self.layers, *id).prims)
+        };
         let mut arcs: HashMap<&str, Vec<&super::prim::Arc>> = HashMap::new();
         // A cycle through a variant exists only if it is selected, and is then a composition error.
         for prim in prims().filter(|prim| !prim.path.contains('{')) {
@@ -753,12 +757,14 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Rejects a layer with a prim that inherits a class that it already inherits through an ancestor:
-    /// `openusd` 0.8 does not terminate on it.
-    fn may_be_composed(&self, id: LayerId) -> Result<(), String> {
-        let layer = layer_at(&self.layers, id);
+    /// Rejects a layer stack with a prim that inherits a class that it already inherits through an
+    /// ancestor: `openusd` 0.8 does not terminate on it. Within a layer, `edits` has removed such arcs.
+    fn may_be_composed(&self, stack: &[LayerId]) -> Result<(), String> {
         let mut inheriting: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for prim in &layer.prims {
+        for prim in stack
+            .iter()
+            .flat_map(|id| &layer_at(&self.layers, *id).prims)
+        {
             for arc in prim
                 .arcs
                 .iter()
@@ -775,7 +781,10 @@ impl<'a> Reader<'a> {
                     .map(|class| format!("{class}{rest}"))
                     .find(|class| classes.contains(&class.as_str()))
                 {
-                    let name = file_name(&layer.identifier);
+                    let first = stack
+                        .first()
+                        .map(|id| &layer_at(&self.layers, *id).identifier);
+                    let name = first.map_or("", |identifier| file_name(identifier));
                     return Err(format!(
                         "{path} in {name} inherits {twice}, which it already inherits by {above}: remove one of both"
                     ));

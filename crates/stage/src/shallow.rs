@@ -24,7 +24,7 @@ use urdf_usd_resolve::{Files, Opened, Resolver as Packages};
 
 use super::census::{Census, Contents};
 use super::shared::{CodedArrays, coded_arrays};
-use super::{tables, usda};
+use super::{edits, tables, usda};
 
 /// Maximum nesting of prims, and of brackets in the text of a layer. Assets that this program writes
 /// stay below 80.
@@ -174,16 +174,27 @@ impl Shallow {
         }
     }
 
-    /// Looks into a layer, in the binary encoding, before it is composed.
-    fn survey(&self, location: &ResolvedPath, bytes: &SharedBuffer) -> io::Result<()> {
+    /// Checks a layer, in the binary encoding, before it is composed. Returns the layer to compose.
+    fn survey(&self, location: &ResolvedPath, bytes: SharedBuffer) -> io::Result<SharedBuffer> {
         let path = location.to_string_lossy();
         let name = file_path(&path);
-        tables::check(bytes).map_err(|reason| rejected(format!("{name} is not read: {reason}")))?;
+        tables::check(&bytes)
+            .map_err(|reason| rejected(format!("{name} is not read: {reason}")))?;
         // What is damaged is reported where it is read again.
         let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else {
-            return Ok(());
+            return Ok(bytes);
         };
-        let contents = Contents::from_binary(&file, bytes);
+        let (file, bytes) = match edits::rewritten(&file, &bytes) {
+            Some(rewritten) => {
+                let bytes = AssetBuffer::Owned(rewritten).into_shared();
+                let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else {
+                    return Ok(bytes);
+                };
+                (file, bytes)
+            }
+            None => (file, bytes),
+        };
+        let contents = Contents::from_binary(&file, &bytes);
         let arrays = coded_arrays(file);
         if !arrays.is_empty() {
             let mut known = self
@@ -208,7 +219,8 @@ impl Shallow {
             .unwrap_or_else(PoisonError::into_inner);
         census
             .add(&path, &contents, sublayers)
-            .map_err(|reason| rejected(format!("{name} is not composed: {reason}")))
+            .map_err(|reason| rejected(format!("{name} is not composed: {reason}")))?;
+        Ok(bytes)
     }
 
     fn identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
@@ -318,9 +330,9 @@ impl Resolver for Shallow {
             true => binary(&bytes, &path).map_err(rejected)?,
             false => bytes,
         };
-        let bytes = AssetBuffer::Owned(bytes).into_shared();
+        let mut bytes = AssetBuffer::Owned(bytes).into_shared();
         if is_parsed || (is_binary && !is_package) {
-            self.survey(resolved_path, &bytes)?;
+            bytes = self.survey(resolved_path, bytes)?;
         }
         Ok(Box::new(io::Cursor::new(AssetBuffer::Shared(bytes))))
     }

@@ -139,10 +139,97 @@ impl Stage {
     }
 }
 
-/// Decomposes a transform into a rigid part and a scale that is applied first.
+/// The parts of a transform: a scale, and the rigid transform applied after it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factors {
+    /// The rigid transform.
+    pub pose: Isometry3<f64>,
+    /// The scale along the axes, or along the principal axes of a sheared transform.
+    pub scale: Vector3<f64>,
+}
+
+/// Decomposes a transform as OpenUSD does (`GfMatrix4d::Factor`): shear is part of the scale, and the
+/// scale of a reflection is negative along all three axes.
+///
+/// Of a transform without volume only one direction may have no extent; otherwise the rotation is the
+/// identity.
+pub fn factor(matrix: &Matrix4<f64>) -> Factors {
+    if let Some((pose, scale)) = rigid(matrix) {
+        return Factors { pose, scale };
+    }
+    let linear: Matrix3<f64> = matrix.fixed_view::<3, 3>(0, 0).into_owned();
+    let translation = Translation3::new(matrix[(0, 3)], matrix[(1, 3)], matrix[(2, 3)]);
+    let (squares, axes) = principal_scales(&(linear.transpose() * linear));
+    let sign = if linear.determinant() < 0.0 {
+        -1.0
+    } else {
+        1.0
+    };
+    let scale = squares.map(|square| sign * square.max(0.0).sqrt());
+    let mut images = linear * axes;
+    let flat = |column: &usize| scale[*column].abs() <= 1e-9 * scale.amax();
+    let is_regular = match *(0..3).filter(flat).collect::<Vec<_>>() {
+        [] => true,
+        // The rotation is determined by the two other directions.
+        [lost] => {
+            let [a, b] = [1, 2].map(|next| (lost + next) % 3);
+            let normal = (images.column(a) / scale[a]).cross(&(images.column(b) / scale[b]));
+            images.set_column(lost, &normal);
+            true
+        }
+        _ => false,
+    };
+    let rotation = if is_regular && images.iter().all(|c| c.is_finite()) {
+        for (column, scale) in scale.iter().enumerate().filter(|(column, _)| !flat(column)) {
+            let unit = images.column(column) / *scale;
+            images.set_column(column, &unit);
+        }
+        UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(
+            images * axes.transpose(),
+        ))
+    } else {
+        UnitQuaternion::identity()
+    };
+    Factors {
+        pose: Isometry3::from_parts(translation, rotation),
+        scale,
+    }
+}
+
+/// Returns the eigenvalues of a symmetric matrix and its eigenvectors as columns, by the cyclic Jacobi
+/// method.
+///
+/// The order of the eigenvalues is OpenUSD's, which matters where it applies them along the axes.
+fn principal_scales(symmetric: &Matrix3<f64>) -> (Vector3<f64>, Matrix3<f64>) {
+    let (mut a, mut axes) = (*symmetric, Matrix3::identity());
+    for sweep in 0..50 {
+        let off = a[(0, 1)].abs() + a[(0, 2)].abs() + a[(1, 2)].abs();
+        if off <= f64::EPSILON * a.diagonal().amax() || !off.is_finite() {
+            break;
+        }
+        let threshold = if sweep < 3 { 0.2 * off / 9.0 } else { 0.0 };
+        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
+            if a[(p, q)].abs() <= threshold {
+                continue;
+            }
+            let theta = 0.5 * (a[(q, q)] - a[(p, p)]) / a[(p, q)];
+            let tangent = (1.0_f64).copysign(theta) / (theta.abs() + theta.hypot(1.0));
+            let cosine = 1.0 / tangent.hypot(1.0);
+            let sine = tangent * cosine;
+            let mut turn = Matrix3::identity();
+            (turn[(p, p)], turn[(q, q)]) = (cosine, cosine);
+            (turn[(p, q)], turn[(q, p)]) = (sine, -sine);
+            a = turn.transpose() * a * turn;
+            axes *= turn;
+        }
+    }
+    (a.diagonal(), axes)
+}
+
+/// Decomposes a transform into a rigid part and a scale along the axes that is applied first.
 ///
 /// Returns `None` for a transform with shear or without volume. The scale of a reflection is negative
-/// along x.
+/// along all axes, as in [`factor`].
 pub fn rigid(matrix: &Matrix4<f64>) -> Option<(Isometry3<f64>, Vector3<f64>)> {
     let linear: Matrix3<f64> = matrix.fixed_view::<3, 3>(0, 0).into_owned();
     let mut scale = Vector3::new(
@@ -154,7 +241,7 @@ pub fn rigid(matrix: &Matrix4<f64>) -> Option<(Isometry3<f64>, Vector3<f64>)> {
         return None;
     }
     if linear.determinant() < 0.0 {
-        scale.x = -scale.x;
+        scale = -scale;
     }
     let rotation = Matrix3::from_columns(&[
         linear.column(0) / scale.x,
@@ -172,6 +259,26 @@ pub fn rigid(matrix: &Matrix4<f64>) -> Option<(Isometry3<f64>, Vector3<f64>)> {
         UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(rotation));
     let translation = Translation3::new(matrix[(0, 3)], matrix[(1, 3)], matrix[(2, 3)]);
     Some((Isometry3::from_parts(translation, rotation), scale))
+}
+
+/// Returns the frame of a joint in the world, at one of its ends, as UsdPhysics parses it.
+///
+/// `body` is the transform from the body to the world, or of the world itself. `target` is that of the
+/// prim that `physics:body0` or `physics:body1` names, if it is another. `local` is the authored frame,
+/// which the scale of the body moves along its axes.
+pub fn joint_frame(
+    body: &Matrix4<f64>,
+    target: Option<&Matrix4<f64>>,
+    local: &Isometry3<f64>,
+) -> Isometry3<f64> {
+    let in_body = target.and_then(|target| {
+        let anchor = body.try_inverse()? * target * local.to_homogeneous();
+        Some(factor(&anchor).pose)
+    });
+    let mut local = in_body.unwrap_or(*local);
+    let Factors { pose, scale } = factor(body);
+    local.translation.vector.component_mul_assign(&scale);
+    pose * local
 }
 
 fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
@@ -283,4 +390,52 @@ impl Axis {
 /// Returns the axis of an operation such as `translateX`.
 fn axis_of(kind: &str) -> Option<Axis> {
     Axis::named(kind.chars().last()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns whether a symmetric matrix has only eigenvalues of one sign.
+    fn is_definite(matrix: &Matrix3<f64>, sign: f64) -> bool {
+        (matrix - matrix.transpose()).amax() < 1e-9
+            && matrix
+                .symmetric_eigenvalues()
+                .iter()
+                .all(|value| value * sign > 0.0)
+    }
+
+    #[test]
+    fn a_reflection_is_negative_along_all_axes() {
+        let turn = Rotation3::from_euler_angles(0.3, -0.8, 2.0);
+        let shears = [
+            Matrix3::identity(),
+            Matrix3::new(1.0, 0.4, -0.2, 0.0, 1.0, 0.3, 0.0, 0.0, 1.0),
+        ];
+        for (signs, shear) in (0..8).flat_map(|signs| shears.map(|shear| (signs, shear))) {
+            let sign = |axis: usize| if signs >> axis & 1 == 1 { -1.0 } else { 1.0 };
+            let scale = Vector3::new(sign(0), 2.0 * sign(1), 0.5 * sign(2));
+            let linear = turn.matrix() * Matrix3::from_diagonal(&scale) * shear;
+            let matrix =
+                Translation3::new(1.0, 2.0, 3.0).to_homogeneous() * linear.to_homogeneous();
+            let Factors { pose, scale } = factor(&matrix);
+            assert_eq!(pose.translation.vector, Vector3::new(1.0, 2.0, 3.0));
+            let handed = linear.determinant().signum();
+            assert!(scale.iter().all(|factor| factor * handed > 0.0), "{scale}");
+            // What is left is symmetric: the scale along perpendicular axes.
+            let left = pose.rotation.to_rotation_matrix().inverse() * linear;
+            assert!(is_definite(&left, handed), "{left}");
+            assert!((scale.product() - linear.determinant()).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_flat_transform_keeps_its_rotation() {
+        let turn = Rotation3::from_euler_angles(0.3, -0.8, 2.0);
+        let flat =
+            turn.to_homogeneous() * Matrix4::new_nonuniform_scaling(&Vector3::new(2.0, 0.0, 3.0));
+        let rotation = factor(&flat).pose.rotation;
+        assert!(rotation.angle_to(&UnitQuaternion::from_rotation_matrix(&turn)) < 1e-9);
+        assert_eq!(factor(&Matrix4::zeros()).pose, Isometry3::identity());
+    }
 }

@@ -227,7 +227,7 @@ fn list(numbers: &[f64]) -> String {
 
 #[test]
 fn composition_agrees_with_openusd() {
-    for name in ["robot", "broken"] {
+    for name in ["robot", "broken", "edits"] {
         let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/assets");
         let stage = Stage::open(&assets.join(format!("{name}.usda")), &Options::default()).unwrap();
         let expected = std::fs::read_to_string(assets.join(format!("{name}.txt"))).unwrap();

@@ -64,8 +64,9 @@ codes! {
          90°, other brightness for diffuse and for specular reflection, filters.",
         "It is read without that; a wider cone becomes one of 90°.";
     MATERIAL Warning "usd-read-material-left-out":
-        "A material of an asset that is read has no UsdPreviewSurface, or one with a part that the robot model has no word for; or what \
-         is bound is not there.",
+        "A material of an asset that is read has neither a UsdPreviewSurface nor an MDL shader with parameters for colour, images, \
+         roughness, metalness, opacity or normals; or it has a part for which the robot model has no word; or the prim that is bound is \
+         missing or not a material.",
         "The shape shows without it: without that part, in its display colour, or in grey.";
     VARIANT Info "usd-read-variant-baked":
         "A variant set of an asset that is read changes more than materials, or has too many variants to compare. The sets of REP-158 §1.3 \

@@ -7,6 +7,7 @@
 //! [`scene`](self) frames: the world of the stage, rotated and scaled, is the robot's world. A
 //! body's frame is its prim's, without scale.
 
+mod bindings;
 mod custom;
 mod isaac;
 mod joints;
@@ -15,8 +16,10 @@ mod links;
 mod looks;
 mod mass;
 mod materials;
+mod mdl;
 mod meshes;
 mod planning;
+mod primvars;
 mod scene;
 mod sensors;
 mod shapes;

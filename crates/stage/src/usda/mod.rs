@@ -90,7 +90,7 @@ pub enum EncodeError {
     Format(#[from] sdf::FormatError),
 }
 
-/// The first field of a layer that [`encode`] writes.
+/// The first field of a layer that [`write`] writes.
 ///
 /// The binary encoding marks the names of properties by negative indices into its table of tokens,
 /// so that the first token can't be one. OpenUSD puts this token first; `openusd` 0.8.0 does not,
@@ -102,7 +102,11 @@ pub(super) const FIRST_TOKEN: &str = ";-)";
 /// # Errors
 /// Those of [`parse`], and dictionaries that are nested too deeply to be written.
 pub fn encode(text: &[u8]) -> Result<Vec<u8>, EncodeError> {
-    let mut data = parse(text)?;
+    Ok(write(parse(text)?)?)
+}
+
+/// Writes a layer in the binary encoding.
+pub(super) fn write(mut data: sdf::Data) -> Result<Vec<u8>, sdf::FormatError> {
     if let Some(root) = data.spec_mut(&sdf::Path::abs_root()) {
         let first = (FIRST_TOKEN.to_owned(), Value::Bool(false));
         root.fields.insert(0, first);

@@ -153,8 +153,9 @@ fn end_of(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim, end: &str) 
     let point = scene::vector(prim, &format!("physics:localPos{end}")).unwrap_or_default();
     let turn = scene::rotation(prim, &format!("physics:localRot{end}"))
         .unwrap_or_else(UnitQuaternion::identity);
-    let frame = scene.frame_in(target, &point, &turn);
+    let local = Pose::from_parts(point.into(), turn);
     let body = target.and_then(|target| links.body_of(target));
+    let frame = scene.joint_frame(body.map(|body| links.drafts[body].prim), target, &local);
     let frame = body.map_or(frame, |body| links.drafts[body].pose.inverse() * frame);
     Some(End { body, frame })
 }

@@ -1,7 +1,7 @@
 //! Mass properties (PhysicsMassAPI): authored ones, or else those that UsdPhysics computes from
 //! colliders and densities.
 
-use nalgebra::{Matrix3, Point3, UnitQuaternion, Vector3};
+use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 
 use super::links::{DraftId, Links};
 use super::materials::Materials;
@@ -9,7 +9,7 @@ use super::scene::{self, Scene};
 use super::shapes::{Collider, Shapes};
 use crate::codes;
 use urdf_usd_robot::{Geometry, Inertial, Pose, Robot, Solid};
-use urdf_usd_stage::{Prim, PrimId};
+use urdf_usd_stage::{Prim, PrimId, factor};
 use urdf_usd_usd_author::layout::ASSUMED_MASS;
 
 /// Density that UsdPhysics assumes if none is authored (UsdPhysicsMassAPI), kg/m³.
@@ -51,10 +51,7 @@ fn of(
     let mut solids: Vec<Solid> = Vec::new();
     for (collider, pose) in parts {
         let of_collider = &scene.stage[collider.prim];
-        let material = materials.bound(
-            collider.prim,
-            &["material:binding:physics", "material:binding"],
-        );
+        let material = materials.bindings.physics(collider.prim);
         let of_material = material.and_then(|material| density(scene, &scene.stage[material]));
         // The most specific density wins: collider, then body, then material (UsdPhysicsMassAPI).
         let density = density(scene, of_collider).or(of_body).or(of_material);
@@ -125,11 +122,9 @@ fn of(
 /// colliders combined.
 fn distribution(scene: &Scene<'_>, id: PrimId, solid: Option<Solid>) -> (Pose, Matrix3<f64>) {
     let prim = &scene.stage[id];
-    // In the prim's coordinates, including scale.
-    let centre = scene::vector(prim, "physics:centerOfMass").map(|centre| {
-        let world = scene.placed[id].transform_point(&Point3::from(centre));
-        scene.pose(id).inverse_transform_point(&world).coords
-    });
+    // UsdPhysics applies the scale of the body along its axes, also where it is sheared.
+    let centre = scene::vector(prim, "physics:centerOfMass")
+        .map(|centre| factor(&scene.placed[id]).scale.component_mul(&centre));
     let centre = centre
         .or(solid.map(|solid| solid.centre))
         .unwrap_or_default();

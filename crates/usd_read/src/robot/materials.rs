@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::bindings::Bindings;
+use super::primvars::{COLOR, OPACITY, Primvar};
 use super::scene::Scene;
-use super::shapes::number_array;
 use crate::codes;
 use urdf_usd_mesh::{MAX_PIXELS_TOGETHER, mean_color, replace_by_mean, texture_within};
 use urdf_usd_resolve::File;
@@ -13,31 +14,45 @@ use urdf_usd_robot::{
     Channel, ImagePlacement, Map, MapRole, Material, MaterialId, PLAIN_CLEARCOAT_ROUGHNESS,
     PLAIN_IOR, Robot, Texture, Wrap,
 };
-use urdf_usd_stage::{Prim, PrimId, Value, array_len, asset_paths, double, numbers, text, vectors};
+use urdf_usd_stage::{
+    Prim, PrimId, Stage, Value, asset_paths, double, double_array, numbers, text, vectors,
+};
 use urdf_usd_usd_author::layout::default_material;
 
 /// Maximum number of connections between an input and its value.
 const MAX_STEPS: usize = 32;
-/// Relationships that bind a material, in order of precedence.
-const BINDINGS: [&str; 3] = [
-    "material:binding",
-    "material:binding:preview",
-    "material:binding:full",
-];
-
 /// The materials read so far.
 pub(super) struct Materials<'s, 'a> {
     scene: &'s Scene<'a>,
+    /// The bindings of materials to prims.
+    pub bindings: Bindings<'s, 'a>,
     /// By prim; `None` if the prim is not a readable material.
-    read: HashMap<PrimId, Option<Material>>,
+    read: HashMap<PrimId, Option<Read>>,
+    /// The names of the sets of texture coordinates that the images of the current material use.
+    uv_sets: Vec<String>,
     /// Images by resolved path.
     images: HashMap<String, Option<Arc<Texture>>>,
     /// Remaining pixel budget of all images together.
     pixels: u64,
 }
 
+/// A material of a stage.
+#[derive(Clone)]
+struct Read {
+    material: Material,
+    /// The primvar with the texture coordinates of its images, if it names one.
+    uv_set: Option<String>,
+}
+
+/// The material of a part of a mesh.
+pub(super) struct OfPart {
+    pub material: Material,
+    /// The primvar with its texture coordinates, if the material names one.
+    pub uv_set: Option<String>,
+}
+
 /// The source of an input's value.
-enum Source<'a> {
+pub(super) enum Source<'a> {
     Value(&'a Value),
     /// An output of a shader.
     Shader(PrimId, String),
@@ -47,58 +62,40 @@ impl<'s, 'a> Materials<'s, 'a> {
     pub fn new(scene: &'s Scene<'a>) -> Self {
         Self {
             scene,
+            bindings: Bindings::new(scene),
             read: HashMap::new(),
+            uv_sets: Vec::new(),
             images: HashMap::new(),
             pixels: MAX_PIXELS_TOGETHER,
         }
     }
 
-    /// Returns the prim bound to `id`, or to its nearest ancestor with a binding, by one of
-    /// `relationships`.
-    pub fn bound(&self, id: PrimId, relationships: &[&str]) -> Option<PrimId> {
-        let stage = self.scene.stage;
-        std::iter::once(id)
-            .chain(stage.ancestors(id))
-            .find_map(|id| self.bound_to(id, relationships))
+    pub fn scene(&self) -> &'s Scene<'a> {
+        self.scene
     }
 
-    fn bound_to(&self, id: PrimId, relationships: &[&str]) -> Option<PrimId> {
-        let stage = self.scene.stage;
-        let targets = relationships.iter().find_map(|name| {
-            stage[id]
-                .targets(name)
-                .first()
-                .map(|target| (*name, target))
-        });
-        let (name, target) = targets?;
-        let found = stage.at(target);
-        if found.is_none() {
-            let message = format!(
-                "{:?} is bound to {target}, which is not there",
-                stage[id].name()
-            );
-            self.scene.report(
-                &codes::MATERIAL,
-                id,
-                Some(name),
-                message,
-                "bind it to a material that is there",
-            );
+    /// Returns the material of a part of a mesh, unless it is that of the mesh.
+    pub fn of_part(&mut self, part: PrimId, mesh: PrimId) -> Option<OfPart> {
+        let bound = self.bindings.seen(part)?;
+        if self.bindings.seen(mesh) == Some(bound) {
+            return None;
         }
-        found
+        let Read { material, uv_set } = self.material(bound)?;
+        let material = self.colored(mesh, material);
+        Some(OfPart { material, uv_set })
     }
 
-    /// Returns the material bound directly to a part of a mesh.
-    pub fn of_part(&mut self, part: PrimId, mesh: PrimId) -> Option<Material> {
-        let bound = self.bound_to(part, &BINDINGS)?;
-        self.material(bound)
-            .map(|material| self.colored(mesh, material))
+    /// Returns the name of the primvar with the texture coordinates of a prim's material, if it
+    /// names one.
+    pub fn uv_set(&mut self, id: PrimId) -> Option<String> {
+        let bound = self.bindings.seen(id)?;
+        self.material(bound)?.uv_set
     }
 
     /// Returns a material as it appears on a prim: if it shows the prim's display colour and that
     /// is uniform, the colour becomes part of the material.
     fn colored(&self, id: PrimId, material: Material) -> Material {
-        if !material.shows_corner_colors || has_many_colors(&self.scene.stage[id]) {
+        if !material.shows_corner_colors || has_many_colors(self.scene.stage, id) {
             return material;
         }
         let Some(Material {
@@ -119,10 +116,11 @@ impl<'s, 'a> Materials<'s, 'a> {
     /// Returns the material of a prim, or else one of its display colour. `None` if that equals the
     /// default material that the writer uses for shapes without one.
     pub fn of_shape(&mut self, robot: &mut Robot, id: PrimId) -> Option<MaterialId> {
-        let bound = self.bound(id, &BINDINGS);
-        let material = bound
+        let material = self
+            .bindings
+            .seen(id)
             .and_then(|bound| self.material(bound))
-            .map(|material| self.colored(id, material));
+            .map(|read| self.colored(id, read.material));
         let material = material.or_else(|| self.display_color(id))?;
         if material == default_material() {
             return None;
@@ -131,37 +129,40 @@ impl<'s, 'a> Materials<'s, 'a> {
         Some(known.unwrap_or_else(|| robot.add_material(material)))
     }
 
-    /// Returns the uniform display colour of a prim or of its nearest ancestor with one.
+    /// Returns the uniform display colour and opacity of a prim; each may come from an ancestor.
     fn display_color(&self, id: PrimId) -> Option<Material> {
         let stage = self.scene.stage;
-        let prim = std::iter::once(id)
-            .chain(stage.ancestors(id))
-            .map(|id| &stage[id])
-            .find(|prim| {
-                let color = prim.value("primvars:displayColor").and_then(vectors);
-                color.is_some_and(|color| !color.is_empty())
-            })?;
-        let colors = prim.value("primvars:displayColor").and_then(vectors)?;
-        let &[color] = colors.as_slice() else {
-            return None;
-        };
-        if has_many_colors(&stage[id]) {
+        if has_many_colors(stage, id) {
             return None;
         }
-        let opacity = number_array(prim, "primvars:displayOpacity")
-            .and_then(|all| all.first().copied())
+        let color = Primvar::find(stage, id, COLOR)?;
+        let [r, g, b] = color.single(&vectors(color.value)?)?.map(unit);
+        let opacity = Primvar::find(stage, id, OPACITY)
+            .and_then(|opacity| opacity.single(&double_array(opacity.value)?))
             .unwrap_or(1.0);
-        let [r, g, b] = color.map(unit);
         Some(Material::plain("", [r, g, b, unit(opacity)]))
     }
 
-    fn material(&mut self, id: PrimId) -> Option<Material> {
+    fn material(&mut self, id: PrimId) -> Option<Read> {
         if let Some(known) = self.read.get(&id) {
             return known.clone();
         }
+        self.uv_sets.clear();
         let material = self.parse(id);
-        self.read.insert(id, material.clone());
-        material
+        let mut uv_sets = std::mem::take(&mut self.uv_sets).into_iter();
+        let uv_set = uv_sets.next();
+        if let Some(other) = uv_sets.find(|other| Some(other) != uv_set.as_ref()) {
+            let first = uv_set.as_deref().unwrap_or_default();
+            let message = format!(
+                "material {:?}: its images use the texture coordinates {first} and {other}; {first} is read for all",
+                self.scene.stage[id].name()
+            );
+            let help = "let all images of a material use the same texture coordinates";
+            self.scene.report(&codes::MATERIAL, id, None, message, help);
+        }
+        let read = material.map(|material| Read { material, uv_set });
+        self.read.insert(id, read.clone());
+        read
     }
 
     fn parse(&mut self, id: PrimId) -> Option<Material> {
@@ -171,32 +172,45 @@ impl<'s, 'a> Materials<'s, 'a> {
             .attributes
             .iter()
             .filter(|(name, _)| name.starts_with("outputs:") && name.ends_with("surface"));
-        // In reverse order `outputs:surface` is before the one of MaterialX,
-        // `outputs:mtlx:surface`.
-        let shader = outputs
+        // In reverse order `outputs:surface` is before those of MaterialX and MDL.
+        let shaders: Vec<PrimId> = outputs
             .rev()
-            .find_map(|(name, _)| match self.source(id, name)? {
+            .filter_map(|(name, _)| match self.source(id, name)? {
                 Source::Shader(shader, _) => Some(shader),
                 Source::Value(_) => None,
-            });
-        let surface = shader.filter(|shader| {
-            self.scene.stage[*shader].text("info:id") == Some("UsdPreviewSurface")
-        });
-        let Some(surface) = surface else {
-            // A material that only describes contacts has no appearance.
-            if !prim.has("PhysicsMaterialAPI") || shader.is_some() {
-                let what = shader
-                    .and_then(|shader| self.scene.stage[shader].text("info:id"))
-                    .unwrap_or("no surface shader");
-                let message = format!(
-                    "material {name:?} has no UsdPreviewSurface but {what}; its look is left out"
-                );
-                let help = "give the material a UsdPreviewSurface beside what it has";
-                self.scene.report(&codes::MATERIAL, id, None, message, help);
-            }
+            })
+            .collect();
+        let identifier = |shader: PrimId| self.scene.stage[shader].text("info:id");
+        let is_preview = |shader: &PrimId| identifier(*shader) == Some("UsdPreviewSurface");
+        if let Some(surface) = shaders.iter().copied().find(is_preview) {
+            return Some(self.surface(surface, name));
+        }
+        if let Some(shader) = shaders.iter().copied().find(|shader| self.is_mdl(*shader))
+            && let Some(material) = self.mdl(shader, &name)
+        {
+            return Some(material);
+        }
+        // A material that only describes contacts has no appearance.
+        if prim.has("PhysicsMaterialAPI") && shaders.is_empty() {
             return None;
+        }
+        let what = match shaders.first() {
+            None => "has no surface shader".to_owned(),
+            Some(&shader) if self.is_mdl(shader) => format!(
+                "is an MDL material ({}) without a parameter that is read",
+                self.mdl_name(shader)
+            ),
+            Some(&shader) => match self.scene.stage[shader].text("info:id") {
+                Some(identifier) => {
+                    format!("has the surface shader {identifier}, which is not read")
+                }
+                None => "has a surface shader without info:id".to_owned(),
+            },
         };
-        Some(self.surface(surface, name))
+        let message = format!("material {name:?} {what}; its look is left out");
+        let help = "connect a UsdPreviewSurface to outputs:surface of the material";
+        self.scene.report(&codes::MATERIAL, id, None, message, help);
+        None
     }
 
     fn surface(&mut self, id: PrimId, name: String) -> Material {
@@ -513,18 +527,25 @@ impl<'s, 'a> Materials<'s, 'a> {
         );
     }
 
+    /// Returns the name of the primvar that a shader reads.
+    fn read_primvar(&self, shader: PrimId) -> Option<&'a str> {
+        let id = self.scene.stage[shader].text("info:id")?;
+        if !id.starts_with("UsdPrimvarReader") {
+            return None;
+        }
+        match self.input(shader, "varname")? {
+            Source::Value(value) => text(value),
+            Source::Shader(..) => None,
+        }
+    }
+
     /// Returns whether a shader reads a primvar.
     fn is_primvar(&self, shader: PrimId, name: &str) -> bool {
-        let prim = &self.scene.stage[shader];
-        let reads = prim
-            .text("info:id")
-            .is_some_and(|id| id.starts_with("UsdPrimvarReader"));
-        reads
-            && matches!(self.input(shader, "varname"), Some(Source::Value(value)) if text(value) == Some(name))
+        self.read_primvar(shader) == Some(name)
     }
 
     /// Returns the source of a shader input; `None` if it is not authored.
-    fn input(&self, id: PrimId, name: &str) -> Option<Source<'a>> {
+    pub fn input(&self, id: PrimId, name: &str) -> Option<Source<'a>> {
         self.source(id, &format!("inputs:{name}"))
     }
 
@@ -550,7 +571,8 @@ impl<'s, 'a> Materials<'s, 'a> {
 
     /// Returns the placement of a UsdUVTexture: its wrap modes, and the UsdTransform2d of its
     /// texture coordinates.
-    fn placement(&self, shader: PrimId) -> ImagePlacement {
+    fn placement(&mut self, shader: PrimId) -> ImagePlacement {
+        self.uv_sets.extend(self.primvar_of(shader));
         let wrap = ["wrapS", "wrapT"].map(|name| {
             let Some(Source::Value(value)) = self.input(shader, name) else {
                 return Wrap::Repeat;
@@ -601,6 +623,21 @@ impl<'s, 'a> Materials<'s, 'a> {
         placement
     }
 
+    /// Returns the name of the primvar that an image takes its texture coordinates from.
+    fn primvar_of(&self, shader: PrimId) -> Option<String> {
+        let (mut at, mut input) = (shader, "st");
+        for _ in 0..MAX_STEPS {
+            let Some(Source::Shader(of, _)) = self.input(at, input) else {
+                return None;
+            };
+            if self.scene.stage[of].text("info:id") != Some("UsdTransform2d") {
+                return self.read_primvar(of).map(str::to_owned);
+            }
+            (at, input) = (of, "in");
+        }
+        None
+    }
+
     /// Returns the UsdTransform2d connected to an input of a shader.
     fn transform(&self, shader: PrimId, input: &str) -> Option<PrimId> {
         match self.input(shader, input)? {
@@ -621,15 +658,21 @@ impl<'s, 'a> Materials<'s, 'a> {
             self.left_out(shader, "info:id", &what);
             return None;
         }
-        let Some(Source::Value(file)) = self.input(shader, "file") else {
+        self.image_at(shader, "file")
+    }
+
+    /// Loads the image at an input of a shader.
+    pub fn image_at(&mut self, shader: PrimId, input: &str) -> Option<Arc<Texture>> {
+        let Some(Source::Value(file)) = self.input(shader, input) else {
             return None;
         };
+        let property = format!("inputs:{input}");
         let (written, found) = asset_paths(file).into_iter().next()?;
         let missing = |reason: &str| {
             let message = format!("the image @{written}@ can't be used: {reason}");
             let help = "put the image where the asset looks for it, as PNG or JPEG";
             self.scene
-                .report(&codes::TEXTURE, shader, Some("inputs:file"), message, help);
+                .report(&codes::TEXTURE, shader, Some(&property), message, help);
         };
         if written.contains("<UDIM>") {
             missing("it is a set of tiles (UDIM)");
@@ -667,15 +710,17 @@ impl<'s, 'a> Materials<'s, 'a> {
 }
 
 /// Returns whether the colour or opacity of a mesh varies: then they are not part of a material.
-pub(super) fn has_many_colors(prim: &Prim) -> bool {
-    let count = |name: &str| prim.value(name).and_then(array_len).unwrap_or(0);
-    prim.type_name == "Mesh"
-        && (count("primvars:displayColor") > 1
-            || (count("primvars:displayColor") > 0 && count("primvars:displayOpacity") > 1))
+pub(super) fn has_many_colors(stage: &Stage, id: PrimId) -> bool {
+    let find = |name: &str| Primvar::find(stage, id, name);
+    stage[id].type_name == "Mesh"
+        && find(COLOR).is_some_and(|colors| {
+            colors.count() > 0
+                && (colors.varies() || find(OPACITY).is_some_and(|opacities| opacities.varies()))
+        })
 }
 
 /// Returns the image for a material that ignores its alpha channel.
-fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
+pub(super) fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
     if texture.has_alpha {
         Arc::new(Texture {
             has_alpha: false,
@@ -691,7 +736,7 @@ fn is_shader(prim: &Prim) -> bool {
 }
 
 /// Clamps a number to the range 0 to 1.
-fn unit(number: f64) -> f32 {
+pub(super) fn unit(number: f64) -> f32 {
     if number.is_nan() {
         0.0
     } else {

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix4, Point3};
 
-use super::materials::{Materials, has_many_colors};
+use super::materials::{Materials, OfPart, has_many_colors};
+use super::primvars::{COLOR, OPACITY, Primvar};
 use super::scene::Scene;
-use super::shapes::number_array;
 use crate::codes;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_mesh::{PerCorner, Polygons, from_polygons};
-use urdf_usd_robot::{Mesh, MeshId, MeshSource, Robot};
-use urdf_usd_stage::{Prim, PrimId, int_array, pairs, text, vectors};
+use urdf_usd_robot::{Material, Mesh, MeshId, MeshSource, Robot};
+use urdf_usd_stage::{Prim, PrimId, double_array, int_array, text, vectors};
 
 /// Names of the primvar of texture coordinates, in order of precedence.
 const UV_NAMES: [&str; 5] = ["st", "st0", "st_0", "UVMap", "map1"];
@@ -22,11 +22,14 @@ const UV_NAMES: [&str; 5] = ["st", "st0", "st_0", "UVMap", "map1"];
 /// Path of the scope in which this program writes meshes.
 const GEOMETRIES: &str = "/Geometries/";
 
+/// What a mesh is made from: the prim shared by instances, the bits of the matrix applied to the
+/// points, and the prims with its primvars.
+type Key = (usize, Option<[u64; 16]>, Vec<(usize, String)>);
+
 /// The meshes of a robot, without duplicates.
 #[derive(Default)]
 pub(super) struct Meshes {
-    /// Meshes by the prim shared by instances, and the bits of the matrix applied to the points.
-    known: HashMap<(usize, Option<[u64; 16]>), MeshId>,
+    known: HashMap<Key, MeshId>,
     by_digest: HashMap<[u8; 32], Vec<MeshId>>,
 }
 
@@ -47,15 +50,30 @@ impl Meshes {
             .any(|child| scene.stage[*child].type_name == "GeomSubset");
         // Instances share their attributes' allocation. The stage keeps it alive, so its address is
         // a valid key.
+        let address = |prim: &Prim| Arc::as_ptr(&prim.attributes) as usize;
         let bits = baked.map(|matrix| std::array::from_fn(|k| matrix[k].to_bits()));
-        let key = (Arc::as_ptr(&prim.attributes) as usize, bits);
+        let uv_set = materials.uv_set(id);
+        let names = uv_set.as_deref().into_iter().chain([COLOR, OPACITY]);
+        let primvars = names.filter_map(|name| Primvar::find(scene.stage, id, name));
+        let primvars = primvars.map(|primvar| (address(primvar.prim), primvar.name));
+        // A set that is missing differs from none that is named.
+        let key = (
+            address(prim),
+            bits,
+            primvars
+                .chain(uv_set.iter().map(|name| (0, name.clone())))
+                .collect(),
+        );
         if let Some(known) = self.known.get(&key).filter(|_| !has_subsets) {
             return Some(*known);
         }
-        let mut polygons = polygons(scene, id);
-        if has_subsets {
-            subsets(scene, materials, id, &mut polygons);
-        }
+        let mut parts = if has_subsets {
+            parts(scene, materials, id)
+        } else {
+            Parts::default()
+        };
+        parts.uv_sets.insert(0, uv_set);
+        let mut polygons = polygons(scene, id, parts);
         if let Some(matrix) = baked {
             bake(&mut polygons, matrix);
         }
@@ -143,8 +161,19 @@ fn source(mesh: Mesh, name: &str, place: Place) -> MeshSource {
     MeshSource::new(uri, place, Arc::new(mesh.into()))
 }
 
+/// The materials of a mesh's faces.
+#[derive(Default)]
+struct Parts {
+    materials: Vec<Material>,
+    /// The index of each face's material; `None` for that of the mesh.
+    face_materials: Vec<Option<u32>>,
+    /// The names of the primvars with texture coordinates: that of the mesh's material, then those of
+    /// `materials`.
+    uv_sets: Vec<Option<String>>,
+}
+
 /// Returns the faces of a prim with their per-corner data.
-fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
+fn polygons(scene: &Scene<'_>, id: PrimId, parts: Parts) -> Polygons {
     let prim = &scene.stage[id];
     let ints = |name: &str| prim.value(name).and_then(int_array).unwrap_or_default();
     let counts: Vec<usize> = ints("faceVertexCounts")
@@ -185,8 +214,10 @@ fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
     let mut polygons = Polygons {
         points: prim.value("points").and_then(vectors).unwrap_or_default(),
         normals: normals(prim, &lay),
-        uvs: uvs(prim, &lay),
-        colors: colors(prim, &lay),
+        uvs: uvs_of_parts(scene, id, &lay, &parts),
+        colors: colors(scene, id, &lay),
+        materials: parts.materials,
+        face_materials: parts.face_materials,
         ..Polygons::default()
     };
     let holes = ints("holeIndices");
@@ -237,18 +268,9 @@ impl Lay<'_> {
     }
 
     /// Returns the value index of each corner for a primvar.
-    fn of(&self, prim: &Prim, name: &str, otherwise: &str) -> Vec<u32> {
-        let indices = prim.value(&format!("{name}:indices")).and_then(int_array);
-        self.indices(interpolation(prim, name).unwrap_or(otherwise), indices)
+    fn of(&self, primvar: &Primvar<'_>) -> Vec<u32> {
+        self.indices(primvar.interpolation_or_constant(), primvar.indices())
     }
-}
-
-fn interpolation<'a>(prim: &'a Prim, name: &str) -> Option<&'a str> {
-    prim.attributes
-        .get(name)?
-        .metadata
-        .get("interpolation")
-        .and_then(text)
 }
 
 fn single(vector: [f64; 3]) -> [f32; 3] {
@@ -258,55 +280,107 @@ fn single(vector: [f64; 3]) -> [f32; 3] {
 /// Returns the authored normals. `primvars:normals` take precedence over `normals`
 /// (UsdGeomPointBased).
 fn normals(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 3]> {
-    for (name, otherwise) in [("primvars:normals", "constant"), ("normals", "vertex")] {
-        if let Some(values) = prim
-            .value(name)
-            .and_then(vectors)
-            .filter(|values| !values.is_empty())
-        {
-            return PerCorner {
-                values: values.into_iter().map(single).collect(),
-                indices: lay.of(prim, name, otherwise),
-            };
-        }
+    if let Some(primvar) = Primvar::own(prim, "normals")
+        && let Some(values) = vectors(primvar.value).filter(|values| !values.is_empty())
+    {
+        return PerCorner {
+            values: values.into_iter().map(single).collect(),
+            indices: lay.of(&primvar),
+        };
     }
-    PerCorner::default()
+    let Some(values) = prim
+        .value("normals")
+        .and_then(vectors)
+        .filter(|values| !values.is_empty())
+    else {
+        return PerCorner::default();
+    };
+    let interpolation = prim
+        .attributes
+        .get("normals")
+        .and_then(|normals| normals.metadata.get("interpolation"))
+        .and_then(text);
+    PerCorner {
+        values: values.into_iter().map(single).collect(),
+        indices: lay.indices(interpolation.unwrap_or("vertex"), None),
+    }
 }
 
-fn uvs(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 2]> {
-    let known = UV_NAMES.into_iter().map(|name| format!("primvars:{name}"));
-    let others = prim.attributes.iter().filter(|(name, attribute)| {
-        attribute.type_name.starts_with("texCoord2")
-            && name.starts_with("primvars:")
-            && !name.ends_with(":indices")
-    });
-    let others = others.map(|(name, _)| name.clone());
-    let found = known
-        .chain(others)
-        .find_map(|name| Some((prim.value(&name).and_then(pairs)?, name)));
-    let Some((values, name)) = found else {
+/// Returns the texture coordinates of a mesh whose faces have several materials: for each face those
+/// that its material names.
+fn uvs_of_parts(
+    scene: &Scene<'_>,
+    id: PrimId,
+    lay: &Lay<'_>,
+    parts: &Parts,
+) -> PerCorner<[f32; 2]> {
+    let mut sets = parts.uv_sets.iter().map(Option::as_deref);
+    let first = sets.next().flatten();
+    let mut all = uvs(scene, id, lay, first);
+    for (part, name) in sets.enumerate().filter(|(_, name)| *name != first) {
+        let other = uvs(scene, id, lay, name);
+        let offset = u32::try_from(all.values.len()).unwrap_or(u32::MAX);
+        all.indices.resize(lay.order.len(), u32::MAX);
+        for (corner, index) in all.indices.iter_mut().enumerate() {
+            let face = lay
+                .order
+                .get(corner)
+                .and_then(|of_file| lay.face_of.get(*of_file));
+            let own = face.and_then(|face| *parts.face_materials.get(*face)?);
+            if own.is_some_and(|own| own as usize == part) {
+                let of_other = other.indices.get(corner).copied().unwrap_or(u32::MAX);
+                *index = of_other.saturating_add(offset);
+            }
+        }
+        all.values.extend(other.values);
+    }
+    all
+}
+
+/// Returns the texture coordinates of the primvar `name`; without a name, those that renderers look
+/// for.
+fn uvs(scene: &Scene<'_>, id: PrimId, lay: &Lay<'_>, name: Option<&str>) -> PerCorner<[f32; 2]> {
+    let stage = scene.stage;
+    let of = |name: &str| {
+        let primvar = Primvar::find(stage, id, name)?;
+        Some((primvar.texture_coordinates()?, primvar))
+    };
+    let others = || {
+        let others = stage[id].attributes.iter().filter(|(name, attribute)| {
+            attribute.type_name.starts_with("texCoord") && !name.ends_with(":indices")
+        });
+        others
+            .filter_map(|(name, _)| name.strip_prefix("primvars:"))
+            .find_map(of)
+    };
+    let found = match name {
+        Some(name) => of(name),
+        None => UV_NAMES.into_iter().find_map(of).or_else(others),
+    };
+    let Some((values, primvar)) = found else {
         return PerCorner::default();
     };
     PerCorner {
         values: values.into_iter().map(|uv| uv.map(|x| x as f32)).collect(),
-        indices: lay.of(prim, &name, "constant"),
+        indices: lay.of(&primvar),
     }
 }
 
 /// Returns vertex colours that vary; a uniform colour becomes a material.
-fn colors(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
-    const COLOR: &str = "primvars:displayColor";
-    const OPACITY: &str = "primvars:displayOpacity";
-    let Some(colors) = prim
-        .value(COLOR)
-        .and_then(vectors)
-        .filter(|_| has_many_colors(prim))
+fn colors(scene: &Scene<'_>, id: PrimId, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
+    if !has_many_colors(scene.stage, id) {
+        return PerCorner::default();
+    }
+    let Some((colors, indices)) = Primvar::find(scene.stage, id, COLOR)
+        .and_then(|primvar| Some((vectors(primvar.value)?, lay.of(&primvar))))
     else {
         return PerCorner::default();
     };
-    let indices = lay.of(prim, COLOR, "constant");
-    let opacities = number_array(prim, OPACITY).filter(|opacities| !opacities.is_empty());
-    let Some(opacities) = opacities else {
+    let opacities = Primvar::find(scene.stage, id, OPACITY).and_then(|primvar| {
+        let values = double_array(primvar.value).filter(|opacities| !opacities.is_empty())?;
+        Some((values, lay.of(&primvar)))
+    });
+    let Some((opacities, of_opacity)) = opacities else {
         let values = colors
             .into_iter()
             .map(|[r, g, b]| [r as f32, g as f32, b as f32, 1.0])
@@ -314,7 +388,6 @@ fn colors(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
         return PerCorner { values, indices };
     };
     // One value for each distinct pair of colour and opacity.
-    let of_opacity = lay.of(prim, OPACITY, "constant");
     let (mut values, mut pairs) = (Vec::new(), HashMap::new());
     let indices = indices.into_iter().zip(of_opacity).map(|pair| {
         *pairs.entry(pair).or_insert_with(|| {
@@ -328,14 +401,15 @@ fn colors(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
     PerCorner { values, indices }
 }
 
-/// Reads faces with their own materials (GeomSubset of the family materialBind).
-fn subsets(
-    scene: &Scene<'_>,
-    materials: &mut Materials<'_, '_>,
-    id: PrimId,
-    polygons: &mut Polygons,
-) {
-    polygons.face_materials = vec![None; polygons.counts.len()];
+/// Returns the materials of faces with their own (GeomSubset of the family materialBind).
+fn parts(scene: &Scene<'_>, materials: &mut Materials<'_, '_>, id: PrimId) -> Parts {
+    let faces = scene.stage[id]
+        .value("faceVertexCounts")
+        .and_then(int_array);
+    let mut parts = Parts {
+        face_materials: vec![None; faces.map_or(0, <[i32]>::len)],
+        ..Parts::default()
+    };
     // If looks vary, subsets that are equal in one variant may differ in another.
     let stay_apart = scene.may_vary;
     for &child in &scene.stage[id].children {
@@ -346,17 +420,19 @@ fn subsets(
         if subset.type_name != "GeomSubset" || !is_bound {
             continue;
         }
-        let Some(material) = materials.of_part(child, id) else {
+        let Some(OfPart { material, uv_set }) = materials.of_part(child, id) else {
             continue;
         };
-        let known = polygons
+        let known = parts
             .materials
             .iter()
-            .position(|known| *known == material)
+            .zip(&parts.uv_sets)
+            .position(|known| known == (&material, &uv_set))
             .filter(|_| !stay_apart);
         let index = known.unwrap_or_else(|| {
-            polygons.materials.push(material);
-            polygons.materials.len() - 1
+            parts.materials.push(material);
+            parts.uv_sets.push(uv_set);
+            parts.materials.len() - 1
         });
         for &face in subset
             .value("indices")
@@ -365,12 +441,13 @@ fn subsets(
         {
             if let Some(own) = usize::try_from(face)
                 .ok()
-                .and_then(|face| polygons.face_materials.get_mut(face))
+                .and_then(|face| parts.face_materials.get_mut(face))
             {
                 *own = Some(index as u32);
             }
         }
     }
+    parts
 }
 
 /// Transforms the points and normals.

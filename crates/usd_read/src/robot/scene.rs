@@ -5,14 +5,11 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use nalgebra::{
-    Isometry3, Matrix3, Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuaternion,
-    Vector3,
-};
+use nalgebra::{Matrix4, Quaternion, UnitQuaternion, Vector3};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 use urdf_usd_robot::{InvalidRobot, Pose};
-use urdf_usd_stage::{Prim, PrimId, PrimMap, Stage, numbers, rigid};
+use urdf_usd_stage::{Prim, PrimId, PrimMap, Stage, factor, joint_frame, numbers};
 
 /// Tolerance, in metres and radians, within which frames are equal.
 pub(super) const SAME: f64 = 1e-7;
@@ -88,21 +85,21 @@ impl<'a> Scene<'a> {
         self.is_part = kept;
     }
 
-    /// Returns the frame of a prim in the world, with orthogonal axes of unit length.
+    /// Returns the frame of a prim in the world, without its scale and shear.
     pub fn pose(&self, id: PrimId) -> Pose {
-        frame_of(&self.placed[id])
+        factor(&self.placed[id]).pose
     }
 
-    /// Returns a frame given by a point and a rotation in a prim, or in the stage's world.
-    pub fn frame_in(
-        &self,
-        prim: Option<PrimId>,
-        point: &Vector3<f64>,
-        rotation: &UnitQuaternion<f64>,
-    ) -> Pose {
-        let matrix = prim.map_or(&self.to_world, |id| &self.placed[id]);
-        let at = matrix.transform_point(&Point3::from(*point));
-        Pose::from_parts(at.coords.into(), frame_of(matrix).rotation * rotation)
+    /// Returns the frame of a joint in the world: `local` in the prim `target`, which is the body
+    /// `body` or below it, or in the stage's world.
+    pub fn joint_frame(&self, body: Option<PrimId>, target: Option<PrimId>, local: &Pose) -> Pose {
+        let transform = |id: Option<PrimId>| id.map_or(&self.to_world, |id| &self.placed[id]);
+        let target = target.filter(|_| target != body);
+        joint_frame(
+            transform(body),
+            target.map(|target| transform(Some(target))),
+            local,
+        )
     }
 
     /// Returns the location of a property, or of the prim: the layer with the strongest opinion,
@@ -163,24 +160,6 @@ impl<'a> Scene<'a> {
 /// Returns the rotation from y up to z up.
 fn quarter_turn() -> UnitQuaternion<f64> {
     UnitQuaternion::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2)
-}
-
-/// Returns the frame of a matrix, without its scale and shear.
-fn frame_of(matrix: &Matrix4<f64>) -> Pose {
-    if let Some((pose, _)) = rigid(matrix) {
-        return pose;
-    }
-    let translation = Translation3::new(matrix[(0, 3)], matrix[(1, 3)], matrix[(2, 3)]);
-    let linear: Matrix3<f64> = matrix.fixed_view::<3, 3>(0, 0).into_owned();
-    // Gram–Schmidt: keep x, and remove its component from y.
-    let x = linear.column(0).try_normalize(1e-12);
-    let y = x.and_then(|x| (linear.column(1) - x * x.dot(&linear.column(1))).try_normalize(1e-12));
-    let rotation = x.zip(y).map_or_else(UnitQuaternion::identity, |(x, y)| {
-        UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(
-            Matrix3::from_columns(&[x, y, x.cross(&y)]),
-        ))
-    });
-    Isometry3::from_parts(translation, rotation)
 }
 
 /// Returns a rotation from a quaternion attribute; `None` if it is not authored or not a rotation.

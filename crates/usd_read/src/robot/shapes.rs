@@ -420,9 +420,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
 
     /// Returns the contact material of a collider, unless it equals the default one.
     fn contact(&self, collider: PrimId) -> Option<Contact> {
-        let material = &self.scene.stage[self
-            .materials
-            .bound(collider, &["material:binding:physics", "material:binding"])?];
+        let material = &self.scene.stage[self.materials.bindings.physics(collider)?];
         if !material.has("PhysicsMaterialAPI") {
             return None;
         }
@@ -655,7 +653,7 @@ fn tessellated(prim: &Prim) -> Option<Polygons> {
     Some(polygons)
 }
 
-/// Returns the numbers of an attribute, for primvars.
+/// Returns the numbers of an array attribute.
 pub(super) fn number_array(prim: &Prim, name: &str) -> Option<Vec<f64>> {
     prim.value(name).and_then(double_array)
 }
