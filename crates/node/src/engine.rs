@@ -216,6 +216,8 @@ pub(super) struct Engine<N> {
     ended: UnboundedReceiver<Diagnostic>,
     /// Schedules the next scan of the graph.
     graph_due: Debounced,
+    /// Whether a node publishes `/clock`, as far as the graph is known.
+    has_clock: bool,
     /// Whether a robot was looked for in other namespaces at the last poll.
     was_any_lost: bool,
     watch: Option<Watch>,
@@ -288,6 +290,7 @@ impl<N: Node> Engine<N> {
             last_asset_scan: None,
             ended,
             graph_due: Debounced::default(),
+            has_clock: true,
             was_any_lost: false,
             node,
             parameters,
@@ -444,11 +447,13 @@ impl<N: Node> Engine<N> {
                 report: report.clone(),
             };
             let (workers, limits) = (self.workers.clone(), self.work_limits());
+            let node = self.node.clone();
             self.running.begin(task, move |_| {
                 let entry = report.file(robots::ENTRY).unwrap_or_default();
+                let now = || node.timeline().at;
                 Done::Frames {
                     key,
-                    frames: jobs::read_frames(&entry, &workers, limits),
+                    frames: jobs::read_frames(&entry, &workers, limits, now),
                     report,
                 }
             });
@@ -746,7 +751,6 @@ impl<N: Node> Engine<N> {
         if is_news
             || self.publishers.is_waiting()
             || self.nodes.are_waiting()
-            || self.subscriptions.are_waiting()
             || self.published.is_waiting()
         {
             self.schedule_graph_scan();

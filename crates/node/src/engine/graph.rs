@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use super::{Done, Engine};
 use crate::description_source::{DESCRIPTION, Origin, RobotNamespace};
 use crate::robots::{Frames, Robot};
+use crate::ros_time;
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_ros::graph::{ServiceRole, TopicRole};
+use urdf_usd_ros::graph::{ServiceRole, TopicEnd, TopicRole};
 use urdf_usd_ros::msg::rcl_interfaces::{GetParameters, GetParametersRequest};
 use urdf_usd_ros::{Graph, Node, PublisherId, Value, names};
 use urdf_usd_tf_check as tf_check;
@@ -48,7 +49,7 @@ struct Offered<'a> {
     /// Topics with the name of a description topic but another type.
     others: BTreeMap<&'a str, &'a str>,
     /// All other topics, with their publishers.
-    topics: BTreeMap<&'a str, Vec<Option<PublisherId>>>,
+    topics: BTreeMap<&'a str, Vec<&'a TopicEnd>>,
 }
 
 impl<'a> Offered<'a> {
@@ -65,7 +66,7 @@ impl<'a> Offered<'a> {
         {
             let topic = end.topic.as_str();
             if topic != own && RobotNamespace::from_topic(topic).is_none() {
-                topics.entry(topic).or_default().push(end.id);
+                topics.entry(topic).or_default().push(end);
             } else if end.type_name == DESCRIPTION_TYPE {
                 descriptions.entry(topic).or_default().push(end.id);
             } else {
@@ -162,6 +163,7 @@ impl<N: Node> Engine<N> {
         // have left.
         let is_known = !graph.topics.is_empty();
         if is_known {
+            self.has_clock = ros_time::has_clock(&*self.node, &graph);
             let publishers = |topic: &str| {
                 offered
                     .descriptions
@@ -177,10 +179,9 @@ impl<N: Node> Engine<N> {
         self.update_presence(&graph, is_known);
         self.open_scopes(&offered.topics.keys().copied().collect());
         if is_known {
-            self.subscriptions.update_publishers(
-                |topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice),
-                now,
-            );
+            self.subscriptions.update_publishers(|topic| {
+                offered.topics.get(topic).map_or(&[][..], Vec::as_slice)
+            });
         }
         self.ask_nodes(&graph, !offered.descriptions.is_empty(), now);
         self.set_description_parameters(&graph, now);

@@ -14,6 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 mod endure;
 mod published;
+mod verdicts;
 
 use super::super::asset_paths::AssetPaths;
 use super::super::fake::{self, Fake};
@@ -1468,7 +1469,7 @@ async fn a_robot_with_a_camera_that_is_heard_nowhere_is_looked_for_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn static_transforms_go_with_their_publisher() {
+async fn static_transforms_stay_when_their_publisher_leaves() {
     let mut bed = real_bed(|_| {});
     let description = ("/robot_description", STRING, 1);
     bed.node
@@ -1481,20 +1482,14 @@ async fn static_transforms_go_with_their_publisher() {
         ("/rosout", "rcl_interfaces/msg/Log", 9),
     ]));
     let status = bed
-        .status(|s| s.name.ends_with("frames of arm") && s.level == DiagnosticStatus::WARN)
+        .status(|s| s.name.ends_with("frames of arm") && s.message.contains("has left"))
         .await;
-    assert!(status.message.contains("missing"), "{}", status.message);
-    // A message read after its publisher has left has no lasting effect.
-    bed.node.say(
-        "/tf_static",
-        &TFMessage {
-            transforms: vec![transform("base", "tool", 1.0)],
-        },
-        7,
-    );
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let status = bed.status(|s| s.name.ends_with("frames of arm")).await;
-    assert!(status.message.contains("missing"), "{}", status.message);
+    assert_eq!(status.level, DiagnosticStatus::OK, "{}", status.message);
+    // It is published again.
+    bed.node
+        .set_graph(graph(&[description, ("/tf_static", TF, 7)]));
+    bed.with_tool_on("", |status| !status.message.contains("has left"))
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,11 +1,10 @@
 //! Compares the frames of assets with TF: periodically, on request, and for `/diagnostics`.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::{Engine, MAX_WAITING_CALLS, interfaces, log_unsent};
 use crate::robots::{self, Frames, Robot};
-use crate::tf_messages;
+use crate::{ros_time, tf_messages};
 use urdf_usd_convert::Report;
 use urdf_usd_messages::{CheckFramesRequest, CheckFramesResponse};
 use urdf_usd_ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
@@ -92,6 +91,7 @@ impl<N: Node> Engine<N> {
     /// Compares a robot's frames with TF, if its asset declares some and the robot is present.
     pub(super) fn check_robot(&mut self, key: &str) -> News {
         let limits = self.limits();
+        let time = ros_time::check_time(&*self.node, self.has_clock);
         let Some(robot) = self.robots.get_mut(key) else {
             return News::None;
         };
@@ -113,11 +113,12 @@ impl<N: Node> Engine<N> {
                 // Without any transform, every frame would count as missing before TF has started.
                 let is_silent = heard.transforms.tree().is_empty()
                     && heard.elsewhere.iter().all(|live| live.tree().is_empty());
-                (!is_silent).then(|| check_frames(frames, &[], heard, &limits, Instant::now()))
+                (!is_silent).then(|| check_frames(frames, &[], heard, &limits, time.now))
             });
-        let Some(check) = check else {
+        let Some(mut check) = check else {
             return News::None;
         };
+        check.causes.extend(time.cause);
         let verdicts = |check: &FrameCheck| {
             check
                 .findings
@@ -247,9 +248,11 @@ impl<N: Node> Engine<N> {
                 Some(robots::frames_status(node, key, robot, check))
             }
             (Some(Frames::Read(Ok(_))), None) => {
+                let clock = ros_time::check_time(&*self.node, self.has_clock).cause;
                 let message = format!(
-                    "nothing heard on {} yet",
-                    self.subscriptions.topics(&robot.robot_namespace)
+                    "nothing heard on {} yet{}",
+                    self.subscriptions.topics(&robot.robot_namespace),
+                    clock.map_or_else(String::new, |cause| format!("; {cause}"))
                 );
                 Some(robots::silent_status(
                     node,
@@ -403,11 +406,16 @@ impl<N: Node> Engine<N> {
             }
         };
         let limits = self.limits();
-        let FrameCheck { findings, causes } = self
+        let time = ros_time::check_time(&*self.node, self.has_clock);
+        let FrameCheck {
+            findings,
+            mut causes,
+        } = self
             .subscriptions
             .with_sources(&robot.robot_namespace, |heard| {
-                check_frames(frames, &request.frames, heard, &limits, Instant::now())
+                check_frames(frames, &request.frames, heard, &limits, time.now)
             });
+        causes.extend(time.cause);
         let wrong = findings
             .iter()
             .filter(|finding| finding.verdict.is_fault())
