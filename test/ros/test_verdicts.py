@@ -15,6 +15,8 @@ from ros_node import BODY, PATIENCE, StatePublisher, joint_state  # noqa: E402
 from ros_peer import Asset, CheckFrames, JointState, Time  # noqa: E402
 from test_frames import ARM, Checker, moved  # noqa: E402
 
+#: The arm with one more frame.
+LONGER = ARM.replace("</robot>", f'<link name="tool0">{BODY}</link><joint name="tip" type="fixed"><parent link="tool"/><child link="tool0"/></joint></robot>')
 TIMEOUT = {"frames.timeout": 1.0}
 
 
@@ -39,6 +41,34 @@ def calls(checker, count=40, period=0.1):
         answers.append(checker.answer())
         time.sleep(period)
     return answers
+
+
+@pytest.mark.parametrize("topic", [True, False], ids=["topic", "parameter"])
+def test_frames_are_compared_with_the_given_file(start, peer, publish, tmp_path, topic):
+    publish(ARM, topic=topic)
+    file = tmp_path / "given" / "arm.urdf"
+    file.parent.mkdir()
+    file.write_text(LONGER)
+    node = start(urdf_file=file, **TIMEOUT)
+    assets = peer.subscription("/urdf_usd/asset", Asset, latched=True, depth=100)
+    checker = Checker(peer, node)
+    checker.until({"tool0": "missing"}, level=1)
+    # A parameter would be read after two seconds.
+    assert not any(answer.all_ok for answer in calls(checker))
+    assets.take()
+    assert [(asset.revision, asset.links) for asset in assets.seen] == [(1, 7)]
+    assert not any(words in node.log for words in ("was read", "both describe")), node.log
+
+
+def test_a_restart_with_another_description_is_no_conflict(start, peer, publish):
+    node = start()
+    assets = peer.subscription("/urdf_usd/asset", Asset, latched=True, depth=100)
+    for revision, text in enumerate((ARM, LONGER), 1):
+        rsp = publish(text, topic=False)
+        assets.wait(lambda asset, revision=revision: asset.revision == revision, PATIENCE)
+        rsp.close()
+        node.logged('"arm" is gone')
+    assert "both describe" not in node.log, node.log
 
 
 def turned(frame, told):

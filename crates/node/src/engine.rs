@@ -311,11 +311,7 @@ impl<N: Node> Engine<N> {
     /// Runs until a part that the node can't work without ends, first of all its part in the ROS
     /// graph; returns which one as a diagnostic.
     pub(super) async fn run(mut self) -> Diagnostic {
-        let source = match self
-            .parameters
-            .file()
-            .filter(|_| self.parameters.publish_description)
-        {
+        let source = match self.parameters.file() {
             Some(file) => format!("converting {}", file.display()),
             None => format!("listening to {}", self.descriptions.topic()),
         };
@@ -556,14 +552,13 @@ impl<N: Node> Engine<N> {
             return;
         }
         // Calls under the same key are converted in their order of arrival.
-        let asked = &call.request;
+        let (asked, heard) = (&call.request, self.last_description());
         let name = match (&asked.urdf, &asked.uri) {
             (urdf, _) if !urdf.trim().is_empty() => robot_name(urdf)
                 .map_or_else(|| "robot".to_owned(), |name| convert::file_name(&name)),
             // The robot's name is known once the file is read; until then its URI orders the calls.
             (_, uri) if !uri.trim().is_empty() => format!("uri {uri}"),
-            _ => self
-                .heard
+            _ => heard
                 .as_ref()
                 .map_or_else(|| "robot".to_owned(), |heard| heard.key.clone()),
         };
@@ -599,7 +594,7 @@ impl<N: Node> Engine<N> {
             Order::Call {
                 request,
                 caller,
-                heard: self.heard.clone(),
+                heard,
                 folder,
             },
             Instant::now(),

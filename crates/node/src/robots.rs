@@ -37,8 +37,8 @@ pub(super) struct Robot {
     pub robot_namespace: RobotNamespace,
     /// Origin of its description.
     pub origin: Origin,
-    /// Time since when no one describes it, if so.
-    pub gone: Option<Time>,
+    /// Its departure, if no one describes it any more.
+    pub gone: Option<Gone>,
     /// The source of the latest attempt.
     pub job: Arc<Job>,
     /// Number of the latest attempt, counted over all robots.
@@ -72,6 +72,15 @@ pub(super) struct Robot {
     /// The number of conversions in a row that ran out of descriptors, and the time of the next
     /// try.
     pub starved: Option<(u32, Instant)>,
+}
+
+/// The departure of a robot.
+#[derive(Clone, Debug)]
+pub(super) struct Gone {
+    /// Time of the departure.
+    pub since: Time,
+    /// The reason, as a sentence.
+    pub why: String,
 }
 
 /// A robot read from its asset, with its kinematics.
@@ -184,15 +193,8 @@ impl Robot {
         let stays = self.asset.as_ref().map_or(String::new(), |asset| {
             format!("; revision {} is kept", asset.report.revision)
         });
-        match &self.origin {
-            Origin::Topic(topic) => {
-                format!("its description is no longer published on {topic}{stays}")
-            }
-            Origin::Parameter(node) => {
-                format!("{node}, which had it as a parameter, has shut down{stays}")
-            }
-            origin => format!("it is no longer converted from {origin}{stays}"),
-        }
+        let why = self.gone.as_ref().map_or("", |gone| &gone.why);
+        format!("{why}{stays}")
     }
 
     /// Summarises the robot's state in a sentence: the revision, or the first error with its place.
@@ -243,8 +245,8 @@ impl Robot {
         values.push(pair("warnings", self.count(Severity::Warning)));
         values.push(pair("source", source(&self.job)));
         values.push(pair("from", &self.origin));
-        if let Some(gone) = self.gone {
-            values.push(pair("gone", format!("{:.3}", gone.seconds())));
+        if let Some(gone) = &self.gone {
+            values.push(pair("gone", format!("{:.3}", gone.since.seconds())));
         }
         values.push(pair("converted", format!("{:.3}", self.time.seconds())));
         values.push(pair("milliseconds", self.took.as_millis()));

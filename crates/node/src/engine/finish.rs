@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::{Engine, Outcome, asset_key, jobs, log, log_unsent, request};
 use crate::description_source::{Origin, RobotNamespace};
 use crate::jobs::Attempt;
-use crate::robots::{self, Frames, Robot, Written};
+use crate::robots::{self, Frames, Gone, Robot, Written};
 use urdf_usd_convert::{Report, Source};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_messages::Asset;
@@ -300,12 +300,12 @@ impl<N: Node> Engine<N> {
 
     /// Marks a robot as gone: its asset stays, but its frames are no longer compared with TF.
     /// [`Engine::mark_returned`] is the inverse.
-    pub(super) fn mark_gone(&mut self, key: &str) {
-        let now = self.node.now();
+    pub(super) fn mark_gone(&mut self, key: &str, why: String) {
+        let since = self.node.now();
         let Some(robot) = self.robots.get_mut(key) else {
             return;
         };
-        robot.gone = Some(now);
+        robot.gone = Some(Gone { since, why });
         tracing::info!("{key:?} is gone: {}", robot.why_gone());
         // After a return, its conflicts are news again.
         robot.contested.clear();
@@ -328,7 +328,7 @@ impl<N: Node> Engine<N> {
         let mut idle: Vec<(Time, &String, usize)> = idle
             .map(|(key, robot)| {
                 (
-                    robot.gone.unwrap_or(robot.time),
+                    robot.gone.as_ref().map_or(robot.time, |gone| gone.since),
                     key,
                     jobs::text_bytes(&robot.job),
                 )

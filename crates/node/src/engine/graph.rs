@@ -212,27 +212,35 @@ impl<N: Node> Engine<N> {
     /// Marks robots that have left, and robots from a file that have returned.
     fn update_presence(&mut self, graph: &Graph, is_known: bool) {
         let described = self.publishers.keys();
-        let has_left = |key: &str, robot: &Robot| match &robot.origin {
-            Origin::Topic(_) => !described.contains(key),
+        let departure = |key: &str, robot: &Robot| match &robot.origin {
+            origin @ (Origin::Topic(_) | Origin::Parameter(_))
+                if self.yields_to_file(&robot.robot_namespace, origin) =>
+            {
+                let file = self.parameters.file()?.display();
+                Some(format!("{file} is converted instead of {origin}"))
+            }
+            Origin::Topic(topic) => (!described.contains(key))
+                .then(|| format!("its description is no longer published on {topic}")),
             Origin::Parameter(node) => {
-                is_known
+                let is_gone = is_known
                     && graph
                         .nodes
                         // The snapshot of the graph is sorted.
                         .binary_search_by(|other| other.as_str().cmp(node))
-                        .is_err()
+                        .is_err();
+                is_gone.then(|| format!("{node}, which had it as a parameter, has shut down"))
             }
-            Origin::File(path) => self.parameters.file() != Some(path),
+            origin @ Origin::File(path) => (self.parameters.file() != Some(path))
+                .then(|| format!("it is no longer converted from {origin}")),
             // A call describes no running robot that could leave.
-            Origin::Call => false,
+            Origin::Call => None,
         };
-        let left = self
-            .robots
-            .iter()
-            .filter(|(key, robot)| robot.gone.is_none() && has_left(key, robot));
-        let left: Vec<String> = left.map(|(key, _)| key.clone()).collect();
-        for key in left {
-            self.mark_gone(&key);
+        let present = self.robots.iter().filter(|(_, robot)| robot.gone.is_none());
+        let left: Vec<(String, String)> = present
+            .filter_map(|(key, robot)| Some((key.clone(), departure(key, robot)?)))
+            .collect();
+        for (key, why) in left {
+            self.mark_gone(&key, why);
         }
         // The robot of a file is present as long as the parameter names the file.
         let is_back = |robot: &Robot| {
@@ -345,6 +353,10 @@ impl<N: Node> Engine<N> {
                 .push(node);
         }
         for (robot_namespace, mut nodes) in by_namespace {
+            // A file that was given is not replaced by a guess.
+            if robot_namespace == RobotNamespace::Own && self.parameters.file().is_some() {
+                continue;
+            }
             if self.is_heard(&robot_namespace) || self.nodes.has_answer(&nodes) {
                 continue;
             }

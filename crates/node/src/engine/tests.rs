@@ -1201,13 +1201,36 @@ async fn a_file_is_converted_and_followed() {
     bed.listed(1).await;
     fs::write(&path, TWO).unwrap();
     assert_eq!(bed.asset().await.revision, 2);
-    // Even while another description has replaced it.
+    // Another description of the node's own robot does not replace it.
     bed.describe("<robot name='arm'><link name='other'/></robot>");
-    assert_eq!(bed.asset().await.revision, 3);
     fs::write(&path, "<robot name='arm'><link name='three'/></robot>").unwrap();
-    assert_eq!(bed.asset().await.revision, 4);
+    assert_eq!(bed.asset().await.revision, 3);
+    assert_eq!(bed.site.robots().len(), 1);
+    // A call without a description converts the file.
+    let answer = within(
+        bed.node
+            .ask::<ConvertService>("/convert", ConvertRequest::default()),
+    )
+    .await;
+    assert!(
+        answer.success && answer.message.contains("already current: revision 3"),
+        "{}",
+        answer.message
+    );
     bed.node.set("urdf_file", Value::String(String::new()));
     bed.shows("arm", |robot| robot.presence == Presence::Gone)
+        .await;
+    // Without a file, descriptions count again, until there is one.
+    bed.describe("<robot name='dog'/>");
+    bed.shows("dog", |robot| robot.presence == Presence::Live)
+        .await;
+    bed.node
+        .set("urdf_file", Value::String(path.display().to_string()));
+    bed.shows("dog", |robot| {
+        robot.presence == Presence::Gone && robot.message.contains("is converted instead of")
+    })
+    .await;
+    bed.shows("arm", |robot| robot.presence == Presence::Live)
         .await;
 }
 

@@ -1,10 +1,18 @@
-//! The clock of verdicts.
+//! Which description and which robot a verdict is about, on which clock.
 
 use std::time::Instant;
 
 use super::*;
 use urdf_usd_messages::CheckFramesResponse;
 use urdf_usd_ros::{Simulated, Timeline};
+
+/// The robot of a file: REAL with a frame that the running robot lacks.
+fn given() -> String {
+    REAL.replace(
+        "<gazebo",
+        "<link name='tool0'/><joint name='tcp' type='fixed'><parent link='tool'/><child link='tool0'/></joint><gazebo",
+    )
+}
 
 impl Bed {
     async fn check(&self, robot: &str) -> CheckFramesResponse {
@@ -17,6 +25,86 @@ impl Bed {
                 .ask::<CheckFrames>("/urdf_usd/check_frames", request),
         )
         .await
+    }
+
+    fn say_tool(&self, who: u8) {
+        let tool = TFMessage {
+            transforms: vec![transform("base", "tool", 1.0)],
+        };
+        self.node.say("/tf_static", &tool, who);
+    }
+}
+
+/// Plays a robot_state_publisher that runs another description: it publishes that on the topic, has
+/// it as its parameter, and sends its frames.
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_are_compared_with_the_given_file_not_with_what_another_node_runs() {
+    for is_published in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("arm.urdf");
+        fs::write(&path, given()).unwrap();
+        let mut bed = real_bed(|parameters| {
+            parameters.urdf_file = Some(path.clone());
+            parameters.description_from = Some("/*".to_owned());
+        });
+        let mut requests = bed
+            .node
+            .answer::<GetParameters>("/robot_state_publisher/get_parameters");
+        let mut ends = vec![("/tf_static", TF, 7)];
+        if is_published {
+            ends.push(("/robot_description", STRING, 7));
+        }
+        bed.node.set_graph(Graph {
+            nodes: vec!["/robot_state_publisher".to_owned()],
+            ..graph(&ends)
+        });
+        if is_published {
+            bed.describe(REAL);
+        }
+        let status = bed
+            .with_tool_on("", |status| status.level == DiagnosticStatus::WARN)
+            .await;
+        assert!(
+            status.message.contains("\"tool0\" is missing"),
+            "{}",
+            status.message
+        );
+        // Longer than the time after which a parameter is read.
+        let asked = tokio::time::timeout(Duration::from_millis(3500), requests.next()).await;
+        assert!(asked.is_err(), "the parameter is read");
+        bed.say_tool(7);
+        let answer = bed.check("").await;
+        assert!(answer.success && !answer.all_ok, "{}", answer.message);
+        assert_eq!((answer.robot.as_str(), answer.revision), ("arm", 1));
+        assert_eq!(bed.site.robots().len(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_restarts_with_another_description_is_no_rival_of_itself() {
+    let bed = bed_with(|parameters| parameters.description_from = Some("/*".to_owned()));
+    let mut requests = bed.node.answer::<GetParameters>("/rsp/get_parameters");
+    let here = |is_here: bool| Graph {
+        nodes: if is_here {
+            vec!["/rsp".to_owned()]
+        } else {
+            vec![]
+        },
+        ..graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)])
+    };
+    for (revision, text) in [(1, TWO), (2, "<robot name='arm'/>")] {
+        bed.node.set_graph(here(true));
+        let call = within(requests.next()).await.unwrap();
+        call.responder
+            .send(GetParametersResponse {
+                values: vec![Value::String(text.to_owned()).into()],
+            })
+            .unwrap();
+        bed.shows("arm", |robot| robot.revision == Some(revision))
+            .await;
+        bed.node.set_graph(here(false));
+        bed.shows("arm", |robot| robot.presence == Presence::Gone)
+            .await;
     }
 }
 
