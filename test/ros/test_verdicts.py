@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds (pip install cyclonedds)")
 
 import ros_peer  # noqa: E402
-from ros_node import BODY, PATIENCE, StatePublisher, joint_state  # noqa: E402
-from ros_peer import Asset, CheckFrames, JointState, Time  # noqa: E402
+from ros_node import BODY, PATIENCE, StatePublisher, box, description, joint_state  # noqa: E402
+from ros_peer import Asset, CheckFrames, ComputeFk, Convert, DiagnosticArray, JointState, StorePose, Time  # noqa: E402
 from test_frames import ARM, Checker, moved  # noqa: E402
 
 #: The arm with one more frame.
@@ -202,6 +202,48 @@ def test_a_state_publisher_that_ends_a_missing_joint_and_an_empty_topic_are_name
     rsp = publish(ARM, change=without)
     with repeated(lambda: states.write(joint_state(rsp.robot, stamp(), without={"turn"}))):
         checker.until({"upper": "stale"}, ("joint turn is missing from the messages on /joint_states",), level=1)
+
+
+def test_an_empty_name_means_the_robot_that_runs(start, peer, domain):
+    node = start()
+    assets = peer.subscription("/urdf_usd/asset", Asset, latched=True, depth=100)
+    diagnostics = peer.subscription("/diagnostics", DiagnosticArray, depth=100)
+
+    def call(name, service, **request):
+        return peer.call(f"/urdf_usd/{name}", service, service.request(**request), PATIENCE)
+
+    def convert(urdf):
+        return peer.call("/convert", Convert, Convert.request(urdf=urdf), PATIENCE).success
+
+    every = {"check_frames": (CheckFrames, {}), "compute_fk": (ComputeFk, {}), "store_pose": (StorePose, {"name": "here", "joint_names": ["turn"], "positions": [0.1]})}
+    assert convert(box("other"))
+    for name, (service, request) in every.items():
+        answer = call(name, service, **request)
+        assert not answer.success and "no robot is running" in answer.message and "other" in answer.message, answer.message
+    description(peer, ARM)
+    assets.wait(lambda asset: asset.robot == "arm", PATIENCE)
+    assert convert(box("later")) and not convert("<robot name='bad'>")
+    assert convert('<robot name="lost"><link name="a"><visual><geometry><mesh filename="package://nowhere/a.stl"/></geometry></visual></link></robot>')
+    checked, links, stored = (call(name, service, **request) for name, (service, request) in every.items())
+    assert checked.success and checked.robot == "arm", checked.message
+    assert links.success and "finger" in links.links, links.message
+    assert stored.success and stored.entry.endswith("/arm/arm.poses.usda"), stored.message
+    # The failed calls are no fault of the node.
+    diagnostics.take()
+    time.sleep(1)
+    found = [s for array in diagnostics.take() for s in array.status]
+    assert {s.name.split()[-1] for s in found} >= {"arm", "later", "lost"} and max(s.level for s in found if "conversion of" in s.name) == 0, found
+    # A call with the name of the robot does not replace it.
+    assert convert(box("arm"))
+    assets.wait(lambda asset: asset.robot == "arm" and asset.links == 6 and asset.revision == 3, PATIENCE)
+    with ros_peer.Peer(domain) as second:
+        description(second, box("leg"))
+        assets.wait(lambda asset: asset.robot == "leg", PATIENCE)
+        for name, (service, request) in every.items():
+            answer = call(name, service, **request)
+            assert not answer.success and answer.message.endswith("several robots are running: pass one of arm, leg"), answer.message
+    node.logged('"leg" is gone')
+    assert call("compute_fk", ComputeFk).success
 
 
 def test_a_paused_simulation_is_not_stale(start, peer, publish):

@@ -184,7 +184,6 @@ pub(super) struct Engine<N> {
     robots: BTreeMap<String, Robot>,
     /// Robots whose frames are to be compared with TF, checked one after the other.
     to_check: VecDeque<String>,
-    newest: Option<String>,
     heard: Option<request::LastDescription>,
     /// Calls that wait until frames were read back.
     waiting_checks: Vec<Request<interfaces::CheckFrames>>,
@@ -282,7 +281,6 @@ impl<N: Node> Engine<N> {
             calls: 0,
             robots: BTreeMap::new(),
             to_check: VecDeque::new(),
-            newest: None,
             heard: None,
             waiting_checks: Vec::new(),
             graph_changes: node.graph_changes(),

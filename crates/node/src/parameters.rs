@@ -122,7 +122,7 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Switch,
         "",
         field!(Parameters.moveit_services),
-        "Serve MoveIt's compute_ik and compute_fk (moveit_msgs/srv/GetPositionIK, GetPositionFK) for the robot converted last. \
+        "Serve MoveIt's compute_ik and compute_fk (moveit_msgs/srv/GetPositionIK, GetPositionFK) for the robot that runs. \
          Do not use it next to a move_group in the same namespace, which serves both. Not available in a node built on rclrs.",
     )
     .at_start(),

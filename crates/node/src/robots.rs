@@ -253,6 +253,8 @@ impl Robot {
         DiagnosticStatus {
             level: match self.state() {
                 _ if self.gone.is_some() => DiagnosticStatus::STALE,
+                // The caller has the findings; nothing that runs is at fault.
+                _ if self.origin == Origin::Call => DiagnosticStatus::OK,
                 RobotState::Ok => DiagnosticStatus::OK,
                 RobotState::Warning => DiagnosticStatus::WARN,
                 RobotState::Error => DiagnosticStatus::ERROR,

@@ -89,6 +89,17 @@ impl<N: Node> Engine<N> {
     ) {
         let Ok(report) = attempt.result else { return };
         self.asset_paths.record_written(&key);
+        if origin == Origin::Call && self.is_running_from_another(&key, &attempt.job.source) {
+            tracing::warn!(
+                "a call of convert has overwritten the asset of the running robot {key:?}, whose own description is converted again: \
+                 pass an output_dir to keep both"
+            );
+            if let Some(robot) = self.robots.get_mut(&key) {
+                robot.fingerprint = None;
+            }
+            self.convert_again(&key);
+            return;
+        }
         let before = self.robots.remove(&key);
         if let Some(other) = before
             .as_ref()
@@ -157,7 +168,6 @@ impl<N: Node> Engine<N> {
             && self
                 .captured(&robot.robot_namespace, &robot.origin)
                 .is_some_and(|captured| captured != robot.job.captured);
-        self.newest = Some(key.clone());
         let called = robot.origin == Origin::Call;
         self.insert(key.clone(), robot);
         self.begin_publishing(&origin, &report);
@@ -167,6 +177,13 @@ impl<N: Node> Engine<N> {
         if is_behind {
             self.convert_again(&key);
         }
+    }
+
+    /// Returns whether a robot runs that has another source.
+    fn is_running_from_another(&self, key: &str, source: &Source) -> bool {
+        self.robots
+            .get(key)
+            .is_some_and(|robot| robot.runs() && robot.job.source != *source)
     }
 
     /// Takes a failed conversion. The last good asset stays.
@@ -360,9 +377,6 @@ impl<N: Node> Engine<N> {
         // The robot of the file keeps its place as long as the parameter names the file.
         if self.file.as_ref().is_none_or(|file| file.key != key) {
             self.asset_paths.release(key);
-        }
-        if self.newest.as_deref() == Some(key) {
-            self.newest = None;
         }
         self.site.forget_joints(key);
         self.site.hide(key);

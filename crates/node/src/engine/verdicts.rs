@@ -293,41 +293,9 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Returns the key of the robot that a call names, by key or by a unique name; the latest robot
+    /// Returns the key of the robot that a call names, by key or by a unique name; the one that runs
     /// if it names none.
     pub(super) fn resolve_robot(&self, asked: &str) -> Result<&str, String> {
-        if asked.is_empty() {
-            let none = || {
-                format!(
-                    "no robot was converted yet; check that a description is published on {}",
-                    self.descriptions.topic()
-                )
-            };
-            let newest = self
-                .newest
-                .as_deref()
-                .filter(|key| self.robots.contains_key(*key));
-            // The newest may have been forgotten: fall back to the one converted last, preferring
-            // robots with an asset.
-            let converted = |(_, robot): &(&String, &Robot)| {
-                (robot.asset.is_some(), robot.gone.is_none(), robot.attempt)
-            };
-            let last = || {
-                self.robots
-                    .iter()
-                    .max_by_key(converted)
-                    .map(|(key, _)| key.as_str())
-            };
-            return newest.or_else(last).ok_or_else(none);
-        }
-        if let Some((key, _)) = self.robots.get_key_value(asked) {
-            return Ok(key);
-        }
-        let mut named = self
-            .robots
-            .iter()
-            .filter(|(_, robot)| robot.name == asked)
-            .map(|(key, _)| key.as_str());
         let known = |keys: Vec<&str>| {
             let more = keys.len().saturating_sub(robots::MAX_NAMED);
             let more = if more > 0 {
@@ -343,6 +311,39 @@ impl<N: Node> Engine<N> {
                     .join(", ")
             )
         };
+        let remedy = || match self.parameters.file() {
+            Some(file) => format!("check {}", file.display()),
+            None => format!(
+                "check that a description is published on {}",
+                self.descriptions.topic()
+            ),
+        };
+        let none = || format!("no robot was converted yet; {}", remedy());
+        if asked.is_empty() {
+            let running = self.robots.iter().filter(|(_, robot)| robot.runs());
+            let running: Vec<&str> = running.map(|(key, _)| key.as_str()).collect();
+            return match running[..] {
+                [key] => Ok(key),
+                [] if self.robots.is_empty() => Err(none()),
+                [] => Err(format!(
+                    "no robot is running; {}, or pass one of {}",
+                    remedy(),
+                    known(self.robots.keys().map(String::as_str).collect())
+                )),
+                _ => Err(format!(
+                    "several robots are running: pass one of {}",
+                    known(running)
+                )),
+            };
+        }
+        if let Some((key, _)) = self.robots.get_key_value(asked) {
+            return Ok(key);
+        }
+        let mut named = self
+            .robots
+            .iter()
+            .filter(|(_, robot)| robot.name == asked)
+            .map(|(key, _)| key.as_str());
         match (named.next(), named.next()) {
             (Some(key), None) => Ok(key),
             (Some(first), Some(second)) => {
@@ -352,10 +353,7 @@ impl<N: Node> Engine<N> {
                     known(keys)
                 ))
             }
-            _ if self.robots.is_empty() => Err(format!(
-                "no robot was converted yet; check that a description is published on {}",
-                self.descriptions.topic()
-            )),
+            _ if self.robots.is_empty() => Err(none()),
             _ => {
                 let keys = self.robots.keys().map(String::as_str).collect();
                 Err(format!("no robot {asked:?}; robots are {}", known(keys)))

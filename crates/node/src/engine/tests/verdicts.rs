@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::*;
-use urdf_usd_messages::CheckFramesResponse;
+use urdf_usd_messages::{CheckFramesResponse, ComputeFk, ComputeFkRequest};
 use urdf_usd_ros::{Simulated, Timeline};
 
 /// The robot of a file: REAL with a frame that the running robot lacks.
@@ -25,6 +25,17 @@ impl Bed {
                 .ask::<CheckFrames>("/urdf_usd/check_frames", request),
         )
         .await
+    }
+
+    /// Calls convert with a text.
+    async fn convert(&self, urdf: &str) -> bool {
+        let request = ConvertRequest {
+            urdf: urdf.to_owned(),
+            ..Default::default()
+        };
+        within(self.node.ask::<ConvertService>("/convert", request))
+            .await
+            .success
     }
 
     fn say_tool(&self, who: u8) {
@@ -78,6 +89,104 @@ async fn frames_are_compared_with_the_given_file_not_with_what_another_node_runs
         assert_eq!((answer.robot.as_str(), answer.revision), ("arm", 1));
         assert_eq!(bed.site.robots().len(), 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_name_means_the_robot_that_runs() {
+    let mut bed = real_bed(|_| {});
+    bed.node.set_graph(graph(&[
+        ("/robot_description", STRING, 1),
+        ("/robot_description", STRING, 2),
+    ]));
+    assert!(
+        bed.convert("<robot name='other'><link name='odd'/></robot>")
+            .await
+    );
+    bed.shows("other", |robot| robot.revision == Some(1)).await;
+    let none = bed.check("").await;
+    assert!(
+        !none.success
+            && none.message.starts_with("no robot is running")
+            && none.message.contains("other"),
+        "{}",
+        none.message
+    );
+    bed.describe(REAL);
+    bed.shows("arm", |robot| robot.revision == Some(1)).await;
+    // Neither a call before nor one after is meant.
+    assert!(
+        bed.convert("<robot name='third'><link name='odd'/></robot>")
+            .await
+    );
+    let answer = bed.check("").await;
+    assert!(
+        answer.success && answer.robot == "arm",
+        "{}",
+        answer.message
+    );
+    let poses = within(
+        bed.node
+            .ask::<ComputeFk>("/urdf_usd/compute_fk", ComputeFkRequest::default()),
+    )
+    .await;
+    assert!(
+        poses.success && poses.links.iter().any(|link| link == "tool"),
+        "{poses:?}"
+    );
+    bed.node.say(
+        "/robot_description",
+        &std_msgs::String {
+            data: REAL.replace("'arm'", "'leg'"),
+        },
+        2,
+    );
+    bed.shows("leg", |robot| robot.revision == Some(1)).await;
+    let several = bed.check("").await;
+    assert!(
+        !several.success && several.message == "several robots are running: pass one of arm, leg",
+        "{}",
+        several.message
+    );
+    assert!(bed.check("leg").await.success);
+    // A call that failed, or that found errors, is no lasting fault of the node.
+    assert!(!bed.convert("<robot name='bad'>").await);
+    let lost = "<robot name='lost'><link name='a'><visual><geometry><mesh filename='nowhere.stl'/></geometry></visual></link></robot>";
+    assert!(bed.convert(lost).await);
+    bed.shows("lost", |robot| !robot.diagnostics.is_empty())
+        .await;
+    let status = bed.status(|s| s.name.ends_with("conversion of lost")).await;
+    assert_eq!(
+        (status.level, value(&status, "errors")),
+        (DiagnosticStatus::OK, Some("1"))
+    );
+    assert!(bed.site.robot("bad").is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_with_the_name_of_the_running_robot_does_not_replace_it() {
+    let bed = real_bed(|_| {});
+    bed.node
+        .set_graph(graph(&[("/robot_description", STRING, 1)]));
+    bed.describe(REAL);
+    bed.shows("arm", |robot| robot.revision == Some(1)).await;
+    assert!(
+        bed.convert("<robot name='arm'><link name='base'/><link name='odd'/></robot>")
+            .await
+    );
+    // Its own description is converted again.
+    bed.shows("arm", |robot| robot.revision == Some(3)).await;
+    bed.say_tool(7);
+    let answer = within(async {
+        loop {
+            let answer = bed.check("").await;
+            if answer.revision == 3 && answer.all_ok {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    assert!(answer.frames.iter().any(|frame| frame.frame_id == "tool"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
