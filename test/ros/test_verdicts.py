@@ -3,6 +3,7 @@ run another description than the node.
 """
 
 import contextlib
+import signal
 import threading
 import time
 
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds (pip install cyclonedds)")
 
 import ros_peer  # noqa: E402
+from meetings import PeerProcess  # noqa: E402
 from ros_node import BODY, PATIENCE, StatePublisher, box, description, joint_state  # noqa: E402
 from ros_peer import Asset, CheckFrames, ComputeFk, Convert, DiagnosticArray, JointState, StorePose, Time  # noqa: E402
 from test_frames import ARM, Checker, moved  # noqa: E402
@@ -275,3 +277,20 @@ def test_a_paused_simulation_is_not_stale(start, peer, publish):
         # A robot that stops while the simulation goes on is stale.
         rsp.silent = True
         checker.until({frame: "stale" for frame in ("upper", "hand", "finger")}, level=1)
+
+
+def test_after_a_standstill_no_robot_is_gone(start, peer, domain):
+    node = start()
+    assets = peer.subscription("/urdf_usd/asset", Asset, latched=True, depth=100)
+    with PeerProcess(domain, lease=2) as other:
+        other.describe("before")
+        assets.wait(lambda asset: asset.robot == "before", PATIENCE)
+        node.process.send_signal(signal.SIGSTOP)
+        time.sleep(8)
+        node.process.send_signal(signal.SIGCONT)
+        node.logged("the process stood still")
+        time.sleep(8)
+        assert "is gone" not in node.log, node.log
+        # One that leaves later is noticed.
+        other.kill()
+        node.logged('"before" is gone')

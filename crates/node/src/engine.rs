@@ -65,6 +65,11 @@ const MAX_WAITING_BYTES: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
 const MAX_LOGGED: usize = 3;
 /// Minimum time between two scans of the graph, and between two updates of the file watch.
 const DEBOUNCE: Duration = Duration::from_millis(50);
+/// Minimum time between two turns of the task that is a standstill of the process.
+const MIN_STANDSTILL: Duration = Duration::from_secs(5);
+/// Time after a standstill in which the ROS graph may lack nodes that exist: their leases have
+/// expired, and they announce themselves again only every few seconds.
+const RECOVERY: Duration = Duration::from_secs(30);
 /// Poll interval for state without change notification: publishers that never appear, nodes that do
 /// not answer.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -217,6 +222,10 @@ pub(super) struct Engine<N> {
     graph_due: Debounced,
     /// Whether a node publishes `/clock`, as far as the graph is known.
     has_clock: bool,
+    /// Time of the last turn of the task.
+    turned: Instant,
+    /// The last standstill of the process, until the graph is complete again.
+    standstill: Option<Standstill>,
     /// Whether a robot was looked for in other namespaces at the last poll.
     was_any_lost: bool,
     watch: Option<Watch>,
@@ -289,6 +298,8 @@ impl<N: Node> Engine<N> {
             ended,
             graph_due: Debounced::default(),
             has_clock: true,
+            turned: Instant::now(),
+            standstill: None,
             was_any_lost: false,
             node,
             parameters,
@@ -386,6 +397,7 @@ impl<N: Node> Engine<N> {
     /// Starts all work that is due.
     fn start_due(&mut self) {
         let now = Instant::now();
+        self.note_standstill(now);
         if self.graph_due.take(now) {
             self.scan_graph();
         }
@@ -738,6 +750,11 @@ impl<N: Node> Engine<N> {
     /// # Errors
     /// The node has to end.
     fn poll(&mut self) -> Result<(), Diagnostic> {
+        let now = Instant::now();
+        if self.standstill.is_some() && !self.is_recovering(now) {
+            self.standstill = None;
+            self.schedule_graph_scan();
+        }
         let is_any_lost = self.is_any_lost();
         // The scan opens or closes the namespaces in which a lost robot is looked for.
         let is_news = std::mem::replace(&mut self.was_any_lost, is_any_lost) != is_any_lost;
@@ -751,6 +768,36 @@ impl<N: Node> Engine<N> {
         self.try_starved_again();
         self.abandon_overdue()
     }
+}
+
+impl<N> Engine<N> {
+    /// Notes a standstill of the process since the last turn, which [`POLL_INTERVAL`] bounds
+    /// otherwise.
+    fn note_standstill(&mut self, now: Instant) {
+        let lasted = now.saturating_duration_since(self.turned);
+        self.turned = now;
+        if lasted >= MIN_STANDSTILL {
+            tracing::info!(
+                "the process stood still for {} s: whether other nodes have left is decided in {} s",
+                lasted.as_secs(),
+                RECOVERY.as_secs()
+            );
+            self.standstill = Some(Standstill { ended: now, lasted });
+        }
+    }
+
+    /// Returns whether the graph may be incomplete after a standstill.
+    fn is_recovering(&self, now: Instant) -> bool {
+        self.standstill
+            .is_some_and(|standstill| now.saturating_duration_since(standstill.ended) < RECOVERY)
+    }
+}
+
+/// A standstill of the process: it was stopped, or the machine was suspended.
+#[derive(Clone, Copy)]
+struct Standstill {
+    ended: Instant,
+    lasted: Duration,
 }
 
 /// A debounced task: runs at once when requested, but not again within [`DEBOUNCE`].

@@ -52,6 +52,8 @@ pub enum CauseKind {
     RenamedFrames,
     /// `/clock` stands still, or nothing publishes it.
     StoppedClock,
+    /// The check itself stood still, and may not have received messages since.
+    Standstill,
 }
 
 impl CauseKind {
@@ -75,6 +77,7 @@ impl CauseKind {
             Self::EncodedNames => "encoded_names",
             Self::RenamedFrames => "renamed_frames",
             Self::StoppedClock => "stopped_clock",
+            Self::Standstill => "standstill",
         }
     }
 }

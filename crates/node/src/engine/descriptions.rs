@@ -75,6 +75,11 @@ impl Descriptions {
         Ok(())
     }
 
+    /// Returns the topics that are followed besides the node's own.
+    pub(super) fn followed(&self) -> BTreeSet<String> {
+        self.discovered.keys().cloned().collect()
+    }
+
     /// Returns the node's own topic.
     pub(super) fn topic(&self) -> &Arc<str> {
         &self.own_topic

@@ -1,5 +1,8 @@
 //! Reacts to changes of the ROS graph: follows description topics, notes robots that come and go,
 //! and asks nodes for their parameter.
+//!
+//! After a standstill of the process (SIGSTOP, a suspended machine) the graph may lack nodes until
+//! discovery has found them again, so no departure is concluded for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -147,8 +150,17 @@ impl<N: Node> Engine<N> {
                 );
             }
         }
+        let is_recovering = self.is_recovering(now);
+        let followed = if is_recovering {
+            self.descriptions.followed()
+        } else {
+            BTreeSet::new()
+        };
         let wanted = if self.parameters.discover {
-            offered.descriptions.keys().copied().collect()
+            let published = offered.descriptions.keys().copied();
+            published
+                .chain(followed.iter().map(String::as_str))
+                .collect()
         } else {
             BTreeSet::new()
         };
@@ -161,7 +173,7 @@ impl<N: Node> Engine<N> {
         let dropped = self.descriptions.follow(&*self.node, &wanted);
         // An empty graph may come from a client that reports none: don't conclude that publishers
         // have left.
-        let is_known = !graph.topics.is_empty();
+        let is_known = !graph.topics.is_empty() && !is_recovering;
         if is_known {
             self.has_clock = ros_time::has_clock(&*self.node, &graph);
             let publishers = |topic: &str| {

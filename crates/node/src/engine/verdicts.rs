@@ -1,6 +1,7 @@
 //! Compares the frames of assets with TF: periodically, on request, and for `/diagnostics`.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::{Engine, MAX_WAITING_CALLS, interfaces, log_unsent};
 use crate::robots::{self, Frames, Robot};
@@ -10,7 +11,7 @@ use urdf_usd_messages::{CheckFramesRequest, CheckFramesResponse};
 use urdf_usd_ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use urdf_usd_ros::msg::std_msgs::Header;
 use urdf_usd_ros::{Node, Request};
-use urdf_usd_tf_check::{Expected, FrameCheck, FrameStatus, check_frames};
+use urdf_usd_tf_check::{Cause, CauseKind, Expected, FrameCheck, FrameStatus, check_frames};
 
 /// Maximum number of robots with details in each periodic message on `/diagnostics`. Beyond it,
 /// robots without a fault have a summary only; their details are published with every change.
@@ -92,6 +93,7 @@ impl<N: Node> Engine<N> {
     pub(super) fn check_robot(&mut self, key: &str) -> News {
         let limits = self.limits();
         let time = ros_time::check_time(&*self.node, self.has_clock);
+        let is_recovering = self.is_recovering(Instant::now());
         let Some(robot) = self.robots.get_mut(key) else {
             return News::None;
         };
@@ -118,6 +120,14 @@ impl<N: Node> Engine<N> {
         let Some(mut check) = check else {
             return News::None;
         };
+        // Messages do not arrive before their publishers are discovered again.
+        let is_unheard = |verdict| matches!(verdict, FrameStatus::Missing | FrameStatus::Stale);
+        if is_recovering
+            && robot.frame_check.is_some()
+            && check.findings.iter().any(|f| is_unheard(f.verdict))
+        {
+            return News::None;
+        }
         check.causes.extend(time.cause);
         let verdicts = |check: &FrameCheck| {
             check
@@ -414,6 +424,14 @@ impl<N: Node> Engine<N> {
                 check_frames(frames, &request.frames, heard, &limits, time.now)
             });
         causes.extend(time.cause);
+        causes.extend(self.standstill.map(|standstill| Cause {
+            kind: CauseKind::Standstill,
+            sentence: format!(
+                "this node stood still for {} s until {} s ago, and may not have discovered all publishers again",
+                standstill.lasted.as_secs(),
+                standstill.ended.elapsed().as_secs()
+            ),
+        }));
         let wrong = findings
             .iter()
             .filter(|finding| finding.verdict.is_fault())

@@ -1,7 +1,8 @@
-//! Which description and which robot a verdict is about, on which clock.
+//! Which description and which robot a verdict is about, on which clock, and after a standstill.
 
 use std::time::Instant;
 
+use super::super::{MIN_STANDSTILL, RECOVERY};
 use super::*;
 use urdf_usd_messages::{CheckFramesResponse, ComputeFk, ComputeFkRequest};
 use urdf_usd_ros::{Simulated, Timeline};
@@ -215,6 +216,89 @@ async fn a_node_that_restarts_with_another_description_is_no_rival_of_itself() {
         bed.shows("arm", |robot| robot.presence == Presence::Gone)
             .await;
     }
+}
+
+/// Returns an engine that is not running, with a converted robot that publisher 1 describes.
+async fn with_robot(set: impl FnOnce(&mut Parameters)) -> (tempfile::TempDir, Started) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut parameters = fake::parameters(folder.path());
+    set(&mut parameters);
+    let mut started = start(Fake::default(), None, parameters);
+    let engine = &mut started.engine;
+    engine
+        .node
+        .set_graph(graph(&[("/robot_description", STRING, 1)]));
+    engine.node.say(
+        "/robot_description",
+        &std_msgs::String {
+            data: TWO.to_owned(),
+        },
+        1,
+    );
+    let described = within(engine.descriptions.next()).await.unwrap();
+    engine.hear(described);
+    within(async {
+        while engine.robots.is_empty() {
+            engine.start_due();
+            if let Ok(Some(back)) =
+                tokio::time::timeout(Duration::from_millis(20), engine.running.tasks.join_next())
+                    .await
+            {
+                engine.finish_task(back).unwrap();
+            }
+        }
+    })
+    .await;
+    engine
+        .graph_due
+        .soon(Instant::now() - Duration::from_secs(1));
+    engine.start_due();
+    (folder, started)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_standstill_no_robot_is_gone_before_discovery_has_recovered() {
+    let (_folder, mut started) = with_robot(|_| {}).await;
+    let engine = &mut started.engine;
+    let is_gone = |engine: &Engine<Fake>| engine.robots["arm"].gone.is_some();
+    let scan = |engine: &mut Engine<Fake>| {
+        engine.graph_due = super::super::Debounced::default();
+        engine.schedule_graph_scan();
+        engine.start_due();
+    };
+    assert!(!is_gone(engine));
+    // The leases of all other participants have expired meanwhile.
+    engine.turned = Instant::now() - 2 * MIN_STANDSTILL;
+    engine
+        .node
+        .set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
+    scan(engine);
+    assert!(!is_gone(engine) && engine.standstill.is_some());
+    // It was discovered again.
+    engine
+        .node
+        .set_graph(graph(&[("/robot_description", STRING, 1)]));
+    let standstill = engine.standstill.as_mut().unwrap();
+    standstill.ended = Instant::now() - RECOVERY;
+    engine.poll().unwrap();
+    scan(engine);
+    assert!(!is_gone(engine) && engine.standstill.is_none());
+    // One that has really left is noticed then.
+    engine.turned = Instant::now() - 2 * MIN_STANDSTILL;
+    engine
+        .node
+        .set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
+    scan(engine);
+    assert!(!is_gone(engine));
+    let standstill = engine.standstill.as_mut().unwrap();
+    standstill.ended = Instant::now() - RECOVERY;
+    engine.poll().unwrap();
+    engine.graph_due = super::super::Debounced {
+        due: Some(Instant::now()),
+        last: None,
+    };
+    engine.start_due();
+    assert!(is_gone(engine));
 }
 
 /// A base and an arm on a revolute joint.
