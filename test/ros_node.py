@@ -7,11 +7,16 @@ import re
 import signal
 import socket
 import subprocess
+import threading
+import time
 from pathlib import Path
 
+import numpy as np
+
 import conftest
+import kinematics
 import ros_peer
-from ros_peer import Header, Quaternion, String, Transform, TransformStamped, Vector3
+from ros_peer import Header, JointState, Quaternion, String, TFMessage, Time, Transform, TransformStamped, Vector3
 
 #: Timeout of all waits in seconds, long enough for a loaded machine.
 PATIENCE = 60
@@ -127,3 +132,87 @@ def free_port():
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]
+
+
+class StatePublisher(ros_peer.Peer):
+    """A robot_state_publisher in a participant of its own: publishes a description and the frames of its robot at rest.
+
+    Its parameter is the description, too. `topic` says whether the description is on a topic. `change` replaces the transforms of a frame
+    by a list. `states` says whether joint states are published with the frames.
+    """
+
+    def __init__(self, domain, folder, text, name="robot_state_publisher", topic=True, change=lambda frame, told: [told], states=False, rate=20):
+        super().__init__(domain)
+        path = folder / f"{name}.urdf"
+        path.write_text(text)
+        self.text, self.change, self.silent = text, change, False
+        self.robot = kinematics.read(path)
+        self.server = self.server(f"/{name}/get_parameters", ros_peer.GetParameters)
+        self.tf = self.publisher("/tf", TFMessage, depth=100)
+        self.tf_static = self.publisher("/tf_static", TFMessage, latched=True, depth=1)
+        self.joint_states = self.publisher("/joint_states", JointState, depth=100) if states else None
+        self.description = self.publisher("/robot_description", String, latched=True, depth=1) if topic else None
+        ends = [self.server, self.tf, self.tf_static, self.joint_states, self.description]
+        self.announce(name, *filter(None, ends))
+        if topic:
+            self.description.write(String(data=text))
+        self.publish_static()
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self.play, args=(1 / rate,), daemon=True)
+        self.thread.start()
+
+    def frames(self, is_static):
+        joints = [joint for joint in self.robot.joints.values() if (joint.kind == "fixed") == is_static]
+        positions = self.robot.resolve({})
+        told = {j.child: posed(j.parent, j.child, j.origin @ j.motion(positions.get(j.name, 0.0))) for j in joints}
+        return [changed for frame, transform in told.items() for changed in self.change(frame, transform)]
+
+    def publish_static(self):
+        if static := self.frames(is_static=True):
+            self.tf_static.write(TFMessage(transforms=static))
+
+    def play(self, period):
+        while not self.stopped.wait(period):
+            now = time.time_ns()
+            stamp = Time(sec=now // 10**9, nanosec=now % 10**9)
+            moving = [] if self.silent else self.frames(is_static=False)
+            for transform in moving:
+                transform.header.stamp = stamp
+            if moving:
+                self.tf.write(TFMessage(transforms=moving))
+            if self.joint_states and not self.silent:
+                self.joint_states.write(joint_state(self.robot, stamp))
+            for request in self.server.requests.take():
+                value = ros_peer.ParameterValue(type=4, string_value=self.text)
+                response = ros_peer.GetParameters.response(client=request.client, sequence=request.sequence, values=[value])
+                self.server.replies.write(response)
+
+    def close(self):
+        self.stopped.set()
+        self.thread.join()
+        super().close()
+
+
+def joint_state(robot, stamp, without=()):
+    """Returns the joint states of a robot at rest."""
+    at = {name: position for name, position in robot.resolve({}).items() if name not in without}
+    return JointState(header=Header(stamp=stamp), name=list(at), position=list(at.values()))
+
+
+def posed(parent, child, pose):
+    """Returns a transform with the pose of a matrix."""
+    x, y, z = map(float, pose[:3, 3])
+    moved = Transform(translation=Vector3(x=x, y=y, z=z), rotation=quaternion(pose[:3, :3]))
+    return TransformStamped(header=Header(frame_id=parent), child_frame_id=child, transform=moved)
+
+
+def quaternion(turn):
+    """Returns the quaternion of a matrix by its eigenvector (Bar-Itzhack), which has no singular cases."""
+    k = np.array([
+        [turn[0, 0] - turn[1, 1] - turn[2, 2], 0, 0, 0],
+        [turn[1, 0] + turn[0, 1], turn[1, 1] - turn[0, 0] - turn[2, 2], 0, 0],
+        [turn[2, 0] + turn[0, 2], turn[2, 1] + turn[1, 2], turn[2, 2] - turn[0, 0] - turn[1, 1], 0],
+        [turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1], np.trace(turn)],
+    ])  # fmt: skip
+    x, y, z, w = np.linalg.eigh(k)[1][:, -1]
+    return Quaternion(x=float(x), y=float(y), z=float(z), w=float(w))

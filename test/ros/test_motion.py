@@ -11,11 +11,11 @@ pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds 
 import kinematics  # noqa: E402
 from conftest import SAMPLES  # noqa: E402
 from pxr import Usd  # noqa: E402
-from ros_node import PATIENCE, description, free_port  # noqa: E402
+from ros_node import PATIENCE, description, free_port, quaternion  # noqa: E402
 from ros_peer import (  # noqa: E402
     Asset, ComputeFk, DeletePose, Header, JointState, ListPoses, Point, Pose, Quaternion, SolveIk, StorePose, String, Time, until,
 )  # fmt: skip
-from test_frames import ARM, quaternion  # noqa: E402
+from test_frames import ARM  # noqa: E402
 
 AT = {"turn": 0.7, "slide": -0.25}
 

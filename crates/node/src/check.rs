@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::tf_messages;
+use super::{ros_time, tf_messages};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_ros::graph::{TopicEnd, TopicRole};
 use urdf_usd_ros::msg::sensor_msgs::JointState;
 use urdf_usd_ros::msg::tf2_msgs::TFMessage;
-use urdf_usd_ros::{Node, Qos, Subscription};
+use urdf_usd_ros::{Graph, Node, Qos, Subscription, Timeline};
 use urdf_usd_tf_check::{
     Expected, FrameCheck, FrameStatus, Limits, Live, Sources, Topic, Topics, check_frames,
 };
@@ -69,8 +69,7 @@ impl Subscriptions {
     }
 
     /// Processes all queued messages.
-    fn receive(&mut self) {
-        let now = Instant::now();
+    fn receive(&mut self, now: Timeline) {
         while let Some(sample) = self.joints.try_next() {
             tf_messages::add_joint_positions(&mut self.live, &sample, now);
         }
@@ -82,6 +81,23 @@ impl Subscriptions {
                 tf_messages::add_transforms(&mut self.live, topic, &sample, now);
             }
         }
+    }
+
+    /// Sets the publishers of its transforms.
+    fn set_publishers(&mut self, graph: &Graph) {
+        let is_tf = |end: &&TopicEnd| {
+            let topics = self.live.topics();
+            end.role == TopicRole::Publisher
+                && (end.topic == topics.moving || end.topic == topics.fixed)
+        };
+        let ends: Vec<&TopicEnd> = graph.topics.iter().filter(is_tf).collect();
+        let topics = self.live.topics().clone();
+        // The graph is sorted by topic, so each has a part of it.
+        tf_messages::set_publishers(&mut self.live, &topics, |topic| {
+            let start = ends.partition_point(|end| end.topic.as_str() < topic);
+            let end = ends.partition_point(|end| end.topic.as_str() <= topic);
+            ends.get(start..end).unwrap_or_default()
+        });
     }
 
     /// Returns whether no transform was received.
@@ -97,12 +113,13 @@ impl Subscriptions {
 }
 
 /// Returns the namespaces with publishers of static transforms, without a trailing slash.
-fn namespaces(node: &impl Node) -> BTreeSet<String> {
+fn namespaces(graph: &Graph) -> BTreeSet<String> {
     let is_tf = |end: &TopicEnd| {
         end.role == TopicRole::Publisher && end.type_name == "tf2_msgs/msg/TFMessage"
     };
-    let ends = node.graph().topics;
-    ends.iter()
+    graph
+        .topics
+        .iter()
         .filter(|end| is_tf(end))
         .filter_map(|end| end.topic.strip_suffix("/tf_static").map(str::to_owned))
         .collect()
@@ -136,25 +153,38 @@ pub async fn check<N: Node>(
     let mut changes = node.graph_changes();
     // The first round looks at the graph as it is.
     changes.mark_changed();
+    let mut has_clock = true;
     let start = Instant::now();
     let mut settled: Option<(Instant, Vec<FrameStatus>)> = None;
     let mut period = tokio::time::interval(PERIOD);
     loop {
         period.tick().await;
-        own.receive();
+        let timeline = node.timeline();
+        own.receive(timeline);
         if let Some(root) = &mut root {
-            root.receive();
+            root.receive(timeline);
         }
         // An error means that the node has shut down; `patience` ends the loop then.
         if changes.has_changed().unwrap_or(false) {
             changes.mark_unchanged();
-            for other in namespaces(node) {
+            let graph = node.graph();
+            for other in namespaces(&graph) {
                 if others.len() < MAX_OTHER_NAMESPACES && known.insert(other.clone()) {
                     others.push(Subscriptions::open(node, &other, None)?);
                 }
             }
+            // A graph without topics may come from a client that reports none.
+            if !graph.topics.is_empty() {
+                has_clock = ros_time::has_clock(node, &graph);
+                for subscriptions in std::iter::once(&mut own)
+                    .chain(&mut root)
+                    .chain(&mut others)
+                {
+                    subscriptions.set_publishers(&graph);
+                }
+            }
         }
-        others.iter_mut().for_each(Subscriptions::receive);
+        others.iter_mut().for_each(|other| other.receive(timeline));
         let (live, second) = match &root {
             Some(root)
                 if !own.hears(expected)
@@ -174,7 +204,9 @@ pub async fn check<N: Node>(
             joints: live,
             elsewhere: &elsewhere,
         };
-        let checked = check_frames(expected, &[], &sources, limits, now);
+        let time = ros_time::check_time(node, has_clock);
+        let mut checked = check_frames(expected, &[], &sources, limits, time.now);
+        checked.causes.extend(time.cause);
         let verdicts: Vec<FrameStatus> = checked
             .findings
             .iter()

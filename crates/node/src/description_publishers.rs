@@ -1,7 +1,9 @@
 //! Tracks which publisher describes which robot, and which publishers have left.
 //!
 //! A publisher has left once the graph has shown it and no longer does, or has not shown it for
-//! [`PATIENCE`]. This module does not depend on a transport.
+//! [`PATIENCE`]. If the graph lists publishers without identities, it has left once there are fewer
+//! of them than publishers that were received from more recently. This module does not depend on a
+//! transport.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -21,6 +23,15 @@ struct DescriptionPublisher {
     /// Whether the graph has ever shown it.
     is_seen: bool,
     heard: Instant,
+}
+
+/// The publishers of a topic in the graph.
+struct Present {
+    known: HashSet<PublisherId>,
+    /// Number of publishers without an identity.
+    unknown: usize,
+    /// When publishers that may be one of these were received from, the latest first.
+    heard: Vec<Instant>,
 }
 
 /// The publishers whose descriptions were received.
@@ -87,18 +98,48 @@ impl DescriptionPublishers {
         publishers: impl Fn(&str) -> &'a [Option<PublisherId>],
         now: Instant,
     ) {
-        let mut present: HashMap<Arc<str>, HashSet<Option<PublisherId>>> = HashMap::new();
+        let mut present: HashMap<Arc<str>, Present> = HashMap::new();
         for topic in self.by_topic.keys() {
-            present.insert(topic.clone(), publishers(topic).iter().copied().collect());
+            let listed = publishers(topic);
+            let known = listed.iter().flatten().copied().collect();
+            let unknown = listed.iter().filter(|id| id.is_none()).count();
+            present.insert(
+                topic.clone(),
+                Present {
+                    known,
+                    unknown,
+                    heard: Vec::new(),
+                },
+            );
+        }
+        for (id, publisher) in &self.publishers {
+            if let Some(present) = present.get_mut(&publisher.topic)
+                && !present.known.contains(id)
+            {
+                present.heard.push(publisher.heard);
+            }
+        }
+        for present in present.values_mut() {
+            present.heard.sort_unstable_by(|a, b| b.cmp(a));
         }
         self.forget_if(|id, publisher| {
-            let present = present.get(&publisher.topic);
-            if present
-                // A publisher without an identity may be this one.
-                .is_some_and(|present| present.contains(&Some(*id)) || present.contains(&None))
-            {
+            let Some(present) = present.get(&publisher.topic) else {
+                return false;
+            };
+            // A publisher without an identity may be this one, if none of the others is newer.
+            let is_among_unknown = present
+                .unknown
+                .checked_sub(1)
+                .and_then(|last| present.heard.get(last).or(present.heard.last()))
+                .is_some_and(|last| publisher.heard >= *last);
+            if present.known.contains(id) || is_among_unknown {
                 publisher.is_seen = true;
                 return false;
+            }
+            if let Some(newest) = present.heard.first().filter(|_| present.unknown > 0) {
+                // Until discovery has caught up with the newest, there may be one more.
+                publisher.is_seen = false;
+                return now.saturating_duration_since(*newest) >= PATIENCE;
             }
             publisher.is_seen || now.saturating_duration_since(publisher.heard) >= PATIENCE
         });
@@ -245,6 +286,26 @@ mod tests {
         assert_eq!(publishers.keys(), ["dog"].into());
         publishers.forget("/b");
         assert!(publishers.keys().is_empty());
+    }
+
+    #[test]
+    fn an_anonymous_publisher_that_is_replaced_is_gone() {
+        let (mut publishers, topic, now) = (
+            DescriptionPublishers::default(),
+            Arc::from("/a"),
+            Instant::now(),
+        );
+        publishers.record(WHO[0], &topic, "arm", now);
+        publishers.update(|_| &[None], now);
+        let later = now + Duration::from_secs(60);
+        publishers.record(WHO[1], &topic, "dog", later);
+        // There may be two, of which discovery has found one.
+        publishers.update(|_| &[None], later);
+        assert!(publishers.keys() == ["arm", "dog"].into() && publishers.is_waiting());
+        publishers.update(|_| &[None, None], later + PATIENCE);
+        assert!(publishers.keys() == ["arm", "dog"].into() && !publishers.is_waiting());
+        publishers.update(|_| &[None], later + PATIENCE);
+        assert!(publishers.keys() == ["dog"].into() && !publishers.is_waiting());
     }
 
     #[test]

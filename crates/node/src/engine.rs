@@ -65,6 +65,11 @@ const MAX_WAITING_BYTES: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
 const MAX_LOGGED: usize = 3;
 /// Minimum time between two scans of the graph, and between two updates of the file watch.
 const DEBOUNCE: Duration = Duration::from_millis(50);
+/// Minimum time between two turns of the task that is a standstill of the process.
+const MIN_STANDSTILL: Duration = Duration::from_secs(5);
+/// Time after a standstill in which the ROS graph may lack nodes that exist: their leases have
+/// expired, and they announce themselves again only every few seconds.
+const RECOVERY: Duration = Duration::from_secs(30);
 /// Poll interval for state without change notification: publishers that never appear, nodes that do
 /// not answer.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -180,7 +185,6 @@ pub(super) struct Engine<N> {
     robots: BTreeMap<String, Robot>,
     /// Robots whose frames are to be compared with TF, checked one after the other.
     to_check: VecDeque<String>,
-    newest: Option<String>,
     heard: Option<request::LastDescription>,
     /// Calls that wait until frames were read back.
     waiting_checks: Vec<Request<interfaces::CheckFrames>>,
@@ -212,6 +216,12 @@ pub(super) struct Engine<N> {
     ended: UnboundedReceiver<Diagnostic>,
     /// Schedules the next scan of the graph.
     graph_due: Debounced,
+    /// Whether a node publishes `/clock`, as far as the graph is known.
+    has_clock: bool,
+    /// Time of the last turn of the task.
+    turned: Instant,
+    /// The last standstill of the process, until the graph is complete again.
+    standstill: Option<Standstill>,
     /// Whether a robot was looked for in other namespaces at the last poll.
     was_any_lost: bool,
     watch: Option<Watch>,
@@ -276,7 +286,6 @@ impl<N: Node> Engine<N> {
             calls: 0,
             robots: BTreeMap::new(),
             to_check: VecDeque::new(),
-            newest: None,
             heard: None,
             waiting_checks: Vec::new(),
             graph_changes: node.graph_changes(),
@@ -284,6 +293,9 @@ impl<N: Node> Engine<N> {
             last_asset_scan: None,
             ended,
             graph_due: Debounced::default(),
+            has_clock: true,
+            turned: Instant::now(),
+            standstill: None,
             was_any_lost: false,
             node,
             parameters,
@@ -304,11 +316,7 @@ impl<N: Node> Engine<N> {
     /// Runs until a part that the node can't work without ends, first of all its part in the ROS
     /// graph; returns which one as a diagnostic.
     pub(super) async fn run(mut self) -> Diagnostic {
-        let source = match self
-            .parameters
-            .file()
-            .filter(|_| self.parameters.publish_description)
-        {
+        let source = match self.parameters.file() {
             Some(file) => format!("converting {}", file.display()),
             None => format!("listening to {}", self.descriptions.topic()),
         };
@@ -385,6 +393,7 @@ impl<N: Node> Engine<N> {
     /// Starts all work that is due.
     fn start_due(&mut self) {
         let now = Instant::now();
+        self.note_standstill(now);
         if self.graph_due.take(now) {
             self.scan_graph();
         }
@@ -440,11 +449,13 @@ impl<N: Node> Engine<N> {
                 report: report.clone(),
             };
             let (workers, limits) = (self.workers.clone(), self.work_limits());
+            let node = self.node.clone();
             self.running.begin(task, move |_| {
                 let entry = report.file(robots::ENTRY).unwrap_or_default();
+                let now = || node.timeline().at;
                 Done::Frames {
                     key,
-                    frames: jobs::read_frames(&entry, &workers, limits),
+                    frames: jobs::read_frames(&entry, &workers, limits, now),
                     report,
                 }
             });
@@ -547,14 +558,13 @@ impl<N: Node> Engine<N> {
             return;
         }
         // Calls under the same key are converted in their order of arrival.
-        let asked = &call.request;
+        let (asked, heard) = (&call.request, self.last_description());
         let name = match (&asked.urdf, &asked.uri) {
             (urdf, _) if !urdf.trim().is_empty() => robot_name(urdf)
                 .map_or_else(|| "robot".to_owned(), |name| convert::file_name(&name)),
             // The robot's name is known once the file is read; until then its URI orders the calls.
             (_, uri) if !uri.trim().is_empty() => format!("uri {uri}"),
-            _ => self
-                .heard
+            _ => heard
                 .as_ref()
                 .map_or_else(|| "robot".to_owned(), |heard| heard.key.clone()),
         };
@@ -590,7 +600,7 @@ impl<N: Node> Engine<N> {
             Order::Call {
                 request,
                 caller,
-                heard: self.heard.clone(),
+                heard,
                 folder,
             },
             Instant::now(),
@@ -736,13 +746,17 @@ impl<N: Node> Engine<N> {
     /// # Errors
     /// The node has to end.
     fn poll(&mut self) -> Result<(), Diagnostic> {
+        let now = Instant::now();
+        if self.standstill.is_some() && !self.is_recovering(now) {
+            self.standstill = None;
+            self.schedule_graph_scan();
+        }
         let is_any_lost = self.is_any_lost();
         // The scan opens or closes the namespaces in which a lost robot is looked for.
         let is_news = std::mem::replace(&mut self.was_any_lost, is_any_lost) != is_any_lost;
         if is_news
             || self.publishers.is_waiting()
             || self.nodes.are_waiting()
-            || self.subscriptions.are_waiting()
             || self.published.is_waiting()
         {
             self.schedule_graph_scan();
@@ -750,6 +764,36 @@ impl<N: Node> Engine<N> {
         self.try_starved_again();
         self.abandon_overdue()
     }
+}
+
+impl<N> Engine<N> {
+    /// Notes a standstill of the process since the last turn, which [`POLL_INTERVAL`] bounds
+    /// otherwise.
+    fn note_standstill(&mut self, now: Instant) {
+        let lasted = now.saturating_duration_since(self.turned);
+        self.turned = now;
+        if lasted >= MIN_STANDSTILL {
+            tracing::info!(
+                "the process stood still for {} s: whether other nodes have left is decided in {} s",
+                lasted.as_secs(),
+                RECOVERY.as_secs()
+            );
+            self.standstill = Some(Standstill { ended: now, lasted });
+        }
+    }
+
+    /// Returns whether the graph may be incomplete after a standstill.
+    fn is_recovering(&self, now: Instant) -> bool {
+        self.standstill
+            .is_some_and(|standstill| now.saturating_duration_since(standstill.ended) < RECOVERY)
+    }
+}
+
+/// A standstill of the process: it was stopped, or the machine was suspended.
+#[derive(Clone, Copy)]
+struct Standstill {
+    ended: Instant,
+    lasted: Duration,
 }
 
 /// A debounced task: runs at once when requested, but not again within [`DEBOUNCE`].

@@ -18,7 +18,7 @@ use urdf_usd_ros::msg::{Message, Service};
 use urdf_usd_ros::parameter::Change;
 use urdf_usd_ros::{
     Args, Changes, Declaration, Graph, Node, NodeState, Observed, Publisher, PublisherId, Qos,
-    Request, Requests, Responder, Sample, Subscription, Value, codes, queue,
+    Request, Requests, Responder, Sample, Subscription, Timeline, Value, codes, queue,
 };
 
 type Ends = HashMap<String, Vec<Box<dyn Any + Send>>>;
@@ -30,6 +30,7 @@ pub struct Fake {
     services: Mutex<Ends>,
     changes: Mutex<Vec<queue::Sender<Change>>>,
     graph: Mutex<Graph>,
+    timeline: Mutex<Option<Timeline>>,
     graph_changes: watch::Sender<()>,
 }
 
@@ -53,6 +54,7 @@ impl Fake {
             services: Mutex::default(),
             changes: Mutex::default(),
             graph: Mutex::default(),
+            timeline: Mutex::default(),
             graph_changes: watch::Sender::default(),
         }
     }
@@ -123,6 +125,11 @@ impl Fake {
     pub fn set_graph(&self, graph: Graph) {
         *self.graph.lock().unwrap() = graph;
         self.graph_changes.send_replace(());
+    }
+
+    /// Sets the clock; until then it is that of the system.
+    pub fn set_timeline(&self, timeline: Timeline) {
+        *self.timeline.lock().unwrap() = Some(timeline);
     }
 
     /// Serves a service, as another node would.
@@ -264,6 +271,11 @@ impl Node for Fake {
 
     fn graph(&self) -> Graph {
         self.graph.lock().unwrap().clone()
+    }
+
+    fn timeline(&self) -> Timeline {
+        let set = *self.timeline.lock().unwrap();
+        set.unwrap_or_else(|| self.state.timeline())
     }
 
     fn graph_changes(&self) -> watch::Receiver<()> {

@@ -137,11 +137,13 @@ pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_default()
 }
 
-/// Reads the frames that an asset declares back from its entry file, which is what users open.
+/// Reads the frames that an asset declares back from its entry file, which is what users open. They
+/// are valid from `now` on.
 pub(super) fn read_frames(
     entry: &Path,
     workers: &Workers,
     limits: Limits,
+    now: impl Fn() -> Instant,
 ) -> Result<Expected, String> {
-    Expected::new(workers.frames(entry, limits)?, Instant::now()).map_err(|error| error.to_string())
+    Expected::new(workers.frames(entry, limits)?, now()).map_err(|error| error.to_string())
 }

@@ -28,6 +28,7 @@ mod parts;
 pub mod process;
 mod request;
 mod robots;
+mod ros_time;
 mod schedule;
 mod tf_messages;
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::future::OptionFuture;
 use tokio::task::JoinSet;
@@ -17,11 +17,12 @@ use super::parts::Parts;
 use super::robots;
 use super::tf_messages;
 use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_ros::graph::TopicEnd;
 use urdf_usd_ros::msg::sensor_msgs::JointState;
 use urdf_usd_ros::msg::tf2_msgs::TFMessage;
-use urdf_usd_ros::{Node, PublisherId, Qos, Subscription};
+use urdf_usd_ros::{Node, Qos, Subscription, Timeline};
 use urdf_usd_serve::Site;
-use urdf_usd_tf_check::{self as tf_check, Live, Sources, Topic, Topics};
+use urdf_usd_tf_check::{Live, Sources, Topic, Topics};
 
 /// Queue depth of transforms.
 const TRANSFORM_QUEUE_DEPTH: usize = 1000;
@@ -36,12 +37,16 @@ const MAX_ELSEWHERE: usize = 4;
 
 type Shared = Arc<Mutex<Live>>;
 
+/// Reads the node's clock for timeouts.
+type Clock = Arc<dyn Fn() -> Timeline + Send + Sync>;
+
 /// The keys of the robots that joint states are shown for.
 type Keys = Arc<RwLock<BTreeSet<String>>>;
 
 /// The scope of one namespace.
 struct NamespaceSubscription {
     live: Shared,
+    clock: Clock,
     keys: Keys,
     topics: Topics,
     open: BTreeSet<String>,
@@ -85,7 +90,11 @@ impl<N: Node> NamespaceSubscriptions<N> {
             fixed: fixed.topic().to_owned(),
             joints: joints.topic().to_owned(),
         };
-        let mut own = NamespaceSubscription::new(topics);
+        let clock: Clock = {
+            let node = node.clone();
+            Arc::new(move || node.timeline())
+        };
+        let mut own = NamespaceSubscription::new(topics, clock.clone());
         own.follow(moving, Topic::Moving, &parts);
         own.follow(fixed, Topic::Static, &parts);
         own.follow_joints(joints, &site, None, &parts);
@@ -102,7 +111,7 @@ impl<N: Node> NamespaceSubscriptions<N> {
                     // A robot in a namespace may still publish its transforms to the shared `/tf`.
                     .filter(|live| !lock(live).tree().is_empty())
                     .unwrap_or_else(|| own.clone());
-                robots::transforms(lock(&scope).tree(), Instant::now())
+                robots::transforms(lock(&scope).tree(), clock().at)
             }
         });
         Ok(Self {
@@ -145,8 +154,10 @@ impl<N: Node> NamespaceSubscriptions<N> {
                     }
                     continue;
                 }
-                self.others
-                    .insert(namespace.to_string(), NamespaceSubscription::new(topics));
+                self.others.insert(
+                    namespace.to_string(),
+                    NamespaceSubscription::new(topics, self.own.clock.clone()),
+                );
             }
             let Some(scope) = self.others.get_mut(&**namespace) else {
                 continue;
@@ -170,32 +181,11 @@ impl<N: Node> NamespaceSubscriptions<N> {
             .unwrap_or_else(PoisonError::into_inner) = by_robot;
     }
 
-    /// Updates the publishers of static transforms: a latched transform is dropped once its
-    /// publisher has left. `None` stands for publishers without an identity.
-    pub(super) fn update_publishers<'a>(
-        &self,
-        publishers: impl Fn(&str) -> &'a [Option<PublisherId>],
-        now: Instant,
-    ) {
+    /// Updates the publishers of transforms, which `publishers` returns for a topic.
+    pub(super) fn update_publishers<'a>(&self, publishers: impl Fn(&str) -> &'a [&'a TopicEnd]) {
         for scope in std::iter::once(&self.own).chain(self.others.values()) {
-            let present: Option<Vec<tf_check::PublisherId>> = publishers(&scope.topics.fixed)
-                .iter()
-                // `None` if one publisher has no identity: then no transform can be attributed to a
-                // lost one.
-                .map(|id| id.map(tf_messages::publisher))
-                .collect();
-            if let Some(present) = present {
-                lock(&scope.live).set_static_publishers(&present, now);
-            }
+            tf_messages::set_publishers(&mut lock(&scope.live), &scope.topics, &publishers);
         }
-    }
-
-    /// Returns whether publishers are to be updated again: a transform came from one that had left
-    /// or has not appeared in the graph yet.
-    pub(super) fn are_waiting(&self) -> bool {
-        std::iter::once(&self.own)
-            .chain(self.others.values())
-            .any(|scope| lock(&scope.live).is_waiting())
     }
 
     /// Changes the namespace of the node's own robots, from the next
@@ -222,6 +212,13 @@ impl<N: Node> NamespaceSubscriptions<N> {
         robot_namespace: &RobotNamespace,
         look: impl FnOnce(&Sources<'_>) -> R,
     ) -> R {
+        // A reset counts from now on, even if no message arrives after it.
+        let resets = (self.own.clock)().resets;
+        let lock = |live| {
+            let mut live = lock(live);
+            live.set_clock_resets(resets);
+            live
+        };
         // Lock in a fixed order to avoid deadlocks: the own scope first, then the others by name.
         let own = lock(&self.own.live);
         let Some(scope) = self
@@ -279,10 +276,11 @@ impl<N: Node> NamespaceSubscriptions<N> {
 }
 
 impl NamespaceSubscription {
-    fn new(topics: Topics) -> Self {
+    fn new(topics: Topics, clock: Clock) -> Self {
         let live = Arc::new(Mutex::new(Live::new(topics.clone())));
         Self {
             live,
+            clock,
             keys: Arc::default(),
             topics,
             open: BTreeSet::new(),
@@ -362,11 +360,8 @@ impl NamespaceSubscription {
 
     fn follow(&mut self, transforms: Subscription<TFMessage>, topic: Topic, parts: &Parts) {
         let name = format!("listening to {}", transforms.topic());
-        self.tasks.spawn(
-            parts
-                .clone()
-                .run(name, follow(transforms, topic, self.live.clone())),
-        );
+        let following = follow(transforms, topic, self.live.clone(), self.clock.clone());
+        self.tasks.spawn(parts.clone().run(name, following));
     }
 
     fn follow_joints(
@@ -379,7 +374,12 @@ impl NamespaceSubscription {
         let name = format!("listening to {}", states.topic());
         self.tasks.spawn(parts.clone().run(
             name,
-            follow_joints(states, self.live.clone(), site.clone(), keys),
+            follow_joints(
+                states,
+                (self.live.clone(), self.clock.clone()),
+                site.clone(),
+                keys,
+            ),
         ));
     }
 }
@@ -398,10 +398,10 @@ fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
 }
 
 /// Processes transforms until the subscription ends.
-async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, live: Shared) {
+async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, live: Shared, clock: Clock) {
     let mut has_warned = false;
     while let Some(sample) = transforms.next().await {
-        let now = Instant::now();
+        let now = clock();
         let mut live = lock(&live);
         tf_messages::add_transforms(&mut live, topic, &sample, now);
         if live.tree().is_full() && !std::mem::replace(&mut has_warned, true) {
@@ -417,7 +417,7 @@ async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, live: Sha
 /// keys, or for all robots that have the joints.
 async fn follow_joints(
     mut states: Subscription<JointState>,
-    live: Shared,
+    (live, clock): (Shared, Clock),
     site: Arc<Site>,
     keys: Option<Keys>,
 ) {
@@ -438,7 +438,7 @@ async fn follow_joints(
         tokio::select! {
             next = states.next() => {
                 let Some(next) = next else { return };
-                tf_messages::add_joint_positions(&mut lock(&live), &next, Instant::now());
+                tf_messages::add_joint_positions(&mut lock(&live), &next, clock());
                 let JointState { header, name, position, .. } = next.message;
                 // A publisher of velocities only sends no positions; if the arrays differ in
                 // length, the common part counts.

@@ -56,7 +56,7 @@ static NODE: &[Opt<Parameters>] = &[
             get: |parameters: &Parameters| parameters.description_from.write(),
         },
         "The node whose parameter robot_description is read once if the topic has no publisher. /*: any node, but only while no node \
-         publishes a description. Empty: none.",
+         publishes a description. Not read if asset_file or urdf_file is set. Empty: none.",
     ),
     Opt::new(
         "asset_file",
@@ -64,7 +64,7 @@ static NODE: &[Opt<Parameters>] = &[
         "FILE",
         field!(Parameters.asset_file),
         "An OpenUSD file, or a glTF file with EXT_robot_kinematics, that is converted at start and whenever it or a file that it uses changes \
-         (watch_files). Takes precedence over urdf_file. Empty: none.",
+         (watch_files). Takes precedence over urdf_file and over every description of this robot by other nodes. Empty: none.",
     ),
     Opt::new(
         "publish_description",
@@ -93,7 +93,8 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::File,
         "FILE",
         field!(Parameters.urdf_file),
-        "A URDF or xacro file that is converted at start and whenever it or a file that it uses changes (watch_files). Empty: none.",
+        "A URDF or xacro file that is converted at start and whenever it or a file that it uses changes (watch_files). Takes precedence over every \
+         description of this robot by other nodes. Empty: none.",
     ),
     Opt::new(
         "xacro_args",
@@ -121,7 +122,7 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Switch,
         "",
         field!(Parameters.moveit_services),
-        "Serve MoveIt's compute_ik and compute_fk (moveit_msgs/srv/GetPositionIK, GetPositionFK) for the robot converted last. \
+        "Serve MoveIt's compute_ik and compute_fk (moveit_msgs/srv/GetPositionIK, GetPositionFK) for the robot that runs. \
          Do not use it next to a move_group in the same namespace, which serves both. Not available in a node built on rclrs.",
     )
     .at_start(),

@@ -38,8 +38,8 @@ pub(super) struct Robot {
     pub robot_namespace: RobotNamespace,
     /// Origin of its description.
     pub origin: Origin,
-    /// Time since when no one describes it, if so.
-    pub gone: Option<Time>,
+    /// Its departure, if no one describes it any more.
+    pub gone: Option<Gone>,
     /// The source of the latest attempt.
     pub job: Arc<Job>,
     /// Number of the latest attempt, counted over all robots.
@@ -82,6 +82,15 @@ pub(super) struct Motion {
     pub model: Option<Arc<MotionModel>>,
     /// Its named poses.
     pub listing: Option<Arc<Listing>>,
+}
+
+/// The departure of a robot.
+#[derive(Clone, Debug)]
+pub(super) struct Gone {
+    /// Time of the departure.
+    pub since: Time,
+    /// The reason, as a sentence.
+    pub why: String,
 }
 
 /// A robot read from its asset, with its kinematics.
@@ -194,15 +203,8 @@ impl Robot {
         let stays = self.asset.as_ref().map_or(String::new(), |asset| {
             format!("; revision {} is kept", asset.report.revision)
         });
-        match &self.origin {
-            Origin::Topic(topic) => {
-                format!("its description is no longer published on {topic}{stays}")
-            }
-            Origin::Parameter(node) => {
-                format!("{node}, which had it as a parameter, has shut down{stays}")
-            }
-            origin => format!("it is no longer converted from {origin}{stays}"),
-        }
+        let why = self.gone.as_ref().map_or("", |gone| &gone.why);
+        format!("{why}{stays}")
     }
 
     /// Summarises the robot's state in a sentence: the revision, or the first error with its place.
@@ -253,14 +255,16 @@ impl Robot {
         values.push(pair("warnings", self.count(Severity::Warning)));
         values.push(pair("source", source(&self.job)));
         values.push(pair("from", &self.origin));
-        if let Some(gone) = self.gone {
-            values.push(pair("gone", format!("{:.3}", gone.seconds())));
+        if let Some(gone) = &self.gone {
+            values.push(pair("gone", format!("{:.3}", gone.since.seconds())));
         }
         values.push(pair("converted", format!("{:.3}", self.time.seconds())));
         values.push(pair("milliseconds", self.took.as_millis()));
         DiagnosticStatus {
             level: match self.state() {
                 _ if self.gone.is_some() => DiagnosticStatus::STALE,
+                // The caller has the findings; nothing that runs is at fault.
+                _ if self.origin == Origin::Call => DiagnosticStatus::OK,
                 RobotState::Ok => DiagnosticStatus::OK,
                 RobotState::Warning => DiagnosticStatus::WARN,
                 RobotState::Error => DiagnosticStatus::ERROR,

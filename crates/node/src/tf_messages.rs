@@ -1,14 +1,15 @@
 //! Conversions between ROS messages and the types of the TF check, which does not depend on ROS.
 
 use urdf_usd_messages::FrameVerdict;
+use urdf_usd_ros::graph::TopicEnd;
 use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_ros::msg::geometry_msgs::TransformStamped;
 use urdf_usd_ros::msg::sensor_msgs::JointState;
-use urdf_usd_ros::{PublisherId, Sample};
-use urdf_usd_tf_check::{self as tf_check, Finding, JointPositions, Live, Topic, Transform};
-
-use std::time::Instant;
 use urdf_usd_ros::msg::tf2_msgs::TFMessage;
+use urdf_usd_ros::{PublisherId, Sample, Timeline};
+use urdf_usd_tf_check::{
+    self as tf_check, Finding, JointPositions, Live, Topic, TopicPublisher, Topics, Transform,
+};
 
 /// Converts a time to nanoseconds.
 fn nanoseconds(time: Time) -> i64 {
@@ -27,8 +28,29 @@ fn transform(stamped: &TransformStamped) -> Transform<'_> {
 }
 
 /// Converts a publisher's identity to that of the TF check.
-pub(super) fn publisher(id: PublisherId) -> tf_check::PublisherId {
+fn publisher(id: PublisherId) -> tf_check::PublisherId {
     tf_check::PublisherId(id.0)
+}
+
+/// Sets the publishers of transforms in the ROS graph, which `publishers` returns for a topic.
+pub(super) fn set_publishers<'a>(
+    live: &mut Live,
+    topics: &Topics,
+    publishers: impl Fn(&str) -> &'a [&'a TopicEnd],
+) {
+    for (topic, name) in [
+        (Topic::Moving, &topics.moving),
+        (Topic::Static, &topics.fixed),
+    ] {
+        let present: Vec<TopicPublisher> = publishers(name)
+            .iter()
+            .map(|end| TopicPublisher {
+                id: end.id.map(publisher),
+                node: end.node.clone(),
+            })
+            .collect();
+        live.set_publishers(topic, &present);
+    }
 }
 
 /// Adds the transforms of a message received on `topic`.
@@ -36,18 +58,20 @@ pub(super) fn add_transforms(
     live: &mut Live,
     topic: Topic,
     heard: &Sample<TFMessage>,
-    now: Instant,
+    now: Timeline,
 ) {
+    live.set_clock_resets(now.resets);
     live.add_transforms(
         topic,
         heard.message.transforms.iter().map(transform),
         publisher(heard.publisher),
-        now,
+        now.at,
     );
 }
 
 /// Adds the positions of a joint state message.
-pub(super) fn add_joint_positions(live: &mut Live, heard: &Sample<JointState>, now: Instant) {
+pub(super) fn add_joint_positions(live: &mut Live, heard: &Sample<JointState>, now: Timeline) {
+    live.set_clock_resets(now.resets);
     let JointState {
         header,
         name,
@@ -59,7 +83,7 @@ pub(super) fn add_joint_positions(live: &mut Live, heard: &Sample<JointState>, n
         names: name,
         positions: position,
     };
-    live.add_joint_positions(&positions, publisher(heard.publisher), now);
+    live.add_joint_positions(&positions, publisher(heard.publisher), now.at);
 }
 
 /// Converts a finding to a message.
@@ -145,7 +169,11 @@ pub(super) mod tests {
                 message,
                 publisher: PublisherId([7; 16]),
             },
-            Instant::now(),
+            Timeline {
+                at: std::time::Instant::now(),
+                resets: 0,
+                simulated: None,
+            },
         );
         let edge = live
             .tree()

@@ -56,6 +56,7 @@ pub mod zenoh;
 
 pub use args::Args;
 pub use client::Client;
+pub use clock::{Simulated, Timeline};
 pub use graph::Graph;
 pub use node_state::NodeState;
 pub use parameter::{Changes, Declaration, Value};
@@ -191,6 +192,11 @@ pub trait Node: Send + Sync + 'static {
     /// `use_sim_time` is true (zero until it ticks).
     fn now(&self) -> Time {
         self.state().clock.now()
+    }
+
+    /// Returns the time for timeouts, which stands still while `/clock` does.
+    fn timeline(&self) -> Timeline {
+        self.state().timeline()
     }
 
     /// Leaves the ROS graph, and waits a few seconds at most for that.

@@ -11,7 +11,7 @@ use super::msg::rosgraph_msgs::Clock as Tick;
 use super::names::Names;
 use super::served::Parameters;
 use super::types::Type;
-use super::{Node, Subscription};
+use super::{Node, Subscription, Timeline};
 use urdf_usd_diagnostic::Diagnostic;
 
 /// A node's names, parameters, clock and types.
@@ -65,6 +65,11 @@ impl NodeState {
             clock: Arc::default(),
             types: Arc::default(),
         })
+    }
+
+    /// Returns the time for timeouts: see [`Node::timeline`].
+    pub fn timeline(&self) -> Timeline {
+        self.clock.timeline()
     }
 
     /// Opens the services for parameters and types, and makes the clock follow `use_sim_time`.

@@ -6,11 +6,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use crate::claims::Contradiction;
 use crate::diagnosis::{self, Cause};
 use crate::expected::{self, Expected};
 use crate::frames::{AssetFrame, AssetJoint, FrameKind};
 use crate::joints::Bounds;
 use crate::live::Sources;
+use crate::renames;
 use crate::tf::{Edge, Moment, Topic, Tree, plain};
 use urdf_usd_robot::names::is_identifier;
 use urdf_usd_robot::{JointKind, Pose};
@@ -56,7 +58,7 @@ impl Limits {
             .any(|pattern| matches(plain(pattern), frame))
     }
 
-    fn exceeded(&self, (position, angle): (f64, f64)) -> bool {
+    pub(crate) fn exceeded(&self, (position, angle): (f64, f64)) -> bool {
         position > self.position || angle > self.angle
     }
 }
@@ -207,20 +209,28 @@ pub fn check_frames(
     limits: &Limits,
     now: Instant,
 ) -> FrameCheck {
-    let aliases = aliases(expected, heard.transforms.tree(), "");
-    let snapshot = Snapshot {
+    let encoded = aliases(expected, heard.transforms.tree(), "");
+    let named = Snapshot {
         expected,
         heard,
         limits,
         now,
         prefix: "",
+        aliases: &encoded,
+    };
+    let renamed = renames::find(&named);
+    let mut aliases = encoded.clone();
+    aliases.extend(&renamed);
+    let snapshot = Snapshot {
         aliases: &aliases,
+        ..named
     };
     let mut observed = snapshot.all();
     let extra = snapshot.extra();
-    let mut causes = diagnosis::causes(&snapshot, &mut observed, &extra);
-    // Last, since it makes frames with encoded names missing, which other causes would count.
-    causes.extend(diagnosis::encoded_names(&snapshot, &mut observed));
+    let mut causes = diagnosis::causes(&snapshot, &mut observed, &extra, &renamed);
+    // Last, since these make frames with other names missing, which other causes would count.
+    causes.extend(renames::report(&snapshot, &mut observed, &renamed));
+    causes.extend(diagnosis::encoded_names(&snapshot, &mut observed, &encoded));
     let mut findings: Vec<Finding> = observed
         .into_iter()
         .map(|observed| observed.finding)
@@ -311,8 +321,6 @@ struct Moved<'a> {
     edge: &'a Edge,
     /// Pose of the parent in TF, in the frame of the parent in the asset.
     above: &'a Pose,
-    /// The latest moment from another publisher.
-    rival: Option<Moment>,
 }
 
 /// Returns the asset's declaration as a verb phrase.
@@ -336,7 +344,7 @@ impl Snapshot<'_> {
             .collect()
     }
 
-    fn name(&self, id: &str) -> String {
+    pub(crate) fn name(&self, id: &str) -> String {
         format!("{}{}", self.prefix, self.alias(id))
     }
 
@@ -345,7 +353,7 @@ impl Snapshot<'_> {
     }
 
     /// Returns the index of the asset's frame with this name in TF.
-    fn find(&self, name: &str) -> Option<usize> {
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
         let name = name.strip_prefix(self.prefix)?;
         let alias = || {
             self.aliases
@@ -358,17 +366,17 @@ impl Snapshot<'_> {
             .or_else(|| self.expected.find(alias()?))
     }
 
-    /// Returns the frame's latest transforms on `/tf` and `/tf_static`. A moving one that is stale
-    /// does not count if the other topic has the frame.
+    /// Returns the frame's latest transforms on `/tf` and `/tf_static`. If it is on both, a moving
+    /// one that is stale does not count, nor a static one whose publisher has left.
     pub(crate) fn edges(&self, id: &str) -> (Option<&Edge>, Option<&Edge>) {
         let Some(heard) = self.tree().get(&self.name(id)) else {
             return (None, None);
         };
         let (moving, fixed) = (heard.on(Topic::Moving), heard.on(Topic::Static));
-        (
-            moving.filter(|edge| fixed.is_none() || !self.is_silent(edge)),
-            fixed,
-        )
+        let moving = moving.filter(|edge| fixed.is_none() || !self.is_silent(edge));
+        let is_abandoned = |edge: &Edge| self.tree().is_abandoned(edge, self.now);
+        let fixed = fixed.filter(|edge| moving.is_none() || !is_abandoned(edge));
+        (moving, fixed)
     }
 
     pub(crate) fn is_silent(&self, edge: &Edge) -> bool {
@@ -396,11 +404,97 @@ impl Snapshot<'_> {
             )
             .into();
         }
-        if frame.is_root {
+        let observed = if frame.is_root {
             self.root(frame, id).into()
         } else {
             self.child(index, frame, id)
+        };
+        let observed = self.with_contradiction(observed, id);
+        self.with_abandonment(observed, id)
+    }
+
+    /// Returns how two publishers contradict each other about a frame: a sentence without the frame,
+    /// and the contradiction.
+    pub(crate) fn contradiction(&self, id: &str) -> Option<(String, Contradiction)> {
+        let (moving, fixed) = self.edges(id);
+        let on = |topic, edge: Option<&Edge>| {
+            let (edge, tree) = (edge?, self.tree());
+            let is_exceeded = |by| self.limits.exceeded(by);
+            let timeout = self.limits.timeout;
+            let (a, b, contradiction) =
+                tree.contradiction(topic, edge, self.now, timeout, is_exceeded)?;
+            // Sorted, so that the text does not depend on the order of arrival.
+            let mut names = [a, b].map(|publisher| {
+                let name = tree.publisher_name(topic, publisher).to_owned();
+                // Of those that have left, only the last publisher of a static transform counts.
+                if topic == Topic::Static && tree.has_left(topic, publisher, edge.heard, self.now) {
+                    format!("{name} (which has left; listeners that run keep its transform until another is published)")
+                } else {
+                    name
+                }
+            });
+            names.sort();
+            let text = format!(
+                "{} contradict each other on {}",
+                names.join(" and "),
+                tree.name(topic)
+            );
+            Some((text, contradiction))
+        };
+        on(Topic::Moving, moving).or_else(|| on(Topic::Static, fixed))
+    }
+
+    /// Makes a frame about which two publishers contradict each other a fault: the last transform is
+    /// right by chance, and the next one is not.
+    fn with_contradiction(&self, observed: Observation, id: &str) -> Observation {
+        let Some((publishers, contradiction)) = self.contradiction(id) else {
+            return observed;
+        };
+        let Observation { finding, deviation } = observed;
+        let (verdict, error, what) = match contradiction {
+            Contradiction::Parents(a, b) => (
+                FrameStatus::WrongParent,
+                finding.error,
+                format!("parents {a:?} and {b:?}"),
+            ),
+            Contradiction::Poses(position, angle) => (
+                FrameStatus::Off,
+                Some((position, angle)),
+                format!("{} m and {} rad apart", short(position), short(angle)),
+            ),
+        };
+        let text = format!("{publishers}: {what}");
+        if finding.verdict.is_fault() {
+            let detail = format!("{}; {text}", finding.detail);
+            let finding = Finding { detail, ..finding };
+            return Observation { finding, deviation };
         }
+        Finding {
+            verdict,
+            error,
+            detail: text,
+            ..finding
+        }
+        .into()
+    }
+
+    /// Returns the static transform of a frame if its publisher has left.
+    pub(crate) fn abandoned(&self, id: &str) -> Option<&Edge> {
+        let (moving, fixed) = self.edges(id);
+        fixed.filter(|edge| moving.is_none() && self.tree().is_abandoned(edge, self.now))
+    }
+
+    /// Adds to the finding of a static frame that its publisher has left. The verdict stays, since
+    /// tf2 keeps the transform.
+    fn with_abandonment(&self, mut observed: Observation, id: &str) -> Observation {
+        if let Some(edge) = self.abandoned(id) {
+            let name = self.tree().publisher_name(Topic::Static, edge.publisher());
+            let _ = write!(
+                observed.finding.detail,
+                "; {name}, which published it, has left: listeners that run keep the transform until it is published again, new ones do not get it"
+            );
+        }
+        observed
     }
 
     /// Checks a root of the robot. It may be under any frame (`odom`, `map`, `world`) or none,
@@ -530,9 +624,12 @@ impl Snapshot<'_> {
             actual_topic: Some(tree.name(on).to_owned()),
             ..found
         };
-        let (above, rival) = match self.relative_parents(frame, parent, edge) {
-            Ok(parents) => parents,
-            Err(detail) => return found.with_verdict(FrameStatus::WrongParent, detail),
+        let Some(above) = self.above(frame, parent, &edge.parent) else {
+            let detail = format!(
+                "under {:?}, while the asset declares {parent:?}",
+                edge.parent
+            );
+            return found.with_verdict(FrameStatus::WrongParent, detail);
         };
         // Being on both topics is as wrong as being on the wrong one: which transform a listener
         // gets is undefined.
@@ -551,7 +648,7 @@ impl Snapshot<'_> {
             return found.with_verdict(FrameStatus::Stale, detail);
         }
         let mut observed = match self.expected.joint(frame) {
-            _ if frame.is_static => self.fixed(frame, &(above * edge.pose), rival, found),
+            _ if frame.is_static => self.fixed(frame, &(above * edge.pose), found),
             Some((number, joint)) => {
                 let moved = Moved {
                     index,
@@ -559,7 +656,6 @@ impl Snapshot<'_> {
                     joint,
                     edge,
                     above: &above,
-                    rival,
                 };
                 self.moving(moved, found)
             }
@@ -579,64 +675,23 @@ impl Snapshot<'_> {
         observed
     }
 
-    /// Returns the pose of the parent in TF relative to the parent in the asset, and the frame's
-    /// moment by a second publisher, if there is one.
-    ///
-    /// # Errors
-    /// Returns a finding's detail if one of the two parents does not fit.
-    fn relative_parents(
-        &self,
-        frame: &AssetFrame,
-        parent: &str,
-        edge: &Edge,
-    ) -> Result<(Pose, Option<Moment>), String> {
-        let above = self.above(frame, parent, &edge.parent).ok_or_else(|| {
-            format!(
-                "under {:?}, while the asset declares {parent:?}",
-                edge.parent
-            )
-        })?;
-        let Some((other, moment)) = edge.rival(self.now, self.limits.timeout) else {
-            return Ok((above, None));
-        };
-        let other_above = self.above(frame, parent, other).ok_or_else(|| {
-            format!(
-                "a second publisher puts it under {other:?}, while the asset declares {parent:?}"
-            )
-        })?;
-        Ok((above, Some(moment.under(&other_above))))
-    }
-
-    fn fixed(
-        &self,
-        frame: &AssetFrame,
-        pose: &Pose,
-        rival: Option<Moment>,
-        found: Finding,
-    ) -> Observation {
+    fn fixed(&self, frame: &AssetFrame, pose: &Pose, found: Finding) -> Observation {
         let error = distance(&frame.pose, pose);
-        let others = rival.map(|moment| distance(&frame.pose, &moment.pose));
         let found = Finding {
             error: Some(error),
             ..found
         };
-        match others.filter(|&others| self.limits.exceeded(others)) {
-            _ if self.limits.exceeded(error) => self.off(error, "its pose in the asset", found),
-            Some(others) => self.off(
-                others,
-                "its pose in the asset, as published by a second publisher",
-                found,
-            ),
-            None => {
-                return Finding {
-                    verdict: FrameStatus::Ok,
-                    detail: "at its pose in the asset".to_owned(),
-                    ..found
-                }
-                .into();
-            }
+        if self.limits.exceeded(error) {
+            return self
+                .off(error, "its pose in the asset", found)
+                .with(Deviation::Place { is_constant: true });
         }
-        .with(Deviation::Place { is_constant: true })
+        Finding {
+            verdict: FrameStatus::Ok,
+            detail: "at its pose in the asset".to_owned(),
+            ..found
+        }
+        .into()
     }
 
     fn off(&self, error: (f64, f64), from: &str, found: Finding) -> Finding {
@@ -669,7 +724,6 @@ impl Snapshot<'_> {
             joint,
             edge,
             above,
-            rival,
         } = moved;
         let newest = edge.heard;
         let is_recent = |(count, moment): &(usize, Moment)| {
@@ -682,8 +736,7 @@ impl Snapshot<'_> {
             .take(MAX_COMPARED_MOMENTS)
             .enumerate()
             .filter(is_recent);
-        // The second publisher's moment counts, too, since listeners get both in turn.
-        let moments = moments.map(|(_, moment)| moment.under(above)).chain(rival);
+        let moments = moments.map(|(_, moment)| moment.under(above));
         let (mut free, mut stated): (Vec<MomentError>, Vec<MomentError>) = (Vec::new(), Vec::new());
         for moment in moments.filter(counts) {
             let position = expected::position(joint, &moment.pose);
@@ -865,7 +918,10 @@ impl Snapshot<'_> {
             is_apart: false,
             joint: None,
         };
-        self.tree().get(id).is_some().then(|| self.root(&frame, id))
+        self.tree().get(id).is_some().then(|| {
+            let observed = self.root(&frame, id).into();
+            self.with_contradiction(observed, id).finding
+        })
     }
 }
 

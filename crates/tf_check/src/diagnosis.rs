@@ -1,5 +1,6 @@
 //! Diagnosis of common causes of findings.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use crate::check::{Deviation, Finding, FrameStatus, Observation, Snapshot, aliases, short};
@@ -27,10 +28,18 @@ pub enum CauseKind {
     NoJointStates,
     /// Joint states have no stamp, so robot_state_publisher ignores them.
     UnstampedJointStates,
+    /// Joint states go on, but no node publishes the frames that they move.
+    NoStatePublisher,
+    /// Joints are missing from joint states.
+    MissingJoints,
     /// Mimic joints are not published.
     UnpublishedMimics,
-    /// Two publishers alternate in publishing the same frames or joints.
+    /// No node publishes transforms.
+    NoTransforms,
+    /// Two publishers contradict each other about frames, or alternate in publishing joints.
     SecondPublisher,
+    /// The publishers of static frames have left.
+    DepartedPublisher,
     /// Static frames are published on the topic of moving ones.
     StaticAsMoving,
     /// Many frames are off by small constant offsets.
@@ -39,6 +48,12 @@ pub enum CauseKind {
     JointStates,
     /// Frames have names that are not valid prim names.
     EncodedNames,
+    /// Frames have other names at the same pose.
+    RenamedFrames,
+    /// `/clock` stands still, or nothing publishes it.
+    StoppedClock,
+    /// The check itself stood still, and may not have received messages since.
+    Standstill,
 }
 
 impl CauseKind {
@@ -50,12 +65,19 @@ impl CauseKind {
             Self::OlderDescription => "older_description",
             Self::NoJointStates => "no_joint_states",
             Self::UnstampedJointStates => "unstamped_joint_states",
+            Self::NoStatePublisher => "no_state_publisher",
+            Self::MissingJoints => "missing_joints",
             Self::UnpublishedMimics => "unpublished_mimics",
+            Self::NoTransforms => "no_transforms",
             Self::SecondPublisher => "second_publisher",
+            Self::DepartedPublisher => "departed_publisher",
             Self::StaticAsMoving => "static_as_moving",
             Self::Calibration => "calibration",
             Self::JointStates => "joint_states",
             Self::EncodedNames => "encoded_names",
+            Self::RenamedFrames => "renamed_frames",
+            Self::StoppedClock => "stopped_clock",
+            Self::Standstill => "standstill",
         }
     }
 }
@@ -82,6 +104,7 @@ impl fmt::Display for Cause {
 pub(crate) fn encoded_names(
     snapshot: &Snapshot<'_>,
     observed: &mut [Observation],
+    encoded: &HashMap<&str, &str>,
 ) -> Option<Cause> {
     let ok = observed
         .iter()
@@ -89,7 +112,7 @@ pub(crate) fn encoded_names(
         .count();
     let mut names = Vec::new();
     for Observation { finding, .. } in observed.iter_mut() {
-        let Some(name) = snapshot.aliases.get(finding.frame.as_str()) else {
+        let Some(name) = encoded.get(finding.frame.as_str()) else {
             continue;
         };
         if snapshot.ignores(&finding.frame, Some(name)) {
@@ -125,17 +148,20 @@ pub(crate) fn causes(
     snapshot: &Snapshot<'_>,
     observed: &mut [Observation],
     extra: &[Finding],
+    renamed: &HashMap<&str, &str>,
 ) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut add = |kind, sentence: Option<String>| {
         causes.extend(sentence.map(|sentence| Cause { kind, sentence }))
     };
-    // Two publishers may alternate while the frames happen to match at this moment.
+    // Two publishers of joint states may alternate while the frames match, and static frames may
+    // match although their publisher has left.
     add(CauseKind::SecondPublisher, second_publisher(snapshot));
-    if !observed
+    add(CauseKind::DepartedPublisher, departed_publisher(snapshot));
+    let has_fault = observed
         .iter()
-        .any(|observed| observed.finding.verdict.is_fault())
-    {
+        .any(|observed| observed.finding.verdict.is_fault());
+    if !has_fault && renamed.is_empty() {
         return causes;
     }
     let prefix = prefix(snapshot, observed);
@@ -156,8 +182,9 @@ pub(crate) fn causes(
     }
     add(
         CauseKind::OlderDescription,
-        older_description(snapshot, observed, extra),
+        older_description(snapshot, observed, extra, renamed),
     );
+    add(CauseKind::NoTransforms, no_transforms(snapshot, observed));
     // Joint states can explain only frames that should move.
     if is_unmoved(snapshot, observed) {
         let unstamped = unstamped(snapshot);
@@ -169,7 +196,15 @@ pub(crate) fn causes(
                 None
             },
         );
+        let is_unstamped = unstamped.is_some();
         add(CauseKind::UnstampedJointStates, unstamped);
+        if !is_unstamped {
+            add(
+                CauseKind::NoStatePublisher,
+                no_state_publisher(snapshot, observed),
+            );
+            add(CauseKind::MissingJoints, missing_joints(snapshot, observed));
+        }
         add(
             CauseKind::UnpublishedMimics,
             unpublished_mimics(snapshot, observed),
@@ -339,6 +374,7 @@ fn older_description(
     snapshot: &Snapshot<'_>,
     observed: &[Observation],
     extra: &[Finding],
+    renamed: &HashMap<&str, &str>,
 ) -> Option<String> {
     let previous = snapshot.expected.previous()?;
     let before = Snapshot {
@@ -366,7 +402,9 @@ fn older_description(
     }
     proofs += extra
         .iter()
-        .filter(|finding| previous.find(&finding.frame).is_some())
+        .map(|finding| finding.frame.as_str())
+        .chain(renamed.values().copied())
+        .filter(|name| previous.find(name).is_some())
         .count();
     (proofs > 0).then(|| {
         "TF matches the asset's previous revision: the robot's publishers still use the older description; restart them"
@@ -419,6 +457,138 @@ fn unstamped(snapshot: &Snapshot<'_>) -> Option<String> {
     })
 }
 
+/// Returns the joint of which joint states move a frame: its own, or the one that it mimics.
+fn driver<'a>(snapshot: &'a Snapshot<'_>, frame: &AssetFrame) -> Option<&'a str> {
+    let (index, joint) = snapshot.expected.joint(frame)?;
+    let leader = snapshot.expected.leader(index);
+    Some(leader.map_or(&*joint.name, |(leader, ..)| &*leader.name))
+}
+
+/// Returns whether joint states move a frame.
+fn is_stated(snapshot: &Snapshot<'_>, frame: &AssetFrame) -> bool {
+    let joints = snapshot.heard.joints.joints();
+    let own = snapshot.expected.joint(frame);
+    [own.map(|(_, joint)| &*joint.name), driver(snapshot, frame)]
+        .into_iter()
+        .flatten()
+        .any(|joint| is_recent(snapshot, joints.last_heard(joint)))
+}
+
+fn no_transforms(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
+    let is_missing = |topic| {
+        missing(snapshot, observed).any(|frame| {
+            !frame.is_root && !frame.from_sensor && (topic == Topic::Static) == frame.is_static
+        })
+    };
+    let topics: Vec<&str> = [Topic::Moving, Topic::Static]
+        .into_iter()
+        .filter(|topic| snapshot.tree().is_unpublished(*topic) && is_missing(*topic))
+        .map(|topic| snapshot.tree().name(topic))
+        .collect();
+    (!topics.is_empty()).then(|| {
+        format!(
+            "no node publishes on {}: start robot_state_publisher",
+            topics.join(" and ")
+        )
+    })
+}
+
+fn no_state_publisher(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
+    let mut movable = snapshot
+        .expected
+        .iter()
+        .zip(observed)
+        .filter(|(frame, _)| !frame.is_static && !frame.is_root && frame.joint.is_some());
+    let is_silent = |(_, observed): (&AssetFrame, &Observation)| {
+        matches!(
+            observed.finding.verdict,
+            FrameStatus::Missing | FrameStatus::Stale
+        )
+    };
+    let is_any_stated = unmoved(snapshot, observed).any(|frame| is_stated(snapshot, frame));
+    if !movable.all(is_silent) || !is_any_stated {
+        return None;
+    }
+    let tree = snapshot.tree();
+    let topics = (
+        &snapshot.heard.joints.topics().joints,
+        tree.name(Topic::Moving),
+    );
+    let last = unmoved(snapshot, observed)
+        .filter_map(|frame| snapshot.edges(&frame.id).0)
+        .max_by_key(|edge| edge.heard);
+    let Some(edge) = last else {
+        // Without any publisher, that is the cause, which is reported.
+        return (!tree.is_unpublished(Topic::Moving)).then(|| {
+            format!(
+                "joint states arrive on {}, but nobody publishes the frames that they move on {}: start robot_state_publisher",
+                topics.0, topics.1
+            )
+        });
+    };
+    let has_left = tree.has_left(Topic::Moving, edge.publisher(), edge.heard, snapshot.now);
+    let who = tree.publisher_name(Topic::Moving, edge.publisher());
+    let state = if has_left {
+        "has left"
+    } else {
+        "publishes them no more"
+    };
+    Some(format!(
+        "joint states go on on {}, but {who}, which published the frames that they move on {}, {state}: restart robot_state_publisher",
+        topics.0, topics.1
+    ))
+}
+
+fn missing_joints(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
+    if !is_recent(snapshot, snapshot.heard.joints.joints_heard()) {
+        return None;
+    }
+    let mut joints: Vec<&str> = unmoved(snapshot, observed)
+        .filter(|frame| !is_stated(snapshot, frame))
+        .filter_map(|frame| driver(snapshot, frame))
+        .collect();
+    joints.sort_unstable();
+    joints.dedup();
+    let (what, verb) = match joints.len() {
+        1 => ("joint", "is"),
+        _ => ("joints", "are"),
+    };
+    (!joints.is_empty()).then(|| {
+        format!(
+            "{what} {} {verb} missing from the messages on {}: robot_state_publisher publishes only frames whose joints it receives",
+            list(&joints),
+            snapshot.heard.joints.topics().joints
+        )
+    })
+}
+
+/// Returns an explanation if the publishers of static frames have left.
+fn departed_publisher(snapshot: &Snapshot<'_>) -> Option<String> {
+    let tree = snapshot.tree();
+    let mut frames: Vec<&str> = Vec::new();
+    let mut publishers: Vec<&str> = Vec::new();
+    for frame in snapshot.expected.iter() {
+        let id = plain(&frame.id);
+        if let Some(edge) = snapshot.abandoned(id)
+            && !snapshot.ignores(id, frame.display_name.as_deref())
+        {
+            frames.push(id);
+            publishers.push(tree.publisher_name(Topic::Static, edge.publisher()));
+        }
+    }
+    publishers.sort_unstable();
+    publishers.dedup();
+    let has = if publishers.len() == 1 { "has" } else { "have" };
+    (!frames.is_empty()).then(|| {
+        format!(
+            "{}, which published {} on {}, {has} left: listeners that run keep these transforms, new ones do not get them until they are published again",
+            list(&publishers),
+            list(&frames),
+            tree.name(Topic::Static)
+        )
+    })
+}
+
 fn unpublished_mimics(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
     let mimic = |frame: &AssetFrame| {
         snapshot
@@ -459,15 +629,13 @@ fn unpublished_mimics(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Opti
 
 fn second_publisher(snapshot: &Snapshot<'_>) -> Option<String> {
     let (now, timeout) = (snapshot.now, snapshot.limits.timeout);
-    let mut frames: Vec<&str> = Vec::new();
+    let mut frames: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for frame in snapshot.expected.iter() {
-        let (moving, fixed) = snapshot.edges(&frame.id);
-        if [moving, fixed]
-            .into_iter()
-            .flatten()
-            .any(|edge| edge.rival(now, timeout).is_some())
+        let id = plain(&frame.id);
+        if !snapshot.ignores(id, frame.display_name.as_deref())
+            && let Some((publishers, _)) = snapshot.contradiction(id)
         {
-            frames.push(plain(&frame.id));
+            frames.entry(publishers).or_default().push(id);
         }
     }
     let is_contested = |joint: &&str| {
@@ -485,25 +653,17 @@ fn second_publisher(snapshot: &Snapshot<'_>) -> Option<String> {
         .map(|joint| joint.name.as_str())
         .filter(is_contested)
         .collect();
-    let sentence = |what: &str, names: &[&str], on: &str| {
-        (!names.is_empty()).then(|| {
-            format!(
-                "two publishers alternate in publishing {what} {} on {on}",
-                list(names)
-            )
-        })
-    };
-    let (tf, joint_states) = (
-        &snapshot.heard.transforms.topics().moving,
-        &snapshot.heard.joints.topics().joints,
-    );
-    let sentences: Vec<String> = [
-        sentence("frame", &frames, tf),
-        sentence("joint", &joints, joint_states),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let mut sentences: Vec<String> = frames
+        .iter()
+        .map(|(publishers, frames)| format!("{publishers} about {}", list(frames)))
+        .collect();
+    if !joints.is_empty() {
+        sentences.push(format!(
+            "two publishers alternate in publishing joint {} on {}",
+            list(&joints),
+            snapshot.heard.joints.topics().joints
+        ));
+    }
     (!sentences.is_empty()).then(|| format!("{}: stop one of them", sentences.join(", and ")))
 }
 
@@ -591,7 +751,7 @@ fn joint_states(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<Str
     })
 }
 
-fn list(names: &[&str]) -> String {
+pub(crate) fn list(names: &[&str]) -> String {
     let shown = names
         .iter()
         .take(MAX_NAMES)

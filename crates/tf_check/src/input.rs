@@ -30,3 +30,12 @@ pub struct JointPositions<'a> {
 /// Identity of a publisher, unique during its life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublisherId(pub [u8; 16]);
+
+/// A publisher of a topic, as the ROS graph lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicPublisher {
+    /// Its identity, if the graph has it.
+    pub id: Option<PublisherId>,
+    /// The name of its node, if the graph has it.
+    pub node: Option<String>,
+}

@@ -59,12 +59,14 @@
 #![warn(missing_docs)]
 
 mod check;
+mod claims;
 mod diagnosis;
 mod expected;
 mod frames;
 mod input;
 mod joints;
 mod live;
+mod renames;
 mod stream;
 mod tf;
 
@@ -72,7 +74,7 @@ pub use check::{Finding, FrameCheck, FrameStatus, Limits, check_frames, matches}
 pub use diagnosis::{Cause, CauseKind};
 pub use expected::Expected;
 pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
-pub use input::{JointPositions, PublisherId, Transform};
+pub use input::{JointPositions, PublisherId, TopicPublisher, Transform};
 pub use live::{Live, Sources, Topics};
 pub use tf::{Edge, Topic, Tree, TreeFrame, plain};
 

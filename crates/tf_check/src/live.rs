@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::input::{JointPositions, PublisherId, Transform};
+use crate::input::{JointPositions, PublisherId, TopicPublisher, Transform};
 use crate::joints::Joints;
 use crate::tf::{Topic, Tree};
 
@@ -35,6 +35,8 @@ pub struct Live {
     topics: Topics,
     tree: Tree,
     joints: Joints,
+    /// How often the clock was set back so far.
+    clock_resets: u64,
 }
 
 impl Live {
@@ -43,6 +45,7 @@ impl Live {
         Self {
             tree: Tree::new(&*topics.moving, &*topics.fixed),
             joints: Joints::default(),
+            clock_resets: 0,
             topics,
         }
     }
@@ -103,24 +106,27 @@ impl Live {
         }
     }
 
-    /// Sets the present publishers of `/tf_static`, as the ROS graph has them.
+    /// Sets the publishers of a topic, as the ROS graph has them.
     ///
-    /// Transforms of a publisher that has left are dropped, since a new listener would not get them
-    /// either. If this is never called, all transforms count. `now` is by the clock of
-    /// [`Live::add_transforms`].
-    pub fn set_static_publishers(&mut self, present: &[PublisherId], now: Instant) {
-        self.tree.set_static_publishers(present, now);
+    /// Messages name them, and a static transform whose publisher has left is reported. If this is
+    /// never called, all publishers count as present.
+    pub fn set_publishers(&mut self, topic: Topic, present: &[TopicPublisher]) {
+        self.tree.set_publishers(topic, present);
     }
 
-    /// Returns whether [`Live::set_static_publishers`] should be called again: a static transform
-    /// came from a publisher that had left (its message was still queued) or that the graph has not
-    /// shown yet.
-    pub fn is_waiting(&self) -> bool {
-        self.tree.is_waiting()
+    /// Sets how often the clock of the robot was set back so far: after another reset, old moments
+    /// are not compared with new ones.
+    ///
+    /// Messages tell of a reset, too, but only once they go on.
+    pub fn set_clock_resets(&mut self, count: u64) {
+        if std::mem::replace(&mut self.clock_resets, count) != count {
+            self.forget();
+        }
     }
 
     /// Forgets old moments after a clock was set back: a simulation was reset, or a recording
-    /// restarted. Equal stamps from before and after mean different moments.
+    /// restarted. Equal stamps from before and after mean different moments. As in tf2, static
+    /// transforms stay.
     fn forget(&mut self) {
         self.tree.forget_moments();
         self.joints.forget_positions();

@@ -75,11 +75,6 @@ impl Stream {
         self.publisher
     }
 
-    /// Returns the publisher before the current one.
-    pub(crate) fn other(&self) -> Option<PublisherId> {
-        self.other
-    }
-
     /// Adds the next message. `stamp` is in ns, 0 if there is none; `now` is the time of
     /// arrival.
     pub(crate) fn add(&mut self, publisher: PublisherId, stamp: i64, now: Instant) -> StampOrder {

@@ -912,14 +912,30 @@ fn an_older_description_is_recognised() {
     );
 }
 
+fn publisher(id: PublisherId, node: &str) -> TopicPublisher {
+    TopicPublisher {
+        id: Some(id),
+        node: Some(node.to_owned()),
+    }
+}
+
 #[test]
 fn a_second_publisher_is_recognised() {
     // They are in step, so the kept moments may all be the first one's.
     let twice = |t: Said, topic| vec![(t.clone(), topic, ID), (shifted(t, 0.2), topic, OTHER)];
-    for name in ["arm", "tool"] {
-        let check = only(name, twice).play(3000).checked();
+    for (name, topic) in [("arm", Topic::Moving), ("tool", Topic::Static)] {
+        let mut player = only(name, twice).play(3000);
+        let both = [publisher(ID, "/rsp"), publisher(OTHER, "/stranger")];
+        player.live.set_publishers(topic, &both);
+        let check = player.checked();
         assert_eq!(faults(&check), [(name, FrameStatus::Off)]);
         assert_eq!(kinds(&check), [CauseKind::SecondPublisher]);
+        let both = "/rsp and /stranger contradict each other";
+        let finding = check.findings.iter().find(|f| f.frame == name).unwrap();
+        assert!(
+            check.causes[0].sentence.starts_with(both) && finding.detail.contains(both),
+            "{check:?}"
+        );
         assert!(check.causes[0].sentence.contains(name));
     }
     let elsewhere = |t: Said, topic| {
@@ -934,6 +950,360 @@ fn a_second_publisher_is_recognised() {
             vec![("hand", FrameStatus::WrongParent)],
             vec![CauseKind::SecondPublisher]
         )
+    );
+}
+
+/// Returns a robot with a second publisher of the arm, which sends a changed transform in each
+/// period, in ms.
+fn contested(period: i64, change: impl Fn(Said) -> Said + 'static) -> Player {
+    only("arm", move |t, topic| {
+        let is_turn = t.stamp / 1_000_000 % period == 0;
+        let other = is_turn.then(|| (change(t.clone()), topic, OTHER));
+        [(t, topic, ID)].into_iter().chain(other).collect()
+    })
+}
+
+fn turned(mut t: Said, angle: f64) -> Said {
+    let [i, j, k, w] = t.rotation;
+    let turn = UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(w, i, j, k));
+    let turn = turn * UnitQuaternion::from_axis_angle(&Vector3::z_axis(), angle);
+    t.rotation = [turn.i, turn.j, turn.k, turn.w];
+    t
+}
+
+#[test]
+fn while_two_publishers_contradict_each_other_no_check_passes() {
+    let still = |mut t: Said| {
+        t.rotation = [0.0, 0.0, 0.0, 1.0];
+        t
+    };
+    let unstamped = |t: Said| Said {
+        stamp: 0,
+        ..turned(t, 0.3)
+    };
+    let elsewhere = |t: Said| Said {
+        parent: "camera".to_owned(),
+        ..t
+    };
+    // The changed poses are within the reach of the joint, and the still one is right at times.
+    let changes: [(&str, fn(Said) -> Said); 4] = [
+        ("turned", |t| turned(t, 0.3)),
+        ("still", still),
+        ("unstamped", unstamped),
+        ("elsewhere", elsewhere),
+    ];
+    for (name, change) in changes {
+        for period in [10, 20, 100, 1000, 4000, 12_000] {
+            let mut player = contested(period, change);
+            // The second publisher is heard twice.
+            player = player.play(2 * u32::try_from(period).unwrap() + 2000);
+            for round in 0..300 {
+                player = player.play(70);
+                let check = player.checked();
+                assert!(
+                    !check.is_ok() && kinds(&check).contains(&CauseKind::SecondPublisher),
+                    "{name} every {period} ms, round {round}: {check:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn two_publishers_that_agree_are_no_fault() {
+    for period in [10, 30, 1000] {
+        for late in [0, 40_000_000] {
+            let mut player = contested(period, move |t| Said {
+                // Some are computed from older joint states, at their stamps.
+                stamp: t.stamp - late,
+                ..t
+            });
+            if late > 0 {
+                player = contested(period, |t| t);
+            }
+            for _ in 0..100 {
+                player = player.play(70);
+                let check = player.checked();
+                assert!(
+                    !kinds(&check).contains(&CauseKind::SecondPublisher),
+                    "{period}: {check:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_publisher_that_is_replaced_contradicts_nobody() {
+    // The new one is another robot; for half a second messages of both arrive.
+    let replaced = |t: Said, topic| {
+        let at = t.stamp / 1_000_000 - 1000;
+        let old = (at < 3500).then(|| (t.clone(), topic, ID));
+        let new = (at > 3000).then(|| (turned(t, 0.3), topic, OTHER));
+        old.into_iter().chain(new).collect()
+    };
+    let mut player = only("arm", replaced);
+    for _ in 0..200 {
+        player = player.play(50);
+        let check = player.checked();
+        assert!(
+            !kinds(&check).contains(&CauseKind::SecondPublisher),
+            "{}: {check:?}",
+            player.at
+        );
+    }
+}
+
+#[test]
+fn static_publishers_contradict_each_other_whoever_was_last_and_after_they_left() {
+    let wrong = || {
+        shifted(
+            transform("hand", "tool", &Pose::translation(0.2, 0.0, 0.0), 0),
+            0.1,
+        )
+    };
+    let both = [publisher(ID, "/rsp"), publisher(OTHER, "/stranger")];
+    for is_wrong_last in [true, false] {
+        let mut player = Player::new().play(100);
+        let now = player.now();
+        player.live.set_publishers(Topic::Static, &both);
+        hear(&mut player.live, Topic::Static, &[wrong()], OTHER, now);
+        if !is_wrong_last {
+            player = player.play(100);
+        }
+        let check = player.checked();
+        assert_eq!(faults(&check), [("tool", FrameStatus::Off)]);
+        assert_eq!(kinds(&check), [CauseKind::SecondPublisher]);
+        let cause = &check.causes[0].sentence;
+        assert!(
+            cause.starts_with("/rsp and /stranger contradict each other on /tf_static about tool"),
+            "{cause}"
+        );
+
+        // The wrong one leaves: tf2 keeps its transform if it was the last.
+        player.live.set_publishers(Topic::Static, &both[..1]);
+        let check = player.checked();
+        if is_wrong_last {
+            assert_eq!(faults(&check), [("tool", FrameStatus::Off)]);
+            assert!(
+                check.causes[0]
+                    .sentence
+                    .contains("/stranger (which has left"),
+                "{check:?}"
+            );
+            // It is published anew.
+            assert_eq!(faults(&player.play(100).checked()), []);
+        } else {
+            assert_eq!((faults(&check), kinds(&check)), (vec![], vec![]));
+        }
+    }
+}
+
+#[test]
+fn a_static_transform_stays_without_its_publisher_and_is_reported() {
+    let mut player = Player::new().play(100);
+    player
+        .live
+        .set_publishers(Topic::Static, &[publisher(ID, "/rsp")]);
+    player.live.set_publishers(Topic::Static, &[]);
+    let check = player.checked();
+    assert_eq!(
+        (faults(&check), kinds(&check)),
+        (vec![], vec![CauseKind::DepartedPublisher])
+    );
+    assert!(
+        check.causes[0]
+            .sentence
+            .starts_with("/rsp, which published tool, camera on /tf_static, has left")
+            && check.findings[3]
+                .detail
+                .contains("/rsp, which published it, has left"),
+        "{check:?}"
+    );
+    // A new robot moves the frame.
+    let mut other = Player::new().play(100);
+    let now = other.now();
+    let was_static = transform("base", "arm", &Pose::translation(0.0, 0.0, 0.5), 0);
+    hear(&mut other.live, Topic::Static, &[was_static], OTHER, now);
+    assert_eq!(faults(&other.checked()), [("arm", FrameStatus::WrongTopic)]);
+    let both = [publisher(ID, "/rsp"), publisher(OTHER, "/before")];
+    other.live.set_publishers(Topic::Static, &both);
+    other.live.set_publishers(Topic::Static, &both[..1]);
+    assert_eq!(faults(&other.checked()), []);
+    // It is published again.
+    let again = [publisher(OTHER, "/rsp")];
+    player.live.set_publishers(Topic::Static, &again);
+    player.bend = Box::new(|t, topic| vec![(t, topic, OTHER)]);
+    assert_eq!(kinds(&player.play(3000).checked()), []);
+}
+
+#[test]
+fn a_renamed_frame_is_one_finding() {
+    /// Returns a robot that publishes frames under other names.
+    fn named(names: &'static [(&'static str, &'static str)]) -> Player {
+        let other = |name: &mut String| {
+            if let Some((_, other)) = names.iter().find(|(old, _)| old == name) {
+                *name = (*other).to_owned();
+            }
+        };
+        Player::bent(move |mut t, topic| {
+            other(&mut t.child);
+            other(&mut t.parent);
+            vec![(t, topic, ID)]
+        })
+    }
+    let cases: [(&'static [(&str, &str)], &[&str]); 4] = [
+        (&[("tool", "tcp")], &["tool"]),
+        // With its children, whose parents are right.
+        (&[("hand", "wrist"), ("tool", "tcp")], &["hand", "tool"]),
+        (&[("base", "pedestal")], &["base"]),
+        (&[("arm", "boom"), ("camera", "eye")], &["arm", "camera"]),
+    ];
+    for (names, missing) in cases {
+        let check = named(names).play(2000).checked();
+        let found: Vec<&str> = faults(&check)
+            .iter()
+            .map(|(frame, verdict)| {
+                assert_eq!(*verdict, FrameStatus::Missing, "{check:?}");
+                *frame
+            })
+            .collect();
+        assert_eq!(found, missing, "{check:?}");
+        assert_eq!(kinds(&check), [CauseKind::RenamedFrames], "{check:?}");
+        for (old, new) in names {
+            let pair = format!("{old:?} as {new:?}");
+            assert!(check.causes[0].sentence.contains(&pair), "{check:?}");
+            let finding = check.findings.iter().find(|f| f.frame == *old).unwrap();
+            assert_eq!(finding.detail, format!("TF has {new:?} in its place"));
+        }
+    }
+    // At another pose it is another frame.
+    let away = |mut t: Said, topic| {
+        if t.child == "tool" {
+            t = shifted(t, 0.05);
+            t.child = "tcp".to_owned();
+        }
+        vec![(t, topic, ID)]
+    };
+    let check = Player::bent(away).play(100).checked();
+    assert_eq!(
+        (faults(&check), kinds(&check)),
+        (
+            vec![("tool", FrameStatus::Missing), ("tcp", FrameStatus::Extra)],
+            vec![]
+        )
+    );
+    // The robot runs with the previous revision, in which the frame has that name.
+    let player = named(&[("tool", "tcp")]).play(1000);
+    let mut older = asset();
+    older.frames[3].id = "tcp".to_owned();
+    let older = Arc::new(Expected::new(older, player.start).unwrap());
+    let expected = Expected::new(asset(), player.start)
+        .unwrap()
+        .after(Some(older));
+    let check = check_frames(
+        &expected,
+        &[],
+        &only_here(&player.live),
+        &Limits::default(),
+        player.now(),
+    );
+    assert_eq!(
+        kinds(&check),
+        [CauseKind::OlderDescription, CauseKind::RenamedFrames]
+    );
+}
+
+#[test]
+fn a_state_publisher_that_ends_while_joint_states_go_on_is_named() {
+    let until = |t: Said, topic| {
+        let is_over = topic == Topic::Moving && t.stamp > 2_000_000_000;
+        if is_over {
+            vec![]
+        } else {
+            vec![(t, topic, ID)]
+        }
+    };
+    let mut player = Player::bent(until).play(1000);
+    player
+        .live
+        .set_publishers(Topic::Moving, &[publisher(ID, "/rsp")]);
+    player
+        .live
+        .set_publishers(Topic::Moving, &[publisher(OTHER, "/odometry")]);
+    let player = player.play(6000);
+    let check = player.checked();
+    let stale = ["arm", "hand", "finger"].map(|frame| (frame, FrameStatus::Stale));
+    assert_eq!(faults(&check), stale);
+    assert_eq!(kinds(&check), [CauseKind::NoStatePublisher]);
+    let cause = &check.causes[0].sentence;
+    assert!(
+        cause.contains("joint states go on on /joint_states")
+            && cause.contains("/rsp, which published the frames that they move on /tf, has left"),
+        "{cause}"
+    );
+}
+
+#[test]
+fn a_joint_that_joint_states_lack_is_named() {
+    let mut player = only("arm", |_, _| vec![]);
+    player.joints = false;
+    for _ in 0..100 {
+        player = player.play(10);
+        let (now, positions) = (player.now(), player.positions());
+        let said = state(1000 + player.at, &[("slide", positions[1])]);
+        player.live.add_joint_positions(&said.borrowed(), ID, now);
+    }
+    let check = player.checked();
+    // Nothing else names the root.
+    assert_eq!(
+        faults(&check),
+        [
+            ("base", FrameStatus::Missing),
+            ("arm", FrameStatus::Missing)
+        ]
+    );
+    assert_eq!(kinds(&check), [CauseKind::MissingJoints]);
+    let cause = &check.causes[0].sentence;
+    assert!(
+        cause.starts_with("joint turn is missing from the messages on /joint_states"),
+        "{cause}"
+    );
+}
+
+#[test]
+fn a_topic_that_nobody_publishes_is_named() {
+    let mut player = Player::bent(|_, _| vec![]).play(100);
+    for topic in [Topic::Moving, Topic::Static] {
+        player.live.set_publishers(topic, &[]);
+    }
+    let check = player.checked();
+    assert_eq!(kinds(&check), [CauseKind::NoTransforms]);
+    let cause = &check.causes[0].sentence;
+    assert!(
+        cause.starts_with("no node publishes on /tf and /tf_static"),
+        "{cause}"
+    );
+    let one = [publisher(ID, "/rsp")];
+    player.live.set_publishers(Topic::Static, &one);
+    let check = player.checked();
+    assert!(
+        check.causes[0]
+            .sentence
+            .starts_with("no node publishes on /tf:"),
+        "{check:?}"
+    );
+}
+
+#[test]
+fn nothing_is_compared_across_a_reset_of_the_clock() {
+    let mut player = Player::new().play(1000);
+    player.live.set_clock_resets(1);
+    let check = player.checked();
+    assert_eq!(faults(&check), []);
+    assert!(
+        check.findings[1].detail.contains("no joint state"),
+        "{check:?}"
     );
 }
 

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 use nalgebra::{Quaternion, Translation3, UnitQuaternion};
 
-use crate::input::{PublisherId, Transform};
+use crate::claims::{Claim, Claims, Contradiction};
+use crate::input::{PublisherId, TopicPublisher, Transform};
 use crate::stream::{StampOrder, Stream};
 use urdf_usd_robot::Pose;
 
@@ -56,8 +57,8 @@ pub struct Edge {
     pub heard: Instant,
     parent_index: usize,
     stream: Stream,
-    /// The last transform of the previous publisher, with its parent.
-    other: Option<(String, Moment)>,
+    /// What each publisher says, if there are several.
+    claims: Claims,
     /// Earlier moments under this parent, sorted by stamp and at least [`MIN_SPACING`] apart; empty
     /// for static frames.
     moments: VecDeque<Moment>,
@@ -77,11 +78,7 @@ pub(crate) struct Moment {
 impl Edge {
     /// Returns the latest moment, then earlier ones, newest first.
     pub(crate) fn moments(&self) -> impl Iterator<Item = Moment> {
-        let last = Moment {
-            stamp: self.stamp,
-            pose: self.pose,
-            heard: self.heard,
-        };
+        let last = self.last();
         std::iter::once(last).chain(
             self.moments
                 .iter()
@@ -102,13 +99,12 @@ impl Edge {
         self.stream.is_settled(moment.heard)
     }
 
-    /// Returns what another publisher says of the frame, its parent and the moment, if the two have
-    /// alternated within `timeout`.
-    pub(crate) fn rival(&self, now: Instant, timeout: Duration) -> Option<(&str, Moment)> {
-        let (parent, moment) = self.other.as_ref()?;
-        self.stream
-            .is_alternating(now, timeout)
-            .then_some((parent.as_str(), *moment))
+    fn last(&self) -> Moment {
+        Moment {
+            stamp: self.stamp,
+            pose: self.pose,
+            heard: self.heard,
+        }
     }
 }
 
@@ -169,17 +165,9 @@ pub struct Tree {
     index: HashMap<String, usize, RandomState>,
     moving_topic: String,
     static_topic: String,
-    /// Publishers of `/tf_static` in the graph.
-    present: HashSet<PublisherId>,
-    /// Publishers of `/tf_static` that are not in the graph, with their last message: the graph may
-    /// lag behind, or they existed only between two updates of it.
-    unseen: HashMap<PublisherId, Instant>,
-    /// Whether the graph's publishers are known at all.
-    knows_publishers: bool,
-    /// Some publishers that have left; messages from them may still be queued.
-    left: HashSet<PublisherId>,
-    /// Whether such a message has arrived.
-    is_late: bool,
+    /// The publishers of both topics in the ROS graph.
+    moving_publishers: Publishers,
+    static_publishers: Publishers,
     /// Time of the last pruning.
     last_prune: Option<Instant>,
     /// Whether a frame was dropped for lack of room.
@@ -194,11 +182,8 @@ impl Tree {
             index: HashMap::default(),
             moving_topic: moving_topic.into(),
             static_topic: static_topic.into(),
-            present: HashSet::new(),
-            unseen: HashMap::new(),
-            knows_publishers: false,
-            left: HashSet::new(),
-            is_late: false,
+            moving_publishers: Publishers::default(),
+            static_publishers: Publishers::default(),
             last_prune: None,
             is_full: false,
         }
@@ -236,9 +221,6 @@ impl Tree {
         {
             self.prune(heard);
         }
-        if topic == Topic::Static {
-            self.record_static_publisher(publisher, heard);
-        }
         let mut was_reset = false;
         for transform in transforms {
             let (parent, child) = (plain(transform.parent), plain(transform.child));
@@ -255,6 +237,12 @@ impl Tree {
                 Topic::Moving => &mut self.frames[index].moving,
                 Topic::Static => &mut self.frames[index].fixed,
             };
+            if let Some(edge) = slot {
+                let before = (edge.publisher(), &*edge.parent, edge.last());
+                let moment = Moment { stamp, pose, heard };
+                edge.claims
+                    .add(before, publisher, parent, moment, topic == Topic::Static);
+            }
             match slot {
                 Some(edge) if edge.parent == parent => {
                     was_reset |= edge.update(topic, pose, stamp, publisher, heard);
@@ -269,16 +257,6 @@ impl Tree {
             }
         }
         was_reset
-    }
-
-    fn record_static_publisher(&mut self, publisher: PublisherId, heard: Instant) {
-        if self.left.contains(&publisher) {
-            self.is_late = true;
-        } else if !self.present.contains(&publisher)
-            && (self.unseen.len() < MAX_DEPARTED || self.unseen.contains_key(&publisher))
-        {
-            self.unseen.insert(publisher, heard);
-        }
     }
 
     /// Records a frame that is new or has changed its parent.
@@ -312,14 +290,7 @@ impl Tree {
             moments.push_back(moment);
         }
         let was_under = before.as_ref().map(|edge| edge.parent_index);
-        let other = before.map(|edge| {
-            let last = Moment {
-                stamp: edge.stamp,
-                pose: edge.pose,
-                heard: edge.heard,
-            };
-            (edge.parent, last)
-        });
+        let claims = before.map(|edge| edge.claims).unwrap_or_default();
         let Moment { stamp, pose, heard } = moment;
         let parent = parent.to_owned();
         *slot = Some(Edge {
@@ -329,7 +300,7 @@ impl Tree {
             heard,
             parent_index,
             stream,
-            other,
+            claims,
             moments,
         });
         if let Some(was_under) = was_under.filter(|&was_under| !frame.has_parent(was_under)) {
@@ -362,7 +333,7 @@ impl Tree {
     }
 
     /// Drops frames that are stale, and those that no transform names any more. Static frames stay
-    /// as long as their publishers are present.
+    /// as long as their publishers are present, though tf2 never drops them.
     ///
     /// O(n) in the number of frames.
     fn prune(&mut self, now: Instant) {
@@ -372,6 +343,10 @@ impl Tree {
             frame
                 .moving
                 .take_if(|edge| now.saturating_duration_since(edge.heard) >= EXPIRY);
+            frame.fixed.take_if(|edge| {
+                self.static_publishers
+                    .has_left(edge.publisher(), edge.heard, now)
+            });
             // Indices change below, so children are collected again from the edges.
             frame.children.clear();
         }
@@ -426,67 +401,97 @@ impl Tree {
         for frame in &mut self.frames {
             if let Some(edge) = &mut frame.moving {
                 edge.moments.clear();
+                edge.claims = Claims::default();
             }
         }
     }
 
-    /// Returns whether [`Tree::set_static_publishers`] may have something to drop even if the graph
-    /// does not change: a transform came from a publisher that had left, or that the graph has not
-    /// shown yet.
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.is_late || (self.knows_publishers && !self.unseen.is_empty())
+    fn publishers(&self, topic: Topic) -> &Publishers {
+        match topic {
+            Topic::Moving => &self.moving_publishers,
+            Topic::Static => &self.static_publishers,
+        }
     }
 
-    /// Sets the present publishers of `/tf_static`.
-    ///
-    /// Transforms of publishers that have left are dropped, as a new listener would not get them;
-    /// so are those of publishers that have not appeared within [`DISCOVERY_TIMEOUT`] of their last
-    /// message.
-    pub(crate) fn set_static_publishers(&mut self, present: &[PublisherId], now: Instant) {
-        let present: HashSet<PublisherId> = present.iter().copied().collect();
-        let mut gone: Vec<PublisherId> = self.present.difference(&present).copied().collect();
-        self.knows_publishers = true;
-        self.unseen.retain(|publisher, heard| {
-            let is_missed = !present.contains(publisher)
-                && now.saturating_duration_since(*heard) >= DISCOVERY_TIMEOUT;
-            gone.extend(is_missed.then_some(*publisher));
-            !is_missed && !present.contains(publisher)
-        });
-        if self.left.len() + gone.len() > MAX_DEPARTED {
-            // They only matter for messages that are still queued, so all are dropped, not the
-            // oldest.
-            self.left.clear();
-        }
-        self.left.retain(|publisher| !present.contains(publisher));
-        let is_late = std::mem::take(&mut self.is_late);
-        if gone.is_empty() && !is_late {
-            self.present = present;
-            return;
-        }
-        self.left.extend(gone);
-        self.present.clone_from(&present);
-        for index in 0..self.frames.len() {
-            let frame = &mut self.frames[index];
-            let Some(edge) = frame
-                .fixed
-                .take_if(|edge| self.left.contains(&edge.publisher()))
-            else {
-                continue;
-            };
-            if !frame.has_parent(edge.parent_index) {
-                self.frames[edge.parent_index]
-                    .children
-                    .retain(|&child| child != index);
+    /// Sets the publishers of a topic in the ROS graph.
+    pub(crate) fn set_publishers(&mut self, topic: Topic, present: &[TopicPublisher]) {
+        match topic {
+            Topic::Moving => self.moving_publishers.set(present),
+            Topic::Static => {
+                self.static_publishers.set(present);
+                let left = &self.static_publishers.left;
+                for edge in self
+                    .frames
+                    .iter_mut()
+                    .filter_map(|frame| frame.fixed.as_mut())
+                {
+                    let last = edge.publisher();
+                    edge.claims.retain(|claim| {
+                        claim.publisher == last || !left.contains(&claim.publisher)
+                    });
+                }
             }
-            // A present publisher that was superseded does not repeat its latched transform:
-            // restore it.
-            let other = edge
-                .other
-                .zip(edge.stream.other())
-                .filter(|(_, other)| present.contains(other));
-            if let Some(((parent, moment), other)) = other {
-                self.set_edge(Topic::Static, index, &parent, moment, other);
+        }
+    }
+
+    /// Returns whether nobody publishes a topic; `false` if the ROS graph is not known.
+    pub(crate) fn is_unpublished(&self, topic: Topic) -> bool {
+        let publishers = self.publishers(topic);
+        publishers.is_known && publishers.present.is_empty()
+    }
+
+    /// Returns whether a static transform outlives its publisher: a listener that runs keeps it, a
+    /// new one does not get it.
+    pub(crate) fn is_abandoned(&self, edge: &Edge, now: Instant) -> bool {
+        let has_left = |publisher, heard| self.static_publishers.has_left(publisher, heard, now);
+        has_left(edge.publisher(), edge.heard)
+            && !edge.claims.iter().any(|claim| {
+                claim.publisher != edge.publisher() && !has_left(claim.publisher, claim.last.heard)
+            })
+    }
+
+    /// Returns a publisher of a topic for messages: the name of its node.
+    pub(crate) fn publisher_name(&self, topic: Topic, publisher: PublisherId) -> &str {
+        self.publishers(topic)
+            .names
+            .get(&publisher)
+            .map_or("an unknown node", String::as_str)
+    }
+
+    /// Returns whether a publisher has left the ROS graph. `heard` is the time of its last message.
+    pub(crate) fn has_left(
+        &self,
+        topic: Topic,
+        publisher: PublisherId,
+        heard: Instant,
+        now: Instant,
+    ) -> bool {
+        self.publishers(topic).has_left(publisher, heard, now)
+    }
+
+    /// Returns how two publishers contradict each other about a frame.
+    pub(crate) fn contradiction(
+        &self,
+        topic: Topic,
+        edge: &Edge,
+        now: Instant,
+        timeout: Duration,
+        is_exceeded: impl Fn((f64, f64)) -> bool,
+    ) -> Option<(PublisherId, PublisherId, Contradiction)> {
+        let is_present = |claim: &Claim| {
+            let (publisher, heard) = (claim.publisher, claim.last.heard);
+            !self.has_left(topic, publisher, heard, now)
+        };
+        match topic {
+            Topic::Moving => {
+                edge.claims
+                    .moving_contradiction(now, timeout, is_present, is_exceeded)
             }
+            // The last transform counts even if its publisher has left: tf2 keeps it.
+            Topic::Static => edge.claims.static_contradiction(
+                |claim| claim.publisher == edge.publisher() || is_present(claim),
+                is_exceeded,
+            ),
         }
     }
 
@@ -541,20 +546,6 @@ impl Edge {
         publisher: PublisherId,
         heard: Instant,
     ) -> bool {
-        if publisher != self.publisher() {
-            let last = Moment {
-                stamp: self.stamp,
-                pose: self.pose,
-                heard: self.heard,
-            };
-            match &mut self.other {
-                Some((parent, moment)) => {
-                    self.parent.clone_into(parent);
-                    *moment = last;
-                }
-                other => *other = Some((self.parent.clone(), last)),
-            }
-        }
         (self.pose, self.stamp, self.heard) = (pose, stamp, heard);
         let moment = Moment { stamp, pose, heard };
         let order = self.stream.add(publisher, moment.stamp, heard);
@@ -577,6 +568,55 @@ impl Edge {
             self.moments.push_back(moment);
         }
         order == StampOrder::ClockReset
+    }
+}
+
+/// The publishers of a topic.
+#[derive(Clone, Debug, Default)]
+struct Publishers {
+    /// Those in the ROS graph.
+    present: HashSet<PublisherId>,
+    /// Some that have left it.
+    left: HashSet<PublisherId>,
+    /// The names of their nodes.
+    names: HashMap<PublisherId, String>,
+    /// Whether the graph lists the publishers with their identities.
+    is_known: bool,
+}
+
+impl Publishers {
+    fn set(&mut self, listed: &[TopicPublisher]) {
+        let present: Option<HashSet<PublisherId>> =
+            listed.iter().map(|publisher| publisher.id).collect();
+        // Without an identity, it may be any that seems to have left.
+        let Some(present) = present else {
+            self.is_known = false;
+            return;
+        };
+        self.is_known = true;
+        let gone: Vec<PublisherId> = self.present.difference(&present).copied().collect();
+        if self.left.len() + gone.len() > MAX_DEPARTED {
+            self.left.clear();
+            let last = &self.present;
+            self.names
+                .retain(|publisher, _| present.contains(publisher) || last.contains(publisher));
+        }
+        self.left.extend(gone);
+        self.left.retain(|publisher| !present.contains(publisher));
+        for publisher in listed {
+            if let (Some(id), Some(node)) = (publisher.id, &publisher.node) {
+                self.names.insert(id, node.clone());
+            }
+        }
+        self.present = present;
+    }
+
+    fn has_left(&self, publisher: PublisherId, heard: Instant, now: Instant) -> bool {
+        self.is_known
+            && !self.present.contains(&publisher)
+            && (self.left.contains(&publisher)
+                // It existed only between two updates of the graph.
+                || now.saturating_duration_since(heard) >= DISCOVERY_TIMEOUT)
     }
 }
 
@@ -825,103 +865,89 @@ mod tests {
         assert!(say(1000, 1));
     }
 
-    #[test]
-    fn static_transforms_of_departed_publishers_are_dropped() {
-        let (mut tree, now) = (Tree::new("/tf", "/tf_static"), Instant::now());
-        let id = |n| PublisherId([n; 16]);
-        add(
-            &mut tree,
-            Topic::Static,
-            &[transform("a", "b", 0.0)],
-            id(1),
-            now,
-        );
-        add(
-            &mut tree,
-            Topic::Static,
-            &[transform("a", "c", 0.0)],
-            id(2),
-            now,
-        );
-        assert!(!tree.is_waiting(), "the publishers are unknown");
-        tree.set_static_publishers(&[id(1)], now);
-        assert!(
-            tree.get("c").is_some() && tree.is_waiting(),
-            "it may still appear in the graph"
-        );
-        tree.set_static_publishers(&[], now);
-        assert!(tree.get("b").is_none() && tree.get("c").is_some());
-        assert_eq!(tree.children("a").collect::<Vec<_>>(), ["c"]);
-        // It existed only between two updates of the graph.
-        tree.set_static_publishers(&[], now + DISCOVERY_TIMEOUT);
-        assert!(tree.get("c").is_none() && !tree.is_waiting());
-        // A message that was still queued when its publisher left.
-        add(
-            &mut tree,
-            Topic::Static,
-            &[transform("a", "b", 0.0)],
-            id(1),
-            now,
-        );
-        assert!(tree.is_waiting());
-        tree.set_static_publishers(&[], now);
-        assert!(tree.get("b").is_none() && !tree.is_waiting());
-        // The publisher returns.
-        add(
-            &mut tree,
-            Topic::Static,
-            &[transform("a", "b", 0.0)],
-            id(1),
-            now,
-        );
-        tree.set_static_publishers(&[id(1)], now);
-        add(
-            &mut tree,
-            Topic::Static,
-            &[transform("a", "d", 0.0)],
-            id(1),
-            now,
-        );
-        assert!(tree.get("b").is_some() && tree.get("d").is_some() && !tree.is_waiting());
+    fn node(n: u8) -> TopicPublisher {
+        TopicPublisher {
+            id: Some(PublisherId([n; 16])),
+            node: Some(format!("/node_{n}")),
+        }
     }
 
     #[test]
-    fn a_superseded_static_transform_is_restored() {
+    fn static_transforms_outlive_their_publishers() {
         let (mut tree, now) = (Tree::new("/tf", "/tf_static"), Instant::now());
         let id = |n| PublisherId([n; 16]);
-        add(
-            &mut tree,
-            Topic::Static,
-            &[transform("a", "b", 0.5)],
-            id(1),
-            now,
+        let said = |tree: &mut Tree, child, n| {
+            add(
+                tree,
+                Topic::Static,
+                &[transform("a", child, 0.0)],
+                id(n),
+                now,
+            )
+        };
+        said(&mut tree, "b", 1);
+        said(&mut tree, "c", 2);
+        let is_abandoned = |tree: &Tree, frame, now| {
+            let edge = tree.get(frame).unwrap().on(Topic::Static).unwrap();
+            tree.is_abandoned(edge, now)
+        };
+        assert!(!is_abandoned(&tree, "b", now), "the publishers are unknown");
+        tree.set_publishers(Topic::Static, &[node(1)]);
+        assert!(
+            !is_abandoned(&tree, "c", now),
+            "it may still appear in the graph"
         );
-        for x in [1.0, 2.0] {
+        tree.set_publishers(Topic::Static, &[]);
+        assert!(is_abandoned(&tree, "b", now) && !is_abandoned(&tree, "c", now));
+        // It existed only between two updates of the graph.
+        assert!(is_abandoned(&tree, "c", now + DISCOVERY_TIMEOUT));
+        // A message that was still queued when its publisher left.
+        said(&mut tree, "b", 1);
+        assert!(is_abandoned(&tree, "b", now));
+        assert_eq!(tree.publisher_name(Topic::Static, id(1)), "/node_1");
+        // Another publisher says the same.
+        tree.set_publishers(Topic::Static, &[node(3)]);
+        said(&mut tree, "b", 3);
+        assert!(!is_abandoned(&tree, "b", now));
+        // Without an identity, any publisher may be present.
+        let anonymous = TopicPublisher {
+            id: None,
+            node: Some("/node_4".to_owned()),
+        };
+        tree.set_publishers(Topic::Static, &[anonymous]);
+        assert!(!is_abandoned(&tree, "c", now + DISCOVERY_TIMEOUT));
+    }
+
+    #[test]
+    fn publishers_that_come_and_go_leave_no_state() {
+        let (mut tree, now) = (Tree::new("/tf", "/tf_static"), Instant::now());
+        for n in 0..3000_u32 {
+            let mut id = PublisherId::default();
+            id.0[..4].copy_from_slice(&n.to_le_bytes());
+            let listed = TopicPublisher {
+                id: Some(id),
+                node: Some(format!("/node_{n}")),
+            };
+            tree.set_publishers(Topic::Static, &[listed]);
             add(
                 &mut tree,
                 Topic::Static,
-                &[transform("other", "b", x)],
-                id(2),
+                &[transform("a", "b", f64::from(n))],
+                id,
                 now,
             );
         }
-        tree.set_static_publishers(&[id(1), id(2)], now);
-        tree.set_static_publishers(&[id(1)], now);
-        let (_, edge) = tree.get("b").unwrap().newest().unwrap();
-        assert_eq!(
-            (
-                edge.parent.as_str(),
-                edge.pose.translation.x,
-                edge.publisher()
-            ),
-            ("a", 0.5, id(1))
+        let Publishers {
+            present,
+            left,
+            names,
+            ..
+        } = &tree.static_publishers;
+        assert!(
+            present.len() == 1 && left.len() <= MAX_DEPARTED && names.len() <= MAX_DEPARTED + 2
         );
-        assert_eq!(
-            (tree.children("a").count(), tree.children("other").count()),
-            (1, 0)
-        );
-        tree.set_static_publishers(&[], now);
-        assert!(tree.get("b").is_none());
+        let edge = tree.get("b").unwrap().on(Topic::Static).unwrap();
+        assert!(edge.claims.iter().count() <= 2);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::graph::Nodes;
 use super::{Done, Engine, Order, Task, Work, codes, jobs, request, robot_name};
 use crate::asset_paths;
 use crate::description_source::{DESCRIPTION, Origin, RobotNamespace};
@@ -66,6 +67,17 @@ impl Descriptions {
             parts,
             has_warned: false,
         })
+    }
+
+    /// Subscribes to the node's own topic anew, so that its latched descriptions arrive again.
+    pub(super) fn reopen(&mut self, node: &impl Node) -> Result<(), Diagnostic> {
+        self.own = node.subscribe(DESCRIPTION, Qos::latched(QUEUE_DEPTH))?;
+        Ok(())
+    }
+
+    /// Returns the topics that are followed besides the node's own.
+    pub(super) fn followed(&self) -> BTreeSet<String> {
+        self.discovered.keys().cloned().collect()
     }
 
     /// Returns the node's own topic.
@@ -173,9 +185,10 @@ pub(super) struct SourceFile {
     path: PathBuf,
     /// The key of its robot; until that is known, one made from the file's name.
     pub key: String,
-    /// The inputs of its latest conversion, watched even while another description has replaced the
-    /// robot's.
+    /// The inputs of its latest conversion.
     pub used: Vec<PathBuf>,
+    /// Other descriptions of the robot that were reported as ignored, by origin.
+    ignored: BTreeSet<String>,
 }
 
 impl<N: Node> Engine<N> {
@@ -192,8 +205,11 @@ impl<N: Node> Engine<N> {
             text,
         } = described;
         // Ignore the node's own description, which may come back through robot_state_publisher.
-        if self.published.matches(&text) || self.is_echo(&origin) {
+        if self.published.matches(&text) {
             return;
+        }
+        if self.yields_to_file(&robot_namespace, &origin) {
+            return self.report_ignored(&origin);
         }
         let key = self.key_of(&robot_namespace, &text, publisher);
         tracing::debug!(
@@ -256,6 +272,35 @@ impl<N: Node> Engine<N> {
         {
             tracing::debug!("a newer description of {key:?} replaces one that waited");
         }
+    }
+
+    /// Reports, once for each origin, that a description is ignored because a file was given.
+    fn report_ignored(&mut self, origin: &Origin) {
+        let Some(file) = &mut self.file else { return };
+        // A node that gets this node's description publishes its first one before.
+        let is_expected = self.parameters.publish_description;
+        if !is_expected
+            && file.ignored.len() < MAX_RIVALS_LOGGED
+            && file.ignored.insert(origin.to_string())
+        {
+            tracing::info!(
+                "the description from {origin} is ignored: {} was given, and frames are compared with it",
+                file.path.display()
+            );
+        }
+    }
+
+    /// Returns what a call without a description converts.
+    pub(super) fn last_description(&self) -> Option<request::LastDescription> {
+        self.heard.clone().or_else(|| {
+            let SourceFile { path, key, .. } = self.file.as_ref()?;
+            let source = jobs::file_source(path, &self.parameters);
+            Some(request::LastDescription {
+                job: self.job(source, &RobotNamespace::Own, key),
+                robot_namespace: RobotNamespace::Own,
+                key: key.clone(),
+            })
+        })
     }
 
     /// Returns whether a robot is new and the limit of assets is reached. If so, starts a scan,
@@ -330,17 +375,17 @@ impl<N: Node> Engine<N> {
 
     /// Warns if different descriptions of one robot arrive: each would overwrite the other's asset.
     fn warn_of_rivals(&mut self, key: &str, origin: &Origin, text: &str) {
-        let Some(robot) = self
-            .robots
-            .get_mut(key)
-            .filter(|robot| robot.gone.is_none())
-        else {
+        let is_same = |robot: &Robot| matches!(&robot.job.source, Source::Text { text: other, .. } if **other == *text);
+        let known = self.robots.get(key);
+        let Some(robot) = known.filter(|robot| robot.gone.is_none() && !is_same(robot)) else {
             return;
         };
-        let is_same =
-            matches!(&robot.job.source, Source::Text { text: other, .. } if **other == *text);
+        let (before, now) = (self.describers(&robot.origin), self.describers(origin));
         let rivals = match (&robot.origin, origin) {
             (Origin::Call, _) => return,
+            // A node that restarts, or that has the description as a parameter, too, has changed its
+            // mind. After a crash, its former publisher stays in the graph for a while.
+            _ if before.len() == 1 && before == now => return,
             (Origin::Topic(before), Origin::Topic(now)) if before == now => {
                 let count = self.publishers.count(key);
                 if count < 2 {
@@ -355,15 +400,28 @@ impl<N: Node> Engine<N> {
                 format!("{} both describe", both.join(" and "))
             }
         };
-        if is_same {
+        let Some(robot) = self.robots.get_mut(key) else {
             return;
-        }
+        };
         // Warn once per pair: a third publisher is news, the same two again are not.
         if robot.contested.len() < MAX_RIVALS_LOGGED && robot.contested.insert(rivals.clone()) {
             tracing::warn!(
                 "{rivals} a robot {:?}, with different content: the last description received is used; give them different names or namespaces",
                 robot.name
             );
+        }
+    }
+
+    /// Returns the names of the nodes that a description may come from; none if one is unknown.
+    fn describers(&self, origin: &Origin) -> BTreeSet<String> {
+        match origin {
+            Origin::Topic(topic) => {
+                let graph = self.node.graph();
+                let nodes = graph.publishers(topic).map(|end| end.node.clone());
+                nodes.collect::<Option<_>>().unwrap_or_default()
+            }
+            Origin::Parameter(node) => BTreeSet::from([node.to_string()]),
+            Origin::File(_) | Origin::Call => BTreeSet::new(),
         }
     }
 
@@ -376,6 +434,7 @@ impl<N: Node> Engine<N> {
                 "asset_file and urdf_file are both set: {asset} is converted, {urdf} is ignored"
             );
         }
+        let had_file = self.file.is_some();
         self.file = self.parameters.file().cloned().map(|path| {
             let stem = path
                 .file_stem()
@@ -385,8 +444,21 @@ impl<N: Node> Engine<N> {
                 key: self.asset_paths.assign(&RobotNamespace::Own, &stem),
                 used: vec![path.clone()],
                 path,
+                ignored: BTreeSet::new(),
             }
         });
+        if had_file != self.file.is_some() {
+            // Descriptions of the node's own robot count only without a file.
+            self.nodes = Nodes::default();
+            self.heard
+                .take_if(|heard| heard.robot_namespace == RobotNamespace::Own);
+        }
+        if had_file
+            && self.file.is_none()
+            && let Err(error) = self.descriptions.reopen(&*self.node)
+        {
+            tracing::error!("cannot listen to {}: {error}", self.descriptions.topic());
+        }
         self.convert_file();
         self.watch_soon();
     }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::{Engine, Outcome, asset_key, jobs, log, log_unsent, request};
 use crate::description_source::{Origin, RobotNamespace};
 use crate::jobs::Attempt;
-use crate::robots::{self, Frames, Robot, Written};
+use crate::robots::{self, Frames, Gone, Robot, Written};
 use urdf_usd_convert::{Report, Source};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_messages::Asset;
@@ -89,6 +89,17 @@ impl<N: Node> Engine<N> {
     ) {
         let Ok(report) = attempt.result else { return };
         self.asset_paths.record_written(&key);
+        if origin == Origin::Call && self.is_running_from_another(&key, &attempt.job.source) {
+            tracing::warn!(
+                "a call of convert has overwritten the asset of the running robot {key:?}, whose own description is converted again: \
+                 pass an output_dir to keep both"
+            );
+            if let Some(robot) = self.robots.get_mut(&key) {
+                robot.fingerprint = None;
+            }
+            self.convert_again(&key);
+            return;
+        }
         let before = self.robots.remove(&key);
         if let Some(other) = before
             .as_ref()
@@ -157,7 +168,6 @@ impl<N: Node> Engine<N> {
             && self
                 .captured(&robot.robot_namespace, &robot.origin)
                 .is_some_and(|captured| captured != robot.job.captured);
-        self.newest = Some(key.clone());
         let called = robot.origin == Origin::Call;
         self.insert(key.clone(), robot);
         self.begin_publishing(&origin, &report);
@@ -167,6 +177,13 @@ impl<N: Node> Engine<N> {
         if is_behind {
             self.convert_again(&key);
         }
+    }
+
+    /// Returns whether a robot runs that has another source.
+    fn is_running_from_another(&self, key: &str, source: &Source) -> bool {
+        self.robots
+            .get(key)
+            .is_some_and(|robot| robot.runs() && robot.job.source != *source)
     }
 
     /// Takes a failed conversion. The last good asset stays.
@@ -300,12 +317,12 @@ impl<N: Node> Engine<N> {
 
     /// Marks a robot as gone: its asset stays, but its frames are no longer compared with TF.
     /// [`Engine::mark_returned`] is the inverse.
-    pub(super) fn mark_gone(&mut self, key: &str) {
-        let now = self.node.now();
+    pub(super) fn mark_gone(&mut self, key: &str, why: String) {
+        let since = self.node.now();
         let Some(robot) = self.robots.get_mut(key) else {
             return;
         };
-        robot.gone = Some(now);
+        robot.gone = Some(Gone { since, why });
         tracing::info!("{key:?} is gone: {}", robot.why_gone());
         // After a return, its conflicts are news again.
         robot.contested.clear();
@@ -328,7 +345,7 @@ impl<N: Node> Engine<N> {
         let mut idle: Vec<(Time, &String, usize)> = idle
             .map(|(key, robot)| {
                 (
-                    robot.gone.unwrap_or(robot.time),
+                    robot.gone.as_ref().map_or(robot.time, |gone| gone.since),
                     key,
                     jobs::text_bytes(&robot.job),
                 )
@@ -360,9 +377,6 @@ impl<N: Node> Engine<N> {
         // The robot of the file keeps its place as long as the parameter names the file.
         if self.file.as_ref().is_none_or(|file| file.key != key) {
             self.asset_paths.release(key);
-        }
-        if self.newest.as_deref() == Some(key) {
-            self.newest = None;
         }
         self.site.forget_joints(key);
         self.site.hide(key);

@@ -1,5 +1,8 @@
 //! Reacts to changes of the ROS graph: follows description topics, notes robots that come and go,
 //! and asks nodes for their parameter.
+//!
+//! After a standstill of the process (SIGSTOP, a suspended machine) the graph may lack nodes until
+//! discovery has found them again, so no departure is concluded for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,8 +11,9 @@ use std::time::{Duration, Instant};
 use super::{Done, Engine};
 use crate::description_source::{DESCRIPTION, Origin, RobotNamespace};
 use crate::robots::{Frames, Robot};
+use crate::ros_time;
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_ros::graph::{ServiceRole, TopicRole};
+use urdf_usd_ros::graph::{ServiceRole, TopicEnd, TopicRole};
 use urdf_usd_ros::msg::rcl_interfaces::{GetParameters, GetParametersRequest};
 use urdf_usd_ros::{Graph, Node, PublisherId, Value, names};
 use urdf_usd_tf_check as tf_check;
@@ -48,7 +52,7 @@ struct Offered<'a> {
     /// Topics with the name of a description topic but another type.
     others: BTreeMap<&'a str, &'a str>,
     /// All other topics, with their publishers.
-    topics: BTreeMap<&'a str, Vec<Option<PublisherId>>>,
+    topics: BTreeMap<&'a str, Vec<&'a TopicEnd>>,
 }
 
 impl<'a> Offered<'a> {
@@ -65,7 +69,7 @@ impl<'a> Offered<'a> {
         {
             let topic = end.topic.as_str();
             if topic != own && RobotNamespace::from_topic(topic).is_none() {
-                topics.entry(topic).or_default().push(end.id);
+                topics.entry(topic).or_default().push(end);
             } else if end.type_name == DESCRIPTION_TYPE {
                 descriptions.entry(topic).or_default().push(end.id);
             } else {
@@ -146,8 +150,17 @@ impl<N: Node> Engine<N> {
                 );
             }
         }
+        let is_recovering = self.is_recovering(now);
+        let followed = if is_recovering {
+            self.descriptions.followed()
+        } else {
+            BTreeSet::new()
+        };
         let wanted = if self.parameters.discover {
-            offered.descriptions.keys().copied().collect()
+            let published = offered.descriptions.keys().copied();
+            published
+                .chain(followed.iter().map(String::as_str))
+                .collect()
         } else {
             BTreeSet::new()
         };
@@ -160,8 +173,9 @@ impl<N: Node> Engine<N> {
         let dropped = self.descriptions.follow(&*self.node, &wanted);
         // An empty graph may come from a client that reports none: don't conclude that publishers
         // have left.
-        let is_known = !graph.topics.is_empty();
+        let is_known = !graph.topics.is_empty() && !is_recovering;
         if is_known {
+            self.has_clock = ros_time::has_clock(&*self.node, &graph);
             let publishers = |topic: &str| {
                 offered
                     .descriptions
@@ -177,10 +191,9 @@ impl<N: Node> Engine<N> {
         self.update_presence(&graph, is_known);
         self.open_scopes(&offered.topics.keys().copied().collect());
         if is_known {
-            self.subscriptions.update_publishers(
-                |topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice),
-                now,
-            );
+            self.subscriptions.update_publishers(|topic| {
+                offered.topics.get(topic).map_or(&[][..], Vec::as_slice)
+            });
         }
         self.ask_nodes(&graph, !offered.descriptions.is_empty(), now);
         self.set_description_parameters(&graph, now);
@@ -211,27 +224,35 @@ impl<N: Node> Engine<N> {
     /// Marks robots that have left, and robots from a file that have returned.
     fn update_presence(&mut self, graph: &Graph, is_known: bool) {
         let described = self.publishers.keys();
-        let has_left = |key: &str, robot: &Robot| match &robot.origin {
-            Origin::Topic(_) => !described.contains(key),
+        let departure = |key: &str, robot: &Robot| match &robot.origin {
+            origin @ (Origin::Topic(_) | Origin::Parameter(_))
+                if self.yields_to_file(&robot.robot_namespace, origin) =>
+            {
+                let file = self.parameters.file()?.display();
+                Some(format!("{file} is converted instead of {origin}"))
+            }
+            Origin::Topic(topic) => (!described.contains(key))
+                .then(|| format!("its description is no longer published on {topic}")),
             Origin::Parameter(node) => {
-                is_known
+                let is_gone = is_known
                     && graph
                         .nodes
                         // The snapshot of the graph is sorted.
                         .binary_search_by(|other| other.as_str().cmp(node))
-                        .is_err()
+                        .is_err();
+                is_gone.then(|| format!("{node}, which had it as a parameter, has shut down"))
             }
-            Origin::File(path) => self.parameters.file() != Some(path),
+            origin @ Origin::File(path) => (self.parameters.file() != Some(path))
+                .then(|| format!("it is no longer converted from {origin}")),
             // A call describes no running robot that could leave.
-            Origin::Call => false,
+            Origin::Call => None,
         };
-        let left = self
-            .robots
-            .iter()
-            .filter(|(key, robot)| robot.gone.is_none() && has_left(key, robot));
-        let left: Vec<String> = left.map(|(key, _)| key.clone()).collect();
-        for key in left {
-            self.mark_gone(&key);
+        let present = self.robots.iter().filter(|(_, robot)| robot.gone.is_none());
+        let left: Vec<(String, String)> = present
+            .filter_map(|(key, robot)| Some((key.clone(), departure(key, robot)?)))
+            .collect();
+        for (key, why) in left {
+            self.mark_gone(&key, why);
         }
         // The robot of a file is present as long as the parameter names the file.
         let is_back = |robot: &Robot| {
@@ -344,6 +365,10 @@ impl<N: Node> Engine<N> {
                 .push(node);
         }
         for (robot_namespace, mut nodes) in by_namespace {
+            // A file that was given is not replaced by a guess.
+            if robot_namespace == RobotNamespace::Own && self.parameters.file().is_some() {
+                continue;
+            }
             if self.is_heard(&robot_namespace) || self.nodes.has_answer(&nodes) {
                 continue;
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Done, Engine, Task, jobs};
-use crate::description_source::{DESCRIPTION, Origin};
+use crate::description_source::{DESCRIPTION, Origin, RobotNamespace};
 use urdf_usd_convert::Report;
 use urdf_usd_ros::msg::rcl_interfaces::{Parameter, SetParameters, SetParametersRequest};
 use urdf_usd_ros::msg::std_msgs;
@@ -43,17 +43,17 @@ impl Published {
 }
 
 impl<N: Node> Engine<N> {
-    /// Returns whether a description comes from a topic or node that this node gives its own
-    /// description to. Any other text from there is stale: robot_state_publisher first publishes
-    /// the one that it was started with.
-    pub(super) fn is_echo(&self, origin: &Origin) -> bool {
-        self.parameters.publish_description
-            && self.parameters.file().is_some()
-            && match origin {
-                Origin::Topic(topic) => topic == self.descriptions.topic(),
-                Origin::Parameter(node) => self.is_recipient(node),
-                Origin::File(_) | Origin::Call => false,
-            }
+    /// Returns whether a description is ignored because the node was given a file: it describes the
+    /// node's own robot, or comes from a node that this node gives its own description to. Any other
+    /// text from there is stale: robot_state_publisher first publishes the one that it was started
+    /// with.
+    pub(super) fn yields_to_file(&self, robot_namespace: &RobotNamespace, origin: &Origin) -> bool {
+        let is_recipient = || {
+            self.parameters.publish_description
+                && matches!(origin, Origin::Parameter(node) if self.is_recipient(node))
+        };
+        self.parameters.file().is_some()
+            && (*robot_namespace == RobotNamespace::Own || is_recipient())
     }
 
     /// Returns whether this node sets the parameter of a node.

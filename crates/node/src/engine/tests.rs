@@ -14,6 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 mod endure;
 mod published;
+mod verdicts;
 
 use super::super::asset_paths::AssetPaths;
 use super::super::fake::{self, Fake};
@@ -675,10 +676,8 @@ async fn an_older_source_that_is_written_late_gives_way_to_the_newer() {
     assert_eq!(bed.asset().await.revision, 1);
     bed.converter.hold(false);
     assert!(within(call).await.unwrap().success);
-    assert_eq!(
-        (bed.asset().await.revision, bed.asset().await.revision),
-        (2, 3)
-    );
+    // Revision 2 was that of the call, which does not replace the running robot.
+    assert_eq!(bed.asset().await.revision, 3);
     assert!(
         bed.converter
             .revisions
@@ -1200,13 +1199,36 @@ async fn a_file_is_converted_and_followed() {
     bed.listed(1).await;
     fs::write(&path, TWO).unwrap();
     assert_eq!(bed.asset().await.revision, 2);
-    // Even while another description has replaced it.
+    // Another description of the node's own robot does not replace it.
     bed.describe("<robot name='arm'><link name='other'/></robot>");
-    assert_eq!(bed.asset().await.revision, 3);
     fs::write(&path, "<robot name='arm'><link name='three'/></robot>").unwrap();
-    assert_eq!(bed.asset().await.revision, 4);
+    assert_eq!(bed.asset().await.revision, 3);
+    assert_eq!(bed.site.robots().len(), 1);
+    // A call without a description converts the file.
+    let answer = within(
+        bed.node
+            .ask::<ConvertService>("/convert", ConvertRequest::default()),
+    )
+    .await;
+    assert!(
+        answer.success && answer.message.contains("already current: revision 3"),
+        "{}",
+        answer.message
+    );
     bed.node.set("urdf_file", Value::String(String::new()));
     bed.shows("arm", |robot| robot.presence == Presence::Gone)
+        .await;
+    // Without a file, descriptions count again, until there is one.
+    bed.describe("<robot name='dog'/>");
+    bed.shows("dog", |robot| robot.presence == Presence::Live)
+        .await;
+    bed.node
+        .set("urdf_file", Value::String(path.display().to_string()));
+    bed.shows("dog", |robot| {
+        robot.presence == Presence::Gone && robot.message.contains("is converted instead of")
+    })
+    .await;
+    bed.shows("arm", |robot| robot.presence == Presence::Live)
         .await;
 }
 
@@ -1468,7 +1490,7 @@ async fn a_robot_with_a_camera_that_is_heard_nowhere_is_looked_for_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn static_transforms_go_with_their_publisher() {
+async fn static_transforms_stay_when_their_publisher_leaves() {
     let mut bed = real_bed(|_| {});
     let description = ("/robot_description", STRING, 1);
     bed.node
@@ -1481,20 +1503,14 @@ async fn static_transforms_go_with_their_publisher() {
         ("/rosout", "rcl_interfaces/msg/Log", 9),
     ]));
     let status = bed
-        .status(|s| s.name.ends_with("frames of arm") && s.level == DiagnosticStatus::WARN)
+        .status(|s| s.name.ends_with("frames of arm") && s.message.contains("has left"))
         .await;
-    assert!(status.message.contains("missing"), "{}", status.message);
-    // A message read after its publisher has left has no lasting effect.
-    bed.node.say(
-        "/tf_static",
-        &TFMessage {
-            transforms: vec![transform("base", "tool", 1.0)],
-        },
-        7,
-    );
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let status = bed.status(|s| s.name.ends_with("frames of arm")).await;
-    assert!(status.message.contains("missing"), "{}", status.message);
+    assert_eq!(status.level, DiagnosticStatus::OK, "{}", status.message);
+    // It is published again.
+    bed.node
+        .set_graph(graph(&[description, ("/tf_static", TF, 7)]));
+    bed.with_tool_on("", |status| !status.message.contains("has left"))
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

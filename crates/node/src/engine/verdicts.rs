@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use super::{Engine, MAX_WAITING_CALLS, interfaces, log_unsent};
 use crate::robots::{self, Frames, Robot};
-use crate::tf_messages;
+use crate::{ros_time, tf_messages};
 use urdf_usd_convert::Report;
 use urdf_usd_messages::{CheckFramesRequest, CheckFramesResponse};
 use urdf_usd_ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use urdf_usd_ros::msg::std_msgs::Header;
 use urdf_usd_ros::{Node, Request};
-use urdf_usd_tf_check::{Expected, FrameCheck, FrameStatus, check_frames};
+use urdf_usd_tf_check::{Cause, CauseKind, Expected, FrameCheck, FrameStatus, check_frames};
 
 /// Maximum number of robots with details in each periodic message on `/diagnostics`. Beyond it,
 /// robots without a fault have a summary only; their details are published with every change.
@@ -92,6 +92,8 @@ impl<N: Node> Engine<N> {
     /// Compares a robot's frames with TF, if its asset declares some and the robot is present.
     pub(super) fn check_robot(&mut self, key: &str) -> News {
         let limits = self.limits();
+        let time = ros_time::check_time(&*self.node, self.has_clock);
+        let is_recovering = self.is_recovering(Instant::now());
         let Some(robot) = self.robots.get_mut(key) else {
             return News::None;
         };
@@ -113,11 +115,20 @@ impl<N: Node> Engine<N> {
                 // Without any transform, every frame would count as missing before TF has started.
                 let is_silent = heard.transforms.tree().is_empty()
                     && heard.elsewhere.iter().all(|live| live.tree().is_empty());
-                (!is_silent).then(|| check_frames(frames, &[], heard, &limits, Instant::now()))
+                (!is_silent).then(|| check_frames(frames, &[], heard, &limits, time.now))
             });
-        let Some(check) = check else {
+        let Some(mut check) = check else {
             return News::None;
         };
+        // Messages do not arrive before their publishers are discovered again.
+        let is_unheard = |verdict| matches!(verdict, FrameStatus::Missing | FrameStatus::Stale);
+        if is_recovering
+            && robot.frame_check.is_some()
+            && check.findings.iter().any(|f| is_unheard(f.verdict))
+        {
+            return News::None;
+        }
+        check.causes.extend(time.cause);
         let verdicts = |check: &FrameCheck| {
             check
                 .findings
@@ -247,9 +258,11 @@ impl<N: Node> Engine<N> {
                 Some(robots::frames_status(node, key, robot, check))
             }
             (Some(Frames::Read(Ok(_))), None) => {
+                let clock = ros_time::check_time(&*self.node, self.has_clock).cause;
                 let message = format!(
-                    "nothing heard on {} yet",
-                    self.subscriptions.topics(&robot.robot_namespace)
+                    "nothing heard on {} yet{}",
+                    self.subscriptions.topics(&robot.robot_namespace),
+                    clock.map_or_else(String::new, |cause| format!("; {cause}"))
                 );
                 Some(robots::silent_status(
                     node,
@@ -290,41 +303,9 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Returns the key of the robot that a call names, by key or by a unique name; the latest robot
+    /// Returns the key of the robot that a call names, by key or by a unique name; the one that runs
     /// if it names none.
     pub(super) fn resolve_robot(&self, asked: &str) -> Result<&str, String> {
-        if asked.is_empty() {
-            let none = || {
-                format!(
-                    "no robot was converted yet; check that a description is published on {}",
-                    self.descriptions.topic()
-                )
-            };
-            let newest = self
-                .newest
-                .as_deref()
-                .filter(|key| self.robots.contains_key(*key));
-            // The newest may have been forgotten: fall back to the one converted last, preferring
-            // robots with an asset.
-            let converted = |(_, robot): &(&String, &Robot)| {
-                (robot.asset.is_some(), robot.gone.is_none(), robot.attempt)
-            };
-            let last = || {
-                self.robots
-                    .iter()
-                    .max_by_key(converted)
-                    .map(|(key, _)| key.as_str())
-            };
-            return newest.or_else(last).ok_or_else(none);
-        }
-        if let Some((key, _)) = self.robots.get_key_value(asked) {
-            return Ok(key);
-        }
-        let mut named = self
-            .robots
-            .iter()
-            .filter(|(_, robot)| robot.name == asked)
-            .map(|(key, _)| key.as_str());
         let known = |keys: Vec<&str>| {
             let more = keys.len().saturating_sub(robots::MAX_NAMED);
             let more = if more > 0 {
@@ -340,6 +321,39 @@ impl<N: Node> Engine<N> {
                     .join(", ")
             )
         };
+        let remedy = || match self.parameters.file() {
+            Some(file) => format!("check {}", file.display()),
+            None => format!(
+                "check that a description is published on {}",
+                self.descriptions.topic()
+            ),
+        };
+        let none = || format!("no robot was converted yet; {}", remedy());
+        if asked.is_empty() {
+            let running = self.robots.iter().filter(|(_, robot)| robot.runs());
+            let running: Vec<&str> = running.map(|(key, _)| key.as_str()).collect();
+            return match running[..] {
+                [key] => Ok(key),
+                [] if self.robots.is_empty() => Err(none()),
+                [] => Err(format!(
+                    "no robot is running; {}, or pass one of {}",
+                    remedy(),
+                    known(self.robots.keys().map(String::as_str).collect())
+                )),
+                _ => Err(format!(
+                    "several robots are running: pass one of {}",
+                    known(running)
+                )),
+            };
+        }
+        if let Some((key, _)) = self.robots.get_key_value(asked) {
+            return Ok(key);
+        }
+        let mut named = self
+            .robots
+            .iter()
+            .filter(|(_, robot)| robot.name == asked)
+            .map(|(key, _)| key.as_str());
         match (named.next(), named.next()) {
             (Some(key), None) => Ok(key),
             (Some(first), Some(second)) => {
@@ -349,10 +363,7 @@ impl<N: Node> Engine<N> {
                     known(keys)
                 ))
             }
-            _ if self.robots.is_empty() => Err(format!(
-                "no robot was converted yet; check that a description is published on {}",
-                self.descriptions.topic()
-            )),
+            _ if self.robots.is_empty() => Err(none()),
             _ => {
                 let keys = self.robots.keys().map(String::as_str).collect();
                 Err(format!("no robot {asked:?}; robots are {}", known(keys)))
@@ -403,11 +414,24 @@ impl<N: Node> Engine<N> {
             }
         };
         let limits = self.limits();
-        let FrameCheck { findings, causes } = self
+        let time = ros_time::check_time(&*self.node, self.has_clock);
+        let FrameCheck {
+            findings,
+            mut causes,
+        } = self
             .subscriptions
             .with_sources(&robot.robot_namespace, |heard| {
-                check_frames(frames, &request.frames, heard, &limits, Instant::now())
+                check_frames(frames, &request.frames, heard, &limits, time.now)
             });
+        causes.extend(time.cause);
+        causes.extend(self.standstill.map(|standstill| Cause {
+            kind: CauseKind::Standstill,
+            sentence: format!(
+                "this node stood still for {} s until {} s ago, and may not have discovered all publishers again",
+                standstill.lasted.as_secs(),
+                standstill.ended.elapsed().as_secs()
+            ),
+        }));
         let wrong = findings
             .iter()
             .filter(|finding| finding.verdict.is_fault())
