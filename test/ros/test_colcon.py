@@ -202,6 +202,58 @@ def test_the_choice_of_the_ros_client(workspace, tmp_path, client, succeeds, par
     assert (code == 0) == succeeds and part in " ".join(said.split()), said[-3000:]
 
 
+CARGO = """#!/bin/sh
+[ "$1" = --version ] && echo cargo 9.9.9 && exit
+mkdir -p "$CARGO_TARGET_DIR/release"
+echo "$ROS_DISTRO: $*" >> "$CARGO_TARGET_DIR/calls"
+"""
+
+
+@pytest.mark.xdist_group("colcon")
+def test_a_changed_environment_configures_again(workspace, tmp_path):
+    """With a program that stands for cargo. The target of the programs depends on no other here."""
+    cargo, build, prefix = tmp_path / "cargo", tmp_path / "build", tmp_path / "install"
+    cargo.write_text(CARGO)
+    cargo.chmod(0o755)
+
+    def run_cmake(command, distribution):
+        return workspace.sourced(f"ROS_DISTRO={distribution} cmake {command}")
+
+    options = f'-DCARGO="{cargo}" -DCMAKE_INSTALL_PREFIX="{prefix}/urdf_usd" -DBUILD_TESTING=OFF -DRMW_IMPLEMENTATION=RMW_IMPLEMENTATION-NOTFOUND'
+    code, said = run_cmake(f'-S "{conftest.ROOT}" -B "{build}" {options}', "jazzy")
+    assert code == 0 and "rosidl_generator_rs was not found" in said, said[-3000:]
+    make = f'--build "{build}" --target urdf_usd_programs'
+    code, said = run_cmake(make, "jazzy")
+    assert code == 0 and "ROS client" not in said, said[-3000:]
+
+    generator = prefix / "rosidl_generator_rs/share/rosidl_generator_rs"
+    (generator / "cmake").mkdir(parents=True)
+    (generator / "package.xml").touch()
+    (generator / "cmake/rosidl_generator_rsConfig.cmake").touch()
+    found = f"CMAKE_PREFIX_PATH={prefix / 'rosidl_generator_rs'}:$CMAKE_PREFIX_PATH cmake"
+    code, said = workspace.sourced(f"ROS_DISTRO=jazzy {found} {make}")
+    assert code == 0 and "embedded: the library rmw_implementation was not found" in " ".join(said.split()), said[-3000:]
+
+    code, said = workspace.sourced(f"ROS_DISTRO=foxy {found} {make}")
+    assert code == 0 and 'embedded: ROS_DISTRO is "foxy"' in " ".join(said.split()), said[-3000:]
+    code, said = workspace.sourced(f"ROS_DISTRO=foxy {found} {make}")
+    assert code == 0 and "ROS client" not in said, said[-3000:]
+    calls = (build / "cargo/calls").read_text().splitlines()
+    assert [call.split(":")[0] for call in calls] == ["jazzy", "jazzy", "foxy", "foxy"]
+    assert all("build --bins --locked" in call for call in calls), calls
+
+
+@pytest.mark.xdist_group("colcon")
+def test_interfaces_apart_from_the_programs(workspace, tmp_path):
+    # Only configured, without cargo: what is built and installed then is in the script that installs it.
+    options = f'-DURDF_USD_INTERFACES_ONLY=ON -DCARGO=nonsense -DCMAKE_INSTALL_PREFIX="{tmp_path}/install" -DBUILD_TESTING=OFF'
+    code, said = workspace.sourced(f'cmake -S "{conftest.ROOT}" -B "{tmp_path}/build" {options}')
+    script = (tmp_path / "build/cmake_install.cmake").read_text()
+    assert code == 0 and "ROS client" not in said, said[-3000:]
+    assert "msg/Asset.msg" in script and "/schema" in script and "/bridge" not in script and "/launch" not in script
+    assert "messages and services without the programs" in script
+
+
 def test_the_node_on_rcl_among_ros_nodes(tmp_path):
     if "AMENT_PREFIX_PATH" not in os.environ or "ROS_DISTRO" not in os.environ:
         pytest.skip(
