@@ -41,6 +41,10 @@ if(NOT rosidl_generator_rs_FOUND)
 elseif(NOT "$ENV{ROS_DISTRO}" MATCHES "^(humble|jazzy|kilted|lyrical|rolling)$")
   set(why_not_rclrs "ROS_DISTRO is \"$ENV{ROS_DISTRO}\", for which there is no rclrs")
 endif()
+set(why_not_r2r "${why_no_rcl}")
+if(NOT "$ENV{ROS_DISTRO}" MATCHES "^(humble|jazzy|lyrical|rolling)$")
+  set(why_not_r2r "ROS_DISTRO is \"$ENV{ROS_DISTRO}\", which r2r 0.9.7 does not support")
+endif()
 set(distro "$ENV{ROS_DISTRO}")
 set(client ${URDF_USD_ROS})
 set(why "")
@@ -79,7 +83,7 @@ if(zenoh)
 endif()
 # Messages for rcl: those that a client or the node uses, with the messages that they contain.
 set(messages action_msgs builtin_interfaces diagnostic_msgs geometry_msgs rcl_interfaces rosgraph_msgs sensor_msgs std_msgs tf2_msgs)
-if(client STREQUAL "rclrs")
+if(client MATCHES "^(rclrs|r2r)$")
   list(APPEND cargo_build --features ${client})
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
@@ -93,6 +97,11 @@ if(client STREQUAL "rclrs")
     --prefix ${CMAKE_CURRENT_BINARY_DIR}/rust_messages
     --own ${PROJECT_NAME}=${own} --libraries ${CMAKE_CURRENT_BINARY_DIR}
     --packages ${messages} --command ${cargo_build})
+elseif(client STREQUAL "r2r")
+  set(cargo_build
+    ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/with_staged_messages.py
+    --own ${PROJECT_NAME} --build ${CMAKE_CURRENT_BINARY_DIR}
+    --packages ${messages} unique_identifier_msgs --command ${cargo_build})
 endif()
 set(cargo_build ${CMAKE_COMMAND} -E env CARGO_TARGET_DIR=${cargo_target} ${cargo_build})
 # A list in a script: each argument in brackets, which nothing in it can end.
@@ -107,7 +116,11 @@ add_custom_target(${PROJECT_NAME}_programs ALL
   VERBATIM
   USES_TERMINAL
 )
-if(client STREQUAL "rclrs")
+if(client MATCHES "^(rclrs|r2r)$")
   # The libraries of the package's own interfaces, to link with.
   add_dependencies(${PROJECT_NAME}_programs ${PROJECT_NAME}__rosidl_generator_c ${PROJECT_NAME}__rosidl_typesupport_c)
+endif()
+if(client STREQUAL "r2r")
+  # r2r generates its types from what these libraries say of themselves.
+  add_dependencies(${PROJECT_NAME}_programs ${PROJECT_NAME}__rosidl_typesupport_introspection_c)
 endif()
