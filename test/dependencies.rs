@@ -28,6 +28,7 @@ const UNWANTED: &[&str] = &[
     "mimalloc",
     "mio",
     "notify",
+    "r2r",
     "rclrs",
     "rust-embed",
     "rustls",

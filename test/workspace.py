@@ -1,4 +1,4 @@
-"""Tests the node as built in a ROS 2 workspace, among other ROS nodes; `colcon test` runs them. Both ROS clients have to pass.
+"""Tests the node as built in a ROS 2 workspace, among other ROS nodes; `colcon test` runs them. Every ROS client has to pass.
 
 test/run runs all other tests, and needs no ROS.
 """

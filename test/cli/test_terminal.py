@@ -169,10 +169,11 @@ def test_colours_elsewhere(tmp_path):
     assert run("convert", file, "--color", "pink").returncode == 2
 
 
-def test_the_version_names_the_features():
-    short, long = run("-V").stdout, run("--version").stdout
-    assert re.fullmatch(r"urdf_usd \d+\.\d+\.\d+\n", short)
-    assert long.startswith(short.strip()) and re.search(r"\nfeatures: (none|(rclrs|zenoh)(, zenoh)?)\n", long), long
+@pytest.mark.parametrize(("program", "arguments"), [("urdf_usd", []), ("bridge", ["bridge"])])
+def test_the_version_names_the_features_and_the_ros_client(program, arguments):
+    short, long = run(*arguments, "-V").stdout, run(*arguments, "--version").stdout
+    assert re.fullmatch(rf"{program} \d+\.\d+\.\d+\n", short)
+    assert long.startswith(short.strip()) and re.search(r"\nfeatures: (none|\w+(, \w+)*)\nROS client: (embedded|rclrs|r2r)\n$", long), long
 
 
 def test_completions(tmp_path):

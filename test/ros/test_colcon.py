@@ -195,7 +195,8 @@ def test_the_installed_programs_run(workspace):
         ("auto", True, "ROS client embedded"),
         ("embedded", True, "ROS client embedded"),
         ("rclrs", False, "rosidl_generator_rs was not found"),
-        ("ros2-client", False, "give auto, rclrs or embedded"),
+        ("r2r", False, "r2r 0.9.7 does not support"),
+        ("ros2-client", False, "give auto, rclrs, r2r or embedded"),
     ],
 )
 def test_the_choice_of_the_ros_client(workspace, tmp_path, client, succeeds, part):
@@ -204,13 +205,67 @@ def test_the_choice_of_the_ros_client(workspace, tmp_path, client, succeeds, par
     assert (code == 0) == succeeds and part in " ".join(said.split()), said[-3000:]
 
 
-def test_the_node_on_rcl_among_ros_nodes(tmp_path):
+CARGO = """#!/bin/sh
+[ "$1" = --version ] && echo cargo 9.9.9 && exit
+mkdir -p "$CARGO_TARGET_DIR/release"
+echo "$ROS_DISTRO: $*" >> "$CARGO_TARGET_DIR/calls"
+"""
+
+
+@pytest.mark.xdist_group("colcon")
+def test_a_changed_environment_configures_again(workspace, tmp_path):
+    """With a program that stands for cargo. The target of the programs depends on no other here."""
+    cargo, build, prefix = tmp_path / "cargo", tmp_path / "build", tmp_path / "install"
+    cargo.write_text(CARGO)
+    cargo.chmod(0o755)
+
+    def run_cmake(command, distribution):
+        return workspace.sourced(f"ROS_DISTRO={distribution} cmake {command}")
+
+    options = f'-DCARGO="{cargo}" -DCMAKE_INSTALL_PREFIX="{prefix}/urdf_usd" -DBUILD_TESTING=OFF -DRMW_IMPLEMENTATION=RMW_IMPLEMENTATION-NOTFOUND'
+    code, said = run_cmake(f'-S "{conftest.ROOT}" -B "{build}" {options}', "jazzy")
+    assert code == 0 and "rosidl_generator_rs was not found" in said, said[-3000:]
+    make = f'--build "{build}" --target urdf_usd_programs'
+    code, said = run_cmake(make, "jazzy")
+    assert code == 0 and "ROS client" not in said, said[-3000:]
+
+    generator = prefix / "rosidl_generator_rs/share/rosidl_generator_rs"
+    (generator / "cmake").mkdir(parents=True)
+    (generator / "package.xml").touch()
+    (generator / "cmake/rosidl_generator_rsConfig.cmake").touch()
+    found = f"CMAKE_PREFIX_PATH={prefix / 'rosidl_generator_rs'}:$CMAKE_PREFIX_PATH cmake"
+    code, said = workspace.sourced(f"ROS_DISTRO=jazzy {found} {make}")
+    assert code == 0 and "embedded: the library rmw_implementation was not found" in " ".join(said.split()), said[-3000:]
+
+    code, said = workspace.sourced(f"ROS_DISTRO=foxy {found} {make}")
+    assert code == 0 and 'embedded: ROS_DISTRO is "foxy"' in " ".join(said.split()), said[-3000:]
+    code, said = workspace.sourced(f"ROS_DISTRO=foxy {found} {make}")
+    assert code == 0 and "ROS client" not in said, said[-3000:]
+    calls = (build / "cargo/calls").read_text().splitlines()
+    assert [call.split(":")[0] for call in calls] == ["jazzy", "jazzy", "foxy", "foxy"]
+    assert all("build --bins --locked" in call for call in calls), calls
+
+
+@pytest.mark.xdist_group("colcon")
+def test_interfaces_apart_from_the_programs(workspace, tmp_path):
+    # Only configured, without cargo: what is built and installed then is in the script that installs it.
+    options = f'-DURDF_USD_INTERFACES_ONLY=ON -DCARGO=nonsense -DCMAKE_INSTALL_PREFIX="{tmp_path}/install" -DBUILD_TESTING=OFF'
+    code, said = workspace.sourced(f'cmake -S "{conftest.ROOT}" -B "{tmp_path}/build" {options}')
+    script = (tmp_path / "build/cmake_install.cmake").read_text()
+    assert code == 0 and "ROS client" not in said, said[-3000:]
+    assert "msg/Asset.msg" in script and "/schema" in script and "/bridge" not in script and "/launch" not in script
+    assert "messages and services without the programs" in script
+
+
+@pytest.mark.parametrize("client", ["rclrs", "r2r"])
+def test_the_node_on_rcl_among_ros_nodes(tmp_path, client):
     if "AMENT_PREFIX_PATH" not in os.environ or "ROS_DISTRO" not in os.environ:
         pytest.skip(
-            "no ROS 2 workspace is sourced: the client rclrs needs rcl and messages in Rust, made by rosidl_generator_rs, "
-            "which are in no package index (docs/ros.md); test/rclrs builds and tests it where there is one"
+            f"no ROS 2 workspace is sourced: the client {client} needs rcl and messages of a workspace, "
+            f"which are in no package index (docs/ros.md); test/{client} builds and tests it where there is one"
         )
-    done = subprocess.run([conftest.ROOT / "test/rclrs", os.environ.get("URDF_USD_RCLRS_FOLDER") or tmp_path], capture_output=True, text=True)
+    folder = os.environ.get(f"URDF_USD_{client.upper()}_FOLDER") or tmp_path
+    done = subprocess.run([conftest.ROOT / "test" / client, folder], capture_output=True, text=True)
     assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
 
 
@@ -418,3 +473,44 @@ def test_messages_without_rust_get_it(tmp_path):
     assert len(re.findall("made (.*)", build()[1])) == 3
     code, said = build("over")
     assert code != 0 and "`inner`" in said and "AMENT_PREFIX_PATH" in said
+
+
+def test_messages_are_staged_for_r2r(tmp_path):
+    """What r2r reads of a package that is not installed, in a prefix whose name changes with it."""
+    build = tmp_path / "build"
+
+    def write(file, text):
+        file = build / file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    write("rosidl_generator_c/own/msg/a.h", "struct")
+    write("rosidl_typesupport_introspection_c/own/msg/detail/a__rosidl_typesupport_introspection_c.h", "members")
+    write("rosidl_typesupport_fastrtps_c/own/msg/detail/a__rosidl_typesupport_fastrtps_c.h", "not read")
+    write("ament_cmake_index/share/ament_index/resource_index/rosidl_interfaces/own", "msg/A.idl")
+    write("libown__rosidl_generator_c.so", "")
+    show = "import os; print(os.environ['AMENT_PREFIX_PATH'], os.environ['LD_LIBRARY_PATH'], os.environ['IDL_PACKAGE_FILTER'], sep='\\n')"
+
+    def stage():
+        command = [sys.executable, conftest.ROOT / "cmake/with_staged_messages.py", "--own", "own", "--build", build]
+        command += ["--packages", "std_msgs", "--command", sys.executable, "-c", show]
+        env = os.environ | {"AMENT_PREFIX_PATH": "/under", "LD_LIBRARY_PATH": "", "IDL_PACKAGE_FILTER": "user_msgs;std_msgs"}
+        code, said = run(command, env=env)
+        assert code == 0, said
+        prefixes, libraries, bound = said.splitlines()
+        prefix, under = prefixes.split(":")
+        assert under == "/under" and libraries == f"{prefix}/lib" and bound == "std_msgs;own;user_msgs"
+        return Path(prefix)
+
+    prefix = stage()
+    files = {str(file.relative_to(prefix)) for file in prefix.rglob("*") if file.is_file() and "lib" not in file.relative_to(prefix).parts}
+    assert files == {
+        "include/own/own/msg/a.h",
+        "include/own/own/msg/detail/a__rosidl_typesupport_introspection_c.h",
+        "share/ament_index/resource_index/rosidl_interfaces/own",
+    }
+    assert (prefix / "lib/libown__rosidl_generator_c.so").is_file()
+    assert stage() == prefix
+    write("rosidl_generator_c/own/msg/a.h", "changed")
+    changed = stage()
+    assert changed != prefix and not prefix.exists() and (changed / "include/own/own/msg/a.h").read_text() == "changed"

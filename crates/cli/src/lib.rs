@@ -290,7 +290,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Prog
         Command::Ik(arguments) => ik::run(&arguments.0),
         Command::Schema(arguments) => schema(&arguments.output),
         Command::View(arguments) => view::run(&arguments.0, program),
-        Command::Bridge { arguments } => node::main(arguments, program),
+        Command::Bridge { arguments } => match arguments.first().and_then(|first| first.to_str()) {
+            Some("-V") => print(format!("bridge {}\n", version::SHORT).as_bytes()),
+            Some("--version") => print(format!("bridge {}\n", version::long()).as_bytes()),
+            _ => node::main(arguments, program),
+        },
         Command::Demo(options) => demo::main(*options.0, program),
         Command::Completions { shell } => {
             let mut text = Vec::new();

@@ -7,7 +7,7 @@ pub(super) const SHORT: &str = env!("CARGO_PKG_VERSION");
 /// would cause a rebuild.
 const COMMIT: Option<&str> = option_env!("URDF_USD_COMMIT");
 
-/// Returns the version, the commit and the features.
+/// Returns the version, the commit, the features and the ROS client.
 pub(super) fn long() -> String {
     let commit = COMMIT.map_or_else(String::new, |commit| format!(" ({commit})"));
     let build = if cfg!(debug_assertions) {
@@ -16,6 +16,7 @@ pub(super) fn long() -> String {
         ""
     };
     let has = [
+        ("r2r", cfg!(feature = "r2r")),
         ("rclrs", cfg!(feature = "rclrs")),
         ("zenoh", cfg!(feature = "zenoh")),
     ];
@@ -29,5 +30,8 @@ pub(super) fn long() -> String {
     } else {
         has.join(", ")
     };
-    format!("{SHORT}{commit}{build}\nfeatures: {features}")
+    format!(
+        "{SHORT}{commit}{build}\nfeatures: {features}\nROS client: {}",
+        urdf_usd_ros::CLIENT
+    )
 }

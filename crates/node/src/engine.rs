@@ -9,7 +9,7 @@ mod descriptions;
 mod finish;
 mod graph;
 mod motion;
-#[cfg(not(feature = "rclrs"))]
+#[cfg(not(feature = "rcl"))]
 mod moveit;
 mod published;
 mod running;

@@ -37,7 +37,7 @@ const MAX_SHUTDOWN: Duration = Duration::from_secs(10);
 const HELP: &str = "\
 The ROS 2 node of urdf_usd: converts robot descriptions to OpenUSD and glTF assets and keeps them up to date.
 
-Usage: bridge [--ros-args [-r FROM:=TO] [-p NAME:=VALUE] [--params-file FILE] [--log-level LEVEL] ...]
+Usage: bridge [--version | --ros-args [-r FROM:=TO] [-p NAME:=VALUE] [--params-file FILE] [--log-level LEVEL] ...]
 
 Topics and services are listed in docs/guides/node.md, parameters in docs/parameters.md and config/bridge.yaml.
 ";
@@ -89,6 +89,11 @@ fn run(
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!("bug in urdf_usd: {panic}")
     }));
+    tracing::info!(
+        "urdf_usd {}, ROS client {}",
+        env!("CARGO_PKG_VERSION"),
+        ros::CLIENT
+    );
     let limit = raise_file_limit();
     let runtime = runtime()?;
     let result = catch_unwind(AssertUnwindSafe(|| {

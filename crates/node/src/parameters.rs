@@ -123,7 +123,7 @@ static NODE: &[Opt<Parameters>] = &[
         "",
         field!(Parameters.moveit_services),
         "Serve MoveIt's compute_ik and compute_fk (moveit_msgs/srv/GetPositionIK, GetPositionFK) for the robot that runs. \
-         Do not use it next to a move_group in the same namespace, which serves both. Not available in a node built on rclrs.",
+         Do not use it next to a move_group in the same namespace, which serves both. Not available in a node built on rclrs or r2r.",
     )
     .at_start(),
     Opt::new(

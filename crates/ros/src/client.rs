@@ -201,6 +201,11 @@ impl<B: Backend> Client<B> {
             node: state.names.node.clone(),
             handle: handle.clone(),
             changes: ticks.clone(),
+            #[cfg(feature = "r2r")]
+            end: {
+                let living = life.clone();
+                Box::new(move || living.end())
+            },
         })?;
         let (backend, living) = (Arc::new(backend), life.clone());
         let opener = Opener::start(upkeep, move || living.end())?;

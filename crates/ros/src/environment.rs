@@ -96,7 +96,7 @@ impl Environment {
                 "this build has neither encryption nor access control",
             );
             return Err(fault.help(
-                "unset it, or build the package in a ROS workspace with its client rclrs (docs/ros.md), which supports SROS 2",
+                "unset it, or build the package in a ROS workspace with its client rclrs or r2r (docs/ros.md), which support SROS 2",
             ));
         }
         Ok(())

@@ -1,10 +1,10 @@
 //! A ROS 2 node behind one small trait, [`Node`].
 //!
 //! The program's node is written once, against this trait. One ROS client implements it,
-//! [`Client`], on one of three networks: [`embedded`] is Cyclone DDS linked into the program and
-//! needs no ROS installation; `zenoh`, a feature, is compatible with `rmw_zenoh_cpp`; `rclrs`, a
-//! feature, uses rcl in a ROS 2 workspace. [`start`] picks the network. A further network is an
-//! implementation of the trait `Transport`, which carries bytes, in the module `transport`.
+//! [`Client`], on one of four networks: [`embedded`] is Cyclone DDS linked into the program and
+//! needs no ROS installation; `zenoh`, a feature, is compatible with `rmw_zenoh_cpp`; `rclrs` and
+//! `r2r`, features, use rcl in a ROS 2 workspace. [`start`] picks the network. A further network is
+//! an implementation of the trait `Transport`, which carries bytes, in the module `transport`.
 //!
 //! One thread, in the module `opener`, opens, retries and closes all endpoints. Received messages
 //! go into bounded queues ([`queue`]) that are read with `await`: the caller's code never runs on a
@@ -12,7 +12,7 @@
 //! from their definitions.
 //!
 //! This crate knows nothing of robots, USD, glTF or HTTP. Only [`embedded`] may use
-//! `urdf_usd_cyclone`, and only `rclrs` and `zenoh` those crates.
+//! `urdf_usd_cyclone`, and only `r2r`, `rclrs` and `zenoh` those crates.
 
 // Generated messages name this crate by its full path, here and in other crates.
 extern crate self as urdf_usd_ros;
@@ -26,8 +26,8 @@ pub mod cdr;
 mod client;
 mod clock;
 pub mod codes;
-// Some distributions that have an rclrs lack the messages it would need for this.
-#[cfg(not(feature = "rclrs"))]
+// Some distributions lack the messages that rcl would need for this.
+#[cfg(not(feature = "rcl"))]
 mod described;
 pub mod embedded;
 mod environment;
@@ -41,6 +41,8 @@ pub mod overrides;
 pub mod parameter;
 mod publishing;
 pub mod queue;
+#[cfg(feature = "r2r")]
+pub mod r2r;
 #[cfg(feature = "rclrs")]
 pub mod rclrs;
 pub mod rosout;
@@ -60,7 +62,7 @@ pub use clock::{Simulated, Timeline};
 pub use graph::Graph;
 pub use node_state::NodeState;
 pub use parameter::{Changes, Declaration, Value};
-pub use start::{Started, start};
+pub use start::{CLIENT, Started, start};
 
 use msg::builtin_interfaces::Time;
 use msg::{Message, Service};

@@ -52,6 +52,12 @@ pub trait Message: Payload {
 
 /// A service type.
 pub trait Service: Interface + Send + Sync + 'static {
+    /// The type that r2r generated from the same definition.
+    #[cfg(feature = "r2r")]
+    type R2r: ::r2r::WrappedServiceTypeSupport<Request: Send, Response: Send>
+        + Send
+        + Sync
+        + 'static;
     /// The type that rosidl generated from the same definition.
     #[cfg(feature = "rclrs")]
     type Ros: ::rclrs::ServiceIDL<

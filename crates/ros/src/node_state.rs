@@ -41,7 +41,7 @@ impl Types {
     }
 
     /// Returns the type with this hash.
-    #[cfg(not(feature = "rclrs"))]
+    #[cfg(not(feature = "rcl"))]
     pub(super) fn with_hash(&self, hash: &str) -> Option<&'static Type> {
         self.known()
             .values()
@@ -82,7 +82,7 @@ impl NodeState {
         spawn: impl Fn(BoxFuture<'static, ()>),
     ) -> Result<(), Diagnostic> {
         self.parameters.serve(node, &spawn)?;
-        #[cfg(not(feature = "rclrs"))]
+        #[cfg(not(feature = "rcl"))]
         super::described::serve(node, &self.parameters, &self.types, &spawn)?;
         spawn(Box::pin(
             self.clock.clone().follow(&self.parameters, ticks)?,

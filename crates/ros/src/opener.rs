@@ -183,9 +183,9 @@ impl Drop for Opening {
     }
 }
 
-/// Ends the node if the thread panics: otherwise it would stay in the graph without a way to open
-/// or close an endpoint.
-struct EndOnPanic<F: Fn()>(F);
+/// Ends the node if the thread that owns this panics: otherwise it would stay in the graph without a
+/// way to open or close an endpoint.
+pub(super) struct EndOnPanic<F: Fn()>(pub(super) F);
 
 impl<F: Fn()> Drop for EndOnPanic<F> {
     fn drop(&mut self) {

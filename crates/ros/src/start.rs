@@ -3,11 +3,23 @@
 use super::Args;
 use urdf_usd_diagnostic::Diagnostic;
 
-/// The client: rcl in a ROS 2 workspace.
+/// The name of this build's ROS client: `rclrs`, `r2r` or `embedded`.
+pub const CLIENT: &str = if cfg!(feature = "rclrs") {
+    "rclrs"
+} else if cfg!(feature = "r2r") {
+    "r2r"
+} else {
+    "embedded"
+};
+
+/// The client: rcl in a ROS 2 workspace, through rclrs.
 #[cfg(feature = "rclrs")]
 pub type Started = super::client::Client<super::rclrs::Rclrs>;
+/// The client: rcl in a ROS 2 workspace, through r2r.
+#[cfg(all(feature = "r2r", not(feature = "rclrs")))]
+pub type Started = super::client::Client<super::r2r::R2r>;
 /// The client: DDS or Zenoh.
-#[cfg(not(feature = "rclrs"))]
+#[cfg(not(feature = "rcl"))]
 pub type Started = super::client::Client;
 
 /// Joins the ROS graph as the node that calls itself `default_name`, under `args` and the
@@ -27,8 +39,11 @@ pub fn start(default_name: &str, args: &Args) -> Result<Started, Diagnostic> {
 #[cfg(feature = "rclrs")]
 use super::rclrs::start as join;
 
+#[cfg(all(feature = "r2r", not(feature = "rclrs")))]
+use super::r2r::start as join;
+
 /// Joins through the network that matches `RMW_IMPLEMENTATION`.
-#[cfg(not(feature = "rclrs"))]
+#[cfg(not(feature = "rcl"))]
 fn join(default_name: &str, args: &Args) -> Result<Started, Diagnostic> {
     #[cfg(feature = "zenoh")]
     if std::env::var("RMW_IMPLEMENTATION").is_ok_and(|rmw| rmw.trim() == "rmw_zenoh_cpp") {

@@ -33,7 +33,7 @@ pub struct Name {
     /// The name as the node gives it: relative, absolute or private. Used by a client that expands
     /// and remaps names itself.
     #[cfg_attr(
-        not(feature = "rclrs"),
+        not(feature = "rcl"),
         allow(dead_code, reason = "the other networks use the absolute name")
     )]
     pub given: String,
@@ -100,6 +100,9 @@ pub struct Setup {
     pub handle: Handle,
     /// Must tick after every change of the graph.
     pub changes: watch::Sender<()>,
+    /// Ends the node. To be called by a network that can't go on.
+    #[cfg(feature = "r2r")]
+    pub end: Box<dyn Fn() + Send>,
 }
 
 /// A network that carries messages, requests and answers as bytes: CDR, behind the four bytes that
@@ -139,8 +142,8 @@ pub trait Transport: Send + Sync + 'static {
 
 /// A network that carries messages.
 ///
-/// Every [`Transport`] is one, through CDR; rclrs, which has no publishers of bytes, carries the
-/// messages that rosidl generated.
+/// Every [`Transport`] is one, through CDR. The others: rclrs, which has no publishers of bytes,
+/// carries the messages that rosidl generated; r2r has services of types only.
 pub trait Backend: Send + Sync + 'static {
     /// See [`Transport::listen`].
     fn listen<M: Message>(&self, topic: Name, qos: Qos, hear: MessageCallback<M>) -> Attempt;
@@ -251,7 +254,7 @@ fn read<M: 'static>(
 }
 
 /// Runs a blocking operation on a thread of its own. Must be called from a task of the node.
-#[cfg(any(test, feature = "rclrs", feature = "zenoh"))]
+#[cfg(any(test, feature = "rcl", feature = "zenoh"))]
 pub fn run_blocking<T: Send + 'static>(
     what: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> BoxFuture<'static, Result<T, String>> {

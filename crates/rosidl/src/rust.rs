@@ -32,8 +32,8 @@ pub struct Options {
     pub embeds_source: bool,
     /// Whether every ROS workspace has the package.
     ///
-    /// If so, the feature `rclrs` implements conversions between its types and those that rosidl
-    /// generated; if not, the types are not messages under that feature.
+    /// If so, the features `r2r` and `rclrs` connect its types with those of the workspace; if not,
+    /// the types are not messages under these features.
     pub is_in_every_workspace: bool,
 }
 
@@ -170,7 +170,7 @@ impl Generator<'_> {
             file.extension()
         );
         if *file == Kind::Message {
-            let otherwise = self.rclrs_gate();
+            let otherwise = self.rcl_gate();
             writeln!(
                 self.text,
                 "{otherwise}impl {ROS}::msg::Message for {name} \
@@ -349,13 +349,14 @@ impl Generator<'_> {
         .map(|(half, nested)| described_field(&format!("{half}_message"), NESTED, 0, &nested, ""))
         .concat();
         let source = self.source(definition);
-        let otherwise = self.rclrs_gate();
+        let otherwise = self.rcl_gate();
         writeln!(
             self.text,
             "#[doc = \"`{full}`.\"]\n#[derive(Clone, Copy, Debug)]\npub struct {name};\n\
              impl {ROS}::msg::Interface for {name} {{ const TYPE: &'static {ROS}::types::Type = \
              &{ROS}::types::Type {{ name: {full:?}, fields: &[{fields}], source: {source} }}; }}\n\
              {otherwise}impl {ROS}::msg::Service for {name} {{\n\
+             #[cfg(feature = \"r2r\")] type R2r = {ROS}::r2r::bindings::{package}::srv::{name}::Service;\n\
              #[cfg(feature = \"rclrs\")] type Ros = {ROS}::rclrs::ros_env::{package}::srv::{name};\n\
              type Request = {name}Request;\ntype Response = {name}Response;\n}}",
         )
@@ -382,11 +383,11 @@ impl Generator<'_> {
         }
     }
 
-    fn rclrs_gate(&self) -> &'static str {
+    fn rcl_gate(&self) -> &'static str {
         if self.options.is_in_every_workspace {
             ""
         } else {
-            "#[cfg(not(feature = \"rclrs\"))]\n"
+            "#[cfg(not(feature = \"rcl\"))]\n"
         }
     }
 
@@ -562,6 +563,7 @@ mod tests {
             "name: \"structure_needs_at_least_one_member\", kind: ::urdf_usd_ros::types::FieldType { type_id: 3,",
             "source: Some(\"---\\nbool ok\\n\")",
             "::Mirror<ItResponse> for ::urdf_usd_ros::rclrs::ros_env::p::srv::It_Response {",
+            "#[cfg(feature = \"r2r\")] type R2r = ::urdf_usd_ros::r2r::bindings::p::srv::It::Service;",
             "pub struct It;",
         ] {
             assert!(code.contains(part), "{part}\n{code}");

@@ -226,7 +226,7 @@ fn notice(rmw: &str) -> Result<Option<Diagnostic>, Diagnostic> {
         }
         "rmw_zenoh_cpp" => Err(fault("RMW_IMPLEMENTATION", rmw, "this build speaks DDS, not Zenoh")
             .help(
-                "build it with the Cargo feature `zenoh` (docs/ros.md), or in a ROS workspace with its client rclrs, which takes any RMW; or \
+                "build it with the Cargo feature `zenoh` (docs/ros.md), or in a ROS workspace with its client rclrs or r2r, which take any RMW; or \
                  run all nodes with rmw_cyclonedds_cpp or rmw_fastrtps_cpp; or connect the two with zenoh-bridge-ros2dds",
             )),
         _ => {

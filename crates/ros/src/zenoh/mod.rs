@@ -89,6 +89,7 @@ impl Zenoh {
             node,
             handle,
             changes,
+            ..
         } = setup;
         // On a thread of its own: Zenoh blocks in a way that panics on a thread of an asynchronous
         // runtime, which this thread may be.
