@@ -577,7 +577,7 @@ def test_a_start_and_an_end_log_what_tells_something(start):
     node.logged("listening to")
     assert node.end() == 0
     lines = [line.split("]: ", 1)[1] for line in node.log.splitlines()]
-    assert all(re.match(r"ROS client: |listening to |the page is at |terminated: ending", line) for line in lines), lines
+    assert all(re.match(r"urdf_usd \d.*, ROS client \w+$|listening to |the page is at |terminated: ending", line) for line in lines), lines
 
 
 def test_a_taken_port(start):
