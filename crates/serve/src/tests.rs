@@ -16,7 +16,8 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::viewer::Page;
 use super::{
-    AssetFrameView, MAX_STREAM_CLIENTS, RobotState, RobotView, Server, Site, TransformView,
+    AssetFrameView, MAX_STREAM_CLIENTS, NEXT_PORTS, RobotState, RobotView, Server, Site,
+    TransformView, codes,
 };
 use urdf_usd_convert::FileInfo;
 

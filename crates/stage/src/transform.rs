@@ -153,6 +153,10 @@ pub struct Factors {
 ///
 /// Of a transform without volume only one direction may have no extent; otherwise the rotation is the
 /// identity.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "indices of a 3×3 matrix are constants below 3"
+)]
 pub fn factor(matrix: &Matrix4<f64>) -> Factors {
     if let Some((pose, scale)) = rigid(matrix) {
         return Factors { pose, scale };
@@ -200,6 +204,10 @@ pub fn factor(matrix: &Matrix4<f64>) -> Factors {
 /// method.
 ///
 /// The order of the eigenvalues is OpenUSD's, which matters where it applies them along the axes.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "indices of a 3×3 matrix are constants below 3"
+)]
 fn principal_scales(symmetric: &Matrix3<f64>) -> (Vector3<f64>, Matrix3<f64>) {
     let (mut a, mut axes) = (*symmetric, Matrix3::identity());
     for sweep in 0..50 {

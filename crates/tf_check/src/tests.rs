@@ -986,7 +986,8 @@ fn while_two_publishers_contradict_each_other_no_check_passes() {
         ..t
     };
     // The changed poses are within the reach of the joint, and the still one is right at times.
-    let changes: [(&str, fn(Said) -> Said); 4] = [
+    type Change = fn(Said) -> Said;
+    let changes: [(&str, Change); 4] = [
         ("turned", |t| turned(t, 0.3)),
         ("still", still),
         ("unstamped", unstamped),
@@ -1152,7 +1153,8 @@ fn a_renamed_frame_is_one_finding() {
             vec![(t, topic, ID)]
         })
     }
-    let cases: [(&'static [(&str, &str)], &[&str]); 4] = [
+    type Renamed = &'static [(&'static str, &'static str)];
+    let cases: [(Renamed, &[&str]); 4] = [
         (&[("tool", "tcp")], &["tool"]),
         // With its children, whose parents are right.
         (&[("hand", "wrist"), ("tool", "tcp")], &["hand", "tool"]),

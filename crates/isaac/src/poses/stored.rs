@@ -241,6 +241,7 @@ mod tests {
         let names = || {
             Listing::read(&entry)
                 .unwrap()
+                .poses
                 .into_iter()
                 .map(|pose| (pose.name, (pose.joints[0].1 * 1e6).round() / 1e6))
                 .collect::<Vec<_>>()

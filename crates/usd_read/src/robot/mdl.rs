@@ -285,7 +285,7 @@ impl Parameters<'_, '_, '_> {
         if self.is_on("enable_opacity_texture") {
             // Mode 0 takes the alpha channel, the others the grey of the colours.
             let channel = match self.number(&["opacity_mode"]) {
-                Some(mode) if mode == 0.0 => Channel::Alpha,
+                Some(0.0) => Channel::Alpha,
                 _ => Channel::Red,
             };
             if let Some(map) = self.map(&["opacity_texture"], channel) {
