@@ -26,8 +26,9 @@ const OTHER_CLOCK: i64 = 1_000_000_000;
 /// Maximum latency of a publisher whose stamps can't be compared.
 const LATENCY: Duration = Duration::from_millis(300);
 /// Time for which the earlier of two publishers must go on after the first message of the later
-/// one. A node that restarts is also two publishers, whose last and first messages may be
-/// interleaved.
+/// one, and for which it must have gone on before or the later one must go on, too. A node that
+/// restarts is also two publishers, whose last and first messages may be interleaved, the last one
+/// even first.
 const OVERLAP: Duration = Duration::from_secs(1);
 /// Minimum silence after which a publisher starts anew, and the maximum period of a slow one.
 const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
@@ -84,6 +85,8 @@ pub(crate) enum Contradiction {
 /// The claims about one frame on one topic; empty while it has a single publisher.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {
+    /// When the single publisher began, if there is only one.
+    since: Option<Instant>,
     claims: Vec<Claim>,
     differences: Vec<Difference>,
 }
@@ -252,10 +255,14 @@ impl Claims {
     ) {
         if self.claims.is_empty() {
             let (other, under, last) = before;
+            let since = *self.since.get_or_insert(last.heard);
             if other == publisher {
                 return;
             }
-            self.claims.push(Claim::new(other, under, last));
+            self.claims.push(Claim {
+                first: since,
+                ..Claim::new(other, under, last)
+            });
         }
         if !is_static {
             let now = moment.heard;
@@ -287,6 +294,7 @@ impl Claims {
         if let [only] = &self.claims[..]
             && only.publisher == publisher
         {
+            self.since = Some(only.first);
             self.claims.clear();
         }
     }
@@ -336,6 +344,7 @@ impl Claims {
         let Self {
             claims,
             differences,
+            ..
         } = self;
         let exists = |publisher| claims.iter().any(|claim| claim.publisher == publisher);
         differences.retain(|difference| exists(difference.pair.0) && exists(difference.pair.1));
@@ -358,7 +367,9 @@ impl Claims {
     ) -> Option<(PublisherId, PublisherId, Contradiction)> {
         let is_overlapping = |a: &Claim, b: &Claim| {
             let (earlier, later) = if a.first <= b.first { (a, b) } else { (b, a) };
-            earlier.last.heard >= later.first + OVERLAP
+            let is_long =
+                later.first >= earlier.first + OVERLAP || later.last.heard >= later.first + OVERLAP;
+            is_long && earlier.last.heard >= later.first + OVERLAP
         };
         let counts = |claim: &Claim| counts(claim) && claim.is_active(now, timeout);
         self.pairs()

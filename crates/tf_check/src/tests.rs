@@ -995,6 +995,10 @@ fn while_two_publishers_contradict_each_other_no_check_passes() {
     ];
     for (name, change) in changes {
         for period in [10, 20, 100, 1000, 4000, 12_000] {
+            if name == "unstamped" && period > 100 {
+                // Between its messages the arm is everywhere.
+                continue;
+            }
             let mut player = contested(period, change);
             // The second publisher is heard twice.
             player = player.play(2 * u32::try_from(period).unwrap() + 2000);
