@@ -14,7 +14,7 @@ use openusd::tf::Token;
 use openusd::usd::{self, InitialLoadSet};
 use urdf_usd_resolve::{Files, Resolver};
 
-use self::errors::{describe, shorten};
+use self::errors::{describe, file_name, shorten};
 use super::prim::{ArcKind, Attribute, Prim, PrimId, Specifier};
 use super::shallow::{self, MAX_ARCS, SESSION, Watch, on_large_stack};
 use super::shared::{CodedArray, SharedValue, weight};
@@ -508,10 +508,6 @@ struct Reader<'a> {
     value_bytes: usize,
     /// Number of sites of all prims.
     sites: usize,
-    /// The classes of the prims of each layer.
-    classes_of_layers: Vec<Classes>,
-    /// The paths in the stage of the classes that prims inherit or specialize, by path of the prim.
-    classes: HashMap<String, Vec<String>>,
     /// Errors for arrays beyond the limit.
     unread: Vec<CompositionError>,
 }
@@ -531,8 +527,6 @@ impl<'a> Reader<'a> {
             array_bytes: 0,
             value_bytes: 0,
             sites: 0,
-            classes_of_layers: Vec::new(),
-            classes: HashMap::new(),
             unread: Vec::new(),
         }
     }
@@ -561,13 +555,12 @@ impl<'a> Reader<'a> {
             }
             self.new_layers()?;
             let id = PrimId(prims.len());
+            let children = self.children(&prim)?.into_iter().rev();
+            stack.extend(children.map(|child| (child, Some(id), depth + 1)));
             let read = self
                 .prim(&prim, parent, &prims)
                 .map_err(|error| error.to_string())?;
             self.is_bounded(&read)?;
-            self.may_descend(&read)?;
-            let children = self.children(&prim)?.into_iter().rev();
-            stack.extend(children.map(|child| (child, Some(id), depth + 1)));
             if let Some(parent) = parent.and_then(|PrimId(parent)| prims.get_mut(parent)) {
                 parent.children.push(id);
             }
@@ -611,7 +604,6 @@ impl<'a> Reader<'a> {
                 Layer::read(id, &layer, is_local, is_binary)
             });
         let known = read.map(|layer| {
-            self.classes_of_layers.push(Classes::new(&layer));
             self.layers.push(layer);
             id
         });
@@ -710,6 +702,7 @@ impl<'a> Reader<'a> {
                 .iter()
                 .filter_map(|identifier| self.layer(identifier))
                 .collect();
+            self.may_be_composed(&stack)?;
             self.ends(&stack)?;
         }
         Ok(())
@@ -764,102 +757,41 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Rejects a prim with a child that inherits a class which it already inherits through an ancestor:
-    /// `openusd` 0.8 does not terminate on it. Within a layer, `edits` has removed such arcs.
-    fn may_descend(&mut self, prim: &Prim) -> Result<(), String> {
-        let mut own: Vec<String> = Vec::new();
-        let mut of_children: Vec<(String, String)> = Vec::new();
-        for site in &prim.sites {
-            let Some(classes) = self.classes_of_layers.get(site.layer.0) else {
-                continue;
-            };
-            let of = |path: &str| classes.of.get(path).into_iter().flatten();
-            own.extend(of(&site.path).map(|class| in_stage(&site.path, &prim.path, class)));
-            for (name, child) in classes.children.get(&site.path).into_iter().flatten() {
-                let path = format!("{}/{name}", prim.path);
-                let of_child = of(child).map(|class| in_stage(child, &path, class));
-                of_children.extend(of_child.map(|class| (path.clone(), class)));
+    /// Rejects a layer stack with a prim that inherits a class that it already inherits through an
+    /// ancestor: `openusd` 0.8 does not terminate on it. Within a layer, `edits` has removed such arcs.
+    fn may_be_composed(&self, stack: &[LayerId]) -> Result<(), String> {
+        let mut inheriting: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for prim in stack
+            .iter()
+            .flat_map(|id| &layer_at(&self.layers, *id).prims)
+        {
+            for arc in prim
+                .arcs
+                .iter()
+                .filter(|arc| matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize))
+            {
+                inheriting.entry(&prim.path).or_default().push(&arc.prim);
             }
         }
-        if !own.is_empty() {
-            self.classes.insert(prim.path.clone(), own);
-        }
-        for (path, class) in of_children {
+        for (path, classes) in &inheriting {
             let above = path.match_indices('/').map(|(at, _)| path.split_at(at));
             for (above, rest) in above {
-                let by_above = self.classes.get(above).into_iter().flatten();
-                if by_above
-                    .into_iter()
-                    .any(|inherited| class.strip_prefix(inherited.as_str()) == Some(rest))
+                let by_above = inheriting.get(above).into_iter().flatten();
+                if let Some(twice) = by_above
+                    .map(|class| format!("{class}{rest}"))
+                    .find(|class| classes.contains(&class.as_str()))
                 {
+                    let first = stack
+                        .first()
+                        .map(|id| &layer_at(&self.layers, *id).identifier);
+                    let name = first.map_or("", |identifier| file_name(identifier));
                     return Err(format!(
-                        "{path} inherits {class}, which it already inherits by {above}: remove one of both"
+                        "{path} in {name} inherits {twice}, which it already inherits by {above}: remove one of both"
                     ));
                 }
             }
         }
         Ok(())
-    }
-}
-
-/// The classes that the prims of a layer inherit or specialize.
-#[derive(Default)]
-struct Classes {
-    /// By path of the prim, or of the variant that has the arc.
-    of: HashMap<String, Vec<String>>,
-    /// The names and paths of the prims with classes, by path of what they are children of.
-    children: HashMap<String, Vec<(String, String)>>,
-}
-
-impl Classes {
-    fn new(layer: &Layer) -> Self {
-        let mut classes = Self::default();
-        for prim in &layer.prims {
-            let is_class = |arc: &&super::prim::Arc| {
-                matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize)
-            };
-            let of: Vec<String> = prim
-                .arcs
-                .iter()
-                .filter(is_class)
-                .map(|arc| arc.prim.clone())
-                .collect();
-            if of.is_empty() {
-                continue;
-            }
-            classes.of.insert(prim.path.clone(), of);
-            // The path of a child of a variant is like /robot{set=variant}arm.
-            let start = prim.path.rfind(['/', '}']).map_or(0, |end| end + 1);
-            let (above, name) = prim.path.split_at(start);
-            if !name.is_empty() {
-                classes
-                    .children
-                    .entry(above.trim_end_matches('/').to_owned())
-                    .or_default()
-                    .push((name.to_owned(), prim.path.clone()));
-            }
-        }
-        classes
-    }
-}
-
-/// Returns the path in the stage of a prim beside one in a layer, of which the path in the stage is
-/// known: a reference replaces the beginning of both.
-fn in_stage(site: &str, path: &str, beside: &str) -> String {
-    let site = sdf::Path::new(site).map_or_else(
-        |_| site.to_owned(),
-        |site| site.strip_all_variant_selections().as_str().to_owned(),
-    );
-    let (mut from, mut to) = (site.as_str(), path);
-    while let (Some((above_from, name)), Some((above_to, other))) =
-        (from.rsplit_once('/'), to.rsplit_once('/'))
-        && name == other
-    {
-        (from, to) = (above_from, above_to);
-    }
-    match beside.strip_prefix(from) {
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{to}{rest}"),
-        _ => beside.to_owned(),
     }
 }
 
