@@ -218,7 +218,7 @@ def test_invalid_descriptions_do_not_harm_the_node(start, peer, assets):
     publisher.write(String(data=box("good")))
     verified(asset(assets, "good"))
     assert node.process.poll() is None
-    assert {p.name for p in node.output.parent.iterdir()} <= {"out", "log0.txt", "logs"}
+    assert {p.name for p in node.output.parent.iterdir()} <= {"out", "log0.txt", "log0.out", "logs"}
 
 
 # ------------------------------------------------------------------------------------------------------------------- files

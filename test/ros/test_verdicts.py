@@ -269,6 +269,7 @@ def test_a_paused_simulation_is_not_stale(start, peer, publish):
     # It goes on, is reset, and goes on again.
     rsp.silent = False
     with repeated(tick):
+        ros_peer.until(lambda: "stood still" not in checker.answer().message, PATIENCE, "the clock going on")
         checker.until({}, level=0)
         at[0] = 3.0
         for answer in calls(checker, 20):

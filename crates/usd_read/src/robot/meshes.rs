@@ -14,7 +14,7 @@ use crate::codes;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_mesh::{PerCorner, Polygons, from_polygons};
 use urdf_usd_robot::{Material, Mesh, MeshId, MeshSource, Robot};
-use urdf_usd_stage::{Prim, PrimId, double_array, int_array, text, vectors};
+use urdf_usd_stage::{Prim, PrimId, Stage, double_array, int_array, text, vectors};
 
 /// Names of the primvar of texture coordinates, in order of precedence.
 const UV_NAMES: [&str; 5] = ["st", "st0", "st_0", "UVMap", "map1"];
@@ -314,11 +314,15 @@ fn uvs_of_parts(
     lay: &Lay<'_>,
     parts: &Parts,
 ) -> PerCorner<[f32; 2]> {
-    let mut sets = parts.uv_sets.iter().map(Option::as_deref);
+    // By the primvars that the names lead to: a material without a texture names none.
+    let sets = parts.uv_sets.iter().map(Option::as_deref);
+    let mut sets = sets.map(|name| uv_primvar(scene.stage, id, name));
     let first = sets.next().flatten();
-    let mut all = uvs(scene, id, lay, first);
-    for (part, name) in sets.enumerate().filter(|(_, name)| *name != first) {
-        let other = uvs(scene, id, lay, name);
+    let mut all = uvs(lay, first.as_ref());
+    let name = |primvar: &Option<Primvar<'_>>| primvar.as_ref().map(|primvar| primvar.name.clone());
+    let first = name(&first);
+    for (part, other) in sets.enumerate().filter(|(_, other)| name(other) != first) {
+        let other = uvs(lay, other.as_ref());
         let offset = u32::try_from(all.values.len()).unwrap_or(u32::MAX);
         all.indices.resize(lay.order.len(), u32::MAX);
         for (corner, index) in all.indices.iter_mut().enumerate() {
@@ -339,11 +343,9 @@ fn uvs_of_parts(
 
 /// Returns the texture coordinates of the primvar `name`; without a name, those that renderers look
 /// for.
-fn uvs(scene: &Scene<'_>, id: PrimId, lay: &Lay<'_>, name: Option<&str>) -> PerCorner<[f32; 2]> {
-    let stage = scene.stage;
+fn uv_primvar<'a>(stage: &'a Stage, id: PrimId, name: Option<&str>) -> Option<Primvar<'a>> {
     let of = |name: &str| {
-        let primvar = Primvar::find(stage, id, name)?;
-        Some((primvar.texture_coordinates()?, primvar))
+        Primvar::find(stage, id, name).filter(|primvar| primvar.texture_coordinates().is_some())
     };
     let others = || {
         let others = stage[id].attributes.iter().filter(|(name, attribute)| {
@@ -353,16 +355,22 @@ fn uvs(scene: &Scene<'_>, id: PrimId, lay: &Lay<'_>, name: Option<&str>) -> PerC
             .filter_map(|(name, _)| name.strip_prefix("primvars:"))
             .find_map(of)
     };
-    let found = match name {
+    match name {
         Some(name) => of(name),
         None => UV_NAMES.into_iter().find_map(of).or_else(others),
-    };
-    let Some((values, primvar)) = found else {
+    }
+}
+
+/// Returns texture coordinates by corner.
+fn uvs(lay: &Lay<'_>, primvar: Option<&Primvar<'_>>) -> PerCorner<[f32; 2]> {
+    let Some((primvar, values)) =
+        primvar.and_then(|primvar| Some((primvar, primvar.texture_coordinates()?)))
+    else {
         return PerCorner::default();
     };
     PerCorner {
         values: values.into_iter().map(|uv| uv.map(|x| x as f32)).collect(),
-        indices: lay.of(&primvar),
+        indices: lay.of(primvar),
     }
 }
 
