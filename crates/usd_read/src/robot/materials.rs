@@ -74,10 +74,11 @@ impl<'s, 'a> Materials<'s, 'a> {
         self.scene
     }
 
-    /// Returns the material of a part of a mesh, unless it is that of the mesh.
+    /// Returns the material of a part of a mesh, unless it is that of the mesh. If looks vary, the
+    /// two may differ in another variant.
     pub fn of_part(&mut self, part: PrimId, mesh: PrimId) -> Option<OfPart> {
         let bound = self.bindings.seen(part)?;
-        if self.bindings.seen(mesh) == Some(bound) {
+        if !self.scene.may_vary && self.bindings.seen(mesh) == Some(bound) {
             return None;
         }
         let Read { material, uv_set } = self.material(bound)?;
