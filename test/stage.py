@@ -6,6 +6,20 @@ import numpy as np
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 
+def create_stage(path, mass=1):
+    """Creates a stage in metres, z up, with the robot `/r` of one body; `mass` in kg, `None` for none. Returns the stage and the body."""
+    stage = Usd.Stage.CreateNew(str(path))
+    UsdGeom.SetStageUpAxis(stage, "Z")
+    UsdGeom.SetStageMetersPerUnit(stage, 1)
+    root = UsdGeom.Xform.Define(stage, "/r").GetPrim()
+    stage.SetDefaultPrim(root)
+    body = UsdGeom.Xform.Define(stage, "/r/body").GetPrim()
+    UsdPhysics.RigidBodyAPI.Apply(body)
+    if mass is not None:
+        UsdPhysics.MassAPI.Apply(body).CreateMassAttr(mass)
+    return stage, body
+
+
 class Asset:
     """A composed stage."""
 

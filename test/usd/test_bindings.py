@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from conftest import run
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
+from stage import create_stage
 
 #: The purposes of materials that show, the preferred one first.
 SEEN = ["preview", "full"]
@@ -59,14 +60,7 @@ def collections(chance, stage, prims, targets):
 def generated(path, seed):
     """Writes a stage with a body and a tree of cubes in it; returns it, and the cubes by their sizes."""
     chance = random.Random(seed)
-    stage = Usd.Stage.CreateNew(str(path))
-    UsdGeom.SetStageUpAxis(stage, "Z")
-    UsdGeom.SetStageMetersPerUnit(stage, 1)
-    root = UsdGeom.Xform.Define(stage, "/r").GetPrim()
-    stage.SetDefaultPrim(root)
-    body = UsdGeom.Xform.Define(stage, "/r/body").GetPrim()
-    UsdPhysics.RigidBodyAPI.Apply(body)
-    UsdPhysics.MassAPI.Apply(body).CreateMassAttr(1)
+    stage, body = create_stage(path)
     targets = []
     for number in range(6):
         material = UsdShade.Material.Define(stage, f"/r/Looks/m{number}")
@@ -77,7 +71,7 @@ def generated(path, seed):
         targets.append(material.GetPath())
     if chance.random() < 0.3:
         targets += [Sdf.Path("/r/Looks"), Sdf.Path("/r/Looks/missing")]
-    groups, cubes = [root, body], []
+    groups, cubes = [stage.GetDefaultPrim(), body], []
     for number in range(5):
         above = chance.choice(groups[1:])
         groups.append(UsdGeom.Xform.Define(stage, above.GetPath().AppendChild(f"x{number}")).GetPrim())
@@ -119,13 +113,7 @@ def test_materials_are_those_that_openusd_computes(tmp_path, seed):
 
 
 def test_contact_materials_follow_the_same_rules(tmp_path):
-    stage = Usd.Stage.CreateNew(str(tmp_path / "r.usda"))
-    UsdGeom.SetStageUpAxis(stage, "Z")
-    UsdGeom.SetStageMetersPerUnit(stage, 1)
-    root = UsdGeom.Xform.Define(stage, "/r").GetPrim()
-    stage.SetDefaultPrim(root)
-    body = UsdGeom.Xform.Define(stage, "/r/body").GetPrim()
-    UsdPhysics.RigidBodyAPI.Apply(body)
+    stage, body = create_stage(tmp_path / "r.usda", mass=None)
     for name, density in (("light", 10.0), ("heavy", 7000.0)):
         material = UsdShade.Material.Define(stage, f"/r/Looks/{name}").GetPrim()
         UsdPhysics.MaterialAPI.Apply(material).CreateDensityAttr(density)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from conftest import run
 from PIL import Image
-from pxr import Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
+from pxr import Sdf, Usd, UsdGeom, UsdShade
+from stage import create_stage
 
 TYPES = Sdf.ValueTypeNames
 #: Array types of texture coordinates, and the components of an element.
@@ -16,18 +17,6 @@ NAMES = ["st", "UVMap", "uv", "st_1", "other:name"]
 #: Two faces of four corners.
 COUNTS, INDICES = [4, 4], [0, 1, 2, 3, 1, 4, 5, 2]
 SIZES = {"constant": 1, "uniform": 2, "vertex": 6, "varying": 6, "faceVarying": 8}
-
-
-def started(path):
-    stage = Usd.Stage.CreateNew(str(path))
-    UsdGeom.SetStageUpAxis(stage, "Z")
-    UsdGeom.SetStageMetersPerUnit(stage, 1)
-    root = UsdGeom.Xform.Define(stage, "/r").GetPrim()
-    stage.SetDefaultPrim(root)
-    body = UsdGeom.Xform.Define(stage, "/r/body").GetPrim()
-    UsdPhysics.RigidBodyAPI.Apply(body)
-    UsdPhysics.MassAPI.Apply(body).CreateMassAttr(1)
-    return stage, body
 
 
 def textured(stage, name, image, varname, chance):
@@ -90,7 +79,7 @@ def corners(mesh, primvar):
 def test_texture_coordinates_are_those_of_the_reader(tmp_path, seed):
     chance = random.Random(seed)
     Image.new("RGB", (4, 4), (200, 40, 40)).save(tmp_path / "t.png")
-    stage, body = started(tmp_path / "r.usda")
+    stage, body = create_stage(tmp_path / "r.usda")
     group = UsdGeom.Xform.Define(stage, "/r/body/group").GetPrim()
     names = [chance.choice(NAMES) for _ in range(3)]
     materials = [textured(stage, f"m{number}", "t.png", name, chance) for number, name in enumerate(names)]
@@ -142,7 +131,7 @@ def test_texture_coordinates_are_those_of_the_reader(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_display_colors_and_opacities_are_inherited_apart(tmp_path, seed):
     chance = random.Random(seed)
-    stage, body = started(tmp_path / "r.usda")
+    stage, body = create_stage(tmp_path / "r.usda")
     prims = [body]
     for number in range(12):
         above = chance.choice([prim for prim in prims if not prim.IsA(UsdGeom.Cube)])

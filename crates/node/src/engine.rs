@@ -156,7 +156,7 @@ enum Done {
         text: Arc<str>,
         taken: Result<(), String>,
     },
-    /// What was read to answer a motion call, or was known already.
+    /// The data read or reused to answer a motion call.
     Motion { key: String, motion: robots::Motion },
     /// Another node's answer to reading its parameter.
     Parameter {
@@ -216,7 +216,7 @@ pub(super) struct Engine<N> {
     ended: UnboundedReceiver<Diagnostic>,
     /// Schedules the next scan of the graph.
     graph_due: Debounced,
-    /// Whether a node publishes `/clock`, as far as the graph is known.
+    /// `/clock` has a publisher, according to the latest snapshot of the graph.
     has_clock: bool,
     /// Time of the last turn of the task.
     turned: Instant,

@@ -68,14 +68,14 @@ pub(super) struct Robot {
     pub differing: Option<Vec<Differing>>,
     /// Conflicting descriptions that were warned of.
     pub contested: BTreeSet<String>,
-    /// What motion calls have read of its asset.
+    /// Data that motion calls have read of its asset.
     pub motion: Motion,
     /// The number of conversions in a row that ran out of descriptors, and the time of the next
     /// try.
     pub starved: Option<(u32, Instant)>,
 }
 
-/// What motion calls read of an asset, kept for the next ones.
+/// Data of an asset that motion calls have read, cached for later calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Motion {
     /// The robot.

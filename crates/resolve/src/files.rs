@@ -440,7 +440,7 @@ impl Files {
         let bytes = content(file, meta.len())
             .map_err(|error| self.unreadable(&path, &error))?
             .ok_or_else(|| too_large(&path))?;
-        // Of two threads that read the file at once, the first content stays: all readers see the
+        // If two threads read the file at once, the first content is kept: all readers see the
         // same bytes.
         let bytes = self
             .state()

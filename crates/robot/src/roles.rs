@@ -149,7 +149,7 @@ fn occupied(robot: &Robot) -> ArenaMap<Link, bool> {
             continue;
         };
         occupied[joint.parent()] |= match joint.kind() {
-            // What floats is a base of its own, and needs no body above it.
+            // A floating link is a separate base, and needs no body above it.
             JointKind::Floating => false,
             JointKind::Fixed => occupied[link],
             _ => true,

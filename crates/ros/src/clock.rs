@@ -21,8 +21,8 @@ const USE_SIM_TIME: &str = "use_sim_time";
 pub struct Timeline {
     /// The time. Its distance to an earlier reading is the ROS time between the two.
     pub at: Instant,
-    /// How often ROS time was set back, or changed its source. Stamps from before and after can't be
-    /// compared.
+    /// Number of times that ROS time was set back, or changed its source. Stamps from before and
+    /// after can't be compared.
     pub resets: u64,
     /// The state of `/clock`; `None` while the time is that of the system.
     pub simulated: Option<Simulated>,
@@ -33,7 +33,7 @@ pub struct Timeline {
 pub struct Simulated {
     /// The time of the system since it last changed, or since the node began to follow it.
     pub still_for: Duration,
-    /// Whether it was ever received.
+    /// It was received at least once.
     pub has_ticked: bool,
 }
 

@@ -48,8 +48,8 @@ pub(super) struct Limits {
     body: Duration,
     /// Time limit for a client that reads nothing of a response.
     stall: Duration,
-    /// How long a new connection keeps its seat whatever others do: enough to read and answer a
-    /// request on a busy machine. It bounds new connections to 224 in this time.
+    /// Time for which a new connection keeps its seat whatever others do: enough to read and answer
+    /// a request on a busy machine. It bounds new connections to 224 in this time.
     grace: Duration,
 }
 

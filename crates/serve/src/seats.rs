@@ -23,7 +23,7 @@ pub(super) struct Seats(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     max: usize,
-    /// How long a new holder is exempt from eviction.
+    /// Time for which a new holder is exempt from eviction.
     grace: Duration,
     table: Mutex<Table>,
     /// Notified when a seat is given back.

@@ -70,7 +70,7 @@ pub(super) fn rewritten(file: &CrateFile, bytes: &SharedBuffer) -> Option<Vec<u8
     usda::write(data).ok()
 }
 
-/// Whether a value representation is that of a list edit, by its type number in OpenUSD's
+/// Returns whether a value representation is that of a list edit, by its type number in OpenUSD's
 /// `crateDataTypes.h`.
 fn is_list_edit(code: u64) -> bool {
     matches!((code >> 48) & 0xff, 32..=39 | 54 | 55)

@@ -151,8 +151,8 @@ pub struct Factors {
 /// Decomposes a transform as OpenUSD does (`GfMatrix4d::Factor`): shear is part of the scale, and the
 /// scale of a reflection is negative along all three axes.
 ///
-/// Of a transform without volume only one direction may have no extent; otherwise the rotation is the
-/// identity.
+/// If the transform has no extent in one direction, the other two determine the rotation; without
+/// extent in two or three directions, the rotation is the identity.
 #[allow(
     clippy::indexing_slicing,
     reason = "indices of a 3×3 matrix are constants below 3"
@@ -430,7 +430,7 @@ mod tests {
             assert_eq!(pose.translation.vector, Vector3::new(1.0, 2.0, 3.0));
             let handed = linear.determinant().signum();
             assert!(scale.iter().all(|factor| factor * handed > 0.0), "{scale}");
-            // What is left is symmetric: the scale along perpendicular axes.
+            // The remaining matrix is symmetric: the scale along perpendicular axes.
             let left = pose.rotation.to_rotation_matrix().inverse() * linear;
             assert!(is_definite(&left, handed), "{left}");
             assert!((scale.product() - linear.determinant()).abs() < 1e-9);

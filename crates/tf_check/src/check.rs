@@ -426,7 +426,7 @@ impl Snapshot<'_> {
             // Sorted, so that the text does not depend on the order of arrival.
             let mut names = [a, b].map(|publisher| {
                 let name = tree.publisher_name(topic, publisher).to_owned();
-                // Of those that have left, only the last publisher of a static transform counts.
+                // Among publishers that have left, only the last one of a static transform counts.
                 if topic == Topic::Static && tree.has_left(topic, publisher, edge.heard, self.now) {
                     format!("{name} (which has left; listeners that run keep its transform until another is published)")
                 } else {
@@ -949,7 +949,7 @@ impl Bounds {
         let middle = 0.5 * (lower + upper);
         let is_turn = matches!(kind, JointKind::Revolute | JointKind::Continuous);
         let turn = std::f64::consts::TAU;
-        // Of all whole turns, the one that brings it nearest to the middle of the range.
+        // The number of whole turns that brings it nearest to the middle of the range.
         let around = if is_turn {
             position + ((middle - position) / turn).round() * turn
         } else {

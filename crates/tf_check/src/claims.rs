@@ -30,7 +30,7 @@ const LATENCY: Duration = Duration::from_millis(300);
 /// restarts is also two publishers, whose last and first messages may be interleaved, the last one
 /// even first.
 const OVERLAP: Duration = Duration::from_secs(1);
-/// Minimum silence after which a publisher starts anew, and the maximum period of a slow one.
+/// Minimum silence after which a publisher counts as a new one, and the maximum period of a slow one.
 const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
 /// Time after which smaller differences replace larger ones.
 const MEMORY: Duration = Duration::from_secs(2);
@@ -73,7 +73,7 @@ enum Incomparable {
     Sparse,
 }
 
-/// How two publishers contradict each other.
+/// A contradiction between two publishers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Contradiction {
     /// They put the frame under these parents.

@@ -35,7 +35,7 @@ pub struct Live {
     topics: Topics,
     tree: Tree,
     joints: Joints,
-    /// How often the clock was set back so far.
+    /// Number of times that the clock was set back.
     clock_resets: u64,
 }
 

@@ -67,7 +67,7 @@ fn child<'a>(
         .children(&parent)
         .filter(|name| is_undeclared(known, name) && fits(known, index, frame, &parent, name));
     let found = others.next()?;
-    // Of several equal ones, none is known to be the frame.
+    // If several match, the renamed frame is ambiguous.
     others.next().is_none().then_some(found)
 }
 

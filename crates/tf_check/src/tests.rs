@@ -1096,7 +1096,7 @@ fn static_publishers_contradict_each_other_whoever_was_last_and_after_they_left(
                     .contains("/stranger (which has left"),
                 "{check:?}"
             );
-            // It is published anew.
+            // It is published again.
             assert_eq!(faults(&player.play(100).checked()), []);
         } else {
             assert_eq!((faults(&check), kinds(&check)), (vec![], vec![]));

@@ -57,7 +57,7 @@ pub struct Edge {
     pub heard: Instant,
     parent_index: usize,
     stream: Stream,
-    /// What each publisher says, if there are several.
+    /// The transforms by publisher, if there are several.
     claims: Claims,
     /// Earlier moments under this parent, sorted by stamp and at least [`MIN_SPACING`] apart; empty
     /// for static frames.
@@ -434,7 +434,7 @@ impl Tree {
         }
     }
 
-    /// Returns whether nobody publishes a topic; `false` if the ROS graph is not known.
+    /// Returns whether a topic has no publisher; `false` if the ROS graph is not known.
     pub(crate) fn is_unpublished(&self, topic: Topic) -> bool {
         let publishers = self.publishers(topic);
         publishers.is_known && publishers.present.is_empty()
@@ -574,13 +574,13 @@ impl Edge {
 /// The publishers of a topic.
 #[derive(Clone, Debug, Default)]
 struct Publishers {
-    /// Those in the ROS graph.
+    /// Publishers in the ROS graph.
     present: HashSet<PublisherId>,
     /// Some that have left it.
     left: HashSet<PublisherId>,
     /// The names of their nodes.
     names: HashMap<PublisherId, String>,
-    /// Whether the graph lists the publishers with their identities.
+    /// The graph lists publishers with their identities.
     is_known: bool,
 }
 

@@ -334,7 +334,7 @@ impl<'a> Reader<'a, '_, '_> {
             (
                 info.texcoord,
                 ImagePlacement {
-                    // How an image repeats doesn't change the coordinates.
+                    // Wrapping modes don't change the coordinates.
                     wrap: Default::default(),
                     ..place
                 },

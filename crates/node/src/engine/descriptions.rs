@@ -69,7 +69,7 @@ impl Descriptions {
         })
     }
 
-    /// Subscribes to the node's own topic anew, so that its latched descriptions arrive again.
+    /// Renews the subscription to the node's own topic, so that latched descriptions arrive again.
     pub(super) fn reopen(&mut self, node: &impl Node) -> Result<(), Diagnostic> {
         self.own = node.subscribe(DESCRIPTION, Qos::latched(QUEUE_DEPTH))?;
         Ok(())

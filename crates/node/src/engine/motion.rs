@@ -124,7 +124,7 @@ pub(super) struct Subject {
     entry: PathBuf,
     /// Latest positions by joint name, in rad or m.
     heard: HashMap<String, f64>,
-    /// What earlier calls read of the asset.
+    /// Data of the asset that earlier calls read.
     known: Motion,
     /// Workers that open the asset first, and their limits.
     workers: Arc<Workers>,

@@ -21,7 +21,7 @@ const DEFAULT_FORMAT: &str = "[{severity}] [{time}] [{name}]: {message}";
 /// Maximum length of a format in bytes, as in rcutils.
 const MAX_FORMAT_BYTES: usize = 2047;
 
-/// Where log lines go, and what they look like.
+/// The stream, colours and format of log lines.
 #[derive(Debug)]
 pub(super) struct Console {
     uses_stdout: bool,

@@ -77,7 +77,7 @@ pub fn send_to(sink: Option<Arc<Sink>>) {
 struct Lines {
     name: String,
     console: Console,
-    /// Whether lines go to the console at all.
+    /// Lines go to the console (`--enable-stdout-logs`, rcl's default).
     is_shown: bool,
     file: Option<Mutex<LogFile>>,
     libraries: Mutex<LibraryWarnings>,

@@ -9,8 +9,8 @@
 //! One thread owns the node ([`run`]). r2r takes at most one message per subscription in each
 //! round, and its streams hold eleven: they are drained after each round, so none overflows.
 //!
-//! What r2r 0.9.7 lacks ([`MISSING`]): the publisher of a message; the subscribers, services and
-//! nodes of the graph; the end of a subscription or a service before its next message. It passes
+//! r2r 0.9.7 lacks the publisher of a message; the subscribers, services and nodes of the graph;
+//! the end of a subscription or a service before its next message ([`MISSING`]). It passes
 //! the command line of the process to rcl, log level and parameters included.
 
 use std::any::Any;

@@ -48,7 +48,7 @@ impl Materials {
                 name.to_owned()
             } else {
                 let other = names::unique(name, |other| {
-                    // A later material may have this name of its own, and keeps it.
+                    // A later material may have this name in the source, and keeps it.
                     !own.contains(other) && taken.insert(other.to_owned())
                 });
                 let place = first_use

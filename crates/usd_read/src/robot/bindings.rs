@@ -260,7 +260,7 @@ fn collections_of<'a>(
         })
 }
 
-/// What a collection says about a path.
+/// The membership of a path in a collection.
 #[derive(Clone, Copy, PartialEq)]
 enum Rule {
     /// Excludes it and everything below.

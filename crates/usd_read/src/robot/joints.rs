@@ -526,7 +526,7 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
             offset: tidy::position(kinds[0], following.offset * follower),
         };
         match robot.set_mimic(id, Some(mimic)) {
-            // A follower takes no command of its own.
+            // A follower takes no command.
             Ok(()) => robot.joint_mut(id).commanded = None,
             Err(_) => refuse("it would follow itself".to_owned()),
         }

@@ -22,7 +22,7 @@ const UV_NAMES: [&str; 5] = ["st", "st0", "st_0", "UVMap", "map1"];
 /// Path of the scope in which this program writes meshes.
 const GEOMETRIES: &str = "/Geometries/";
 
-/// What a mesh is made from: the prim shared by instances, the bits of the matrix applied to the
+/// The sources of a mesh: the prim shared by instances, the bits of the matrix applied to the
 /// points, and the prims with its primvars.
 type Key = (usize, Option<[u64; 16]>, Vec<(usize, String)>);
 

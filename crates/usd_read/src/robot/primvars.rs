@@ -61,7 +61,7 @@ impl<'a> Primvar<'a> {
         indices.or_else(|| array_len(self.value)).unwrap_or(0)
     }
 
-    /// Whether the value differs between the parts of a surface.
+    /// Returns whether the value differs between the parts of a surface.
     pub fn varies(&self) -> bool {
         !self.is_constant() && self.count() > 1
     }

@@ -1,4 +1,4 @@
-//! Which description and which robot a verdict is about, on which clock, and after a standstill.
+//! Verdicts: their description, robot and clock, and their state after a standstill.
 
 use std::time::Instant;
 

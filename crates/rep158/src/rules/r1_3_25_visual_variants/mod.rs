@@ -43,7 +43,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .iter()
         .flat_map(|&body| own_prims(stage, body))
         .filter(|&id| is_visual(stage, id));
-    // Of several meshes with as many triangles, this is the first of the stage.
+    // If several meshes have the most triangles, the first one in the stage counts.
     let Some((most, Reverse(id))) = visuals.map(|id| (triangles(id), Reverse(id))).max() else {
         return;
     };
