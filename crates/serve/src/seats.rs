@@ -157,14 +157,9 @@ impl Table {
             .holders
             .iter()
             .filter(|(_, holder)| !holder.is_protected);
-        // The peer comes first: those with fewer seats must not pay for the grace of others.
-        let order = |holder: &Holder| {
-            (
-                held.get(&holder.peer).copied(),
-                holder.grace_end <= now,
-                Reverse(holder.since),
-            )
-        };
+        // Grace periods don't count here: a client that reads must not pay for those of a burst of
+        // idle connections.
+        let order = |holder: &Holder| (held.get(&holder.peer).copied(), Reverse(holder.since));
         let (number, holder) = evictable
             .max_by_key(|(_, holder)| order(holder))
             .ok_or(Refused::Exempt)?;
@@ -291,6 +286,20 @@ mod tests {
             assert!(seat.set_protected(true));
         }
         assert!(take("10.0.0.1").now_or_never().unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn progress_outlasts_the_grace_of_others() {
+        let seats = Seats::new(3, Duration::from_millis(20));
+        let take = || async { seats.take("10.0.0.1".parse().unwrap()).await.unwrap() };
+        let reader = take().await;
+        std::thread::sleep(Duration::from_millis(30));
+        let mut idle = vec![take().await, take().await];
+        for _ in 0..4 {
+            reader.touch();
+            idle.push(take().await);
+        }
+        assert!(!is_evicted(&reader) && idle[..4].iter().all(is_evicted));
     }
 
     #[test]
