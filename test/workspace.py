@@ -70,7 +70,8 @@ def bridge(peer, output):
     arguments = ["-r", "__ns:=/left", "-p", f"output_dir:={output}", "-p", "http.port:=0", "-p", "settle_time:=0.05"]
     process = subprocess.Popen([BRIDGE, "--ros-args", *arguments])
     try:
-        peer.until(lambda: ("urdf_usd", "/left") in peer.node.get_node_names_and_namespaces(), "the node")
+        peer.until(lambda: process.poll() is not None or ("urdf_usd", "/left") in peer.node.get_node_names_and_namespaces(), "the node")
+        assert process.poll() is None, "the node has ended"
         yield process
     finally:
         process.kill()

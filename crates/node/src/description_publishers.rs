@@ -2,8 +2,8 @@
 //!
 //! A publisher has left once the graph has shown it and no longer does, or has not shown it for
 //! [`PATIENCE`]. If the graph lists publishers without identities, it has left once there are fewer
-//! of them than publishers that were received from more recently. This module does not depend on a
-//! transport.
+//! of them than publishers that were received from more recently. If messages carry no identity, each
+//! robot stands for one publisher. This module does not depend on a transport.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -14,6 +14,32 @@ use urdf_usd_ros::PublisherId;
 /// Grace period for a publisher whose messages arrive but which is not in the graph: discovery may
 /// lag behind the first message.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Maximum number of publishers whose messages carry no identity.
+const MAX_UNIDENTIFIED: usize = 1000;
+
+/// A publisher, as far as its messages tell.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Source {
+    Identified(PublisherId),
+    /// The publisher of the robot under this key: the ROS client passes messages without their
+    /// publishers.
+    Of(String),
+}
+
+impl Source {
+    fn new(id: PublisherId, key: &str) -> Self {
+        if id == PublisherId::UNKNOWN {
+            Self::Of(key.to_owned())
+        } else {
+            Self::Identified(id)
+        }
+    }
+
+    fn is_in(&self, known: &HashSet<PublisherId>) -> bool {
+        matches!(self, Self::Identified(id) if known.contains(id))
+    }
+}
 
 #[derive(Debug)]
 struct DescriptionPublisher {
@@ -37,7 +63,7 @@ struct Present {
 /// The publishers whose descriptions were received.
 #[derive(Debug, Default)]
 pub(super) struct DescriptionPublishers {
-    publishers: HashMap<PublisherId, DescriptionPublisher>,
+    publishers: HashMap<Source, DescriptionPublisher>,
     /// Counts per robot, per topic, and of publishers that the graph has not shown yet. They keep
     /// the cost of one more description independent of the number of publishers.
     by_key: HashMap<String, usize>,
@@ -57,7 +83,11 @@ impl DescriptionPublishers {
         key: &str,
         now: Instant,
     ) -> bool {
-        let publisher = self.publishers.entry(id).or_insert_with(|| {
+        let source = Source::new(id, key);
+        if matches!(source, Source::Of(_)) && !self.publishers.contains_key(&source) {
+            self.make_room();
+        }
+        let publisher = self.publishers.entry(source).or_insert_with(|| {
             *self.by_topic.entry(topic.clone()).or_default() += 1;
             self.unseen += 1;
             DescriptionPublisher {
@@ -82,7 +112,7 @@ impl DescriptionPublishers {
     /// Records that the description under the key `expected` became the robot with this key, unless
     /// the publisher describes another robot by now.
     pub(super) fn record_key(&mut self, id: PublisherId, expected: &str, key: &str) {
-        if let Some(publisher) = self.publishers.get_mut(&id)
+        if let Some(publisher) = self.publishers.get_mut(&Source::new(id, expected))
             && publisher.keys.contains(expected)
             && !publisher.keys.contains(key)
         {
@@ -114,7 +144,7 @@ impl DescriptionPublishers {
         }
         for (id, publisher) in &self.publishers {
             if let Some(present) = present.get_mut(&publisher.topic)
-                && !present.known.contains(id)
+                && !id.is_in(&present.known)
             {
                 present.heard.push(publisher.heard);
             }
@@ -132,7 +162,7 @@ impl DescriptionPublishers {
                 .checked_sub(1)
                 .and_then(|last| present.heard.get(last).or(present.heard.last()))
                 .is_some_and(|last| publisher.heard >= *last);
-            if present.known.contains(id) || is_among_unknown {
+            if id.is_in(&present.known) || is_among_unknown {
                 publisher.is_seen = true;
                 return false;
             }
@@ -145,6 +175,16 @@ impl DescriptionPublishers {
         });
     }
 
+    /// Forgets the publisher received from the longest time ago if there are too many without an
+    /// identity: one that invents names is as many as its robots.
+    fn make_room(&mut self) {
+        if self.publishers.len() >= MAX_UNIDENTIFIED
+            && let Some(oldest) = self.publishers.values().map(|p| p.heard).min()
+        {
+            self.forget_if(|_, publisher| publisher.heard == oldest);
+        }
+    }
+
     /// Forgets all publishers of a topic.
     pub(super) fn forget(&mut self, topic: &str) {
         if self.by_topic.contains_key(topic) {
@@ -152,10 +192,7 @@ impl DescriptionPublishers {
         }
     }
 
-    fn forget_if(
-        &mut self,
-        mut is_gone: impl FnMut(&PublisherId, &mut DescriptionPublisher) -> bool,
-    ) {
+    fn forget_if(&mut self, mut is_gone: impl FnMut(&Source, &mut DescriptionPublisher) -> bool) {
         let Self {
             publishers,
             by_key,
@@ -306,6 +343,33 @@ mod tests {
         assert!(publishers.keys() == ["arm", "dog"].into() && !publishers.is_waiting());
         publishers.update(|_| &[None], later + PATIENCE);
         assert!(publishers.keys() == ["dog"].into() && !publishers.is_waiting());
+    }
+
+    #[test]
+    fn robots_stand_for_publishers_without_identity() {
+        let (mut publishers, topic, now) = (
+            DescriptionPublishers::default(),
+            Arc::from("/a"),
+            Instant::now(),
+        );
+        let mut record =
+            |publishers: &mut DescriptionPublishers, key: &str, seconds: u64| -> bool {
+                let now = now + Duration::from_secs(seconds);
+                publishers.record(PublisherId::UNKNOWN, &topic, key, now)
+            };
+        assert!(!record(&mut publishers, "my", 0));
+        publishers.record_key(PublisherId::UNKNOWN, "my", "arm");
+        publishers.update(|_| &[None], now);
+        assert!(!record(&mut publishers, "dog", 60));
+        let later = now + Duration::from_secs(60);
+        publishers.update(|_| &[None, None], later + PATIENCE);
+        assert_eq!(publishers.keys(), ["arm", "dog", "my"].into());
+        publishers.update(|_| &[None], later + PATIENCE);
+        assert_eq!(publishers.keys(), ["dog"].into());
+        for n in 0..2 * MAX_UNIDENTIFIED {
+            record(&mut publishers, &format!("r{n}"), 100 + n as u64);
+        }
+        assert_eq!(publishers.sizes(), [MAX_UNIDENTIFIED, MAX_UNIDENTIFIED, 1]);
     }
 
     #[test]

@@ -206,7 +206,9 @@ impl Args {
             .unwrap_or(LogLevel::Info)
             .as_filter()
             .to_owned();
-        filter.push_str(",zenoh=error");
+        // r2r logs an error whenever a publisher leaves, since it takes the sample that says so for a
+        // message.
+        filter.push_str(",zenoh=error,r2r::subscribers=off");
         for (logger, level) in &self.logger_levels {
             let targets = match logger.strip_prefix(node) {
                 Some("") => vec![PROGRAM.to_owned()],
@@ -509,7 +511,7 @@ mod tests {
         );
         assert_eq!(
             args.log_filter("n"),
-            "warn,zenoh=error,urdf_usd::frames=debug,zenoh=info"
+            "warn,zenoh=error,r2r::subscribers=off,urdf_usd::frames=debug,zenoh=info"
         );
         assert_eq!(
             (args.stdout_logs, args.rosout_logs, args.file_logs),
@@ -519,7 +521,7 @@ mod tests {
         assert_eq!(args.without_effect, ["--log-config-file y"]);
         assert_eq!(args.enclave.as_deref(), Some("/here"));
         let levels = "--ros-args --log-level left.twin:=debug --log-level left.twin.bridge:=error --log-level left.twins:=warn";
-        let expected = "info,zenoh=error,urdf_usd=debug,urdf_usd::bridge=error,urdf_usd_bridge=error,left::twins=warn";
+        let expected = "info,zenoh=error,r2r::subscribers=off,urdf_usd=debug,urdf_usd::bridge=error,urdf_usd_bridge=error,left::twins=warn";
         assert_eq!(self::args(levels).log_filter("left.twin"), expected);
         // As in rcl, the last of two opposite flags wins.
         assert_eq!(

@@ -275,6 +275,11 @@ impl Qos {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublisherId(pub [u8; 16]);
 
+impl PublisherId {
+    /// Stands for every publisher if the ROS client passes messages without their publishers.
+    pub const UNKNOWN: Self = Self([0; 16]);
+}
+
 /// A received message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample<M> {

@@ -423,9 +423,7 @@ impl Snapshot<'_> {
             let timeout = self.limits.timeout;
             let (a, b, contradiction) =
                 tree.contradiction(topic, edge, self.now, timeout, is_exceeded)?;
-            // Sorted, so that the text does not depend on the order of arrival.
-            let mut names = [a, b].map(|publisher| {
-                let name = tree.publisher_name(topic, publisher).to_owned();
+            let names = tree.publisher_names(topic, [a, b], |publisher, name| {
                 // Among publishers that have left, only the last one of a static transform counts.
                 if topic == Topic::Static && tree.has_left(topic, publisher, edge.heard, self.now) {
                     format!("{name} (which has left; listeners that run keep its transform until another is published)")
@@ -433,12 +431,7 @@ impl Snapshot<'_> {
                     name
                 }
             });
-            names.sort();
-            let text = format!(
-                "{} contradict each other on {}",
-                names.join(" and "),
-                tree.name(topic)
-            );
+            let text = format!("{names} contradict each other on {}", tree.name(topic));
             Some((text, contradiction))
         };
         on(Topic::Moving, moving).or_else(|| on(Topic::Static, fixed))

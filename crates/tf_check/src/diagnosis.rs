@@ -1,5 +1,6 @@
 //! Diagnosis of common causes of findings.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
@@ -566,7 +567,7 @@ fn missing_joints(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<S
 fn departed_publisher(snapshot: &Snapshot<'_>) -> Option<String> {
     let tree = snapshot.tree();
     let mut frames: Vec<&str> = Vec::new();
-    let mut publishers: Vec<&str> = Vec::new();
+    let mut publishers: Vec<Cow<'_, str>> = Vec::new();
     for frame in snapshot.expected.iter() {
         let id = plain(&frame.id);
         if let Some(edge) = snapshot.abandoned(id)
@@ -751,11 +752,11 @@ fn joint_states(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<Str
     })
 }
 
-pub(crate) fn list(names: &[&str]) -> String {
+pub(crate) fn list(names: &[impl AsRef<str>]) -> String {
     let shown = names
         .iter()
         .take(MAX_NAMES)
-        .copied()
+        .map(AsRef::as_ref)
         .collect::<Vec<_>>()
         .join(", ");
     if names.len() > MAX_NAMES {

@@ -7,13 +7,15 @@
     reason = "a frame is numbered when it is first heard of; `Tree::prune` renumbers all of them at once"
 )]
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use nalgebra::{Quaternion, Translation3, UnitQuaternion};
 
 use crate::claims::{Claim, Claims, Contradiction};
+use crate::diagnosis::list;
 use crate::input::{PublisherId, TopicPublisher, Transform};
 use crate::stream::{StampOrder, Stream};
 use urdf_usd_robot::Pose;
@@ -450,12 +452,37 @@ impl Tree {
             })
     }
 
-    /// Returns a publisher of a topic for messages: the name of its node.
-    pub(crate) fn publisher_name(&self, topic: Topic, publisher: PublisherId) -> &str {
-        self.publishers(topic)
-            .names
-            .get(&publisher)
-            .map_or("an unknown node", String::as_str)
+    /// Returns a publisher of a topic for messages: the name of its node, or the nodes that it may
+    /// be.
+    pub(crate) fn publisher_name(&self, topic: Topic, publisher: PublisherId) -> Cow<'_, str> {
+        let publishers = self.publishers(topic);
+        match (publishers.names.get(&publisher), &publishers.candidates[..]) {
+            (Some(name), _) | (None, [name]) => name.into(),
+            (None, []) => "an unknown node".into(),
+            (None, several) => format!("one of {}", list(several)).into(),
+        }
+    }
+
+    /// Returns two publishers of a topic for messages, sorted, so that the text does not depend on
+    /// the order of arrival. `with` adds to the name of one.
+    pub(crate) fn publisher_names(
+        &self,
+        topic: Topic,
+        pair: [PublisherId; 2],
+        with: impl Fn(PublisherId, String) -> String,
+    ) -> String {
+        let publishers = self.publishers(topic);
+        let is_unnamed = |publisher| !publishers.names.contains_key(publisher);
+        if pair.iter().all(is_unnamed) && publishers.candidates.len() > 1 {
+            return match &publishers.candidates[..] {
+                [a, b] => format!("{a} and {b}"),
+                several => format!("two of {}", list(several)),
+            };
+        }
+        let mut names =
+            pair.map(|publisher| with(publisher, self.publisher_name(topic, publisher).into()));
+        names.sort();
+        names.join(" and ")
     }
 
     /// Returns whether a publisher has left the ROS graph. `heard` is the time of its last message.
@@ -580,12 +607,22 @@ struct Publishers {
     left: HashSet<PublisherId>,
     /// The names of their nodes.
     names: HashMap<PublisherId, String>,
+    /// The nodes that a publisher without a name may be: those of the latest publishers that the
+    /// graph listed without identities, sorted.
+    candidates: Vec<String>,
     /// The graph lists publishers with their identities.
     is_known: bool,
 }
 
 impl Publishers {
     fn set(&mut self, listed: &[TopicPublisher]) {
+        let unidentified = listed.iter().filter(|publisher| publisher.id.is_none());
+        let candidates: BTreeSet<&String> = unidentified
+            .filter_map(|publisher| publisher.node.as_ref())
+            .collect();
+        if !candidates.is_empty() {
+            self.candidates = candidates.into_iter().take(MAX_DEPARTED).cloned().collect();
+        }
         let present: Option<HashSet<PublisherId>> =
             listed.iter().map(|publisher| publisher.id).collect();
         // Without an identity, it may be any that seems to have left.
@@ -905,6 +942,7 @@ mod tests {
         said(&mut tree, "b", 1);
         assert!(is_abandoned(&tree, "b", now));
         assert_eq!(tree.publisher_name(Topic::Static, id(1)), "/node_1");
+        assert_eq!(tree.publisher_name(Topic::Static, id(2)), "an unknown node");
         // Another publisher says the same.
         tree.set_publishers(Topic::Static, &[node(3)]);
         said(&mut tree, "b", 3);

@@ -48,8 +48,8 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 
 /// Said at start, because results depend on it.
 const MISSING: &str = "this build's ROS client, r2r, reports neither the publishers of messages nor the subscribers, services and silent \
-                       nodes of the ROS graph: verdicts do not name publishers, captured interfaces are the published topics, and patterns \
-                       of node names match only nodes that publish (docs/ros.md)";
+                       nodes of the ROS graph: verdicts neither name publishers nor see that two of them contradict each other, captured \
+                       interfaces are the published topics, and patterns of node names match only nodes that publish (docs/ros.md)";
 /// Highest domain of DDS.
 const LAST_DOMAIN: u32 = 232;
 /// Maximum duration of a round, hence the delay of work for the thread: nothing else can wake it.
@@ -168,7 +168,7 @@ impl R2r {
                     hear(read(&bytes).map(|message| Sample {
                         message,
                         // r2r discards it.
-                        publisher: PublisherId::default(),
+                        publisher: PublisherId::UNKNOWN,
                     }));
                 }))
             })
