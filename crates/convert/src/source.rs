@@ -454,16 +454,15 @@ fn read_usd(
     let usd_read::Outcome {
         robot,
         diagnostics,
-        namespace,
         version,
         ..
     } = read;
     Ok(Reading {
+        namespace: robot.ros.namespace.clone(),
         robot,
         references: urdf::References::default(),
         diagnostics,
         sha256: hash,
-        namespace,
         version,
     })
 }

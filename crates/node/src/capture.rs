@@ -263,14 +263,8 @@ fn action<'n>(service: &'n str, type_name: &'n str) -> Option<(&'n str, &'n str)
 }
 
 fn unmeasured(name: &str, type_name: &str, kind: InterfaceKind) -> Captured {
-    let interface = Interface {
-        name: name.to_owned(),
-        type_name: type_name.to_owned(),
-        kind,
-        starts_enabled: true,
-    };
     Captured {
-        interface,
+        interface: Interface::new(name, type_name, kind),
         is_measured: false,
         frame: None,
     }
@@ -327,21 +321,18 @@ fn topic_interface(
 fn qos<'e>(ends: impl Iterator<Item = &'e TopicEnd>) -> Qos {
     let known: Vec<EndQos> = ends.filter_map(|end| end.qos).collect();
     if known.is_empty() {
-        return Qos::Default;
+        return Qos::DEFAULT;
     }
-    Qos::Seen {
-        is_reliable: known
+    let depth = known.iter().filter_map(|qos| qos.depth).min();
+    Qos::seen(
+        known
             .iter()
             .all(|qos| qos.reliability == Reliability::Reliable),
-        is_latched: known
+        known
             .iter()
             .all(|qos| qos.durability == Durability::TransientLocal),
-        depth: known
-            .iter()
-            .filter_map(|qos| qos.depth)
-            .min()
-            .map(|depth| u32::try_from(depth).unwrap_or(u32::MAX)),
-    }
+        depth.map(|depth| u32::try_from(depth).unwrap_or(u32::MAX)),
+    )
 }
 
 #[cfg(test)]

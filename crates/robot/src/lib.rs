@@ -50,7 +50,8 @@ pub use planning::{
 pub use robot::{InvalidRobot, LinkPairs, Robot};
 pub use roles::{Base, Role, Roles};
 pub use sensor::{
-    Camera, Captured, GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Sensor, SensorKind,
+    Camera, Captured, Durability, GLOBAL_FRAMES, History, Interface, InterfaceKind, NestedContext,
+    Qos, Reliability, RosSettings, Sensor, SensorKind,
 };
 pub use solid::Solid;
 pub use subtree::Removed;
@@ -94,6 +95,10 @@ pub struct LinkProperties {
     pub inertial: Option<Inertial>,
     /// Contact properties, if the source gives any.
     pub contact: Option<Contact>,
+    /// The ROS context that begins at the link, if there is one.
+    pub context: Option<NestedContext>,
+    /// Whether the transform of a frame changes, although no joint moves it (REP-158 §2.7).
+    pub is_dynamic_frame: bool,
     /// Data of the source without an equivalent in the model.
     pub custom: Custom,
     /// Position of the link in its source.

@@ -217,6 +217,18 @@ pub fn ros_part(name: &str, fallback: &str) -> String {
     format!("{}_{tail}", out.trim_end_matches('_'))
 }
 
+/// Returns a ROS name as seen from around a namespace: unchanged if the name is absolute or the
+/// namespace empty.
+pub fn in_namespace(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() || name.starts_with('/') {
+        name.to_owned()
+    } else if name.is_empty() {
+        namespace.to_owned()
+    } else {
+        format!("{}/{name}", namespace.trim_end_matches('/'))
+    }
+}
+
 /// Returns six hex digits that depend only on the name.
 fn tail(name: &str) -> String {
     Sha256::digest(name.as_bytes())

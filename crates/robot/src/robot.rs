@@ -9,7 +9,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use super::{
     Arena, Custom, Geometry, Interface, Joint, JointId, JointProperties, Light, Link, LinkId,
     LinkProperties, LookVariant, Material, MaterialId, MeshId, MeshSource, Mimic, NamedPose,
-    Planning, Sensor, Shape, Tree, codes,
+    Planning, RosSettings, Sensor, Shape, Tree, codes,
 };
 use crate::kinematics::position_count;
 
@@ -48,6 +48,8 @@ pub struct Robot {
     /// ROS interfaces of the robot as a whole, beside `joint_states` and `robot_description`: those
     /// of its controllers.
     pub interfaces: Vec<Interface>,
+    /// ROS settings of the robot as a whole.
+    pub ros: RosSettings,
     /// Attributes and elements of the robot element, kept as they were: transmissions, gazebo,
     /// ros2_control, sensors.
     pub custom: Custom,
@@ -183,6 +185,7 @@ impl Robot {
             sensors: Vec::new(),
             lights: Vec::new(),
             interfaces: Vec::new(),
+            ros: RosSettings::default(),
             custom: Custom::default(),
             place: Place::default(),
         };

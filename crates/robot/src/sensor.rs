@@ -77,6 +77,29 @@ impl Camera {
     }
 }
 
+/// ROS settings of a robot as a whole (REP-158 §2.1, §2.2).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RosSettings {
+    /// Namespace of its interfaces, if the source declares one.
+    pub namespace: Option<String>,
+    /// DDS domain of its interfaces, if it is not the default.
+    pub domain_id: Option<i32>,
+    /// The frame in which a simulator publishes the robot's true pose, if it is not `world`.
+    pub parent_frame: Option<String>,
+    /// Whether the source states all interfaces, so that none of the usual ones is added.
+    pub has_all_interfaces: bool,
+}
+
+/// The ROS context of a part of a robot, nested in the robot's (REP-158 §2.1).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NestedContext {
+    /// Namespace, relative to that of the context around it unless it begins with a slash; empty
+    /// for the same.
+    pub namespace: String,
+    /// DDS domain, if it differs from that of the context around it.
+    pub domain_id: Option<i32>,
+}
+
 /// A ROS interface of a robot: a topic, a service or an action.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Interface {
@@ -90,6 +113,21 @@ pub struct Interface {
     /// Whether it is active from the start: false for the interface of a controller whose joints
     /// another controller claims.
     pub starts_enabled: bool,
+    /// The frame in the headers of its messages, if it is not that of the prim (REP-158 §2.4).
+    pub override_frame_id: Option<String>,
+}
+
+impl Interface {
+    /// Creates an interface that is active from the start.
+    pub fn new(name: impl Into<String>, type_name: impl Into<String>, kind: InterfaceKind) -> Self {
+        Self {
+            name: name.into(),
+            type_name: type_name.into(),
+            kind,
+            starts_enabled: true,
+            override_frame_id: None,
+        }
+    }
 }
 
 /// The kinds of interfaces, seen from the robot.
@@ -119,27 +157,131 @@ pub enum InterfaceKind {
 
 impl InterfaceKind {
     /// A subscription with the system's default QoS.
-    pub const SUBSCRIPTION: Self = Self::Subscription { qos: Qos::Default };
+    pub const SUBSCRIPTION: Self = Self::Subscription { qos: Qos::DEFAULT };
 }
 
-/// QoS profile of a topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-pub enum Qos {
+/// QoS profile of a topic (REP-158 §2.4). A policy that is `None` is the system's default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+pub struct Qos {
+    /// Whether lost messages are sent again.
+    pub reliability: Option<Reliability>,
+    /// Whether the last messages are delivered to late subscribers.
+    pub durability: Option<Durability>,
+    /// Whether old messages are dropped.
+    pub history: Option<History>,
+    /// Queue depth, for [`History::KeepLast`].
+    pub depth: Option<u32>,
+    /// Whether a subscription adapts to the publisher that it discovers.
+    pub matches_publisher: bool,
+}
+
+impl Qos {
     /// The system's default.
-    Default,
-    /// Sensor data: best effort, the newest few messages only (REP 2003).
-    Sensor,
-    /// Reliable, and the last message is delivered to late subscribers (transient local).
-    Latched,
-    /// As observed on a running robot.
-    Seen {
-        /// Reliable rather than best effort.
-        is_reliable: bool,
-        /// Transient local rather than volatile.
-        is_latched: bool,
-        /// Queue depth, if known.
-        depth: Option<u32>,
-    },
+    pub const DEFAULT: Self = Self {
+        reliability: None,
+        durability: None,
+        history: None,
+        depth: None,
+        matches_publisher: false,
+    };
+    /// Sensor data: best effort, the system's default in simulation (REP 2003), and the newest few
+    /// messages only, as many as in ROS's profile for sensor data.
+    pub const SENSOR: Self = Self {
+        reliability: Some(Reliability::SystemDefault),
+        durability: Some(Durability::Volatile),
+        history: Some(History::KeepLast),
+        depth: Some(5),
+        matches_publisher: false,
+    };
+    /// Reliable, and the last message is delivered to late subscribers.
+    pub const LATCHED: Self = Self {
+        reliability: Some(Reliability::Reliable),
+        durability: Some(Durability::TransientLocal),
+        ..Self::DEFAULT
+    };
+
+    /// Returns a profile as observed on a running robot, with the queue depth if it is known.
+    pub fn seen(is_reliable: bool, is_latched: bool, depth: Option<u32>) -> Self {
+        Self {
+            reliability: Some(if is_reliable {
+                Reliability::Reliable
+            } else {
+                Reliability::BestEffort
+            }),
+            durability: Some(if is_latched {
+                Durability::TransientLocal
+            } else {
+                Durability::Volatile
+            }),
+            history: depth.map(|_| History::KeepLast),
+            depth,
+            matches_publisher: false,
+        }
+    }
+}
+
+/// Declares a QoS policy: its values and their tokens in OpenUSD.
+macro_rules! policy {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $value:ident = $token:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+        pub enum $name {
+            $($(#[$doc])* $value,)*
+        }
+
+        impl $name {
+            /// Returns the token in OpenUSD (REP-158 §2.4).
+            pub fn token(self) -> &'static str {
+                match self {
+                    $(Self::$value => $token,)*
+                }
+            }
+
+            /// Returns the policy of a token; `None` if there is none.
+            pub fn from_token(token: &str) -> Option<Self> {
+                match token {
+                    $($token => Some(Self::$value),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+policy! {
+    /// Whether lost messages are sent again.
+    Reliability {
+        /// Best effort for sensors in simulation (REP 2003).
+        SystemDefault = "system_default",
+        /// They are.
+        Reliable = "reliable",
+        /// They are not.
+        BestEffort = "best_effort",
+    }
+}
+
+policy! {
+    /// Whether the last messages are delivered to late subscribers.
+    Durability {
+        /// As the middleware has it.
+        SystemDefault = "system_default",
+        /// They are.
+        TransientLocal = "transient_local",
+        /// They are not.
+        Volatile = "volatile",
+    }
+}
+
+policy! {
+    /// Whether old messages are dropped.
+    History {
+        /// As the middleware has it.
+        SystemDefault = "system_default",
+        /// Beyond the queue depth they are.
+        KeepLast = "keep_last",
+        /// They are not.
+        KeepAll = "keep_all",
+    }
 }
 
 /// An interface as observed on a running robot.

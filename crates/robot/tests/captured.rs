@@ -4,12 +4,6 @@
 
 use urdf_usd_robot::{Captured, Interface, InterfaceKind, Qos, Robot};
 
-const QOS: Qos = Qos::Seen {
-    is_reliable: false,
-    is_latched: false,
-    depth: None,
-};
-
 fn robot() -> Robot {
     let text = "<robot name='r'><link name='base'/><link name='laser'/>
         <joint name='j' type='fixed'><parent link='base'/><child link='laser'/></joint>
@@ -20,14 +14,9 @@ fn robot() -> Robot {
 fn seen(name: &str, frame: Option<&str>, rate: Option<f64>) -> Captured {
     let kind = InterfaceKind::Publisher {
         rate: rate.unwrap_or(1.0),
-        qos: QOS,
+        qos: Qos::seen(false, false, None),
     };
-    let interface = Interface {
-        name: name.to_owned(),
-        type_name: "a/msg/B".to_owned(),
-        kind,
-        starts_enabled: true,
-    };
+    let interface = Interface::new(name, "a/msg/B", kind);
     Captured {
         interface,
         is_measured: rate.is_some(),

@@ -547,9 +547,9 @@ fn link(
         collisions: shapes(xml, node, ShapeKind::Collision, id, assets, robot),
         properties: LinkProperties {
             inertial,
-            contact: None,
             custom: xml.custom(node, &custom::LINK),
             place: xml.place(node),
+            ..LinkProperties::default()
         },
     }
 }

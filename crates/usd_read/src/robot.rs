@@ -62,8 +62,6 @@ pub struct Outcome {
     /// The layers that were read, the root layer first; layers in a package as
     /// `package.usdz[layer.usda]`.
     pub layers: Vec<PathBuf>,
-    /// `ros:context:namespace` of the asset's root, if authored (REP-158 §2.1.1).
-    pub namespace: Option<String>,
     /// `assetInfo:version` of the asset's root, if authored (REP-158 §1.2.5).
     pub version: Option<String>,
 }
@@ -86,9 +84,6 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
         .diagnostics
         .extend(looks::read(&stage, options, &mut reading.robot));
     let root = stage.default_prim.map(|root| &stage[root]);
-    let namespace = root
-        .filter(|root| root.has("RosContextAPI"))
-        .and_then(|root| root.text("ros:context:namespace"));
     let version = match root.and_then(|root| root.metadata.get("assetInfo")) {
         Some(Value::Dictionary(info)) => info.get("version").and_then(text).map(str::to_owned),
         _ => None,
@@ -101,7 +96,6 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
             .iter()
             .map(|layer| layer.path.clone())
             .collect(),
-        namespace: namespace.map(str::to_owned),
         version: version.filter(|version| !version.is_empty()),
     })
 }
@@ -634,8 +628,9 @@ impl<'s, 'a> Builder<'s, 'a> {
             .map(|(id, _)| id)
             .collect();
         let is_base = |body: &&DraftId| {
-            let prim = &self.scene.stage[drafts[**body].prim];
-            prim.has("PhysicsArticulationRootAPI") || prim.has("RosContextAPI")
+            let prim = drafts[**body].prim;
+            self.scene.stage[prim].has("PhysicsArticulationRootAPI")
+                || self.scene.context == Some(prim)
         };
         // Start from bodies held to the world, then from bodies marked as the base, then from
         // bodies that no joint moves; in a ring, from the first body.
@@ -897,7 +892,11 @@ impl<'s, 'a> Builder<'s, 'a> {
     fn add_link(&mut self, name: String, prim: Option<PrimId>) -> Option<LinkId> {
         let name = self.unique_link(name, prim);
         let mut link = Link::new(name);
-        link.place = prim.map_or_else(Place::default, |prim| self.scene.place(prim, None));
+        if let Some(prim) = prim {
+            link.place = self.scene.place(prim, None);
+            link.context = sensors::nested_context(&self.scene, prim);
+            link.is_dynamic_frame = self.scene.stage[prim].flag("ros:frame:static") == Some(false);
+        }
         let place = link.place.clone();
         match self.robot.add_link(link) {
             Ok(id) => {

@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 
 use super::Scene;
+use super::plan::LinkPlan;
 use super::sensors::SensorPrimKind;
 use urdf_usd_diagnostic::Place;
-use urdf_usd_robot::{GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Robot, Role, names};
+use urdf_usd_robot::{
+    Durability, GLOBAL_FRAMES, History, Interface, InterfaceKind, Qos, Reliability, Robot, Role,
+    names,
+};
 use urdf_usd_usd_author::{Attribute, Layer, Prim};
 
-/// Queue depth of sensor messages, as in ROS's QoS profile for sensor data.
-const SENSOR_QUEUE: i32 = 5;
 /// Maximum length of a ROS name, including the leading slash.
 const LONGEST_NAME: usize = 255;
 
@@ -21,30 +23,34 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         .namespace
         .clone()
         .unwrap_or_else(|| default_namespace(scene.robot.name()));
+    let ros = &scene.robot.ros;
     let mut context = layer.over(&root);
-    context.apply(["RosContextAPI"]).attribute(
-        "ros:context:namespace",
-        Attribute::string(namespace).uniform(),
-    );
-    if scene
-        .plan
-        .links
-        .values()
-        .any(|link| link.role == Role::World)
-    {
+    author_context(&mut context, &namespace, ros.domain_id);
+    let is_world = |link: &LinkPlan| link.role == Role::World;
+    let on_world = scene.plan.links.values().any(is_world).then_some("world");
+    if let Some(frame) = ros.parent_frame.as_deref().or(on_world) {
         context.attribute(
             "ros:context:parent_frame",
-            Attribute::string("world").uniform(),
+            Attribute::string(frame).uniform(),
         );
     }
-    for (link, plan) in scene
-        .robot
-        .links()
-        .values()
-        .zip(scene.plan.links.values())
-        .filter(|(_, plan)| plan.role == Role::Frame)
-    {
-        author_frame(&mut layer.over(&plan.path), link.name());
+    let mut contexts = Contexts::new(namespace);
+    for (link, plan) in scene.robot.links().values().zip(scene.plan.links.values()) {
+        if plan.role == Role::Frame {
+            author_frame(
+                &mut layer.over(&plan.path),
+                link.name(),
+                !link.is_dynamic_frame,
+            );
+        }
+        if let Some(nested) = link.context.as_ref().filter(|_| plan.role != Role::World) {
+            author_context(
+                &mut layer.over(&plan.path),
+                &nested.namespace,
+                nested.domain_id,
+            );
+            contexts.add(&plan.path, &nested.namespace);
+        }
     }
     for (joint, plan) in scene
         .robot
@@ -64,21 +70,83 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
             .over(path)
             .attribute("ros:joint:name", Attribute::string(name).custom());
     }
-    author_sensors(scene, &mut layer);
-    author_robot_wide(scene, &mut layer, &root);
+    author_sensors(scene, &contexts, &mut layer);
+    author_robot_wide(scene, &contexts, &mut layer, &root);
     layer
+}
+
+/// The namespaces of the ROS contexts in an asset (§2.1).
+struct Contexts {
+    /// Namespace of the robot.
+    robot: String,
+    /// The paths of nested contexts and their namespaces.
+    nested: Vec<(String, String)>,
+}
+
+impl Contexts {
+    fn new(robot: String) -> Self {
+        Self {
+            robot,
+            nested: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, path: &str, namespace: &str) {
+        self.nested.push((path.to_owned(), namespace.to_owned()));
+    }
+
+    /// Returns the name at a path of an interface whose name is relative to the robot's namespace:
+    /// absolute if a context lies around the path that does not contain the interface.
+    fn name_at(&self, path: &str, name: &str) -> String {
+        let is_around = |context: &str| {
+            path.strip_prefix(context)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mut around: Vec<&(String, String)> = self
+            .nested
+            .iter()
+            .filter(|(context, _)| is_around(context))
+            .collect();
+        around.sort_unstable_by_key(|(context, _)| context.len());
+        let namespace = around.iter().fold(String::new(), |outer, (_, inner)| {
+            names::in_namespace(&outer, inner)
+        });
+        let inside = name
+            .strip_prefix(&namespace)
+            .filter(|_| !namespace.is_empty())
+            .and_then(|rest| rest.strip_prefix('/'));
+        match inside {
+            Some(inside) => inside.to_owned(),
+            None if namespace.is_empty() || name.starts_with('/') => name.to_owned(),
+            None => format!("/{}/{name}", self.robot.trim_matches('/')),
+        }
+    }
+}
+
+/// Makes a prim a ROS context (§2.1).
+fn author_context(prim: &mut Prim<'_>, namespace: &str, domain_id: Option<i32>) {
+    prim.apply(["RosContextAPI"]);
+    if !namespace.is_empty() {
+        prim.attribute(
+            "ros:context:namespace",
+            Attribute::string(namespace).uniform(),
+        );
+    }
+    if let Some(domain) = domain_id {
+        prim.attribute("ros:context:domain_id", Attribute::int(domain).uniform());
+    }
 }
 
 /// Authors the interfaces of sensors, and the optical frames that exist only in the asset (§2.7,
 /// §2.8).
-fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
+fn author_sensors(scene: &Scene<'_>, contexts: &Contexts, layer: &mut Layer) {
     for (sensor, plan) in scene.robot.sensors().iter().zip(&scene.plan.sensors) {
         for planned in &plan.prims {
             match planned.kind {
                 SensorPrimKind::OpticalFrame | SensorPrimKind::Frame(_) => {
                     let name = planned.path.rsplit('/').next().unwrap_or_default();
                     let id = planned.display_name.as_deref().unwrap_or(name);
-                    author_frame(&mut layer.over(&planned.path), id);
+                    author_frame(&mut layer.over(&planned.path), id, true);
                 }
                 SensorPrimKind::Interface => {
                     let mut prim = layer.def(&planned.path, "Xform");
@@ -92,7 +160,11 @@ fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
         for (interface, path) in sensor.interfaces.iter().zip(&plan.interfaces) {
             if let Some(path) = path {
                 let mut prim = layer.over(path);
-                author_interface(&mut prim, interface);
+                author_interface(
+                    &mut prim,
+                    interface,
+                    &contexts.name_at(path, &interface.name),
+                );
                 // A frame name that can't be a prim is passed to the publisher of the messages
                 // (§2.4).
                 if let Some(name) = sensor
@@ -134,7 +206,11 @@ fn robot_wide(robot: &Robot) -> Vec<Interface> {
         .interfaces
         .iter()
         .filter(|interface| !is_prohibited(interface));
-    let mut always = always();
+    let mut always = if robot.ros.has_all_interfaces {
+        Vec::new()
+    } else {
+        always().to_vec()
+    };
     // Observations of a running robot override the defaults for every robot.
     for interface in &mut always {
         let is_it = |other: &&Interface| {
@@ -159,7 +235,7 @@ fn robot_wide(robot: &Robot) -> Vec<Interface> {
 }
 
 /// Authors the interfaces of the robot as a whole (§2.2).
-fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
+fn author_robot_wide(scene: &Scene<'_>, contexts: &Contexts, layer: &mut Layer, root: &str) {
     let interfaces = robot_wide(scene.robot);
     let wanted: Vec<String> = interfaces
         .iter()
@@ -167,54 +243,58 @@ fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
         .collect();
     let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
     let scope = format!("{root}/Interfaces");
-    layer.def(&scope, "Scope");
+    if !interfaces.is_empty() {
+        layer.def(&scope, "Scope");
+    }
     for (interface, identifier) in
         interfaces
             .iter()
             .zip(names::identifiers(&wanted, "interface", &[]))
     {
-        let mut prim = layer.def(&format!("{scope}/{identifier}"), "Xform");
+        let path = format!("{scope}/{identifier}");
+        let mut prim = layer.def(&path, "Xform");
         if identifier != interface.name {
             prim.display_name(&interface.name);
         }
-        author_interface(&mut prim, interface);
+        author_interface(
+            &mut prim,
+            interface,
+            &contexts.name_at(&path, &interface.name),
+        );
     }
 }
 
 /// Returns the interfaces that every described robot has.
 fn always() -> [Interface; 2] {
-    let publisher = |name: &str, type_name: &str, rate: f64, qos: Qos| Interface {
-        name: name.to_owned(),
-        type_name: type_name.to_owned(),
-        kind: InterfaceKind::Publisher { rate, qos },
-        starts_enabled: true,
+    let publisher = |name: &str, type_name: &str, rate: f64, qos: Qos| {
+        Interface::new(name, type_name, InterfaceKind::Publisher { rate, qos })
     };
     [
         publisher(
             "joint_states",
             "sensor_msgs/msg/JointState",
             50.0,
-            Qos::Default,
+            Qos::DEFAULT,
         ),
         publisher(
             "robot_description",
             "std_msgs/msg/String",
             1.0,
-            Qos::Latched,
+            Qos::LATCHED,
         ),
     ]
 }
 
-/// Makes a prim an explicit TF frame, fixed relative to its parent (§2.7).
-fn author_frame(prim: &mut Prim<'_>, id: &str) {
+/// Makes a prim an explicit TF frame (§2.7).
+fn author_frame(prim: &mut Prim<'_>, id: &str, is_static: bool) {
     prim.apply(["RosFrameAPI"])
         .attribute("ros:frame:id", Attribute::string(id).uniform())
-        .attribute("ros:frame:static", Attribute::bool(true).uniform());
+        .attribute("ros:frame:static", Attribute::bool(is_static).uniform());
 }
 
 /// Makes a prim an interface (§2.4, §2.5, §2.6). It is disabled at load time if another controller
-/// claims its joints (§2.3, §4.2.3).
-fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
+/// claims its joints (§2.3, §4.2.3). `name` is relative to the context around the prim.
+fn author_interface(prim: &mut Prim<'_>, interface: &Interface, name: &str) {
     let (schema, prefix, role) = match interface.kind {
         InterfaceKind::Publisher { .. } => ("RosTopicAPI", "ros:topic", "publisher"),
         InterfaceKind::Subscription { .. } => ("RosTopicAPI", "ros:topic", "subscription"),
@@ -224,10 +304,7 @@ fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
         InterfaceKind::ActionClient => ("RosActionAPI", "ros:action", "client"),
     };
     prim.apply([schema])
-        .attribute(
-            &format!("{prefix}:name"),
-            Attribute::string(&interface.name).uniform(),
-        )
+        .attribute(&format!("{prefix}:name"), Attribute::string(name).uniform())
         .attribute(&format!("{prefix}:role"), Attribute::token(role).uniform())
         .attribute(
             &format!("{prefix}:type"),
@@ -247,68 +324,50 @@ fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
     {
         author_qos(prim, qos);
     }
-}
-
-/// Authors a topic's quality of service. Sensors are best effort, which REP 2003 calls the system's
-/// default (§2.4).
-fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
-    let policies: Vec<(&str, &str)> = match qos {
-        Qos::Default => Vec::new(),
-        Qos::Sensor => vec![
-            ("reliability", "system_default"),
-            ("durability", "volatile"),
-            ("history", "keep_last"),
-        ],
-        Qos::Latched => vec![
-            ("reliability", "reliable"),
-            ("durability", "transient_local"),
-        ],
-        Qos::Seen {
-            is_reliable,
-            is_latched,
-            depth,
-        } => {
-            let reliability = if is_reliable {
-                "reliable"
-            } else {
-                "best_effort"
-            };
-            let durability = if is_latched {
-                "transient_local"
-            } else {
-                "volatile"
-            };
-            let history = depth.map(|_| ("history", "keep_last"));
-            [("reliability", reliability), ("durability", durability)]
-                .into_iter()
-                .chain(history)
-                .collect()
-        }
-    };
-    for (policy, value) in policies {
+    if let Some(frame) = &interface.override_frame_id {
         prim.attribute(
-            &format!("ros:topic:qos:{policy}"),
-            Attribute::token(value).uniform(),
+            &format!("{prefix}:override_frame_id"),
+            Attribute::string(frame).uniform(),
         );
     }
-    let depth = match qos {
-        Qos::Sensor => Some(SENSOR_QUEUE),
-        Qos::Seen { depth, .. } => depth.map(|depth| i32::try_from(depth).unwrap_or(i32::MAX)),
-        Qos::Default | Qos::Latched => None,
-    };
-    if let Some(depth) = depth {
+}
+
+/// Authors a topic's quality of service (§2.4).
+fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
+    let policies = [
+        ("reliability", qos.reliability.map(Reliability::token)),
+        ("durability", qos.durability.map(Durability::token)),
+        ("history", qos.history.map(History::token)),
+    ];
+    for (policy, value) in policies {
+        if let Some(value) = value {
+            prim.attribute(
+                &format!("ros:topic:qos:{policy}"),
+                Attribute::token(value).uniform(),
+            );
+        }
+    }
+    if let Some(depth) = qos.depth {
+        let depth = i32::try_from(depth).unwrap_or(i32::MAX);
         prim.attribute("ros:topic:qos:depth", Attribute::int(depth).uniform());
+    }
+    if qos.matches_publisher {
+        prim.attribute(
+            "ros:topic:qos:match_publisher",
+            Attribute::bool(true).uniform(),
+        );
     }
 }
 
-/// Returns whether an interface was observed on a running robot.
+/// Returns whether an interface states its QoS, as those observed on a running robot do.
 fn is_seen(interface: &Interface) -> bool {
     let (InterfaceKind::Publisher { qos, .. } | InterfaceKind::Subscription { qos }) =
         interface.kind
     else {
         return false;
     };
-    matches!(qos, Qos::Seen { .. })
+    qos.reliability
+        .is_some_and(|stated| stated != Reliability::SystemDefault)
 }
 
 fn is_publisher(interface: &Interface) -> bool {

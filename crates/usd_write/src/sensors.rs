@@ -382,8 +382,10 @@ impl Planner<'_> {
             );
             return;
         }
-        let is_frame =
-            self.plan.links[frame].role == Role::Frame && is_same(&pose, &Pose::identity());
+        // An interface is below its context, not on it (§2.1).
+        let is_frame = self.plan.links[frame].role == Role::Frame
+            && self.robot.links()[frame].context.is_none()
+            && is_same(&pose, &Pose::identity());
         let mut name_of_sensor = Some(sensor.name.clone());
         for (interface, name) in interface_names(sensor) {
             let first = name_of_sensor.take();

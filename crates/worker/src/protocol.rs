@@ -158,17 +158,12 @@ mod tests {
         }
         options.resolve.ament_prefixes = vec!["/opt/ros".into()];
         (options.time_limit, options.memory_limit) = (Some(Duration::from_millis(1500)), Some(7));
-        let qos = Qos::Seen {
-            is_reliable: true,
-            is_latched: false,
-            depth: Some(3),
-        };
-        let interface = Interface {
-            name: "scan".to_owned(),
-            type_name: "sensor_msgs/msg/LaserScan".to_owned(),
-            kind: InterfaceKind::Publisher { rate: 9.7, qos },
-            starts_enabled: true,
-        };
+        let qos = Qos::seen(true, false, Some(3));
+        let interface = Interface::new(
+            "scan",
+            "sensor_msgs/msg/LaserScan",
+            InterfaceKind::Publisher { rate: 9.7, qos },
+        );
         let captured = vec![Captured {
             interface,
             is_measured: true,

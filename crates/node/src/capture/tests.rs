@@ -277,11 +277,7 @@ fn measurements_are_in_the_interface() {
     let [joints, scan, silent] = &found[..] else {
         panic!("{found:?}")
     };
-    let qos = Qos::Seen {
-        is_reliable: false,
-        is_latched: false,
-        depth: Some(5),
-    };
+    let qos = Qos::seen(false, false, Some(5));
     assert_eq!(
         scan.interface.kind,
         InterfaceKind::Publisher { rate: 10.0, qos }

@@ -141,7 +141,7 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
             Some(Offers::Sensor(kind, topic)) => {
                 let publisher = InterfaceKind::Publisher {
                     rate: settings.rate(kind.default_rate()),
-                    qos: Qos::Sensor,
+                    qos: Qos::SENSOR,
                 };
                 let interface = scope.interface(
                     &node.resolve(topic),
@@ -278,7 +278,7 @@ pub(super) fn block_sensors(
             };
             let publisher = InterfaceKind::Publisher {
                 rate: kind.default_rate(),
-                qos: Qos::Sensor,
+                qos: Qos::SENSOR,
             };
             let Some(interface) =
                 scope.interface(&topic, kind.message(), publisher, &element.place)
@@ -336,12 +336,7 @@ pub(super) fn assumed(
             if let Some(name) =
                 valid_name(&Node::new(scope.robot.name(), "", controller).resolve(topic))
             {
-                let interface = Interface {
-                    name,
-                    type_name: type_name.to_owned(),
-                    kind,
-                    starts_enabled: true,
-                };
+                let interface = Interface::new(name, type_name, kind);
                 claims.offer(claim, interface, &mut interfaces);
             }
         }
@@ -582,7 +577,7 @@ impl<'a> Controller<'a> {
         let (package, class) = self.type_name.rsplit_once('/')?;
         let publishes = |default: f64| InterfaceKind::Publisher {
             rate: positive(self.setting(settings, "publish_rate")).unwrap_or(default),
-            qos: Qos::Default,
+            qos: Qos::DEFAULT,
         };
         let is_stamped = !self
             .setting(settings, "use_stamped_vel")

@@ -205,11 +205,6 @@ impl Scope<'_> {
             self.report(&codes::PROHIBITED_INTERFACE, place, message, help);
             return None;
         }
-        Some(Interface {
-            name,
-            type_name: type_name.to_owned(),
-            kind,
-            starts_enabled: true,
-        })
+        Some(Interface::new(name, type_name, kind))
     }
 }

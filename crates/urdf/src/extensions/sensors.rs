@@ -375,7 +375,7 @@ fn add_topics(scope: &mut Scope<'_>, device: &Device<'_>, dialect: Dialect, sens
     for (name, message) in topics(scope, device) {
         let publisher = InterfaceKind::Publisher {
             rate,
-            qos: Qos::Sensor,
+            qos: Qos::SENSOR,
         };
         let interface = scope.interface(&name, message, publisher, &device.element.place);
         sensor.interfaces.extend(interface);

@@ -104,7 +104,7 @@ fn cameras_have_a_view_an_optical_frame_and_topics() {
     );
     let publisher = InterfaceKind::Publisher {
         rate: 15.0,
-        qos: Qos::Sensor,
+        qos: Qos::SENSOR,
     };
     assert!(
         sensor
@@ -487,7 +487,7 @@ fn sensors_of_urdf_look_along_z() {
     );
     let rate = InterfaceKind::Publisher {
         rate: 5.0,
-        qos: Qos::Sensor,
+        qos: Qos::SENSOR,
     };
     assert_eq!(sensor.interfaces[0].kind, rate);
     let ray = read(
@@ -943,7 +943,7 @@ imu:
         robot.interfaces[3].kind,
         InterfaceKind::Publisher {
             rate: 25.0,
-            qos: Qos::Default
+            qos: Qos::DEFAULT
         }
     );
     let sensors: Vec<_> = robot
@@ -968,7 +968,7 @@ imu:
         robot.sensors()[1].interfaces[0].kind,
         InterfaceKind::Publisher {
             rate: 200.0,
-            qos: Qos::Sensor
+            qos: Qos::SENSOR
         }
     );
     let reported: Vec<_> = found

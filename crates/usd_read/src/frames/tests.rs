@@ -529,15 +529,14 @@ fn sensor(robot: &Robot, name: &str, kind: SensorKind, on: &str) -> Sensor {
         origin: Pose::identity(),
         frame: None,
         frame_name: None,
-        interfaces: vec![Interface {
-            name: name.to_owned(),
-            type_name: "sensor_msgs/msg/Imu".to_owned(),
-            kind: InterfaceKind::Publisher {
+        interfaces: vec![Interface::new(
+            name,
+            "sensor_msgs/msg/Imu",
+            InterfaceKind::Publisher {
                 rate: 30.0,
-                qos: Qos::Sensor,
+                qos: Qos::SENSOR,
             },
-            starts_enabled: true,
-        }],
+        )],
         place: Default::default(),
     }
 }

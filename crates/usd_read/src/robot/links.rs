@@ -5,6 +5,7 @@ use urdf_usd_robot::{Arena, Handle, Pose};
 use urdf_usd_stage::{Prim, PrimId, PrimMap};
 
 use super::scene::Scene;
+use super::sensors::nested_context;
 use urdf_usd_usd_author::isaac_schema::{LINK_API, REFERENCE_POINT_API, SITE_API};
 
 /// Names of prims that only group others.
@@ -69,6 +70,7 @@ impl Links {
             let is_named = prim.has("RosFrameAPI")
                 && prim.parent.is_some()
                 && !(keeps_words && is_of_sensor(scene, prim, above))
+                || body.is_some() && nested_context(scene, id).is_some()
                 || prim.has(SITE_API)
                 || prim.has(REFERENCE_POINT_API)
                 || prim.has(LINK_API) && is_xform;

@@ -23,6 +23,8 @@ pub(super) struct Scene<'a> {
     /// True for each prim of the robot: present, like all its ancestors, and in the default prim,
     /// or in a robot that the lists of the robot there reference.
     pub is_part: PrimMap<bool>,
+    /// The ROS context of the robot (REP-158 §2.1), if it has exactly one outermost.
+    pub context: Option<PrimId>,
     /// Metres in a unit of length.
     pub metre: f64,
     /// Kilograms in a unit of mass.
@@ -57,12 +59,21 @@ impl<'a> Scene<'a> {
             .values_mut()
             .for_each(|world| *world = to_world * *world);
         let is_part = stage.inherit(|_, prim, above| prim.is_present() && *above.unwrap_or(&true));
+        let is_context = |id: &PrimId| stage[*id].has("RosContextAPI");
+        let mut outermost = stage.iter().map(|(id, _)| id).filter(|id| {
+            is_part[*id] && is_context(id) && !stage.ancestors(*id).any(|above| is_context(&above))
+        });
+        let context = stage.default_prim.filter(is_context).or_else(|| {
+            let first = outermost.next()?;
+            outermost.next().is_none().then_some(first)
+        });
         let kilogram = stage.kilograms_per_unit();
         let may_vary = super::looks::may_vary(stage);
         Self {
             stage,
             placed,
             is_part,
+            context,
             metre,
             kilogram,
             may_vary,

@@ -8,8 +8,8 @@ use nalgebra::{Quaternion, Unit};
 use super::links::{DraftId, Links, has_interface};
 use super::scene::Scene;
 use urdf_usd_robot::{
-    Camera, GLOBAL_FRAMES, Interface, InterfaceKind, LinkId, LinkPairs, Pose, Qos, Robot, Sensor,
-    SensorKind,
+    Camera, Durability, History, Interface, InterfaceKind, LinkId, LinkPairs, NestedContext, Pose,
+    Qos, Reliability, Robot, RosSettings, Sensor, SensorKind, names,
 };
 use urdf_usd_stage::{Prim, PrimId, Value, numbers};
 
@@ -25,6 +25,7 @@ pub(super) fn read(
     robot: &mut Robot,
     link: impl Fn(Option<DraftId>) -> Option<LinkId>,
 ) {
+    robot.ros = settings(scene);
     // The sensors, and the index of each camera or other sensor by its prim.
     let mut all: Vec<Sensor> = Vec::new();
     let mut sensors: HashMap<PrimId, usize> = HashMap::new();
@@ -77,7 +78,8 @@ pub(super) fn read(
             }
             continue;
         }
-        let found = interfaces(prim);
+        let found = interfaces(scene, id);
+        robot.ros.has_all_interfaces = true;
         if let Some(camera) = camera.and_then(|camera| all.get_mut(camera)) {
             camera.interfaces.extend(found);
             continue;
@@ -98,10 +100,6 @@ pub(super) fn read(
         if own_frame {
             sensor.frame_name = prim.text("ros:frame:id").map(str::to_owned);
         }
-        let told = prim
-            .text("ros:topic:override_frame_id")
-            .filter(|name| GLOBAL_FRAMES.contains(name));
-        sensor.frame_name = told.map(str::to_owned).or(sensor.frame_name.take());
     }
     if let Err(error) = robot.set_sensors(all) {
         scene.push(error.to_diagnostic(robot.place.clone()));
@@ -178,8 +176,9 @@ fn kind_of(interfaces: &[Interface]) -> SensorKind {
     })
 }
 
-/// Returns the interfaces of a prim.
-fn interfaces(prim: &Prim) -> Vec<Interface> {
+/// Returns the interfaces of a prim, with their names relative to the robot's namespace.
+fn interfaces(scene: &Scene<'_>, id: PrimId) -> Vec<Interface> {
+    let (prim, namespace) = (&scene.stage[id], nested_namespace(scene, id));
     let kinds = [
         ("RosTopicAPI", "topic"),
         ("RosServiceAPI", "service"),
@@ -190,7 +189,7 @@ fn interfaces(prim: &Prim) -> Vec<Interface> {
             prim.text(&format!("ros:{kind}:{field}"))
                 .filter(|text| !text.is_empty())
         };
-        let (name, type_name) = (text("name")?.to_owned(), text("type")?.to_owned());
+        let (name, type_name) = (text("name")?, text("type")?);
         let of_topic = match text("role") {
             Some("subscription" | "client") => InterfaceKind::Subscription { qos: qos(prim) },
             _ => {
@@ -212,11 +211,10 @@ fn interfaces(prim: &Prim) -> Vec<Interface> {
         };
         let starts_enabled =
             prim.flag(&format!("ros:{}:starts_enabled", word(kind))) != Some(false);
-        prim.has(schema).then_some(Interface {
-            name,
-            type_name,
-            kind,
+        prim.has(schema).then(|| Interface {
             starts_enabled,
+            override_frame_id: text("override_frame_id").map(str::to_owned),
+            ..Interface::new(names::in_namespace(&namespace, name), type_name, kind)
         })
     };
     kinds.into_iter().filter_map(one).collect()
@@ -230,27 +228,62 @@ fn word(kind: InterfaceKind) -> &'static str {
     }
 }
 
-/// Returns the quality of service as this program authors it.
+/// Returns the quality of service of a topic (REP-158 §2.4).
 fn qos(prim: &Prim) -> Qos {
     let policy = |name: &str| prim.text(&format!("ros:topic:qos:{name}"));
-    let depth = match prim.value("ros:topic:qos:depth") {
-        Some(Value::Int(depth)) => u32::try_from(*depth).ok(),
-        _ => None,
-    };
-    match (policy("reliability"), policy("durability")) {
-        (None, None) => Qos::Default,
-        (Some("system_default") | None, Some("volatile")) => Qos::Sensor,
-        (Some("reliable"), Some("transient_local"))
-            if policy("history").is_none() && depth.is_none() =>
-        {
-            Qos::Latched
-        }
-        (reliability, durability) => Qos::Seen {
-            is_reliable: reliability != Some("best_effort"),
-            is_latched: durability == Some("transient_local"),
-            depth,
+    Qos {
+        reliability: policy("reliability").and_then(Reliability::from_token),
+        durability: policy("durability").and_then(Durability::from_token),
+        history: policy("history").and_then(History::from_token),
+        depth: match prim.value("ros:topic:qos:depth") {
+            Some(Value::Int(depth)) => u32::try_from(*depth).ok(),
+            _ => None,
         },
+        matches_publisher: prim.flag("ros:topic:qos:match_publisher") == Some(true),
     }
+}
+
+/// Reads the ROS context of the robot (REP-158 §2.1).
+fn settings(scene: &Scene<'_>) -> RosSettings {
+    let Some(context) = scene.context.map(|context| &scene.stage[context]) else {
+        return RosSettings::default();
+    };
+    RosSettings {
+        namespace: context.text("ros:context:namespace").map(str::to_owned),
+        domain_id: domain_id(context),
+        parent_frame: context.text("ros:context:parent_frame").map(str::to_owned),
+        has_all_interfaces: false,
+    }
+}
+
+/// Returns the ROS context that begins at a prim, unless it is the robot's (REP-158 §2.1).
+pub(super) fn nested_context(scene: &Scene<'_>, id: PrimId) -> Option<NestedContext> {
+    let prim = &scene.stage[id];
+    let namespace = prim.text("ros:context:namespace").unwrap_or_default();
+    (prim.has("RosContextAPI") && scene.context != Some(id)).then(|| NestedContext {
+        namespace: namespace.trim_end_matches('/').to_owned(),
+        domain_id: domain_id(prim),
+    })
+}
+
+/// Returns the DDS domain that a context states.
+fn domain_id(prim: &Prim) -> Option<i32> {
+    match prim.value("ros:context:domain_id") {
+        Some(Value::Int(domain)) => Some(*domain),
+        _ => None,
+    }
+}
+
+/// Returns the namespace of a prim relative to the robot's; empty for the same.
+fn nested_namespace(scene: &Scene<'_>, id: PrimId) -> String {
+    let contexts: Vec<PrimId> = scene.stage.self_and_ancestors(id).collect();
+    contexts
+        .into_iter()
+        .rev()
+        .filter_map(|above| nested_context(scene, above))
+        .fold(String::new(), |around, context| {
+            names::in_namespace(&around, &context.namespace)
+        })
 }
 
 /// Returns the pairs of links whose collisions are filtered (PhysicsFilteredPairsAPI), without

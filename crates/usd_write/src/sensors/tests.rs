@@ -42,14 +42,9 @@ fn link(index: usize) -> LinkId {
 fn topic(name: &str, type_name: &str) -> Interface {
     let kind = InterfaceKind::Publisher {
         rate: 30.0,
-        qos: Qos::Sensor,
+        qos: Qos::SENSOR,
     };
-    Interface {
-        name: name.to_owned(),
-        type_name: type_name.to_owned(),
-        kind,
-        starts_enabled: true,
-    }
+    Interface::new(name, type_name, kind)
 }
 
 /// Returns a sensor on the link with this index in [`URDF`], with topics of these names.
@@ -398,12 +393,11 @@ fn what_only_simulators_offer_is_left_out() {
 #[test]
 fn robot_wide_interfaces_are_there_once() {
     let mut robot = robot(Vec::new());
-    let action = Interface {
-        name: "arm/follow".to_owned(),
-        type_name: "control_msgs/action/FollowJointTrajectory".to_owned(),
-        kind: InterfaceKind::ActionServer,
-        starts_enabled: true,
-    };
+    let action = Interface::new(
+        "arm/follow",
+        "control_msgs/action/FollowJointTrajectory",
+        InterfaceKind::ActionServer,
+    );
     let command = Interface {
         kind: InterfaceKind::SUBSCRIPTION,
         ..topic("/cmd_vel", "geometry_msgs/msg/TwistStamped")
