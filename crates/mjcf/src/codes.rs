@@ -35,6 +35,10 @@ codes! {
     GAINS Info "mjcf-gains":
         "A joint takes position or velocity commands, but its gain is unknown.",
         "The actuator has no gain, so MuJoCo uses its default (kp or kv of 1). Set the gain of the controller.";
+    ACCELERATION Warning "mjcf-acceleration-drive":
+        "A drive sets an acceleration: its gains are multiplied by the inertia that the joint carries, which changes with the pose. The \
+         actuators of MuJoCo set forces.",
+        "The actuator has no gain, so MuJoCo uses its default (kp or kv of 1).";
     SENSOR Info "mjcf-sensor":
         "MJCF can't express a sensor, or not completely: the rays of a lidar, the clipping range of a camera, a position on the earth, \
          sensors of unknown kinds.",

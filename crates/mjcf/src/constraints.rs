@@ -8,7 +8,7 @@ use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
     Command, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics,
 };
-use urdf_usd_text::xml::{Attributes, numbers};
+use urdf_usd_text::xml::{Attributes, number, numbers};
 
 /// Distance between the two points of an axis that are connected, in metres.
 const AXIS_POINT_DISTANCE: f64 = 0.1;
@@ -214,9 +214,14 @@ impl Writer<'_> {
             else {
                 continue;
             };
-            let effort = effort(joint);
-            let (kind, control) = match drive.command {
-                Command::Effort => ("motor", effort.map(|effort| [-effort, effort])),
+            let gains = drive.gains.filter(|gains| !gains.is_idle());
+            if gains.is_some_and(|gains| gains.max_force == Some(0.0)) {
+                // MuJoCo takes an empty range of forces as no limit.
+                continue;
+            }
+            let force = gains.map_or_else(|| effort(joint), |gains| gains.max_force);
+            let (mut kind, control) = match drive.command {
+                Command::Effort => ("motor", force.map(|force| [-force, force])),
                 Command::Velocity => {
                     let speed = joint
                         .limit
@@ -236,11 +241,60 @@ impl Writer<'_> {
                 }
             };
             let mut attributes: Attributes = vec![("name", name.clone()), ("joint", name)];
+            let target = gains.map_or(0.0, |gains| {
+                let target = match drive.command {
+                    Command::Effort => None,
+                    Command::Velocity => gains.target_velocity,
+                    Command::Position => gains.target_position,
+                };
+                target.unwrap_or(0.0)
+            });
+            self.controls.push(target);
+            // A target outside of the range would be clamped.
+            let control = control.filter(|[low, high]| (*low..=*high).contains(&target));
             attributes.extend(control.map(|control| ("ctrlrange", numbers(control))));
-            attributes.extend(effort.map(|effort| ("forcerange", numbers([-effort, effort]))));
+            let force = force.filter(|force| *force > 0.0 && force.is_finite());
+            attributes.extend(force.map(|force| ("forcerange", numbers([-force, force]))));
+            let gains = gains.filter(|gains| !gains.is_acceleration);
+            if let Some(gains) = gains {
+                let speed = gains.target_velocity.filter(|speed| *speed != 0.0);
+                match (drive.command, speed) {
+                    // The only control is the position; the velocity is a constant of the bias.
+                    (Command::Position, Some(speed)) => {
+                        kind = "general";
+                        attributes.extend([
+                            ("gainprm", number(gains.stiffness)),
+                            ("biastype", "affine".to_owned()),
+                            (
+                                "biasprm",
+                                numbers([gains.damping * speed, -gains.stiffness, -gains.damping]),
+                            ),
+                        ]);
+                    }
+                    (Command::Position, None) => {
+                        attributes.push(("kp", number(gains.stiffness)));
+                        attributes.push(("kv", number(gains.damping)));
+                    }
+                    (Command::Velocity | Command::Effort, _) => {
+                        attributes.push(("kv", number(gains.damping)));
+                    }
+                }
+            }
             self.to.leaf(kind, attributes);
-            // No gain is invented: MuJoCo's default of 1 applies.
-            if kind != "motor" {
+            if let Some(gains) = drive.gains.filter(|gains| gains.is_acceleration) {
+                let message = format!(
+                    "the drive of joint \"{}\" sets an acceleration, which MuJoCo's actuators can't: its {} are left out",
+                    joint.name(),
+                    gains.to_words()
+                );
+                self.findings.report(
+                    &codes::ACCELERATION,
+                    &joint.place,
+                    message,
+                    "let the drive have the type force, or set kp and kv in the MJCF",
+                );
+            } else if kind != "motor" && gains.is_none() {
+                // No gain is invented: MuJoCo's default of 1 applies.
                 let message = format!(
                     "the {kind} actuator of joint \"{}\" has no gain",
                     joint.name()
@@ -256,7 +310,7 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    /// Writes named poses, and the initial positions of drives, as keyframes.
+    /// Writes named poses, and the initial positions and targets of drives, as keyframes.
     pub(super) fn keyframes(&mut self) {
         let robot = self.robot;
         let single = robot
@@ -282,16 +336,22 @@ impl Writer<'_> {
                 _ => pose.name.clone(),
             };
             let name = names.unique_or(&name, "pose");
-            self.keyframe(name, &pose.positions);
+            self.keyframe(name, &pose.positions, &[]);
         }
-        if !start.is_empty() {
+        let has_targets = self.controls.iter().any(|target| *target != 0.0);
+        if !start.is_empty() || has_targets {
             let name = names.unique_or("initial_positions", "pose");
-            self.keyframe(name, &start);
+            let controls = if has_targets {
+                std::mem::take(&mut self.controls)
+            } else {
+                Vec::new()
+            };
+            self.keyframe(name, &start, &controls);
         }
         self.to.close();
     }
 
-    fn keyframe(&mut self, name: String, positions: &[(JointId, Vec<f64>)]) {
+    fn keyframe(&mut self, name: String, positions: &[(JointId, Vec<f64>)], controls: &[f64]) {
         let robot = self.robot;
         let mut at: BTreeMap<JointId, Vec<f64>> = positions.iter().cloned().collect();
         // Leaders first, however long the chain of mimics. Quadratic in the number of mimics, which
@@ -353,8 +413,11 @@ impl Writer<'_> {
                 }
             }
         }
-        self.to
-            .leaf("key", vec![("name", name), ("qpos", numbers(qpos))]);
+        let mut key = vec![("name", name), ("qpos", numbers(qpos))];
+        if !controls.is_empty() {
+            key.push(("ctrl", numbers(controls.iter().copied())));
+        }
+        self.to.leaf("key", key);
     }
 }
 

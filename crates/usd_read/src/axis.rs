@@ -30,6 +30,15 @@ impl Axis {
         }
     }
 
+    /// Returns the entry for this axis of a list for x, y, z.
+    pub fn of<T: Copy>(self, [x, y, z]: [T; 3]) -> T {
+        match self {
+            Self::X => x,
+            Self::Y => y,
+            Self::Z => z,
+        }
+    }
+
     /// Returns the axis other than these two.
     pub fn across(a: Self, b: Self) -> Self {
         [Self::X, Self::Y]

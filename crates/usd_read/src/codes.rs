@@ -17,6 +17,11 @@ codes! {
         "A joint of an asset that is read allows a motion for which the robot model has no kind: a ball joint, a distance, two axes of \
          rotation; or its limits lock it.",
         "It becomes the kind that the finding names.";
+    DRIVE Warning "usd-read-drive-instance":
+        "A drive (PhysicsDriveAPI) of an asset that is read is named after an axis on a joint that turns or slides, or has the name of no \
+         degree of freedom of its joint, or its joint follows another. UsdPhysics gives a revolute joint the drive `angular`, and a \
+         prismatic one `linear`.",
+        "A drive that is named after the joint's own axis is read; others are left out.";
     APART Info "usd-read-joint-away-from-zero":
         "The bodies of a joint do not stand in the stage as they do when the joint is at zero.",
         "The frames of the joint place the bodies: the robot is read with all joints at zero.";

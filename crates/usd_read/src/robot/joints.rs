@@ -10,13 +10,26 @@ use super::tidy;
 use crate::axis::Axis;
 use crate::codes;
 use urdf_usd_robot::{
-    Arena, Bounds, Calibration, Command, Drive, Dynamics, Handle, JointId, JointKind,
+    Arena, Bounds, Calibration, Command, Drive, Dynamics, Gains, Handle, JointId, JointKind,
     JointProperties, Limit, Mimic, Pose, Robot, Safety,
 };
 use urdf_usd_stage::{Prim, PrimId};
 
 /// Distance, in metres or radians, beyond which the bodies of a joint contradict its frames.
 const APART: f64 = 1e-3;
+
+/// Names of a drive on a revolute joint about x, y, z: that of UsdPhysics, then those after an axis.
+const ANGULAR: [&[&str]; 3] = [
+    &["angular", "rotX", "X"],
+    &["angular", "rotY", "Y"],
+    &["angular", "rotZ", "Z"],
+];
+/// Names of a drive on a prismatic joint along x, y, z.
+const LINEAR: [&[&str]; 3] = [
+    &["linear", "transX", "X"],
+    &["linear", "transY", "Y"],
+    &["linear", "transZ", "Z"],
+];
 
 /// One end of a joint.
 #[derive(Clone, Copy)]
@@ -212,7 +225,7 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
     Some(match prim.type_name.as_str() {
         "PhysicsFixedJoint" => Motion::free(JointKind::Fixed, Axis::X),
         "PhysicsRevoluteJoint" => {
-            let mut found = single(JointKind::Revolute, &["angular"]);
+            let mut found = single(JointKind::Revolute, axis.of(ANGULAR));
             // A revolute joint of a URDF may be unlimited too, so its authored type decides.
             let says = prim.text("urdf:type");
             let is_continuous = found.bounds == Bounds::NONE && says != Some("revolute")
@@ -222,7 +235,7 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
             }
             found
         }
-        "PhysicsPrismaticJoint" => single(JointKind::Prismatic, &["linear"]),
+        "PhysicsPrismaticJoint" => single(JointKind::Prismatic, axis.of(LINEAR)),
         "PhysicsSphericalJoint" => {
             approximated(format!(
                 "joint {name:?} is a ball joint; it is read as floating, which also lets the body move away"
@@ -425,20 +438,72 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     if damping.is_some() || friction.is_some() {
         joint.dynamics = Some(Dynamics { damping, friction });
     }
-    if drive.is_some() {
-        let gain = |name: &str| of_drive(name).is_some_and(|gain| gain > 0.0);
+    if let Some(instance) = drive {
+        let is_acceleration =
+            prim.text(&format!("drive:{instance}:physics:type")) == Some("acceleration");
+        // Gains are per degree or per unit of length. Those of an acceleration have no unit of
+        // force, and none of length: it cancels.
+        let gain = match (is_acceleration, is_angular) {
+            (false, _) => force / unit,
+            (true, true) => 1.0 / unit,
+            (true, false) => 1.0,
+        };
+        let target = |name: &str| of_drive(name).map(|target| target * unit);
+        let gains = Gains {
+            stiffness: of_drive("stiffness").unwrap_or(0.0) * gain,
+            damping: of_drive("damping").unwrap_or(0.0) * gain,
+            target_position: target("targetPosition"),
+            target_velocity: target("targetVelocity"),
+            max_force: of_drive("maxForce").map(|most| most * force),
+            is_acceleration,
+        };
         // A drive's stiffness acts on the position error, its damping on the velocity error.
-        let command = match (gain("stiffness"), gain("damping")) {
+        let command = match (gains.stiffness > 0.0, gains.damping > 0.0) {
             (true, _) => Command::Position,
             (false, true) => Command::Velocity,
             (false, false) => Command::Effort,
         };
         joint.commanded = Some(Drive {
             command,
-            initial_position: of_drive("targetPosition").map(|target| target * unit),
+            initial_position: gains.target_position,
+            gains: Some(gains),
         });
     }
+    report_drives(scene, found.prim, drive.copied());
     words(prim, "urdf", joint);
+}
+
+/// Reports the drives of a joint that are not read, and one that is read under a name that
+/// UsdPhysics does not give it. `read`: the drive that is read.
+fn report_drives(scene: &Scene<'_>, id: PrimId, read: Option<&str>) {
+    let prim = &scene.stage[id];
+    let name = prim.name();
+    let expected = match prim.type_name.as_str() {
+        "PhysicsRevoluteJoint" => Some("angular"),
+        "PhysicsPrismaticJoint" => Some("linear"),
+        _ => None,
+    };
+    for instance in prim.instances_of("PhysicsDriveAPI") {
+        let kind = &prim.type_name;
+        let message = if read != Some(instance) {
+            format!(
+                "joint {name:?}: the drive {instance:?} is left out, because a {kind} has no such degree of freedom, or another drive for it"
+            )
+        } else if let Some(expected) = expected.filter(|expected| *expected != instance) {
+            format!(
+                "joint {name:?}: the drive {instance:?} is read as {expected:?}, but engines ignore that name on a {kind}"
+            )
+        } else {
+            continue;
+        };
+        let help = match expected {
+            Some(expected) => format!("apply PhysicsDriveAPI:{expected} instead"),
+            None => "apply PhysicsDriveAPI for a free axis of the joint, transX to rotZ".to_owned(),
+        };
+        let property = format!("drive:{instance}:physics:stiffness");
+        let property = prim.value(&property).map(|_| property.as_str());
+        scene.report(&codes::DRIVE, id, property, message, &help);
+    }
 }
 
 /// Reads the joint attributes that only URDF has, with a prefix.
@@ -527,7 +592,19 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
         };
         match robot.set_mimic(id, Some(mimic)) {
             // A follower takes no command.
-            Ok(()) => robot.joint_mut(id).commanded = None,
+            Ok(()) => {
+                let drive = robot.joint_mut(id).commanded.take();
+                let words = drive
+                    .and_then(|drive| drive.gains)
+                    .map(|gains| gains.to_words());
+                if let Some(words) = words.filter(|words| !words.is_empty()) {
+                    let message = format!(
+                        "joint {name:?} follows another: {words} of its drive are left out"
+                    );
+                    let help = "drive the joint that it follows";
+                    scene.report(&codes::DRIVE, prim, None, message, help);
+                }
+            }
             Err(_) => refuse("it would follow itself".to_owned()),
         }
     }
