@@ -57,7 +57,7 @@ def converted(source, folder, *formats, options=()):
     assert done.stdout, done.stderr
     found = {file.suffix.removeprefix("."): file for file in folder.glob("*/*") if file.suffix in (".xml", ".sdf", ".urdf", ".glb")}
     found |= {"usda": next(iter(folder.glob("*/r.usda")), None)}
-    return found, [(d["code"], d["message"], d["place"]["element"] if "place" in d else "") for d in json.loads(done.stdout)["diagnostics"]]
+    return found, [(d["code"], d["message"], d["where"].get("element", "")) for d in json.loads(done.stdout)["diagnostics"]]
 
 
 def parsed(entry):
@@ -88,7 +88,7 @@ def parsed(entry):
 UNITS = [(1.0, 1.0), (0.01, 1.0), (0.001, 0.001)]
 
 
-@pytest.mark.parametrize("kind, type_name, units", itertools.product(KINDS, ("force", "acceleration"), UNITS))
+@pytest.mark.parametrize("kind, type_name, units", [*itertools.product(KINDS, ("force", "acceleration"), UNITS)])
 def test_drives_stay_what_they_are(tmp_path, kind, type_name, units):
     source = robot(tmp_path / "r.usda", kind, {KINDS[kind]: GAINS}, metre=units[0], kilogram=units[1], type_name=type_name)
     wanted = parsed(source)
@@ -167,7 +167,7 @@ def test_joints_of_rigid_body_extensions_have_the_gains(tmp_path):
 NAMES = ["angular", "linear", "X", "Y", "Z", "rotX", "rotY", "rotZ", "transX", "transY", "transZ"]
 
 
-@pytest.mark.parametrize("kind, axis", itertools.product(KINDS, "XYZ"))
+@pytest.mark.parametrize("kind, axis", [*itertools.product(KINDS, "XYZ")])
 def test_drives_under_other_names_are_read_or_named(tmp_path, kind, axis):
     own = {"Revolute": "rot", "Prismatic": "trans"}[kind]
     for name in NAMES:

@@ -8,7 +8,7 @@ use crate::json::extras::{
 };
 use crate::json::limit::Limit;
 use urdf_usd_gltf_extension::axes;
-use urdf_usd_robot as robot;
+use urdf_usd_robot::{self as robot, Connector};
 
 impl ShapeExtras {
     /// Returns the extras of `shape`.
@@ -41,6 +41,7 @@ impl LinkExtras {
     pub fn of(link: &robot::Link) -> Self {
         Self {
             inertial: link.inertial.as_ref().map(Inertial::of),
+            connector: link.connector.map(Connector::as_str),
             custom: Custom::of(&link.custom),
         }
     }

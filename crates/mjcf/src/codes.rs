@@ -20,6 +20,9 @@ codes! {
          left out, and so are mimics of it.";
     MIMIC Warning "mjcf-mimic": "A joint mimics another, and one of them does not have exactly one degree of freedom.",
         "In MuJoCo, the joint moves independently.";
+    BALL Info "mjcf-ball-limit":
+        "A ball joint of an OpenUSD asset has a cone that limits its swing. MuJoCo limits the whole rotation of a ball joint, with its twist.",
+        "The ball joint of the MJCF has no range.";
     SHAPE Warning "mjcf-shape":
         "A visual or collision has no extent, or its mesh was not read or has no surface, or it is a collision with a flat mesh. MuJoCo \
          rejects these.",

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::bodies::{Motion, effort, range};
+use super::bodies::{Bodies, Motion, effort, range};
 use super::{Writer, codes};
 use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
-    Command, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics,
+    Command, Connector, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics,
 };
 use urdf_usd_text::xml::{Attributes, number, numbers};
 
@@ -93,8 +93,17 @@ impl Writer<'_> {
 
     /// Returns whether a joint of the robot becomes a joint of MuJoCo.
     fn moves(&self, joint: JointId) -> bool {
-        let child = self.robot.joints()[joint].child();
-        self.bodies.motion[child] == Some(Motion::Joint(joint))
+        let robot = self.robot;
+        let child = robot.joints()[joint].child();
+        if self.bodies.motion[child] == Some(Motion::Joint(joint)) {
+            return true;
+        }
+        let body = self.bodies.body(child);
+        let is_chain = |body| self.bodies.motion[body] == Some(Motion::Chain(Connector::Chain));
+        let is_fixed = robot.joints()[joint].kind() == JointKind::Fixed;
+        !is_fixed
+            && body
+                .is_some_and(|body| is_chain(body) && Bodies::chain(robot, body).contains(&joint))
     }
 
     /// Returns the name of the joint of MuJoCo that a joint of the robot becomes; `None` if it
@@ -399,6 +408,24 @@ impl Writer<'_> {
                     });
                     let (at, turn) = (rest.translation.vector, rest.rotation);
                     qpos.extend([at.x, at.y, at.z, turn.w, turn.i, turn.j, turn.k]);
+                }
+                Some(Motion::Chain(connector)) => {
+                    let chain = Bodies::chain(robot, link);
+                    let parts = chain.iter().map(|id| {
+                        let given = at.get(id).map_or(&[][..], Vec::as_slice);
+                        (&robot.joints()[*id], given)
+                    });
+                    let parts = parts.filter(|(joint, _)| is_single(joint.kind()));
+                    match connector {
+                        Connector::Chain => qpos
+                            .extend(parts.map(|(_, given)| given.first().copied().unwrap_or(0.0))),
+                        Connector::Ball => {
+                            let turns =
+                                parts.map(|(joint, given)| kinematics::motion(joint, given));
+                            let turn = turns.fold(Pose::identity(), |all, one| all * one).rotation;
+                            qpos.extend([turn.w, turn.i, turn.j, turn.k]);
+                        }
+                    }
                 }
                 Some(Motion::Joint(id)) => {
                     let joint = &robot.joints()[id];

@@ -96,6 +96,8 @@ pub struct LinkProperties {
     pub contact: Option<Contact>,
     /// Data of the source without an equivalent in the model.
     pub custom: Custom,
+    /// The joint of the source that the link chains, if it has no counterpart there.
+    pub connector: Option<Connector>,
     /// Position of the link in its source.
     pub place: Place,
 }
@@ -467,6 +469,33 @@ impl JointKind {
             Self::Planar => "planar",
             Self::Floating => "floating",
         }
+    }
+}
+
+/// A link without content that chains the degrees of freedom of one joint of the source, because a
+/// joint of the model has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connector {
+    /// Of a joint with any degrees of freedom, one after the other.
+    Chain,
+    /// Of a ball joint: the chain has three hinges about orthogonal axes through one point.
+    Ball,
+}
+
+impl Connector {
+    /// Returns the name in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Chain => "chain",
+            Self::Ball => "ball",
+        }
+    }
+
+    /// Returns the connector with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Chain, Self::Ball]
+            .into_iter()
+            .find(|connector| connector.as_str() == name)
     }
 }
 

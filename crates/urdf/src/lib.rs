@@ -549,6 +549,7 @@ fn link(
             inertial,
             contact: None,
             custom: xml.custom(node, &custom::LINK),
+            connector: None,
             place: xml.place(node),
         },
     }

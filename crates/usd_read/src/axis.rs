@@ -39,6 +39,11 @@ impl Axis {
         }
     }
 
+    /// Returns the next axis in cyclic order.
+    pub fn next(self) -> Self {
+        self.of([Self::Y, Self::Z, Self::X])
+    }
+
     /// Returns the axis other than these two.
     pub fn across(a: Self, b: Self) -> Self {
         [Self::X, Self::Y]

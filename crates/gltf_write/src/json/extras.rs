@@ -60,6 +60,9 @@ pub enum Form {
 pub struct LinkExtras {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inertial: Option<Inertial>,
+    /// `chain` or `ball` for a link between the degrees of freedom of one joint of the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connector: Option<&'static str>,
     #[serde(skip_serializing_if = "Custom::is_empty")]
     pub custom: Custom,
 }
@@ -67,7 +70,7 @@ pub struct LinkExtras {
 impl LinkExtras {
     /// Returns whether all of them are absent.
     pub fn is_empty(&self) -> bool {
-        self.inertial.is_none() && self.custom.is_empty()
+        self.inertial.is_none() && self.connector.is_none() && self.custom.is_empty()
     }
 }
 
