@@ -476,9 +476,9 @@ impl JointKind {
 /// joint of the model has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connector {
-    /// Of a joint with any degrees of freedom, one after the other.
+    /// A joint with any degrees of freedom, one after the other.
     Chain,
-    /// Of a ball joint: the chain has three hinges about orthogonal axes through one point.
+    /// A ball joint: the chain has three hinges about orthogonal axes through one point.
     Ball,
 }
 

@@ -367,7 +367,7 @@ struct Builder<'s, 'a> {
     world: Option<LinkId>,
     /// True if bodies that nothing holds float in the world, because their places differ.
     float: bool,
-    /// Whether the state of joints becomes a named pose.
+    /// True if the state of joints becomes a named pose.
     keeps_state: bool,
     /// The state of joints, with the prims that have it.
     states: Vec<(JointId, PrimId, f64)>,

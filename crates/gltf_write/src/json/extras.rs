@@ -130,7 +130,7 @@ pub struct Drive {
     pub target_velocity: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_force: Option<f64>,
-    /// Whether the drive sets an acceleration instead of a force.
+    /// True if the drive sets an acceleration instead of a force.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub acceleration: bool,
 }
