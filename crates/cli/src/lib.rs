@@ -181,7 +181,8 @@ struct Convert {
     /// `.gltf`); the directory of an asset, or the folder of a ROS package with one robot. `-`
     /// reads any of these files but xacro from standard input
     input: PathBuf,
-    /// Choose a robot of a folder by the name of its file, with or without its extension
+    /// Choose a robot of a folder by the name of its file, with or without its extension, or a
+    /// robot of a glTF file by its name
     #[arg(long, value_name = "NAME")]
     robot: Option<String>,
     /// Arguments of the xacro file, in xacro's syntax
@@ -480,16 +481,18 @@ fn convert(arguments: &Convert) -> ExitCode {
         .chain(&arguments.xacro_arguments)
         .cloned()
         .collect();
-    let source = match source(
-        &arguments.input,
-        arguments.robot.as_deref(),
-        xacro_arguments,
-    ) {
+    let (of_file, of_folder) = if is_gltf_file(&arguments.input) {
+        (arguments.robot.clone(), None)
+    } else {
+        (None, arguments.robot.as_deref())
+    };
+    let source = match source(&arguments.input, of_folder, xacro_arguments) {
         Ok(source) => source,
         Err(code) => return code,
     };
     let job = Job {
         options: options.clone(),
+        robot: of_file,
         ..Job::new(source, &arguments.output)
     };
     let mut bar = Bar::default();
@@ -563,6 +566,14 @@ fn input(path: &Path, robot: Option<&str>) -> Result<PathBuf, String> {
         }
     }
     description_in(path, robot)
+}
+
+/// Returns whether a path is that of a glTF file, which may hold several robots.
+fn is_gltf_file(path: &Path) -> bool {
+    let extension = path
+        .extension()
+        .map(|extension| extension.to_ascii_lowercase());
+    !path.is_dir() && extension.is_some_and(|extension| extension == "glb" || extension == "gltf")
 }
 
 /// Returns the source to read: standard input for `-`, otherwise the file that [`input`] finds.

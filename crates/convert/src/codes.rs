@@ -7,7 +7,9 @@ codes! {
     SOURCE_UNREADABLE Error "source-unreadable": "An OpenUSD source can't be opened, or contains no robot.",
         "Nothing is converted.";
     SOURCE_SEVERAL Warning "source-several-robots": "A glTF source has several kinematic models.",
-        "The first is converted.";
+        "The first is converted, or the one that `--robot` names.";
+    SOURCE_NO_ROBOT Error "source-no-such-robot": "A glTF source has no kinematic model with the name that is asked for.",
+        "Nothing is converted.";
     VARIANTS_UNUSED Info "source-variants-unused": "Variants are chosen, but the source is not an OpenUSD asset.",
         "The choice is ignored.";
     TEXTURE_WITHOUT_COORDINATES Warning "texture-without-coordinates":

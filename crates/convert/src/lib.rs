@@ -152,6 +152,8 @@ pub struct Job {
     pub output_dir: PathBuf,
     /// The options.
     pub options: Options,
+    /// The name of the kinematic model of a glTF source with several; `None` for the first.
+    pub robot: Option<String>,
     /// Text of the robot's XRDF; takes precedence over [`Options::xrdf`].
     pub xrdf: Option<Arc<str>>,
     /// Interfaces that the running robot offers to ROS. They take precedence over those of the
@@ -167,6 +169,7 @@ impl Job {
             source,
             output_dir: output_dir.into(),
             options: Options::default(),
+            robot: None,
             xrdf: None,
             captured: Vec::new(),
         }

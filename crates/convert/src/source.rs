@@ -321,19 +321,35 @@ impl Input {
                     models,
                     mut diagnostics,
                 } = gltf_read::read(bytes, file, files);
-                let more = models.len().saturating_sub(1);
-                let Some(model) = models.into_iter().next() else {
+                let names: Vec<String> = models
+                    .iter()
+                    .map(|model| model.robot.name().to_owned())
+                    .collect();
+                let wanted = job.robot.as_ref();
+                let mut found = models
+                    .into_iter()
+                    .filter(|model| wanted.is_none_or(|wanted| model.robot.name() == wanted));
+                let Some(model) = found.next() else {
+                    if let Some(wanted) = wanted.filter(|_| !names.is_empty()) {
+                        let message = format!("the file has no robot {wanted:?}");
+                        let place = file.map_or_else(Place::default, Place::file);
+                        let help = format!("choose one of its robots: {}", names.join(", "));
+                        diagnostics.push(
+                            Diagnostic::new(&codes::SOURCE_NO_ROBOT, place, message).help(help),
+                        );
+                    }
                     return Err(diagnostics);
                 };
-                if more > 0 {
+                if let ([_, _, ..], None) = (names.as_slice(), wanted) {
                     let message = format!(
                         "converting the first of {} kinematic models, {:?}",
-                        more + 1,
+                        names.len(),
                         model.robot.name()
                     );
                     let found =
                         Diagnostic::new(&codes::SOURCE_SEVERAL, model.robot.place.clone(), message);
-                    diagnostics.push(found.help("split the file to convert another one"));
+                    let help = format!("choose one with --robot NAME: {}", names.join(", "));
+                    diagnostics.push(found.help(help));
                 }
                 let references = urdf::References::default();
                 Reading {

@@ -49,6 +49,9 @@ codes! {
     NODE_TREE Warning "gltf-read-node-tree":
         "The nodes form no strict tree: one has several parents, is among its own, or a child does not exist.",
         "The first parent counts; a circle is cut.";
+    ROOT Info "gltf-read-root-placed":
+        "A root link of a model is not at identity below the node that holds the model's root node.",
+        "A tilted root hangs on a link that is upright. Several roots float in a link `world`. Otherwise the place is left out.";
     SHEAR Warning "gltf-read-shear": "The transforms down to a node shear what is on it, or its matrix leaves nothing of it.",
         "The nearest rotation and scale are used.";
     SCALED_FRAME Warning "gltf-read-scaled-frame": "A link's node is scaled, by itself or by what is above it.",

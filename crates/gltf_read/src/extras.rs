@@ -7,7 +7,9 @@ use super::findings::Findings;
 use super::placement::to_rotation;
 use urdf_usd_gltf_extension::axes;
 use urdf_usd_gltf_extension::{self as extension, Entry, Json, Misfits};
-use urdf_usd_robot::{Bounds, Custom, Element, Geometry, Inertial, Limit, Pose};
+use urdf_usd_robot::{
+    Bounds, Command, Custom, Drive, Element, Gains, Geometry, Inertial, Limit, Pose,
+};
 
 /// Maximum nesting depth of custom elements.
 const MAX_DEPTH: usize = 64;
@@ -134,6 +136,33 @@ pub fn limit(limit: &extension::Limit<'_>, findings: &mut Findings) -> Limit {
 /// Reads the limits that the writer kept in the extras of a joint, or of a loop joint of the model.
 pub fn kept_limit(owner: &Entry<'_>, findings: &mut Findings) -> Option<Limit> {
     Some(limit(&owner.get("limit")?.into(), findings))
+}
+
+/// Reads the drive in the extras of a joint.
+pub fn drive(joint: &Entry<'_>, findings: &mut Findings) -> Option<Drive> {
+    let entry = joint.get("extras")?.get("drive")?;
+    let command = match entry.text("command").or_report(findings)? {
+        "effort" => Command::Effort,
+        "velocity" => Command::Velocity,
+        "position" => Command::Position,
+        _ => {
+            findings.misfit(&entry.below("command"), "position, velocity or effort");
+            return None;
+        }
+    };
+    let mut number = |key: &str| entry.number(key).or_report(findings);
+    Some(Drive {
+        command,
+        initial_position: number("initialPosition"),
+        gains: Some(Gains {
+            stiffness: number("stiffness").unwrap_or(0.0),
+            damping: number("damping").unwrap_or(0.0),
+            target_position: number("targetPosition"),
+            target_velocity: number("targetVelocity"),
+            max_force: number("maxForce"),
+            is_acceleration: matches!(entry.json.get("acceleration"), Some(Json::Bool(true))),
+        }),
+    })
 }
 
 /// Reads the solid that the extras of a shape's node declare; `None` for a mesh, or without a

@@ -167,6 +167,7 @@ fn draft<'a>(
     joint.dynamics = dynamics;
     joint.safety = safety;
     joint.calibration = calibration(&read, findings);
+    joint.commanded = extras::drive(entry, findings);
     joint.custom = extras::custom(entry, findings);
     joint.place = findings.place(&entry.at);
     let origin_node = read.origin_node().or_report(findings);

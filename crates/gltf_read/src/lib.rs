@@ -32,6 +32,7 @@ mod names;
 mod placement;
 mod planning;
 mod poses;
+mod roots;
 mod scene;
 mod shapes;
 mod summary;
@@ -52,7 +53,7 @@ pub use urdf_usd_gltf_extension::source::Source;
 use urdf_usd_gltf_extension::{self as extension, Entry, Extension, Json};
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files};
-use urdf_usd_robot::{ArenaMap, Link, LinkId, LinkProperties, Robot};
+use urdf_usd_robot::{ArenaMap, Connector, Link, LinkId, LinkProperties, Robot};
 
 /// Maximum number of models that are read.
 const MAX_MODELS: usize = 64;
@@ -260,6 +261,7 @@ fn model(
     // The readers of joints and poses have dropped values that don't fit the robot.
     findings.accept(robot.set_named_poses(poses), &entry.at);
     findings.accept(robot.set_planning(planning), &entry.at);
+    roots::place(&mut robot, read, scene, &nodes, findings);
     let configurations = read
         .configurations()
         .into_iter()
@@ -338,6 +340,9 @@ fn link(
     LinkProperties {
         inertial,
         custom: extras::custom(entry, findings),
+        connector: entry
+            .get("extras")
+            .and_then(|extras| Connector::named(extras.json.get("connector")?.text()?)),
         place: findings.place(&entry.at),
         ..LinkProperties::default()
     }

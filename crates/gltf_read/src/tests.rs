@@ -125,8 +125,8 @@ fn transforms_on_the_way_are_composed() {
     )));
     assert_eq!(
         codes,
-        ["gltf-read-link-moved"],
-        "the link's node is two metres from where it turns"
+        ["gltf-read-link-moved", "gltf-read-root-placed"],
+        "the link's node is two metres from where it turns, and the base is away from the origin"
     );
     let joint = &robot.joints().as_slice()[0];
     // The origin node rotates forward to left. The dof node applies its own translation before its

@@ -9,6 +9,10 @@ codes! {
     MIMIC_LEFT_OUT Warning "gltf-mimic-left-out":
         "A mimic relation involves a joint without exactly one degree of freedom, or follows a joint that closes a loop.",
         "The joint is written without `mimic`, so that it can be set on its own.";
+    DRIVE Info "gltf-drive-in-extras":
+        "A joint has a drive with gains or targets, for which EXT_robot_kinematics has no element.",
+        "They are kept in the extras of the joint, from where this program reads them. With `--gltf-physics`, the joint of \
+         KHR_physics_rigid_bodies has the drive too.";
     TEXTURE_WITHOUT_UVS Warning "gltf-texture-without-coordinates":
         "A material has a texture, but the mesh that it is on has no texture coordinates.",
         "The part has the material's colour.";

@@ -4,11 +4,11 @@
 use super::limits::limits_its_dofs;
 use super::numbers::finite;
 use crate::json::extras::{
-    Custom, Element, Form, Inertial, JointExtras, LinkExtras, Placement, ShapeExtras,
+    Custom, Drive, Element, Form, Inertial, JointExtras, LinkExtras, Placement, ShapeExtras,
 };
 use crate::json::limit::Limit;
 use urdf_usd_gltf_extension::axes;
-use urdf_usd_robot as robot;
+use urdf_usd_robot::{self as robot, Connector};
 
 impl ShapeExtras {
     /// Returns the extras of `shape`.
@@ -41,6 +41,7 @@ impl LinkExtras {
     pub fn of(link: &robot::Link) -> Self {
         Self {
             inertial: link.inertial.as_ref().map(Inertial::of),
+            connector: link.connector.map(Connector::as_str),
             custom: Custom::of(&link.custom),
         }
     }
@@ -82,8 +83,26 @@ impl JointExtras {
         Self {
             limit,
             reference_position,
+            drive: joint.drive().and_then(|drive| Drive::of(&drive)),
             custom: Custom::of(&joint.custom),
         }
+    }
+}
+
+impl Drive {
+    /// Returns a drive with gains; `None` if it has none.
+    fn of(drive: &robot::Drive) -> Option<Self> {
+        let gains = drive.gains?;
+        Some(Self {
+            command: drive.command.as_str(),
+            stiffness: gains.stiffness,
+            damping: gains.damping,
+            initial_position: finite(drive.initial_position),
+            target_position: finite(gains.target_position),
+            target_velocity: finite(gains.target_velocity),
+            max_force: finite(gains.max_force),
+            acceleration: gains.is_acceleration,
+        })
     }
 }
 

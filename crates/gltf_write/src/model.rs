@@ -55,6 +55,17 @@ pub fn build(
     let mut joints = Vec::with_capacity(present.len());
     for (((&(id, nodes), mimic), limit), home) in present.iter().zip(mimics).zip(limits).zip(home) {
         let joint = &robot.joints()[id];
+        let words = joint.gains().map(|gains| gains.to_words());
+        if let Some(words) = words.filter(|words| !words.is_empty()) {
+            let message = format!(
+                "the drive of joint \"{}\" is in the extras only: {words}",
+                joint.name()
+            );
+            diagnostics.push(
+                Diagnostic::new(&codes::DRIVE, joint.place.clone(), message)
+                    .help("set them in the controller or simulator that drives the joint"),
+            );
+        }
         joints.push(joint_entry(joint, nodes, dofs(joint, limit, home), mimic));
     }
     let configurations = configurations(robot, &joints, &number);

@@ -1,8 +1,8 @@
 //! `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`: bodies, colliders, contact properties and
 //! joints for physics engines.
 //!
-//! The drafts can't express mimic joints, so those are not coupled. Drives are left out: their
-//! parameters would have to be invented.
+//! The drafts can't express mimic joints, so those are not coupled. Drives without gains are left
+//! out: their parameters would have to be invented.
 //!
 //! Links that are connected by fixed joints form one body with their total mass, at the node of the
 //! topmost link. Links that are fixed to the world have no motion, so they are static.
@@ -15,8 +15,8 @@ use super::nodes::{Nodes, placed};
 use crate::json::document::Node;
 use crate::json::extras::NodeExtras;
 use crate::json::physics::{
-    Attachment, Ball, Collider, ColliderGeometry, CollisionFilter, Cuboid, Motion, PhysicsJoint,
-    PhysicsLimit, PhysicsMaterial, RigidBodies, Round, Shape, Shapes,
+    Attachment, Ball, Collider, ColliderGeometry, CollisionFilter, Cuboid, Motion, PhysicsDrive,
+    PhysicsJoint, PhysicsLimit, PhysicsMaterial, RigidBodies, Round, Shape, Shapes,
 };
 use crate::json::values::{Index, position_or_push};
 use urdf_usd_gltf_extension::axes;
@@ -275,7 +275,13 @@ impl Physics {
             child,
         );
         let frame = nodes.add(anchor(format!("joint_{}_frame", joint.name())), above);
-        let joint = position_or_push(&mut self.bodies.physics_joints, PhysicsJoint { limits });
+        let joint = position_or_push(
+            &mut self.bodies.physics_joints,
+            PhysicsJoint {
+                limits,
+                drives: drive(joint).into_iter().collect(),
+            },
+        );
         if let Some(node) = nodes.list.get_mut(frame) {
             node.extensions.rigid_body.joint = Some(Attachment {
                 connected_node,
@@ -325,6 +331,30 @@ fn limits(joint: &Joint) -> Option<Vec<PhysicsLimit>> {
         }
     }
     Some(limits)
+}
+
+/// Returns the drive of a joint in a frame whose x is its axis; `None` if it has no gains.
+fn drive(joint: &Joint) -> Option<PhysicsDrive> {
+    let gains = joint.drive()?.gains?;
+    let kind = match joint.kind() {
+        JointKind::Revolute | JointKind::Continuous => "angular",
+        JointKind::Prismatic => "linear",
+        JointKind::Fixed | JointKind::Planar | JointKind::Floating => return None,
+    };
+    Some(PhysicsDrive {
+        r#type: kind,
+        mode: if gains.is_acceleration {
+            "acceleration"
+        } else {
+            "force"
+        },
+        axis: 0,
+        max_force: gains.max_force,
+        position_target: gains.target_position,
+        velocity_target: gains.target_velocity,
+        stiffness: gains.stiffness,
+        damping: gains.damping,
+    })
 }
 
 /// Returns the rotation from x to `axis`; `None` if it is identity.

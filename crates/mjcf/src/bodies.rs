@@ -5,8 +5,8 @@ use nalgebra::{Unit, Vector3};
 use super::assets::Geom;
 use super::{Writer, codes, push_pose, quaternion};
 use urdf_usd_robot::{
-    ArenaMap, Base, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId, Mass, Pose, Robot,
-    Role, Roles, Shape, kinematics,
+    ArenaMap, Base, Connector, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId, Mass,
+    Pose, Robot, Role, Roles, Shape, kinematics,
 };
 use urdf_usd_text::xml::{Attributes, number, numbers};
 
@@ -24,6 +24,8 @@ pub(super) enum Motion {
     Free,
     /// By a joint.
     Joint(JointId),
+    /// By the joints of a chain ([`Bodies::chain`]).
+    Chain(Connector),
 }
 
 /// The bodies that links of the robot become.
@@ -33,6 +35,10 @@ pub(super) struct Bodies {
     pub placement: ArenaMap<Link, (Option<LinkId>, Pose)>,
     /// Motion of each link that is a body.
     pub motion: ArenaMap<Link, Option<Motion>>,
+    /// The body above each body.
+    pub above: ArenaMap<Link, Option<LinkId>>,
+    /// The pose of each body in the body above it, with all joints at zero.
+    pub rest: ArenaMap<Link, Pose>,
     /// Whether each link moves without any mass rigidly attached.
     massless: ArenaMap<Link, bool>,
 }
@@ -43,6 +49,8 @@ impl Bodies {
         let mut bodies = Self {
             placement: ArenaMap::filled(robot.links(), (None, Pose::identity())),
             motion: ArenaMap::filled(robot.links(), None),
+            above: ArenaMap::filled(robot.links(), None),
+            rest: ArenaMap::filled(robot.links(), Pose::identity()),
             massless: ArenaMap::filled(robot.links(), false),
         };
         for &link in robot.tree().order() {
@@ -52,6 +60,28 @@ impl Bodies {
                 let (body, pose) = bodies.placement[joint.parent()];
                 (id, joint, body, pose * joint.origin)
             });
+            if robot.links()[link].connector.is_some() {
+                // Placed by the body at the end of its chain.
+                continue;
+            }
+            let chain = Self::chain(robot, link);
+            if let &[first, .., last] = chain.as_slice() {
+                let top = robot.joints()[first].parent();
+                bodies.placement[link] = (Some(link), Pose::identity());
+                let connector = robot.links()[robot.joints()[last].parent()].connector;
+                bodies.motion[link] = connector.map(Motion::Chain);
+                bodies.above[link] = bodies.placement[top].0;
+                let mut below = Pose::identity();
+                for &id in chain.iter().rev() {
+                    let joint = &robot.joints()[id];
+                    if joint.child() != link {
+                        bodies.placement[joint.child()] = (Some(link), below.inverse());
+                    }
+                    below = joint.origin * below;
+                }
+                bodies.rest[link] = bodies.placement[top].1 * below;
+                continue;
+            }
             // For MuJoCo, the mass of fixed child links moves a body: a base whose content was
             // moved to another link stays a body.
             let is_body = roles.of[link] == Role::Body
@@ -86,6 +116,9 @@ impl Bodies {
             };
             bodies.placement[link] = (Some(link), Pose::identity());
             bodies.motion[link] = Some(motion);
+            if let Some((_, _, body, pose)) = above {
+                (bodies.above[link], bodies.rest[link]) = (body, pose);
+            }
         }
         // From the leaves up: whether anything rigidly part of a body has a mass.
         let mut has_mass = ArenaMap::new(robot.links(), |_, link| {
@@ -106,6 +139,19 @@ impl Bodies {
         bodies
     }
 
+    /// Returns the joints between a link and the nearest link above that is no connector, from above.
+    pub fn chain(robot: &Robot, link: LinkId) -> Vec<JointId> {
+        let is_connector = |id: JointId| {
+            let parent = robot.joints()[id].parent();
+            Some(parent).filter(|parent| robot.links()[*parent].connector.is_some())
+        };
+        let first = robot.tree().parent_joint(link);
+        let up = |id: &JointId| robot.tree().parent_joint(is_connector(*id)?);
+        let mut chain: Vec<JointId> = std::iter::successors(first, up).collect();
+        chain.reverse();
+        chain
+    }
+
     /// Returns the body of a link, which is its own or the one it is rigidly part of.
     pub fn body(&self, link: LinkId) -> Option<LinkId> {
         self.placement[link].0
@@ -124,6 +170,9 @@ impl Writer<'_> {
         }
         // The order of the tree is depth first, so that a stack of open bodies suffices.
         for (above, link) in below {
+            if robot.links()[link].connector.is_some() {
+                continue;
+            }
             while open.last().copied() != above && !open.is_empty() {
                 open.pop();
                 self.to.close();
@@ -153,8 +202,7 @@ impl Writer<'_> {
         if self.bodies.motion[link].is_none() {
             return self.bodies.body(link);
         }
-        let joint = self.robot.tree().parent_joint(link)?;
-        self.bodies.body(self.robot.joints()[joint].parent())
+        self.bodies.above[link]
     }
 
     /// Writes a site with a unique name, which is returned.
@@ -171,16 +219,7 @@ impl Writer<'_> {
     fn body(&mut self, link: LinkId, motion: Motion) {
         let robot = self.robot;
         let mut attributes = vec![("name", self.names.links[link].clone())];
-        if let Some(joint) = robot
-            .tree()
-            .parent_joint(link)
-            .map(|joint| &robot.joints()[joint])
-        {
-            push_pose(
-                &mut attributes,
-                &(self.bodies.placement[joint.parent()].1 * joint.origin),
-            );
-        }
+        push_pose(&mut attributes, &self.bodies.rest[link]);
         self.to.open("body", attributes);
         match motion {
             Motion::Fixed => {}
@@ -195,7 +234,15 @@ impl Writer<'_> {
                 let name = name.clone();
                 self.to.leaf("freejoint", vec![("name", name)]);
             }
-            Motion::Joint(id) => self.joint(id),
+            Motion::Joint(id) => self.joint(id, &Pose::identity()),
+            Motion::Chain(Connector::Chain) => {
+                for id in Bodies::chain(robot, link) {
+                    let child = robot.joints()[id].child();
+                    let at = self.bodies.placement[child].1;
+                    self.joint(id, &at);
+                }
+            }
+            Motion::Chain(Connector::Ball) => self.ball(link),
         }
         self.inertial(link);
         self.shapes(link);
@@ -244,8 +291,37 @@ impl Writer<'_> {
         self.to.leaf("inertial", attributes);
     }
 
-    /// Writes the joints of a body, as many as the robot's joint has names.
-    fn joint(&mut self, id: JointId) {
+    /// Writes the ball joint that the hinges above a body are.
+    fn ball(&mut self, link: LinkId) {
+        let robot = self.robot;
+        let chain = Bodies::chain(robot, link);
+        let Some(&first) = chain.first() else { return };
+        let joint = &robot.joints()[first];
+        let name = self.names.joints[first]
+            .first()
+            .cloned()
+            .unwrap_or_default();
+        let mut attributes: Attributes = vec![("name", name), ("type", "ball".to_owned())];
+        let at = self.bodies.placement[joint.child()].1.translation.vector;
+        if at != Vector3::zeros() {
+            attributes.push(("pos", numbers(at.iter().copied())));
+        }
+        attributes.extend(passive(joint));
+        self.to.leaf("joint", attributes);
+        if chain.iter().any(|id| range(&robot.joints()[*id]).is_some()) {
+            let message = format!(
+                "the limits of the ball joint of link \"{}\" are left out of the MJCF",
+                robot.links()[link].name()
+            );
+            let help = "set a range, which limits the whole rotation, if that is close enough";
+            self.findings
+                .report(&codes::BALL, &joint.place, message, help);
+        }
+    }
+
+    /// Writes the joints of a body, as many as the robot's joint has names. `at`: the joint's frame
+    /// in the body.
+    fn joint(&mut self, id: JointId, at: &Pose) {
         let robot = self.robot;
         let joint = &robot.joints()[id];
         let names = self.names.joints[id].clone();
@@ -271,7 +347,11 @@ impl Writer<'_> {
         };
         for ((kind, axis), name) in parts.into_iter().zip(names) {
             let mut attributes: Attributes = vec![("name", name), ("type", kind.to_owned())];
+            if at.translation.vector != Vector3::zeros() {
+                attributes.push(("pos", numbers(at.translation.vector.iter().copied())));
+            }
             if let Some(axis) = axis {
+                let axis = at.rotation * axis;
                 attributes.push(("axis", numbers(axis.iter().copied())));
             }
             // MuJoCo refuses a range without extent; `constraints` holds such a joint.
@@ -281,17 +361,7 @@ impl Writer<'_> {
             if let Some(effort) = effort(joint).filter(|_| kind != "ball") {
                 attributes.push(("actuatorfrcrange", numbers([-effort, effort])));
             }
-            let dynamics = joint.dynamics.unwrap_or_default();
-            for (name, value) in [
-                ("damping", dynamics.damping),
-                ("frictionloss", dynamics.friction),
-            ] {
-                attributes.extend(
-                    value
-                        .filter(|value| *value > 0.0 && value.is_finite())
-                        .map(|value| (name, number(value))),
-                );
-            }
+            attributes.extend(passive(joint));
             self.to.leaf("joint", attributes);
         }
     }
@@ -351,6 +421,20 @@ impl Writer<'_> {
         }
         self.to.leaf("geom", attributes);
     }
+}
+
+/// Returns the attributes of the damping and friction of a joint.
+fn passive(joint: &Joint) -> Attributes {
+    let dynamics = joint.dynamics.unwrap_or_default();
+    [
+        ("damping", dynamics.damping),
+        ("frictionloss", dynamics.friction),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+    .filter(|(_, value)| *value > 0.0 && value.is_finite())
+    .map(|(name, value)| (name, number(value)))
+    .collect()
 }
 
 /// Returns the attributes of a primitive shape with positive extent; `None` for a mesh.

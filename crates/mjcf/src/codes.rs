@@ -20,6 +20,9 @@ codes! {
          left out, and so are mimics of it.";
     MIMIC Warning "mjcf-mimic": "A joint mimics another, and one of them does not have exactly one degree of freedom.",
         "In MuJoCo, the joint moves independently.";
+    BALL Info "mjcf-ball-limit":
+        "A ball joint of an OpenUSD asset has a cone that limits its swing. MuJoCo limits the whole rotation of a ball joint, with its twist.",
+        "The ball joint of the MJCF has no range.";
     SHAPE Warning "mjcf-shape":
         "A visual or collision has no extent, or its mesh was not read or has no surface, or it is a collision with a flat mesh. MuJoCo \
          rejects these.",
@@ -35,6 +38,10 @@ codes! {
     GAINS Info "mjcf-gains":
         "A joint takes position or velocity commands, but its gain is unknown.",
         "The actuator has no gain, so MuJoCo uses its default (kp or kv of 1). Set the gain of the controller.";
+    ACCELERATION Warning "mjcf-acceleration-drive":
+        "A drive sets an acceleration: its gains are multiplied by the inertia that the joint carries, which changes with the pose. The \
+         actuators of MuJoCo set forces.",
+        "The actuator has no gain, so MuJoCo uses its default (kp or kv of 1).";
     SENSOR Info "mjcf-sensor":
         "MJCF can't express a sensor, or not completely: the rays of a lidar, the clipping range of a camera, a position on the earth, \
          sensors of unknown kinds.",

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::bodies::{Motion, effort, range};
+use super::bodies::{Bodies, Motion, effort, range};
 use super::{Writer, codes};
 use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
-    Command, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics,
+    Command, Connector, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics,
 };
-use urdf_usd_text::xml::{Attributes, numbers};
+use urdf_usd_text::xml::{Attributes, number, numbers};
 
 /// Distance between the two points of an axis that are connected, in metres.
 const AXIS_POINT_DISTANCE: f64 = 0.1;
@@ -93,8 +93,17 @@ impl Writer<'_> {
 
     /// Returns whether a joint of the robot becomes a joint of MuJoCo.
     fn moves(&self, joint: JointId) -> bool {
-        let child = self.robot.joints()[joint].child();
-        self.bodies.motion[child] == Some(Motion::Joint(joint))
+        let robot = self.robot;
+        let child = robot.joints()[joint].child();
+        if self.bodies.motion[child] == Some(Motion::Joint(joint)) {
+            return true;
+        }
+        let body = self.bodies.body(child);
+        let is_chain = |body| self.bodies.motion[body] == Some(Motion::Chain(Connector::Chain));
+        let is_fixed = robot.joints()[joint].kind() == JointKind::Fixed;
+        !is_fixed
+            && body
+                .is_some_and(|body| is_chain(body) && Bodies::chain(robot, body).contains(&joint))
     }
 
     /// Returns the name of the joint of MuJoCo that a joint of the robot becomes; `None` if it
@@ -214,9 +223,14 @@ impl Writer<'_> {
             else {
                 continue;
             };
-            let effort = effort(joint);
-            let (kind, control) = match drive.command {
-                Command::Effort => ("motor", effort.map(|effort| [-effort, effort])),
+            let gains = drive.gains.filter(|gains| !gains.is_idle());
+            if gains.is_some_and(|gains| gains.max_force == Some(0.0)) {
+                // MuJoCo takes an empty range of forces as no limit.
+                continue;
+            }
+            let force = gains.map_or_else(|| effort(joint), |gains| gains.max_force);
+            let (mut kind, control) = match drive.command {
+                Command::Effort => ("motor", force.map(|force| [-force, force])),
                 Command::Velocity => {
                     let speed = joint
                         .limit
@@ -236,11 +250,60 @@ impl Writer<'_> {
                 }
             };
             let mut attributes: Attributes = vec![("name", name.clone()), ("joint", name)];
+            let target = gains.map_or(0.0, |gains| {
+                let target = match drive.command {
+                    Command::Effort => None,
+                    Command::Velocity => gains.target_velocity,
+                    Command::Position => gains.target_position,
+                };
+                target.unwrap_or(0.0)
+            });
+            self.controls.push(target);
+            // A target outside of the range would be clamped.
+            let control = control.filter(|[low, high]| (*low..=*high).contains(&target));
             attributes.extend(control.map(|control| ("ctrlrange", numbers(control))));
-            attributes.extend(effort.map(|effort| ("forcerange", numbers([-effort, effort]))));
+            let force = force.filter(|force| *force > 0.0 && force.is_finite());
+            attributes.extend(force.map(|force| ("forcerange", numbers([-force, force]))));
+            let gains = gains.filter(|gains| !gains.is_acceleration);
+            if let Some(gains) = gains {
+                let speed = gains.target_velocity.filter(|speed| *speed != 0.0);
+                match (drive.command, speed) {
+                    // The only control is the position; the velocity is a constant of the bias.
+                    (Command::Position, Some(speed)) => {
+                        kind = "general";
+                        attributes.extend([
+                            ("gainprm", number(gains.stiffness)),
+                            ("biastype", "affine".to_owned()),
+                            (
+                                "biasprm",
+                                numbers([gains.damping * speed, -gains.stiffness, -gains.damping]),
+                            ),
+                        ]);
+                    }
+                    (Command::Position, None) => {
+                        attributes.push(("kp", number(gains.stiffness)));
+                        attributes.push(("kv", number(gains.damping)));
+                    }
+                    (Command::Velocity | Command::Effort, _) => {
+                        attributes.push(("kv", number(gains.damping)));
+                    }
+                }
+            }
             self.to.leaf(kind, attributes);
-            // No gain is invented: MuJoCo's default of 1 applies.
-            if kind != "motor" {
+            if let Some(gains) = drive.gains.filter(|gains| gains.is_acceleration) {
+                let message = format!(
+                    "the drive of joint \"{}\" sets an acceleration, which MuJoCo's actuators can't: its {} are left out",
+                    joint.name(),
+                    gains.to_words()
+                );
+                self.findings.report(
+                    &codes::ACCELERATION,
+                    &joint.place,
+                    message,
+                    "let the drive have the type force, or set kp and kv in the MJCF",
+                );
+            } else if kind != "motor" && gains.is_none() {
+                // No gain is invented: MuJoCo's default of 1 applies.
                 let message = format!(
                     "the {kind} actuator of joint \"{}\" has no gain",
                     joint.name()
@@ -256,7 +319,7 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    /// Writes named poses, and the initial positions of drives, as keyframes.
+    /// Writes named poses, and the initial positions and targets of drives, as keyframes.
     pub(super) fn keyframes(&mut self) {
         let robot = self.robot;
         let single = robot
@@ -282,16 +345,22 @@ impl Writer<'_> {
                 _ => pose.name.clone(),
             };
             let name = names.unique_or(&name, "pose");
-            self.keyframe(name, &pose.positions);
+            self.keyframe(name, &pose.positions, &[]);
         }
-        if !start.is_empty() {
+        let has_targets = self.controls.iter().any(|target| *target != 0.0);
+        if !start.is_empty() || has_targets {
             let name = names.unique_or("initial_positions", "pose");
-            self.keyframe(name, &start);
+            let controls = if has_targets {
+                std::mem::take(&mut self.controls)
+            } else {
+                Vec::new()
+            };
+            self.keyframe(name, &start, &controls);
         }
         self.to.close();
     }
 
-    fn keyframe(&mut self, name: String, positions: &[(JointId, Vec<f64>)]) {
+    fn keyframe(&mut self, name: String, positions: &[(JointId, Vec<f64>)], controls: &[f64]) {
         let robot = self.robot;
         let mut at: BTreeMap<JointId, Vec<f64>> = positions.iter().cloned().collect();
         // Leaders first, however long the chain of mimics. Quadratic in the number of mimics, which
@@ -340,6 +409,24 @@ impl Writer<'_> {
                     let (at, turn) = (rest.translation.vector, rest.rotation);
                     qpos.extend([at.x, at.y, at.z, turn.w, turn.i, turn.j, turn.k]);
                 }
+                Some(Motion::Chain(connector)) => {
+                    let chain = Bodies::chain(robot, link);
+                    let parts = chain.iter().map(|id| {
+                        let given = at.get(id).map_or(&[][..], Vec::as_slice);
+                        (&robot.joints()[*id], given)
+                    });
+                    let parts = parts.filter(|(joint, _)| is_single(joint.kind()));
+                    match connector {
+                        Connector::Chain => qpos
+                            .extend(parts.map(|(_, given)| given.first().copied().unwrap_or(0.0))),
+                        Connector::Ball => {
+                            let turns =
+                                parts.map(|(joint, given)| kinematics::motion(joint, given));
+                            let turn = turns.fold(Pose::identity(), |all, one| all * one).rotation;
+                            qpos.extend([turn.w, turn.i, turn.j, turn.k]);
+                        }
+                    }
+                }
                 Some(Motion::Joint(id)) => {
                     let joint = &robot.joints()[id];
                     if joint.kind() == JointKind::Floating {
@@ -353,8 +440,11 @@ impl Writer<'_> {
                 }
             }
         }
-        self.to
-            .leaf("key", vec![("name", name), ("qpos", numbers(qpos))]);
+        let mut key = vec![("name", name), ("qpos", numbers(qpos))];
+        if !controls.is_empty() {
+            key.push(("ctrl", numbers(controls.iter().copied())));
+        }
+        self.to.leaf("key", key);
     }
 }
 

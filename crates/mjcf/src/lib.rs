@@ -91,6 +91,7 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
         assets,
         findings,
         to,
+        controls: Vec::new(),
     };
     writer.assets.define(&mut writer.to);
     writer.world();
@@ -142,6 +143,8 @@ struct Writer<'a> {
     assets: Assets,
     findings: Collector,
     to: Document,
+    /// The target of each actuator.
+    controls: Vec<f64>,
 }
 
 impl Writer<'_> {

@@ -3,7 +3,7 @@
 use super::codes;
 use urdf_usd_diagnostic::Collector;
 use urdf_usd_robot::names::UniqueNames;
-use urdf_usd_robot::{ArenaMap, Joint, JointKind, Link, Robot};
+use urdf_usd_robot::{ArenaMap, Connector, Joint, JointKind, Link, Robot};
 
 /// Names of a robot's links and joints, and the names in use for other kinds.
 pub(super) struct Names {
@@ -46,6 +46,13 @@ impl Names {
         });
         let mut taken = UniqueNames::default();
         let joints = ArenaMap::new(robot.joints(), |_, joint| {
+            let is_ball = |link| robot.links()[link].connector == Some(Connector::Ball);
+            // The first hinge of a ball joint stands for all of them.
+            let of_ball = ["_rotX", "_rotY", "_rotZ"]
+                .iter()
+                .filter(|_| is_ball(joint.child()) && !is_ball(joint.parent()))
+                .find_map(|suffix| joint.name().strip_suffix(suffix));
+            let base = of_ball.unwrap_or(joint.name());
             let parts: &[&str] = match joint.kind() {
                 JointKind::Planar => &["_u", "_v"],
                 JointKind::Floating => &["_x", "_y", "_z", ""],
@@ -53,10 +60,10 @@ impl Names {
             };
             let names: Vec<String> = parts
                 .iter()
-                .map(|part| taken.unique_or(&format!("{}{part}", joint.name()), "joint"))
+                .map(|part| taken.unique_or(&format!("{base}{part}"), "joint"))
                 .collect();
-            if matches!(names.as_slice(), [name] if name != joint.name()) {
-                let message = format!("another joint of the MJCF is named \"{}\"", joint.name());
+            if matches!(names.as_slice(), [name] if name != base) {
+                let message = format!("another joint of the MJCF is named \"{base}\"");
                 findings.report(
                     &codes::RENAMED,
                     &joint.place,

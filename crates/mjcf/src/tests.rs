@@ -214,6 +214,7 @@ fn followers_locks_drives_and_poses_are_written() {
     leader.properties.commanded = Some(Drive {
         command: Command::Position,
         initial_position: Some(0.5),
+        gains: None,
     });
     let mut follower = joint("follow", JointKind::Prismatic, 1, 2);
     follower.properties.limit = Some(Limit {

@@ -65,6 +65,7 @@ pub(super) fn job(
         source,
         output_dir: parameters.output_dir.join(folder),
         options,
+        robot: None,
         xrdf: None,
         captured: Vec::new(),
     }

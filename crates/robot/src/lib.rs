@@ -101,6 +101,8 @@ pub struct LinkProperties {
     pub is_dynamic_frame: bool,
     /// Data of the source without an equivalent in the model.
     pub custom: Custom,
+    /// The joint of the source that the link chains, if it has no counterpart there.
+    pub connector: Option<Connector>,
     /// Position of the link in its source.
     pub place: Place,
 }
@@ -414,6 +416,14 @@ impl Joint {
         self.commanded.filter(|_| self.mimic.is_none())
     }
 
+    /// Returns the gains of the drive, without a maximum force that the limit gives too.
+    pub fn gains(&self) -> Option<Gains> {
+        let mut gains = self.drive()?.gains?;
+        let effort = self.limit.and_then(|limit| limit.effort);
+        gains.max_force = gains.max_force.filter(|force| effort != Some(*force));
+        Some(gains)
+    }
+
     /// Returns the range of positions, in radians or metres; for a planar joint, along each
     /// direction. A continuous, fixed or floating joint has no bounds, whatever its source says.
     pub fn bounds(&self) -> Bounds {
@@ -464,6 +474,33 @@ impl JointKind {
             Self::Planar => "planar",
             Self::Floating => "floating",
         }
+    }
+}
+
+/// A link without content that chains the degrees of freedom of one joint of the source, because a
+/// joint of the model has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connector {
+    /// A joint with any degrees of freedom, one after the other.
+    Chain,
+    /// A ball joint: the chain has three hinges about orthogonal axes through one point.
+    Ball,
+}
+
+impl Connector {
+    /// Returns the name in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Chain => "chain",
+            Self::Ball => "ball",
+        }
+    }
+
+    /// Returns the connector with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Chain, Self::Ball]
+            .into_iter()
+            .find(|connector| connector.as_str() == name)
     }
 }
 
@@ -557,6 +594,48 @@ pub struct Drive {
     pub command: Command,
     /// The initial position in radians or metres, if given.
     pub initial_position: Option<f64>,
+    /// Gains and targets, if the source gives them.
+    pub gains: Option<Gains>,
+}
+
+/// Gains and targets of a drive. It applies
+/// `stiffness · (target position − position) + damping · (target velocity − velocity)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gains {
+    /// N·m/rad or N/m; 1/s² if the drive sets an acceleration.
+    pub stiffness: f64,
+    /// N·m·s/rad or N·s/m; 1/s if the drive sets an acceleration.
+    pub damping: f64,
+    /// Radians or metres, if given.
+    pub target_position: Option<f64>,
+    /// Rad/s or m/s, if given.
+    pub target_velocity: Option<f64>,
+    /// Maximum torque or force of the drive in N·m or N, if limited.
+    pub max_force: Option<f64>,
+    /// True if the drive sets an acceleration instead of a force.
+    pub is_acceleration: bool,
+}
+
+impl Gains {
+    /// Returns the names in OpenUSD of the properties that have an effect, for messages.
+    pub fn to_words(&self) -> String {
+        let is_set = |value: Option<f64>| value.is_some_and(|value| value != 0.0);
+        let names = [
+            ("stiffness", self.stiffness != 0.0),
+            ("damping", self.damping != 0.0),
+            ("targetPosition", is_set(self.target_position)),
+            ("targetVelocity", is_set(self.target_velocity)),
+            ("maxForce", self.max_force.is_some()),
+            ("type", self.is_acceleration),
+        ];
+        let set = names.iter().filter(|(_, is_set)| *is_set);
+        set.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns whether the drive does nothing.
+    pub fn is_idle(&self) -> bool {
+        self.stiffness == 0.0 && self.damping == 0.0
+    }
 }
 
 /// The commanded quantity of a drive.
@@ -568,6 +647,17 @@ pub enum Command {
     Velocity,
     /// Position.
     Position,
+}
+
+impl Command {
+    /// Returns its name in ros2_control.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Effort => "effort",
+            Self::Velocity => "velocity",
+            Self::Position => "position",
+        }
+    }
 }
 
 /// `position = multiplier · position(joint) + offset`.

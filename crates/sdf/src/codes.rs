@@ -30,6 +30,10 @@ codes! {
     LIGHT Info "sdf-light":
         "Lights in SDFormat have a relative intensity instead of candela or lux, and no extent.",
         "The light has its colour, cone and range, and intensity 1. Set `<intensity>` as the renderer requires.";
+    DRIVE Info "sdf-drive":
+        "SDFormat has no element for the gains and targets of a drive. Drake reads the stiffness and damping of a position drive from \
+         `drake:controller_gains`, but no target, no velocity drive, and no drive that sets an acceleration.",
+        "The finding names the properties that are left out of the SDF.";
     NO_WORD Info "sdf-no-word":
         "SDFormat can't express parts of the robot: soft limits, calibration, drives, named poses, pairs of links with disabled collisions, \
          static friction that differs from dynamic friction, ROS interfaces, elements of a URDF other than Gazebo's sensors and model \

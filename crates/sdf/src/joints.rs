@@ -166,7 +166,33 @@ impl Writer<'_> {
             self.axis(id, joint);
         }
         self.joint_sensors(id);
+        self.gains(joint);
         self.to.close();
+    }
+
+    /// Writes the gains of a drive for Drake, the only reader of such an element.
+    fn gains(&mut self, joint: &Joint) {
+        let Some(gains) = joint.gains() else {
+            return;
+        };
+        let mut left_out = gains;
+        if gains.stiffness > 0.0 && gains.damping >= 0.0 && !gains.is_acceleration {
+            self.to.leaf(
+                "drake:controller_gains",
+                vec![("p", number(gains.stiffness)), ("d", number(gains.damping))],
+            );
+            (left_out.stiffness, left_out.damping) = (0.0, 0.0);
+        }
+        let words = left_out.to_words();
+        if !words.is_empty() {
+            let message = format!(
+                "the SDF leaves out {words} of the drive of joint \"{}\"",
+                joint.name()
+            );
+            let help = "set them in the controller of the simulator";
+            self.findings
+                .report(&codes::DRIVE, &joint.place, message, help);
+        }
     }
 
     fn axis(&mut self, id: JointId, joint: &Joint) {

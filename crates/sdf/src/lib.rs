@@ -213,7 +213,10 @@ impl<'a> Writer<'a> {
         let counts = [
             ("soft limits", joints(|joint| joint.safety.is_some())),
             ("calibration", joints(|joint| joint.calibration.is_some())),
-            ("drives", joints(|joint| joint.drive().is_some())),
+            (
+                "drives",
+                joints(|joint| joint.drive().is_some_and(|drive| drive.gains.is_none())),
+            ),
             ("named poses", robot.named_poses().len()),
             (
                 "pairs of links with disabled collisions",

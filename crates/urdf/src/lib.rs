@@ -548,6 +548,7 @@ fn link(
         properties: LinkProperties {
             inertial,
             custom: xml.custom(node, &custom::LINK),
+            connector: None,
             place: xml.place(node),
             ..LinkProperties::default()
         },

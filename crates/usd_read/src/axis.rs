@@ -30,6 +30,20 @@ impl Axis {
         }
     }
 
+    /// Returns the entry for this axis of a list for x, y, z.
+    pub fn of<T: Copy>(self, [x, y, z]: [T; 3]) -> T {
+        match self {
+            Self::X => x,
+            Self::Y => y,
+            Self::Z => z,
+        }
+    }
+
+    /// Returns the next axis in cyclic order.
+    pub fn next(self) -> Self {
+        self.of([Self::Y, Self::Z, Self::X])
+    }
+
     /// Returns the axis other than these two.
     pub fn across(a: Self, b: Self) -> Self {
         [Self::X, Self::Y]

@@ -14,9 +14,18 @@ codes! {
          type that is not known.",
         "The robot has no such joint. A body that nothing else holds becomes a root.";
     JOINT_KIND Warning "usd-read-joint-approximated":
-        "A joint of an asset that is read allows a motion for which the robot model has no kind: a ball joint, a distance, two axes of \
-         rotation; or its limits lock it.",
+        "A joint of an asset that is read keeps a distance, or its limits lock it, or it closes a loop with several degrees of freedom.",
         "It becomes the kind that the finding names.";
+    CHAIN Info "usd-read-joint-chain":
+        "A joint of an asset that is read has several degrees of freedom (a ball joint, a PhysicsJoint with several free axes), or several \
+         joints with one degree of freedom each connect the same two bodies, as converters of MuJoCo's files write them.",
+        "The robot has a chain of joints with one degree of freedom each, and links without mass between them. MJCF has them as joints of \
+         one body, or as a ball joint.";
+    DRIVE Warning "usd-read-drive-instance":
+        "A drive (PhysicsDriveAPI) of an asset that is read is named after an axis on a joint that turns or slides, or has the name of no \
+         degree of freedom of its joint, or its joint follows another. UsdPhysics gives a revolute joint the drive `angular`, and a \
+         prismatic one `linear`.",
+        "A drive that is named after the joint's own axis is read; others are left out.";
     APART Info "usd-read-joint-away-from-zero":
         "The bodies of a joint do not stand in the stage as they do when the joint is at zero.",
         "The frames of the joint place the bodies: the robot is read with all joints at zero.";
@@ -29,6 +38,9 @@ codes! {
         "Its place in the stage is left out. If the stage has y up, the base hangs on a link that has z up.";
     NAME Warning "usd-read-name-taken":
         "Two bodies or frames of an asset that is read have one name.", "The later one gets a number behind its name.";
+    STATE Info "usd-read-joint-state":
+        "Joints of an asset that is read have a state (`state:*:physics:position` of PhysX, `newton:*:position` of Newton) that is not zero.",
+        "Their positions are the named pose `initial_state`, and the initial positions of their drives. Velocities are left out.";
     POSE Warning "usd-read-pose":
         "A named pose of an asset that is read (IsaacNamedPose) sets what is no joint of the robot, or has not one value for each joint.",
         "The pose is read without that.";

@@ -42,7 +42,7 @@ use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
-    Arena, ArenaMap, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot,
+    Arena, ArenaMap, Connector, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot,
 };
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, on_large_stack, text};
 use urdf_usd_usd_author::isaac_schema::{JOINT_NAME_OVERRIDE, NAME_OVERRIDE};
@@ -126,7 +126,7 @@ pub fn read_stage(stage: &Stage, robot: Option<PrimId>) -> Result<OfStage, ReadE
         path: stage.entry.clone(),
         reason,
     };
-    let reading = on_large_stack(|| Reading::of_robot(stage, robot))
+    let reading = on_large_stack(|| Reading::of_robot(stage, robot, false))
         .map_err(|error| failed(format!("no thread for it: {error}")))??;
     let Reading {
         robot,
@@ -191,11 +191,16 @@ pub(super) struct Reading {
 impl Reading {
     /// Reads the robot of a stage.
     pub fn of(stage: &Stage) -> Result<Self, ReadError> {
-        Self::of_robot(stage, None)
+        Self::of_robot(stage, None, true)
     }
 
-    /// Reads the robot of a stage with the named poses of one prim.
-    fn of_robot(stage: &Stage, robot: Option<PrimId>) -> Result<Self, ReadError> {
+    /// Reads the robot of a stage with the named poses of one prim. `keeps_state`: whether the state
+    /// of its joints becomes a named pose.
+    fn of_robot(
+        stage: &Stage,
+        robot: Option<PrimId>,
+        keeps_state: bool,
+    ) -> Result<Self, ReadError> {
         let mut scene = Scene::new(stage);
         for error in &stage.errors {
             let file = error
@@ -252,6 +257,7 @@ impl Reading {
         let links = Links::find(&scene);
         let mut builder = Builder::new(&scene, links);
         builder.posed = robot;
+        builder.keeps_state = keeps_state;
         builder.build();
         let Builder {
             robot,
@@ -353,6 +359,12 @@ struct Builder<'s, 'a> {
     robot: Robot,
     /// The link that represents the world, if the robot needs one.
     world: Option<LinkId>,
+    /// True if bodies that nothing holds float in the world, because their places differ.
+    float: bool,
+    /// True if the state of joints becomes a named pose.
+    keeps_state: bool,
+    /// The state of joints, with the prims that have it.
+    states: Vec<(JointId, PrimId, f64)>,
     /// The link made from each draft so far.
     ids: ArenaMap<Draft, Option<LinkId>>,
     by_prim: ByPrim,
@@ -384,6 +396,9 @@ impl<'s, 'a> Builder<'s, 'a> {
             found,
             robot,
             world: None,
+            float: false,
+            keeps_state: false,
+            states: Vec::new(),
             by_prim: ByPrim::default(),
             assumed: Vec::new(),
             masses: Vec::new(),
@@ -396,7 +411,9 @@ impl<'s, 'a> Builder<'s, 'a> {
     fn build(&mut self) {
         let held = self.connect();
         let drawn = shapes::find(self.scene, &self.links);
-        if self.needs_world(&drawn) {
+        let needs_world = self.needs_world(&drawn);
+        self.float = self.is_apart(&held, needs_world);
+        if needs_world || self.float {
             self.add_world();
         }
         let order = isaac::order(self.scene);
@@ -420,6 +437,36 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.found.values().any(is_held)
             || self.says_world()
             || drawn.iter().any(|drawn| drawn.owner.is_none())
+    }
+
+    /// Returns the bodies that nothing holds, without those that a URDF lets float.
+    fn free_bodies(&self, held: &HashMap<DraftId, Held>) -> Vec<DraftId> {
+        let links = &self.links;
+        let is_free = |(id, draft): &(DraftId, &Draft)| {
+            let is_within = draft.above.is_some_and(|above| links.body(above).is_none());
+            let floats = self.scene.stage[draft.prim].text("urdf:joint:type") == Some("floating");
+            draft.is_body && !is_within && !floats && !held.contains_key(id)
+        };
+        let free = links.drafts.iter().filter(is_free);
+        free.map(|(id, _)| id).collect()
+    }
+
+    /// Returns whether bodies that nothing holds have places relative to each other, or to the
+    /// world: then they float in the world.
+    fn is_apart(&self, held: &HashMap<DraftId, Held>, has_world: bool) -> bool {
+        let same = |a: &Pose, b: &Pose| {
+            let apart = a.inverse() * b;
+            apart.translation.vector.norm() < SAME && apart.rotation.angle() < SAME
+        };
+        let free = self.free_bodies(held);
+        let mut poses = free.iter().map(|body| &self.links.drafts[*body].pose);
+        let identity = Pose::identity();
+        let first = if has_world {
+            Some(&identity)
+        } else {
+            poses.next()
+        };
+        first.is_some_and(|first| poses.any(|pose| !same(first, pose)))
     }
 
     /// Adds a link for each draft. `order`: the positions of prims in the lists of robots.
@@ -450,9 +497,10 @@ impl<'s, 'a> Builder<'s, 'a> {
         for joint in isaac::arranged(loops, place) {
             self.add_loop(&found[joint], held);
         }
-        found
-            .values()
-            .for_each(|found| joints::check_assembled(self.scene, &self.links, found));
+        for found in found.values() {
+            joints::check_assembled(self.scene, &self.links, found);
+            joints::report_drives(self.scene, found);
+        }
     }
 
     fn add_shapes(&mut self, drawn: &[Drawn]) -> Shapes<'s, 'a> {
@@ -478,6 +526,10 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
         planning::read(self.scene, &mut self.robot, &self.by_prim, self.world);
         isaac::read(self.scene, &mut self.robot, &self.by_prim, self.posed);
+        // Commands for an open stage list the poses that are authored.
+        if self.keeps_state {
+            joints::pose(self.scene, &mut self.robot, &self.states);
+        }
     }
 
     /// Assigns mass properties to bodies.
@@ -696,7 +748,16 @@ impl<'s, 'a> Builder<'s, 'a> {
         else {
             return;
         };
-        let name = self.joint_name(prim);
+        if !found.more.is_empty() {
+            let at = near * far.inverse();
+            let apart = stands.inverse() * at;
+            let is_there =
+                apart.translation.vector.norm() < STANDS && apart.rotation.angle() < STANDS;
+            let at = if is_there { stands } else { at };
+            self.add_chain(found, held.reversed, parent, child, at);
+            return;
+        }
+        let name = self.joint_name(prim, "");
         let has_pivot = joints::needs_pivot(kind, &axis, &far);
         let pivot = has_pivot.then(|| self.add_pivot(child)).flatten();
         let mut joint = Joint::new(name, kind, parent, pivot.unwrap_or(child));
@@ -709,7 +770,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             if apart.translation.vector.norm() < STANDS && apart.rotation.angle() < STANDS {
                 joint.origin = stands;
             }
-            self.add_joint(joint, Some(prim));
+            let id = self.add_joint(joint, Some(prim));
+            self.keep_state(id, found);
             return;
         };
         joint.origin = near * far.rotation.inverse();
@@ -721,9 +783,108 @@ impl<'s, 'a> Builder<'s, 'a> {
         );
         let help = "nothing need be done; the body stays where its prim is";
         self.scene.report(&codes::PIVOT, prim, None, message, help);
-        self.add_joint(joint, Some(prim));
+        let id = self.add_joint(joint, Some(prim));
+        self.keep_state(id, found);
         let to_body = Pose::from_parts((-far.translation.vector).into(), Default::default());
         self.add_fixed(format!("{body}_fixed_joint"), pivot, child, to_body);
+    }
+
+    /// Adds a joint with several degrees of freedom: a joint for each, with massless links between
+    /// them. `at`: the pose of `child` in `parent` with all of them at zero.
+    fn add_chain(
+        &mut self,
+        found: &Found,
+        reversed: bool,
+        parent: LinkId,
+        child: LinkId,
+        at: Pose,
+    ) {
+        let mut parts: Vec<&Found> = found.all().collect();
+        if reversed {
+            parts.reverse();
+        }
+        let connector = if found.is_ball {
+            Connector::Ball
+        } else {
+            Connector::Chain
+        };
+        let body = self.robot.links()[child].name().to_owned();
+        let names: Vec<&str> = parts
+            .iter()
+            .map(|part| self.scene.stage[part.prim].name())
+            .collect();
+        let prims: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        let is_one = parts.iter().all(|part| part.prim == found.prim);
+        let message = if is_one {
+            let name = names.first().copied().unwrap_or_default();
+            let count = parts.len();
+            format!(
+                "joint {name:?} has {count} degrees of freedom: it is read as a chain of {count} joints to body {body:?}"
+            )
+        } else {
+            format!(
+                "joints {} connect the same bodies: they are read as one chain to body {body:?}",
+                prims.join(", ")
+            )
+        };
+        let help = "nothing need be done; links without mass are between the joints of the chain";
+        self.scene
+            .report(&codes::CHAIN, found.prim, None, message, help);
+        let (mut above, mut from) = (parent, at);
+        let count = parts.len();
+        for (index, part) in parts.into_iter().enumerate() {
+            let [first, second] = part.ends.map(|end| end.frame);
+            let (far, direction) = if reversed {
+                (first, -part.axis)
+            } else {
+                (second, part.axis)
+            };
+            let axis = far.rotation * direction;
+            // Links of the chain have the axes of the body, and an origin on that of their joint.
+            let is_off = joints::needs_pivot(part.kind, &axis, &far);
+            let point = if is_off {
+                far.translation
+            } else {
+                Pose::identity().translation
+            };
+            let name = self.joint_name(part.prim, &part.suffix);
+            let is_last = index + 1 == count;
+            let link = if is_last && !is_off {
+                Some(child)
+            } else {
+                self.add_connector(format!("{name}_link"), connector, part.prim)
+            };
+            let Some(link) = link else { return };
+            let to_point = Pose::from_parts(point, Default::default());
+            let mut joint = Joint::new(name, part.kind, above, link);
+            (joint.axis, joint.place) = (axis, self.scene.place(part.prim, None));
+            joint.origin = from * to_point;
+            joints::fill(self.scene, part, &mut joint);
+            // A prim with several degrees of freedom is none of the joints.
+            let prim = Some(part.prim).filter(|_| part.suffix.is_empty());
+            if prim.is_none() && index == 0 {
+                joint.custom = custom::of(self.scene, part.prim);
+            }
+            let id = self.add_joint(joint, prim);
+            self.keep_state(id, part);
+            (above, from) = (link, to_point.inverse());
+        }
+        if above != child {
+            self.add_fixed(format!("{body}_fixed_joint"), above, child, from);
+        }
+    }
+
+    /// Adds a link between the joints of a chain, one of which is at `prim`.
+    fn add_connector(
+        &mut self,
+        name: String,
+        connector: Connector,
+        prim: PrimId,
+    ) -> Option<LinkId> {
+        let link = self.add_link(name, None)?;
+        let added = self.robot.link_mut(link);
+        (added.connector, added.place) = (Some(connector), self.scene.place(prim, None));
+        Some(link)
     }
 
     /// Adds the intermediate link on the joint's axis for a body whose origin is off that axis.
@@ -743,7 +904,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             .above
             .filter(|&above| !is_body || links.body(above).is_none());
         let words = &self.scene.stage[prim];
-        let floats = is_body && words.text("urdf:joint:type") == Some("floating");
+        let floats = is_body && (self.float || words.text("urdf:joint:type") == Some("floating"));
         let on = |draft: DraftId| Some((self.ids[draft]?, links.drafts[draft].pose));
         let parent = match above {
             Some(above) => on(above),
@@ -824,6 +985,19 @@ impl<'s, 'a> Builder<'s, 'a> {
     /// Adds a joint that closes a loop. Its frame in the child becomes a link there.
     fn add_loop(&mut self, found: &Found, held: &HashMap<DraftId, Held>) {
         let prim = found.prim;
+        let has_several = !found.more.is_empty();
+        let kind = if has_several {
+            let message = format!(
+                "joint {:?} closes a loop with several degrees of freedom: it is read as floating",
+                self.scene.stage[prim].name()
+            );
+            let help = "close the loop at a joint that turns about one axis";
+            self.scene
+                .report(&codes::JOINT_KIND, prim, None, message, help);
+            JointKind::Floating
+        } else {
+            found.kind
+        };
         let [
             End {
                 body: body0,
@@ -847,7 +1021,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             }
         }
         let needs_pivot =
-            body1.is_none() && top.is_some() || joints::needs_pivot(found.kind, &axis, &far);
+            body1.is_none() && top.is_some() || joints::needs_pivot(kind, &axis, &far);
         // Reuse a frame of the body that is at the joint.
         let (links, ids) = (&self.links, &self.ids);
         let frames = links
@@ -861,13 +1035,15 @@ impl<'s, 'a> Builder<'s, 'a> {
             })
             .find(|(_, far)| far.translation.vector.norm() < 1e-6);
         let (child, far) = there.unwrap_or((child, far));
-        let name = self.joint_name(prim);
+        let name = self.joint_name(prim, "");
         let pivot = (needs_pivot && there.is_none())
             .then(|| self.add_pivot(child))
             .flatten();
-        let mut joint = Joint::new(name, found.kind, parent, pivot.unwrap_or(child));
+        let mut joint = Joint::new(name, kind, parent, pivot.unwrap_or(child));
         (joint.axis, joint.place) = (far.rotation * found.axis, self.scene.place(prim, None));
-        joints::fill(self.scene, found, &mut joint);
+        if !has_several {
+            joints::fill(self.scene, found, &mut joint);
+        }
         joint.origin = if let Some(pivot) = pivot {
             let name = format!("{}_fixed_joint", self.robot.links()[child].name());
             let to_pivot = Pose::from_parts(far.translation, Default::default());
@@ -913,15 +1089,26 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    fn add_joint(&mut self, joint: Joint, prim: Option<PrimId>) {
+    /// Keeps the state of a joint of the robot.
+    fn keep_state(&mut self, joint: Option<JointId>, found: &Found) {
+        let state = joint.zip(joints::state(self.scene, found));
+        self.states
+            .extend(state.map(|(joint, at)| (joint, found.prim, at)));
+    }
+
+    fn add_joint(&mut self, joint: Joint, prim: Option<PrimId>) -> Option<JointId> {
         let (name, place) = (joint.name().to_owned(), joint.place.clone());
         match self.robot.add_joint(joint) {
-            Ok(id) => self.by_prim.joints.extend(prim.map(|prim| (prim, id))),
+            Ok(id) => {
+                self.by_prim.joints.extend(prim.map(|prim| (prim, id)));
+                Some(id)
+            }
             Err(error) => {
                 let message = format!("joint {name:?} is left out: {error}");
                 let help = "give each joint a name of its own";
                 self.scene
                     .push(Diagnostic::new(&codes::JOINT, place, message).help(help));
+                None
             }
         }
     }
@@ -948,8 +1135,9 @@ impl<'s, 'a> Builder<'s, 'a> {
             .unwrap_or_else(|| prim.name().to_owned())
     }
 
-    /// Returns the ROS name (REP-158 §2.10), or the display name, or the prim's name.
-    fn joint_name(&mut self, id: PrimId) -> String {
+    /// Returns the ROS name (REP-158 §2.10), or the display name, or the prim's name, followed by
+    /// `suffix`.
+    fn joint_name(&mut self, id: PrimId, suffix: &str) -> String {
         let prim = &self.scene.stage[id];
         let given = ["ros:joint:name", NAME_OVERRIDE, JOINT_NAME_OVERRIDE]
             .into_iter()
@@ -958,7 +1146,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let name = given
             .or_else(|| display_name(self.scene, id))
             .unwrap_or_else(|| prim.name().to_owned());
-        self.joint_names.unique(&name)
+        self.joint_names.unique(&format!("{name}{suffix}"))
     }
 
     fn unique_link(&mut self, name: String, prim: Option<PrimId>) -> String {

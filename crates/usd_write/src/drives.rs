@@ -1,14 +1,14 @@
 //! Drives of joints (PhysicsDriveAPI): the gains with which a joint follows its command.
 //!
-//! A URDF gives the effort limit of a joint but not its stiffness. Gains are computed from the
-//! inertia that the joint carries, so that every joint, of a finger or of a shoulder, responds
-//! alike: as a critically damped oscillator of [`FREQUENCY`].
+//! Gains of the source are written as they are. A URDF gives the effort limit of a joint but not its
+//! stiffness: gains are then computed from the inertia that the joint carries, so that every joint,
+//! of a finger or of a shoulder, responds alike: as a critically damped oscillator of [`FREQUENCY`].
 
 use nalgebra::{Matrix3, Point3, Vector3};
 
 use super::Scene;
 use super::physics::mass_of;
-use urdf_usd_robot::{ArenaMap, Command, Drive, JointId, JointKind, Link, Mass, Pose};
+use urdf_usd_robot::{ArenaMap, Command, Drive, Gains, JointId, JointKind, Link, Mass, Pose};
 use urdf_usd_usd_author::numbers::degrees;
 use urdf_usd_usd_author::{Attribute, Prim};
 
@@ -20,8 +20,7 @@ const FREQUENCY: f64 = 10.0;
 /// used: in a long chain each joint carries nearly all links.
 const MAX_ONE_BY_ONE: usize = 256;
 
-/// Authors the drive of a joint on its prim: `angular` or `linear`, with type `force`, in USD's
-/// units (per degree).
+/// Authors the drive of a joint on its prim: `angular` or `linear`, in USD's units (per degree).
 pub(super) fn author(
     scene: &Scene<'_>,
     carried: &Carried,
@@ -30,11 +29,42 @@ pub(super) fn author(
     drive: &Drive,
 ) {
     let joint = &scene.robot.joints()[id];
-    let (instance, per_unit): (_, fn(f64) -> f64) = match joint.kind() {
-        JointKind::Revolute | JointKind::Continuous => ("angular", f64::to_radians),
-        JointKind::Prismatic => ("linear", |gain| gain),
+    let (instance, per_unit, position): (_, fn(f64) -> f64, fn(f64) -> f32) = match joint.kind() {
+        JointKind::Revolute | JointKind::Continuous => ("angular", f64::to_radians, degrees),
+        JointKind::Prismatic => ("linear", |gain| gain, |position| position as f32),
         _ => return,
     };
+    let gains = drive
+        .gains
+        .unwrap_or_else(|| computed(scene, carried, id, drive));
+    prim.apply([format!("PhysicsDriveAPI:{instance}").as_str()]);
+    let mut set = |name: &str, value: Attribute| {
+        prim.attribute(&format!("drive:{instance}:physics:{name}"), value);
+    };
+    let kind = if gains.is_acceleration {
+        "acceleration"
+    } else {
+        "force"
+    };
+    set("type", Attribute::token(kind).uniform());
+    for (name, gain) in [("stiffness", gains.stiffness), ("damping", gains.damping)] {
+        set(name, Attribute::float(per_unit(gain) as f32));
+    }
+    if let Some(force) = gains.max_force {
+        set("maxForce", Attribute::float(force as f32));
+    }
+    for (name, target) in [
+        ("targetPosition", gains.target_position),
+        ("targetVelocity", gains.target_velocity),
+    ] {
+        if let Some(target) = target {
+            set(name, Attribute::float(position(target)));
+        }
+    }
+}
+
+/// Returns gains for a drive whose source gives none.
+fn computed(scene: &Scene<'_>, carried: &Carried, id: JointId, drive: &Drive) -> Gains {
     let frequency = std::f64::consts::TAU * FREQUENCY;
     let carried = carried.by(scene, id);
     // A mass m has the natural frequency ω and critical damping for k = m·ω² and d = 2·m·ω.
@@ -43,28 +73,16 @@ pub(super) fn author(
         Command::Velocity => (0.0, 2.0 * carried * frequency),
         Command::Effort => (0.0, 0.0),
     };
-    prim.apply([format!("PhysicsDriveAPI:{instance}").as_str()]);
-    let mut set = |name: &str, value: Attribute| {
-        prim.attribute(&format!("drive:{instance}:physics:{name}"), value);
-    };
-    set("type", Attribute::token("force").uniform());
-    set("stiffness", Attribute::float(per_unit(stiffness) as f32));
-    set("damping", Attribute::float(per_unit(damping) as f32));
-    // Many URDFs write an effort of 0 for "unknown".
-    if let Some(effort) = joint
+    let effort = scene.robot.joints()[id]
         .limit
-        .and_then(|limit| limit.effort)
-        .filter(|&effort| effort > 0.0)
-    {
-        set("maxForce", Attribute::float(effort as f32));
-    }
-    if let Some(position) = drive.initial_position {
-        let target = if instance == "angular" {
-            degrees(position)
-        } else {
-            position as f32
-        };
-        set("targetPosition", Attribute::float(target));
+        .and_then(|limit| limit.effort);
+    Gains {
+        stiffness,
+        damping,
+        target_position: drive.initial_position,
+        // Many URDFs write an effort of 0 for "unknown".
+        max_force: effort.filter(|&effort| effort > 0.0),
+        ..Gains::default()
     }
 }
 

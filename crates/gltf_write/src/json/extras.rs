@@ -60,6 +60,9 @@ pub enum Form {
 pub struct LinkExtras {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inertial: Option<Inertial>,
+    /// `chain` or `ball` for a link between the degrees of freedom of one joint of the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connector: Option<&'static str>,
     #[serde(skip_serializing_if = "Custom::is_empty")]
     pub custom: Custom,
 }
@@ -67,7 +70,7 @@ pub struct LinkExtras {
 impl LinkExtras {
     /// Returns whether all of them are absent.
     pub fn is_empty(&self) -> bool {
-        self.inertial.is_none() && self.custom.is_empty()
+        self.inertial.is_none() && self.connector.is_none() && self.custom.is_empty()
     }
 }
 
@@ -104,14 +107,41 @@ pub struct JointExtras {
     /// Reference position of URDF (`calibration/@reference_position`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_position: Option<f64>,
+    /// Drive with its gains and targets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drive: Option<Drive>,
     #[serde(skip_serializing_if = "Custom::is_empty")]
     pub custom: Custom,
+}
+
+/// Gains and targets of a drive, which is commanded by `position`, `velocity` or `effort`. Values
+/// are in SI units, with radians.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Drive {
+    pub command: &'static str,
+    pub stiffness: f64,
+    pub damping: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_position: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_position: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_velocity: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_force: Option<f64>,
+    /// True if the drive sets an acceleration instead of a force.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub acceleration: bool,
 }
 
 impl JointExtras {
     /// Returns whether all of them are absent.
     pub fn is_empty(&self) -> bool {
-        self.limit.is_none() && self.reference_position.is_none() && self.custom.is_empty()
+        self.limit.is_none()
+            && self.reference_position.is_none()
+            && self.drive.is_none()
+            && self.custom.is_empty()
     }
 }
 

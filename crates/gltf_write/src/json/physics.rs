@@ -80,6 +80,27 @@ pub struct PhysicsMaterial {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhysicsJoint {
     pub limits: Vec<PhysicsLimit>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drives: Vec<PhysicsDrive>,
+}
+
+/// A drive along or about an axis of the frame. Values are in SI units, with radians.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhysicsDrive {
+    /// `linear` or `angular`.
+    pub r#type: &'static str,
+    /// `force` or `acceleration`.
+    pub mode: &'static str,
+    pub axis: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_force: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position_target: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub velocity_target: Option<f64>,
+    pub stiffness: f64,
+    pub damping: f64,
 }
 
 /// A restriction of the motion along or about some axes of the frame (0: x, 1: y, 2: z).

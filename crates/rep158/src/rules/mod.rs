@@ -100,6 +100,7 @@ rules! {
     r1_3_26_visual_names,
     r1_3_27_collision_groups,
     r1_3_28_missing_root,
+    r1_3_29_drive_instance,
     r1_4_1_vendor_opinions,
     r1_4_2_core_physics,
     r2_1_1_context_in_payload,

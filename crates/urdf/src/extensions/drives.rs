@@ -89,6 +89,7 @@ fn block<'a>(
         let drive = drives.entry(id).or_insert(Drive {
             command,
             initial_position,
+            gains: None,
         });
         drive.command = drive.command.max(command);
         drive.initial_position = drive.initial_position.or(initial_position);
@@ -167,6 +168,7 @@ fn transmissions(scope: &mut Scope<'_>, drives: &mut BTreeMap<JointId, Drive>) {
             let drive = found.entry(id).or_insert(Drive {
                 command,
                 initial_position: None,
+                gains: None,
             });
             drive.command = drive.command.max(command);
         }

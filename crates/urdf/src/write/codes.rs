@@ -15,6 +15,9 @@ codes! {
         "The robot has sensors, drives, contact properties or ROS interfaces that were not read from a URDF, or lights. URDF itself can't \
          express them; the extensions `gazebo` and `ros2_control` need more data than the robot has (REP-158 §3.8).",
         "They are left out of the URDF.";
+    DRIVE Info "urdf-write-drive":
+        "A joint has a drive with gains or targets. URDF has no element for them.",
+        "The finding names the properties that are left out of the URDF.";
     SRDF Info "urdf-write-srdf":
         "The robot has named poses, or pairs of links with disabled collisions. SRDF can express them, URDF can't.",
         "They are left out of the URDF.";

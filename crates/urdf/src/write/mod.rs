@@ -607,6 +607,19 @@ impl<'a> Writer<'a> {
             let help = "add <gazebo> or <ros2_control> elements for the simulator or controllers that need them";
             self.report(&codes::NO_WORD, &robot.place, message, help);
         }
+        for joint in robot.joints().values() {
+            let Some(words) = joint.gains().map(|gains| gains.to_words()) else {
+                continue;
+            };
+            if !words.is_empty() {
+                let message = format!(
+                    "the URDF leaves out {words} of the drive of joint \"{}\"",
+                    joint.name()
+                );
+                let help = "set them in the controller or simulator that drives the joint";
+                self.report(&codes::DRIVE, &joint.place, message, help);
+            }
+        }
         let pairs = robot.disabled_collisions().len();
         let omitted = list(&[
             ("named poses", robot.named_poses().len()),

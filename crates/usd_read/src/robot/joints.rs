@@ -9,14 +9,31 @@ use super::scene::{self, SAME, Scene};
 use super::tidy;
 use crate::axis::Axis;
 use crate::codes;
+use urdf_usd_robot::names::unique_from;
 use urdf_usd_robot::{
-    Arena, Bounds, Calibration, Command, Drive, Dynamics, Handle, JointId, JointKind,
-    JointProperties, Limit, Mimic, Pose, Robot, Safety,
+    Arena, Bounds, Calibration, Command, Drive, Dynamics, Gains, Handle, JointId, JointKind,
+    JointProperties, Limit, Mimic, NamedPose, Pose, Robot, Safety,
 };
 use urdf_usd_stage::{Prim, PrimId};
 
 /// Distance, in metres or radians, beyond which the bodies of a joint contradict its frames.
 const APART: f64 = 1e-3;
+
+/// Names of a drive on a revolute joint about x, y, z: that of UsdPhysics, then those after an axis.
+const ANGULAR: [&[&str]; 3] = [
+    &["angular", "rotX", "X"],
+    &["angular", "rotY", "Y"],
+    &["angular", "rotZ", "Z"],
+];
+/// Names of a drive on a prismatic joint along x, y, z.
+const LINEAR: [&[&str]; 3] = [
+    &["linear", "transX", "X"],
+    &["linear", "transY", "Y"],
+    &["linear", "transZ", "Z"],
+];
+
+/// Name of the pose that is the state of the joints.
+const STATE: &str = "initial_state";
 
 /// One end of a joint.
 #[derive(Clone, Copy)]
@@ -44,17 +61,99 @@ pub(super) struct Found {
     pub ends: [End; 2],
     /// True if the asset marks the joint as closing a loop.
     pub is_excluded: bool,
+    /// Its name after that of the prim, if it is one of several degrees of freedom of the prim.
+    pub suffix: String,
+    /// Further degrees of freedom between the same bodies, from the first body to the second.
+    pub more: Vec<Found>,
+    /// True if it is a ball joint.
+    pub is_ball: bool,
+}
+
+impl Found {
+    /// Returns all degrees of freedom, from the first body to the second.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = &Found> {
+        std::iter::once(self).chain(&self.more)
+    }
+
+    /// Returns whether it turns about one axis or slides along one.
+    fn is_single(&self) -> bool {
+        self.more.is_empty() && (is_angular(self.kind) || self.kind == JointKind::Prismatic)
+    }
+
+    /// Exchanges the bodies.
+    fn reverse(&mut self) {
+        self.ends.reverse();
+        self.axis = -self.axis;
+    }
+
+    /// Returns whether it allows the same motion as another joint of the same bodies: two hinges of
+    /// a door.
+    fn is_redundant(&self, other: &Found) -> bool {
+        let [(at, axis), (other_at, other_axis)] = [self, other].map(|found| {
+            let [near, _] = &found.ends;
+            (
+                near.frame.translation.vector,
+                near.frame.rotation * found.axis,
+            )
+        });
+        let is_parallel = axis.cross(&other_axis).norm() < APART;
+        let is_through = (other_at - at).cross(&axis).norm() < APART;
+        let slides = |found: &Found| found.kind == JointKind::Prismatic;
+        match (slides(self), slides(other)) {
+            (true, true) => is_parallel,
+            (false, false) => is_parallel && is_through,
+            _ => false,
+        }
+    }
 }
 
 /// Finds all joints that connect two different bodies, in the order of the prims.
+///
+/// Several joints between two bodies, each with one degree of freedom, are the degrees of freedom of
+/// one joint, as MuJoCo has them and converters of its files write them.
 pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Arena<Found> {
-    let mut found = Arena::default();
+    let mut found: Vec<Found> = Vec::new();
+    let mut by_bodies: HashMap<[Option<DraftId>; 2], usize> = HashMap::new();
     for (id, prim) in scene.prims().filter(|(_, prim)| is_joint(prim)) {
-        if let Some(joint) = one(scene, links, id, prim) {
-            found.push(joint);
+        let Some(mut joint) = one(scene, links, id, prim) else {
+            continue;
+        };
+        let bodies = joint.ends.map(|end| end.body);
+        let [first, second] = bodies;
+        let known = by_bodies.get(&bodies);
+        let reversed = by_bodies.get(&[second, first]);
+        let index = known.or(reversed).copied();
+        let is_swapped = known.is_none() && index.is_some();
+        if is_swapped {
+            joint.reverse();
+        }
+        let first = index.and_then(|index| found.get_mut(index));
+        let is_single = joint.is_single() && !joint.is_excluded;
+        let merges = first.filter(|first| {
+            is_single
+                && first.all().all(|part| {
+                    let is_one = is_angular(part.kind) || part.kind == JointKind::Prismatic;
+                    is_one && part.suffix.is_empty() && !part.is_redundant(&joint)
+                })
+        });
+        match merges {
+            Some(first) => first.more.push(joint),
+            None => {
+                if is_swapped {
+                    joint.reverse();
+                }
+                if is_single && index.is_none() {
+                    by_bodies.insert(bodies, found.len());
+                }
+                found.push(joint);
+            }
         }
     }
-    found
+    let mut arena = Arena::default();
+    for joint in found {
+        arena.push(joint);
+    }
+    arena
 }
 
 fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Found> {
@@ -76,12 +175,7 @@ fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Foun
         );
         return None;
     }
-    let Motion {
-        kind,
-        axis,
-        bounds,
-        instances,
-    } = motion(scene, id, prim)?;
+    let motions = motions(scene, id, prim)?;
     let [first, second] = ["0", "1"].map(|end| end_of(scene, links, id, prim, end));
     let (first, second) = (first?, second?);
     if first.body == second.body {
@@ -99,15 +193,28 @@ fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Foun
     }
     let is_excluded = prim.flag("physics:excludeFromArticulation") == Some(true)
         || prim.type_name == "PhysicsDistanceJoint";
-    Some(Found {
+    let has_several = motions.len() > 1;
+    let mut parts = motions.into_iter().map(|motion| Found {
         prim: id,
-        kind,
-        axis: axis.direction(),
-        bounds,
-        instances,
+        kind: motion.kind,
+        axis: motion.axis.direction(),
+        bounds: motion.bounds,
+        instances: motion.instances,
         ends: [first, second],
         is_excluded,
-    })
+        suffix: match motion.instances {
+            [name, ..] if has_several => format!("_{name}"),
+            _ => String::new(),
+        },
+        more: Vec::new(),
+        is_ball: false,
+    });
+    let mut found = parts.next()?;
+    found.more = parts.collect();
+    // The hinges of a driven ball have drives, which a ball joint of other formats has not.
+    found.is_ball = prim.type_name == "PhysicsSphericalJoint"
+        && prim.instances_of("PhysicsDriveAPI").next().is_none();
+    Some(found)
 }
 
 /// Returns the body at an end of a joint, and the joint's frame there.
@@ -181,8 +288,9 @@ impl Motion {
     }
 }
 
-/// Returns the motion of a joint; `None` for unknown types.
-fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
+/// Returns the degrees of freedom of a joint, from its first body to its second; `None` for unknown
+/// types.
+fn motions(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Vec<Motion>> {
     let axis = Axis::named(prim.text("physics:axis")).unwrap_or(Axis::X);
     let approximated = |message: String| {
         let help = "the robot model has no such joint; change it by hand where that matters";
@@ -209,10 +317,10 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
             instances,
         }
     };
-    Some(match prim.type_name.as_str() {
+    let motion = match prim.type_name.as_str() {
         "PhysicsFixedJoint" => Motion::free(JointKind::Fixed, Axis::X),
         "PhysicsRevoluteJoint" => {
-            let mut found = single(JointKind::Revolute, &["angular"]);
+            let mut found = single(JointKind::Revolute, axis.of(ANGULAR));
             // A revolute joint of a URDF may be unlimited too, so its authored type decides.
             let says = prim.text("urdf:type");
             let is_continuous = found.bounds == Bounds::NONE && says != Some("revolute")
@@ -222,20 +330,15 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
             }
             found
         }
-        "PhysicsPrismaticJoint" => single(JointKind::Prismatic, &["linear"]),
-        "PhysicsSphericalJoint" => {
-            approximated(format!(
-                "joint {name:?} is a ball joint; it is read as floating, which also lets the body move away"
-            ));
-            Motion::free(JointKind::Floating, Axis::X)
-        }
+        "PhysicsPrismaticJoint" => single(JointKind::Prismatic, axis.of(LINEAR)),
+        "PhysicsSphericalJoint" => return Some(ball(prim, axis)),
         "PhysicsDistanceJoint" => {
             approximated(format!(
                 "joint {name:?} keeps a distance; it is read as floating, without that distance"
             ));
             Motion::free(JointKind::Floating, Axis::X)
         }
-        "PhysicsJoint" => six_axes(scene, prim, approximated),
+        "PhysicsJoint" => return Some(six_axes(scene, prim)),
         other => {
             let message =
                 format!("joint {name:?} is left out: {other} is no type of joint that is read");
@@ -248,7 +351,38 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
             );
             return None;
         }
-    })
+    };
+    Some(vec![motion])
+}
+
+/// Returns the three hinges of a ball joint. The first two swing the axis within its cone, the last
+/// one twists about it.
+fn ball(prim: &Prim, axis: Axis) -> Vec<Motion> {
+    const NAMES: [&[&str]; 3] = [&["rotX"], &["rotY"], &["rotZ"]];
+    let hinge = |axis: Axis, cone: Option<&str>| {
+        // The schema has a negative angle for no limit.
+        let limit = cone
+            .and_then(|name| prim.number(name))
+            .filter(|limit| *limit >= 0.0)
+            .map(f64::to_radians);
+        Motion {
+            kind: if limit.is_some() {
+                JointKind::Revolute
+            } else {
+                JointKind::Continuous
+            },
+            axis,
+            bounds: Bounds::between(limit.map(|limit| -limit), limit),
+            instances: axis.of(NAMES),
+        }
+    };
+    // The first angle is towards the next axis, which is a rotation about the one after it.
+    let next = axis.next();
+    vec![
+        hinge(next.next(), Some("physics:coneAngle0Limit")),
+        hinge(next, Some("physics:coneAngle1Limit")),
+        hinge(axis, None),
+    ]
 }
 
 /// Returns the factor from USD's unit of position to the model's: degrees to radians, or stage
@@ -267,7 +401,7 @@ fn is_angular(kind: JointKind) -> bool {
 
 /// Classifies a six-axis joint. Axes with a low limit above the high one are locked
 /// (PhysicsLimitAPI).
-fn six_axes(scene: &Scene<'_>, prim: &Prim, approximated: impl Fn(String)) -> Motion {
+fn six_axes(scene: &Scene<'_>, prim: &Prim) -> Vec<Motion> {
     use Axis::{X, Y, Z};
 
     /// A degree of freedom: the joint kind that has it alone, its axis, and the names of its schema
@@ -322,39 +456,36 @@ fn six_axes(scene: &Scene<'_>, prim: &Prim, approximated: impl Fn(String)) -> Mo
         .filter(|freedom| freedom.kind == JointKind::Prismatic)
         .map(|freedom| freedom.axis)
         .collect();
-    match (&free[..], &slides[..]) {
-        ([], _) => Motion::free(JointKind::Fixed, X),
-        ([only], _) => {
-            let unit = unit_of(scene, only.kind);
-            let (low, high) = sides(only.instance);
-            let bounds = Bounds::between(low.map(|side| side * unit), high.map(|side| side * unit));
-            let kind = match only.kind {
-                JointKind::Revolute if bounds == Bounds::NONE => JointKind::Continuous,
-                kind => kind,
-            };
-            Motion {
-                kind,
-                axis: only.axis,
-                bounds,
-                instances: only.instances,
-            }
+    let single = |freedom: &Freedom, instances: &'static [&'static str]| {
+        let unit = unit_of(scene, freedom.kind);
+        let (low, high) = sides(freedom.instance);
+        let bounds = Bounds::between(low.map(|side| side * unit), high.map(|side| side * unit));
+        let kind = match freedom.kind {
+            JointKind::Revolute if bounds == Bounds::NONE => JointKind::Continuous,
+            kind => kind,
+        };
+        Motion {
+            kind,
+            axis: freedom.axis,
+            bounds,
+            instances,
         }
+    };
+    match (&free[..], &slides[..]) {
+        ([], _) => vec![Motion::free(JointKind::Fixed, X)],
+        ([only], _) => vec![single(only, only.instances)],
         // Two directions, with or without rotation about their normal, make a planar joint.
         ([_, _, turn @ ..], [a, b])
             if turn.len() < 2 && turn.iter().all(|turn| turn.axis == Axis::across(*a, *b)) =>
         {
-            Motion::free(JointKind::Planar, Axis::across(*a, *b))
+            vec![Motion::free(JointKind::Planar, Axis::across(*a, *b))]
         }
-        _ if free.len() == FREEDOMS.len() => Motion::free(JointKind::Floating, X),
-        _ => {
-            let names: Vec<&str> = free.iter().map(|freedom| freedom.instance).collect();
-            approximated(format!(
-                "joint {:?} is free in {}, for which the model has no kind; it is read as floating",
-                prim.name(),
-                names.join(", ")
-            ));
-            Motion::free(JointKind::Floating, X)
-        }
+        _ if free.len() == FREEDOMS.len() => vec![Motion::free(JointKind::Floating, X)],
+        // The drives of several axes are named after these only.
+        _ => free
+            .iter()
+            .map(|freedom| single(freedom, freedom.instances.get(..1).unwrap_or_default()))
+            .collect(),
     }
 }
 
@@ -392,10 +523,7 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     // Factor from USD's unit of force or torque to SI.
     let force = scene.kilogram * scene.metre * if is_angular { scene.metre } else { 1.0 };
     let number = |name: &str| prim.number(name).filter(|number| number.is_finite());
-    let drive = found
-        .instances
-        .iter()
-        .find(|instance| prim.has(&format!("PhysicsDriveAPI:{instance}")));
+    let drive = drive_of(prim, found);
     // The URDF's own values come before those derived from them, such as the maxForce of a drive.
     let of_drive = |name: &str| number(&format!("drive:{}:physics:{name}", drive?));
     let effort = number("urdf:limit:effort").or_else(|| Some(of_drive("maxForce")? * force));
@@ -425,20 +553,162 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     if damping.is_some() || friction.is_some() {
         joint.dynamics = Some(Dynamics { damping, friction });
     }
-    if drive.is_some() {
-        let gain = |name: &str| of_drive(name).is_some_and(|gain| gain > 0.0);
+    if let Some(instance) = drive {
+        let is_acceleration =
+            prim.text(&format!("drive:{instance}:physics:type")) == Some("acceleration");
+        // Gains are per degree or per unit of length. Those of an acceleration have no unit of
+        // force, and none of length: it cancels.
+        let gain = match (is_acceleration, is_angular) {
+            (false, _) => force / unit,
+            (true, true) => 1.0 / unit,
+            (true, false) => 1.0,
+        };
+        let target = |name: &str| of_drive(name).map(|target| target * unit);
+        let gains = Gains {
+            stiffness: of_drive("stiffness").unwrap_or(0.0) * gain,
+            damping: of_drive("damping").unwrap_or(0.0) * gain,
+            target_position: target("targetPosition"),
+            target_velocity: target("targetVelocity"),
+            max_force: of_drive("maxForce").map(|most| most * force),
+            is_acceleration,
+        };
         // A drive's stiffness acts on the position error, its damping on the velocity error.
-        let command = match (gain("stiffness"), gain("damping")) {
+        let command = match (gains.stiffness > 0.0, gains.damping > 0.0) {
             (true, _) => Command::Position,
             (false, true) => Command::Velocity,
             (false, false) => Command::Effort,
         };
         joint.commanded = Some(Drive {
             command,
-            initial_position: of_drive("targetPosition").map(|target| target * unit),
+            initial_position: state(scene, found).or(gains.target_position),
+            gains: Some(gains),
         });
     }
     words(prim, "urdf", joint);
+}
+
+/// Returns the position of a degree of freedom in the state of its joint, as PhysX
+/// (`PhysicsJointStateAPI`) and Newton have it.
+pub(super) fn state(scene: &Scene<'_>, found: &Found) -> Option<f64> {
+    let prim = &scene.stage[found.prim];
+    let of_instance = |instance: &&str| {
+        let names = [
+            format!("state:{instance}:physics:position"),
+            format!("newton:{instance}:position"),
+        ];
+        let mut values = names.iter().filter_map(|name| prim.number(name));
+        values.find(|value| value.is_finite())
+    };
+    let position = found.instances.iter().find_map(of_instance)?;
+    Some(tidy::position(
+        found.kind,
+        position * unit_of(scene, found.kind),
+    ))
+}
+
+/// Returns whether the state of a joint has a velocity.
+fn has_speed(prim: &Prim) -> bool {
+    let is_speed = |name: &str| {
+        name.starts_with("state:") && name.ends_with(":physics:velocity")
+            || name.starts_with("newton:") && name.ends_with(":velocity")
+    };
+    prim.attributes
+        .keys()
+        .any(|name| is_speed(name) && prim.number(name).is_some_and(|speed| speed != 0.0))
+}
+
+/// Adds the state of joints as a named pose, unless all of them are at zero.
+pub(super) fn pose(scene: &Scene<'_>, robot: &mut Robot, states: &[(JointId, PrimId, f64)]) {
+    let moving = states
+        .iter()
+        .find(|(_, prim, at)| *at != 0.0 || has_speed(&scene.stage[*prim]));
+    let Some(&(_, prim, _)) = moving else {
+        return;
+    };
+    let mut positions: Vec<(JointId, Vec<f64>)> = states
+        .iter()
+        .filter(|(joint, ..)| robot.joints()[*joint].mimic().is_none())
+        .map(|(joint, _, at)| (*joint, vec![*at]))
+        .collect();
+    positions.sort_by_key(|(joint, _)| *joint);
+    let is_free = |name: &str| robot.named_poses().iter().all(|pose| pose.name != name);
+    let name = unique_from(STATE, "_", 2, is_free);
+    let speeds = states
+        .iter()
+        .filter(|(_, prim, _)| has_speed(&scene.stage[*prim]))
+        .count();
+    let left_out = match speeds {
+        0 => String::new(),
+        speeds => format!("; the velocities of {speeds} are left out"),
+    };
+    let message = format!(
+        "the state of {} joints is the named pose {name:?}{left_out}",
+        positions.len()
+    );
+    let help = "nothing need be done; all joints are at zero where the robot itself is written";
+    scene.report(&codes::STATE, prim, None, message, help);
+    let pose = NamedPose {
+        name,
+        group: None,
+        chain: None,
+        positions,
+        place: scene.place(prim, None),
+    };
+    scene.accept(robot.add_named_pose(pose), prim);
+}
+
+/// Returns the instance name of the drive of a degree of freedom.
+fn drive_of(prim: &Prim, found: &Found) -> Option<&'static str> {
+    let mut names = found.instances.iter().copied();
+    names.find(|instance| prim.has(&format!("PhysicsDriveAPI:{instance}")))
+}
+
+/// Reports the drives of joints that are not read, and those that are read under a name that
+/// UsdPhysics does not give them.
+pub(super) fn report_drives(scene: &Scene<'_>, found: &Found) {
+    let mut reported = Vec::new();
+    for part in found.all() {
+        if reported.contains(&part.prim) {
+            continue;
+        }
+        reported.push(part.prim);
+        let prim = &scene.stage[part.prim];
+        let of_prim = found.all().filter(|other| other.prim == part.prim);
+        let read: Vec<&str> = of_prim.filter_map(|part| drive_of(prim, part)).collect();
+        report_drives_of(scene, part.prim, &read);
+    }
+}
+
+/// Reports the drives of a prim. `read`: those that are read.
+fn report_drives_of(scene: &Scene<'_>, id: PrimId, read: &[&str]) {
+    let prim = &scene.stage[id];
+    let name = prim.name();
+    let expected = match prim.type_name.as_str() {
+        "PhysicsRevoluteJoint" => Some("angular"),
+        "PhysicsPrismaticJoint" => Some("linear"),
+        _ => None,
+    };
+    for instance in prim.instances_of("PhysicsDriveAPI") {
+        let kind = &prim.type_name;
+        let message = if !read.contains(&instance) {
+            format!(
+                "joint {name:?}: the drive {instance:?} is left out, because a {kind} has no such degree of freedom, or another drive for it"
+            )
+        } else if let Some(expected) = expected.filter(|expected| *expected != instance) {
+            format!(
+                "joint {name:?}: the drive {instance:?} is read as {expected:?}, but engines ignore that name on a {kind}"
+            )
+        } else {
+            continue;
+        };
+        let help = match expected {
+            Some(expected) => format!("apply PhysicsDriveAPI:{expected} instead"),
+            None => "apply PhysicsDriveAPI for a free axis of the joint, transX to rotZ".to_owned(),
+        };
+        let property = format!("drive:{instance}:physics:stiffness");
+        let property = prim.value(&property).map(|_| property.as_str());
+        scene.report(&codes::DRIVE, id, property, message, &help);
+    }
 }
 
 /// Reads the joint attributes that only URDF has, with a prefix.
@@ -527,7 +797,19 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
         };
         match robot.set_mimic(id, Some(mimic)) {
             // A follower takes no command.
-            Ok(()) => robot.joint_mut(id).commanded = None,
+            Ok(()) => {
+                let drive = robot.joint_mut(id).commanded.take();
+                let words = drive
+                    .and_then(|drive| drive.gains)
+                    .map(|gains| gains.to_words());
+                if let Some(words) = words.filter(|words| !words.is_empty()) {
+                    let message = format!(
+                        "joint {name:?} follows another: {words} of its drive are left out"
+                    );
+                    let help = "drive the joint that it follows";
+                    scene.report(&codes::DRIVE, prim, None, message, help);
+                }
+            }
             Err(_) => refuse("it would follow itself".to_owned()),
         }
     }

@@ -46,6 +46,21 @@ pub(super) fn robot(scene: &Scene<'_>, robot: &mut Robot) {
         }
         if let Some(drive) = &mut joint.commanded {
             drive.initial_position = drive.initial_position.map(position);
+            if let Some(gains) = &mut drive.gains {
+                for value in [&mut gains.stiffness, &mut gains.damping]
+                    .into_iter()
+                    .chain(&mut gains.max_force)
+                {
+                    *value = number(*value);
+                }
+                for target in gains
+                    .target_position
+                    .iter_mut()
+                    .chain(&mut gains.target_velocity)
+                {
+                    *target = position(*target);
+                }
+            }
         }
     }
 }
