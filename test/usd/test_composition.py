@@ -13,7 +13,7 @@ HEADER = '#usda 1.0\n(\n    defaultPrim = "World"\n    metersPerUnit = 1\n    up
 BODY = 'prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]'
 
 
-def prim(name, arcs="", inside="", specifier='def Xform'):
+def prim(name, arcs="", inside="", specifier="def Xform"):
     """Returns the text of a prim."""
     return f'{specifier} "{name}" (\n{arcs}\n)\n{{\n{inside}\n}}\n'
 
@@ -72,6 +72,17 @@ CASES = {
             prim("env_0", "references = @b.usda@</World/env_0>")
             + prim("env_1", "references = @b.usda@</World/env_1>", over("Robot", "inherits = </World/env_0/Robot>"))
         ),
+        "b": world(ENV_0 + prim("env_1", "inherits = </World/env_0>")),
+    },
+    "used_before": {
+        "a": prim("A", "inherits = </World/env_1/Robot>")
+        + world(over("env_1", "", over("Robot", "inherits = </World/env_0/Robot>")), "payload = @b.usda@</World>"),
+        "b": world(ENV_0 + prim("env_1", "inherits = </World/env_0>")),
+    },
+    "used_before_by_a_chain": {
+        "a": prim("A", "references = </B>")
+        + prim("B", "inherits = </World/env_1/Robot>")
+        + world(over("env_1", "", over("Robot", "inherits = </World/env_0/Robot>")), "references = @b.usda@</World>"),
         "b": world(ENV_0 + prim("env_1", "inherits = </World/env_0>")),
     },
     "referenced_chain": {
@@ -138,7 +149,8 @@ def test_a_scene_of_many_copies_opens_in_time(tmp_path):
 def test_deletes_come_before_additions(delete, add, tmp_path):
     names = {"a": "PhysicsRigidBodyAPI", "b": "PhysicsMassAPI"}
     deleted = ", ".join(f'"{names[letter]}"' for letter in delete)
-    text = prim("World", f'delete apiSchemas = [{deleted}]\n{add} apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]', "float physics:mass = 2")
+    edits = f'delete apiSchemas = [{deleted}]\n{add} apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]'
+    text = prim("World", edits, "float physics:mass = 2")
     entry = tmp_path / "a.usda"
     entry.write_text(HEADER.format("") + text)
     stage = Usd.Stage.Open(str(entry))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import run
+from conftest import ROBOTS, run
 from PIL import Image
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
 from test_fix import ASSETS, Meaning, assert_same_meaning, fixed, schemas
@@ -36,7 +36,8 @@ def codes(report):
 
 
 def files(entry):
-    return {path.relative_to(entry.parent): path.read_bytes() for path in entry.parent.rglob("*") if path.is_file() and path.name != "report.json"}
+    found = [path for path in entry.parent.rglob("*") if path.is_file() and path.name != "report.json"]
+    return {path.relative_to(entry.parent): path.read_bytes() for path in found}
 
 
 def assert_same_when_fixed_again(entry, folder):
@@ -163,7 +164,9 @@ def test_a_set_inside_a_variant_is_named(tmp_path):
                         }
                     }
                 }"""
-    text = physics_set().replace('over "c" (\n                    prepend apiSchemas = ["PhysicsCollisionAPI"]\n                )\n                {', f'over "c" (\n {inner}')
+    collider = 'over "c" (\n                    prepend apiSchemas = ["PhysicsCollisionAPI"]\n                )\n                {'
+    text = physics_set().replace(collider, f'over "c" (\n {inner}')
+    assert "Grip" in text
     _, report = fixed(stage_of(tmp_path, text), tmp_path / "out")
     assert any("Grip" in found["message"] for found in report["diagnostics"] if found["code"] == "fix-lost"), report
 
@@ -193,7 +196,12 @@ SHAPES = {
         point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
         uniform token subdivisionScheme = "none"
         color3f[] primvars:displayColor = [(1, 0, 0)]
-        def GeomSubset "side" { uniform token elementType = "face" \n int[] indices = [0] \n uniform token familyName = "materialBind" }""".replace("{ u", "\n{\nu").replace(" }", "\n}"),
+        def GeomSubset "side"
+        {
+            uniform token elementType = "face"
+            int[] indices = [0]
+            uniform token familyName = "materialBind"
+        }""",
 }  # fmt: skip
 
 
@@ -253,10 +261,17 @@ def Xform "robot" (
 
 
 def test_subsets_and_links_of_a_body_that_is_a_mesh_keep_their_looks(tmp_path):
-    look = 'def Material "{0}" {{ token outputs:surface.connect = </robot/Looks/{0}/S.outputs:surface>\n def Shader "S" {{ uniform token info:id = "UsdPreviewSurface"\n token outputs:surface\n }}\n }}'
-    subset = SHAPES["Mesh"].replace('def GeomSubset "side"', 'def GeomSubset "side" (\nprepend apiSchemas = ["MaterialBindingAPI"]\n)').replace(
-        "uniform token elementType", "rel material:binding = </robot/Looks/b>\nuniform token elementType"
-    )
+    look = """def Material "{0}"
+        {{
+            token outputs:surface.connect = </robot/Looks/{0}/S.outputs:surface>
+            def Shader "S"
+            {{
+                uniform token info:id = "UsdPreviewSurface"
+                token outputs:surface
+            }}
+        }}"""
+    subset = SHAPES["Mesh"].replace('"side"', '"side" (\nprepend apiSchemas = ["MaterialBindingAPI"]\n)')
+    subset = subset.replace("uniform token elementType", "rel material:binding = </robot/Looks/b>\nuniform token elementType")
     text = f"""
 def Xform "robot"
 {{
@@ -278,7 +293,7 @@ def Xform "robot"
         {look.format("b")}
     }}
 }}
-""".replace("{ token", "\n{\ntoken").replace("{ uniform", "\n{\nuniform")
+"""
     entry, report = fixed(stage_of(tmp_path, text), tmp_path / "once")
     stage = Usd.Stage.Open(str(entry))
     bound = lambda path: str(UsdShade.MaterialBindingAPI(stage.GetPrimAtPath(path)).ComputeBoundMaterial()[0].GetPath())  # noqa: E731
@@ -389,7 +404,8 @@ def Xform "robot" (
 """
     entry, _ = fixed(stage_of(tmp_path, text), tmp_path / "out")
     stage = Usd.Stage.Open(str(entry))
-    colliders = {str(p.GetPath()): p.GetAttribute("physics:collisionEnabled").Get() for p in stage.Traverse() if "PhysicsCollisionAPI" in schemas(p)}
+    found = [p for p in stage.Traverse() if "PhysicsCollisionAPI" in schemas(p)]
+    colliders = {str(p.GetPath()): p.GetAttribute("physics:collisionEnabled").Get() for p in found}
     assert set(colliders) == {"/robot/a_collision", "/robot/inner/b_collision"} and colliders["/robot/inner/b_collision"] is False
 
 
@@ -472,9 +488,8 @@ def test_tiles_and_files_in_dictionaries_come_along(tmp_path):
 
 
 def test_clips_and_missing_tiles_are_named(tmp_path):
-    text = LOOK.format("./tex/skin.<UDIM>.png").replace(
-        "    customData", "    clips = {\n dictionary default = {\n asset[] assetPaths = [@walk.usda@]\n string primPath = \"/robot\"\n }\n }\n    customData"
-    )
+    clips = 'clips = {\ndictionary default = {\nasset[] assetPaths = [@walk.usda@]\nstring primPath = "/robot"\n}\n}\n'
+    text = LOOK.format("./tex/skin.<UDIM>.png").replace("    customData", f"{clips}customData")
     _, report = fixed(stage_of(tmp_path, text), tmp_path / "out")
     messages = " ".join(found["message"] for found in report["diagnostics"])
     assert "value clips" in messages and "skin.<UDIM>.png" in messages
@@ -485,7 +500,30 @@ def test_clips_and_missing_tiles_are_named(tmp_path):
 
 @pytest.mark.parametrize("arc", ["references = @missing.usda@", "payload = @missing.usda@"])
 def test_an_asset_that_does_not_open_whole_is_an_error(arc, tmp_path):
-    text = f'def Xform "robot" (\nprepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]\n)\n{{\nfloat physics:mass = 1\ndef Xform "arm" (\n{arc}\n)\n{{\n}}\n}}\n'
+    text = f"""def Xform "robot" (
+    prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
+)
+{{
+    float physics:mass = 1
+    def Xform "arm" (
+        {arc}
+    )
+    {{
+    }}
+}}
+"""
     _, report = fixed(stage_of(tmp_path, text), tmp_path / "out", code=(1,))
     assert "fix-not-whole" in codes(report)
     assert any(found["severity"] == "error" and found["code"] == "fix-not-whole" for found in report["diagnostics"])
+
+
+GOLD = ROBOTS.parent / "gold" / "ref_arm" / "ref_arm.usda"
+
+
+@pytest.mark.parametrize("asset", [*sorted(CASES.glob("*.usda")), GOLD], ids=lambda path: path.stem)
+def test_fixing_twice_changes_nothing(asset, tmp_path):
+    if not asset.is_file():
+        pytest.skip(f"{asset} does not exist (beside the real robots)")
+    entry, report = fixed(asset, tmp_path / "once")
+    assert not codes(report) & {"fix-missing", "fix-not-whole"}
+    assert_same_when_fixed_again(entry, tmp_path / "twice")

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_stage::{OpenError, Options, Prim, Stage, VariantChoice};
+use urdf_usd_stage::{OpenError, Options, Prim, Specifier, Stage, VariantChoice};
 
 use super::codes::{MISSING, NOT_WHOLE};
 use super::instances::GEOMETRY;
@@ -32,9 +32,15 @@ pub struct Contents {
 
 impl Contents {
     pub(super) fn new(stage: &Stage, variants: Vec<VariantChoice>) -> Self {
+        // OpenUSD ignores prims below one that no layer defines.
+        let defined = || {
+            stage.present().filter(|(id, _)| {
+                let mut above = stage.ancestors(*id);
+                above.all(|above| stage[above].specifier == Specifier::Def)
+            })
+        };
         let paths = |is: &dyn Fn(&Prim) -> bool| -> BTreeSet<String> {
-            stage
-                .present()
+            defined()
                 .filter(|(_, prim)| is(prim))
                 .map(|(_, prim)| prim.path.clone())
                 .collect()
@@ -47,8 +53,7 @@ impl Contents {
             joints: paths(&|prim| is_joint_type(&prim.type_name)),
             shapes: paths(&|prim| is_shape_type(&prim.type_name)),
             colliders: paths(&|prim| prim.has("PhysicsCollisionAPI")).len(),
-            masses: stage
-                .present()
+            masses: defined()
                 .filter(|(_, prim)| is_body(prim))
                 .filter_map(|(_, prim)| {
                     Some((prim.path.clone(), prim.number("physics:mass")? * kilograms))
@@ -58,7 +63,7 @@ impl Contents {
         }
     }
 
-    /// Whether a shape of the source is here: at its path, or at one of the places to which repeated
+    /// Returns whether a shape of the source is here: at its path, or at one of the places to which repeated
     /// meshes and shapes of bodies move.
     fn has_shape(&self, path: &str) -> bool {
         let (above, name) = path.rsplit_once('/').unwrap_or_default();

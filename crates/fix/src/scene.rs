@@ -233,7 +233,7 @@ impl Node {
         is_points_type(&self.type_name)
     }
 
-    /// Whether it is a shape.
+    /// Returns whether it is a shape.
     pub fn is_shape(&self) -> bool {
         is_shape_type(&self.type_name)
     }
@@ -254,17 +254,17 @@ impl Node {
     }
 }
 
-/// Whether a type of prims is that of a joint.
+/// Returns whether a type of prims is that of a joint.
 pub fn is_joint_type(type_name: &str) -> bool {
     type_name.starts_with("Physics") && type_name.ends_with("Joint")
 }
 
-/// Whether a type of prims is that of a shape.
+/// Returns whether a type of prims is that of a shape.
 pub fn is_shape_type(type_name: &str) -> bool {
     is_points_type(type_name) || is_primitive_type(type_name)
 }
 
-/// Whether points define the shape of a type of prims.
+/// Returns whether points define the shape of a type of prims.
 fn is_points_type(type_name: &str) -> bool {
     matches!(
         type_name,
@@ -278,7 +278,7 @@ fn is_points_type(type_name: &str) -> bool {
     )
 }
 
-/// Whether a type of prims is that of a primitive shape.
+/// Returns whether a type of prims is that of a primitive shape.
 fn is_primitive_type(type_name: &str) -> bool {
     matches!(
         type_name,

@@ -35,23 +35,23 @@ const MESH: &[&str] = &[
     "extent",
 ];
 
-/// Whether a schema or property is a setting of a simulation engine.
+/// Returns whether a schema or property is a setting of a simulation engine.
 fn is_of_engine(name: &str) -> bool {
     urdf_usd_rep158::vendor(name).is_some_and(|vendor| ENGINES.contains(&vendor))
 }
 
-/// Whether a schema of an engine is about visible and colliding shapes alike, as `MjcImageableAPI`.
+/// Returns whether a schema of an engine is about visible and colliding shapes alike, as `MjcImageableAPI`.
 fn is_of_all_shapes(name: &str) -> bool {
     matches!(name, "MjcImageableAPI" | "mjc:group")
 }
 
-/// Whether a schema describes a collider, and not its body.
+/// Returns whether a schema describes a collider, and not its body.
 fn is_collider_schema(schema: &str) -> bool {
     let is_setting = schema.contains("Collision") || schema.contains("CookedData");
     is_setting && (schema.starts_with("Physics") || is_of_engine(schema))
 }
 
-/// Whether a property describes a collider, and not its body.
+/// Returns whether a property describes a collider, and not its body.
 fn is_collider_property(name: &str) -> bool {
     let prefix = name.split(':').next().unwrap_or_default();
     matches!(name, "physics:collisionEnabled" | "physics:approximation")
@@ -59,7 +59,7 @@ fn is_collider_property(name: &str) -> bool {
         || is_contact_binding(name)
 }
 
-/// Whether a relationship binds a contact material.
+/// Returns whether a relationship binds a contact material.
 fn is_contact_binding(name: &str) -> bool {
     name == "material:binding:physics" || name.starts_with("material:binding:collection:physics:")
 }

@@ -182,7 +182,7 @@ fn copy_files(node: &mut Node, copies: &mut Copies<'_>, notes: &mut Notes) {
     }
 }
 
-/// Whether a file is an OpenUSD layer or package, by its name.
+/// Returns whether a file is an OpenUSD layer or package, by its name.
 fn is_layer(path: &str) -> bool {
     let extension = Path::new(path).extension().unwrap_or_default();
     ["usd", "usda", "usdc", "usdz"]
@@ -190,7 +190,7 @@ fn is_layer(path: &str) -> bool {
         .any(|layer| extension.eq_ignore_ascii_case(layer))
 }
 
-/// Whether a value contains paths of files.
+/// Returns whether a value contains paths of files.
 fn names_files(value: &Value) -> bool {
     match value {
         Value::AssetPath(_) | Value::AssetPathVec(_) => true,
@@ -203,7 +203,7 @@ fn names_files(value: &Value) -> bool {
 /// The prim whose opinions name a file.
 struct User {
     prim: String,
-    /// Whether it is a dome light, whose images have more than 8 bits.
+    /// True if it is a dome light, whose images have more than 8 bits.
     is_dome: bool,
 }
 

@@ -5,7 +5,7 @@
 //! composition: of one layer by [`edits`](super::edits), of a layer stack and of prims that references
 //! compose by the reader of the stage, which then opens the asset again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::CompositionError;
 use super::layer::Layer;
@@ -24,7 +24,7 @@ pub(super) struct LeftOut {
     pub layer: String,
     /// The path of the prim in the layer, with variant selections.
     pub prim: String,
-    /// Whether it is an inherit, or a specialize.
+    /// True for an inherit, false for a specialize.
     pub is_inherit: bool,
     /// The class, as authored.
     pub class: String,
@@ -58,7 +58,7 @@ pub(super) struct Repeat<'a> {
     pub arc: &'a Arc,
     /// The path of the ancestor.
     pub above: String,
-    /// Whether the order of strength stays the same without the arc.
+    /// True if the order of strength stays the same without the arc.
     pub is_exact: bool,
 }
 
@@ -173,16 +173,22 @@ fn leads_to<'a>(
     None
 }
 
-/// The prims of a layer that have arcs to classes, by the path of what they are children of.
-pub(super) struct ClassChildren(HashMap<String, Vec<(String, String)>>);
+/// Returns whether an arc leads to a prim in its own layer stack.
+fn is_inside(arc: &Arc) -> bool {
+    arc.asset.is_empty() && !arc.prim.is_empty()
+}
 
-impl ClassChildren {
+/// The prims of a layer that have arcs within the layer stack, by the path of what they are children
+/// of.
+pub(super) struct ArcChildren(HashMap<String, Vec<(String, String)>>);
+
+impl ArcChildren {
     pub fn new(layer: &Layer) -> Self {
         let mut children: HashMap<String, Vec<(String, String)>> = HashMap::new();
         for prim in layer
             .prims
             .iter()
-            .filter(|prim| prim.arcs.iter().any(is_class))
+            .filter(|prim| prim.arcs.iter().any(is_inside))
         {
             // The path of a child of a variant is like /robot{set=variant}arm, and arcs of a variant
             // belong to the prim of the variant set.
@@ -202,61 +208,86 @@ impl ClassChildren {
         Self(children)
     }
 
-    /// Returns names and paths in the layer of the children of a prim that have arcs to classes.
+    /// Returns names and paths in the layer of the children of a prim that have arcs.
     fn of(&self, path: &str) -> impl Iterator<Item = (&str, &str)> {
         let children = self.0.get(path).into_iter().flatten();
         children.map(|(name, path)| (name.as_str(), path.as_str()))
     }
 }
 
-/// The arcs to classes of the composed prims so far, which [`Composed::repeats`] compares with those of
-/// the prims below.
+/// The arcs to classes of the composed prims so far, which [`Composed::children`] compares with those
+/// of the prims below.
 #[derive(Default)]
 pub(super) struct Composed {
     /// By path of the prim: the path in the stage of the target, and the arc.
     targets: HashMap<String, Vec<(String, Arc)>>,
 }
 
+/// The children of a composed prim that have arcs, by path.
+#[derive(Default)]
+pub(super) struct Children {
+    /// The targets of the arcs within the layer stack, as paths in the stage.
+    pub targets: HashMap<String, Vec<String>>,
+    /// The arcs that repeat arcs of the prim or of its ancestors, with the findings for those that
+    /// change the result.
+    pub repeats: HashMap<String, Vec<(LeftOut, Option<CompositionError>)>>,
+}
+
 impl Composed {
-    /// Returns the arcs of the children of a composed prim that repeat arcs of it or of its ancestors,
-    /// with the paths of the children and the findings for those that change the result.
-    pub fn repeats(
+    /// Returns the children of a prim that have arcs. `prim` is `None` for the root prims.
+    pub fn children(
         &mut self,
-        prim: &Prim,
+        prim: Option<&Prim>,
         layers: &[Layer],
-        children: &[ClassChildren],
-    ) -> Vec<(String, LeftOut, Option<CompositionError>)> {
-        let own = prim.arcs.iter().filter(|arc| {
-            let is_local = |arc: &Arc| layers.get(arc.site.layer.0).is_some_and(|l| l.is_local);
-            !arc.prim.is_empty() && arc.asset.is_empty() && (is_class(arc) || is_local(arc))
-        });
-        let own: Vec<(String, Arc)> = own
-            .map(|arc| (in_stage(&arc.site.path, &prim.path, &arc.prim), arc.clone()))
-            .collect();
+        children: &[ArcChildren],
+    ) -> Children {
+        let above = prim.map_or("", |prim| prim.path.as_str());
+        let own = prim
+            .iter()
+            .flat_map(|prim| &prim.arcs)
+            .filter(|arc| {
+                let is_local = |arc: &Arc| layers.get(arc.site.layer.0).is_some_and(|l| l.is_local);
+                is_inside(arc) && (is_class(arc) || is_local(arc))
+            })
+            .map(|arc| (in_stage(&arc.site.path, above, &arc.prim), arc.clone()));
+        let own: Vec<(String, Arc)> = own.collect();
         if !own.is_empty() {
-            self.targets.insert(prim.path.clone(), own);
+            self.targets.insert(above.to_owned(), own);
         }
-        let mut found = Vec::new();
-        for site in &prim.sites {
-            let (Some(layer), Some(children)) =
-                (layers.get(site.layer.0), children.get(site.layer.0))
-            else {
+        let sites: Vec<(usize, &str)> = match prim {
+            Some(prim) => {
+                let sites = prim.sites.iter();
+                sites
+                    .map(|site| (site.layer.0, site.path.as_str()))
+                    .collect()
+            }
+            None => (0..layers.len()).map(|layer| (layer, "")).collect(),
+        };
+        let mut found = Children::default();
+        for (index, site) in sites {
+            let (Some(layer), Some(children)) = (layers.get(index), children.get(index)) else {
                 continue;
             };
-            for (name, child) in children.of(&site.path) {
-                let path = format!("{}/{name}", prim.path);
+            for (name, child) in children.of(site) {
+                let path = format!("{above}/{name}");
                 let arcs = layer.prim(child).map(|child| child.arcs.as_slice());
-                for arc in arcs.unwrap_or_default().iter().filter(|arc| is_class(arc)) {
-                    let class = in_stage(child, &path, &arc.prim);
-                    let Some((above, stronger)) = self.repeated(&path, &class) else {
-                        continue;
+                for arc in arcs.unwrap_or_default().iter().filter(|arc| is_inside(arc)) {
+                    let target = in_stage(child, &path, &arc.prim);
+                    let repeated = if is_class(arc) {
+                        self.repeated(&path, &target)
+                    } else {
+                        None
                     };
-                    // Every use of a layer has the layers that it refers to, which are read later.
-                    let is_exact = rank(stronger.kind) <= rank(arc.kind)
-                        && (layer.is_local || arc.site.layer.0 <= stronger.site.layer.0);
-                    let left_out = LeftOut::new(layer, arc);
-                    let finding = (!is_exact).then(|| finding(layer, arc, &path, above));
-                    found.push((path.clone(), left_out, finding));
+                    if let Some((above, stronger)) = repeated {
+                        // Every use of a layer has the layers that it refers to, which are read later.
+                        let is_exact = rank(stronger.kind) <= rank(arc.kind)
+                            && (layer.is_local || arc.site.layer.0 <= stronger.site.layer.0);
+                        let left_out = LeftOut::new(layer, arc);
+                        let finding = (!is_exact).then(|| finding(layer, arc, &path, above));
+                        let repeats = found.repeats.entry(path.clone()).or_default();
+                        repeats.push((left_out, finding));
+                    }
+                    found.targets.entry(path.clone()).or_default().push(target);
                 }
             }
         }
@@ -271,6 +302,74 @@ impl Composed {
             let (_, arc) = targets.iter().find(|(target, _)| target == wanted)?;
             Some((above, arc))
         })
+    }
+}
+
+/// A prim that is not composed yet.
+pub(super) struct Waiting<T> {
+    pub prim: T,
+    /// The targets of its arcs.
+    targets: Vec<String>,
+}
+
+impl<T> Waiting<T> {
+    /// Returns whether it is composed of one of these prims, or of one below.
+    pub fn is_composed_of(&self, prims: &HashSet<String>) -> bool {
+        self.targets.iter().any(|target| {
+            prims.contains(target) || above(target).any(|(above, _)| prims.contains(above))
+        })
+    }
+}
+
+/// Prims with arcs within the layer stack, which are composed after their targets: composing a prim
+/// composes its targets, before their arcs have been compared with those of their ancestors.
+pub(super) struct Queue<T> {
+    waiting: HashMap<String, Waiting<T>>,
+    order: VecDeque<String>,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self {
+            waiting: HashMap::new(),
+            order: VecDeque::new(),
+        }
+    }
+}
+
+impl<T> Queue<T> {
+    pub fn push(&mut self, path: String, prim: T, targets: Vec<String>) {
+        self.order.push_back(path.clone());
+        self.waiting.insert(path, Waiting { prim, targets });
+    }
+
+    /// Returns a prim whose targets do not wait, if there is one, or else any.
+    pub fn pop(&mut self) -> Option<Waiting<T>> {
+        let mut path = loop {
+            let first = self.order.front()?;
+            if self.waiting.contains_key(first) {
+                break first.clone();
+            }
+            self.order.pop_front();
+        };
+        let mut chain = HashSet::new();
+        while let Some(waiting) = self.waiting.get(&path)
+            && chain.len() < MAX_CHAIN
+        {
+            let targets = waiting.targets.iter();
+            let mut blockers = targets.flat_map(|target| {
+                let ancestors = above(target).map(|(above, _)| above);
+                ancestors.chain([target.as_str()])
+            });
+            let blocker = blockers.find(|blocker| {
+                *blocker != path && !chain.contains(*blocker) && self.waiting.contains_key(*blocker)
+            });
+            let Some(blocker) = blocker.map(str::to_owned) else {
+                break;
+            };
+            chain.insert(std::mem::replace(&mut path, blocker));
+        }
+        self.waiting.remove(&path)
     }
 }
 

@@ -15,7 +15,7 @@ use openusd::usd::{self, InitialLoadSet};
 use urdf_usd_resolve::{Files, Resolver};
 
 use self::errors::{describe, shorten};
-use super::classes::{self, ClassChildren, Composed, LeftOut, MAX_CHAIN};
+use super::classes::{self, ArcChildren, Composed, LeftOut, MAX_CHAIN, Queue};
 use super::prim::{ArcKind, Attribute, Prim, PrimId, Specifier};
 use super::shallow::{self, MAX_ARCS, SESSION, Watch, on_large_stack};
 use super::shared::{CodedArray, SharedValue, weight};
@@ -557,8 +557,8 @@ struct Reader<'a> {
     sites: usize,
     /// Errors for arrays beyond the limit.
     unread: Vec<CompositionError>,
-    /// The children with arcs to classes, by layer.
-    class_children: Vec<ClassChildren>,
+    /// The children with arcs within the layer stack, by layer.
+    arc_children: Vec<ArcChildren>,
     /// The arcs to classes of the prims so far.
     classes: Composed,
     /// The arcs that have to be left out.
@@ -566,6 +566,68 @@ struct Reader<'a> {
 }
 
 type Read<T> = Result<T, openusd::Error>;
+
+/// A prim that has not been read.
+struct Unread {
+    prim: usd::Prim,
+    parent: Option<PrimId>,
+    depth: usize,
+}
+
+/// Sorts prims into the order of the stage. `order` has the paths of the children of each parent whose
+/// children were not read in order; of `None` those of the root prims.
+fn in_order(mut prims: Vec<Prim>, order: &HashMap<Option<PrimId>, Vec<String>>) -> Vec<Prim> {
+    let by_path: HashMap<&str, PrimId> = (0..)
+        .zip(&prims)
+        .map(|(index, prim)| (prim.path.as_str(), PrimId(index)))
+        .collect();
+    let sorted = |paths: &Vec<String>| -> Vec<PrimId> {
+        let ids = paths.iter().map(|path| by_path.get(path.as_str()).copied());
+        ids.flatten().collect()
+    };
+    let sorted: HashMap<Option<PrimId>, Vec<PrimId>> = order
+        .iter()
+        .map(|(parent, paths)| (*parent, sorted(paths)))
+        .collect();
+    let roots: Vec<PrimId> = match sorted.get(&None) {
+        Some(roots) => roots.clone(),
+        None => (0..)
+            .zip(&prims)
+            .filter(|(_, prim)| prim.parent.is_none())
+            .map(|(index, _)| PrimId(index))
+            .collect(),
+    };
+    for (parent, children) in sorted {
+        if let Some(prim) = parent.and_then(|PrimId(parent)| prims.get_mut(parent)) {
+            prim.children = children;
+        }
+    }
+    // The new place of each prim.
+    let mut places: Vec<PrimId> = (0..prims.len()).map(PrimId).collect();
+    let mut stack: Vec<PrimId> = roots.into_iter().rev().collect();
+    let mut count = 0;
+    while let Some(PrimId(index)) = stack.pop() {
+        let (Some(place), Some(prim)) = (places.get_mut(index), prims.get(index)) else {
+            continue;
+        };
+        *place = PrimId(count);
+        count += 1;
+        stack.extend(prim.children.iter().rev());
+    }
+    let moved = |id: &mut PrimId| {
+        if let Some(place) = places.get(id.0) {
+            *id = *place;
+        }
+    };
+    for prim in &mut prims {
+        prim.parent.iter_mut().for_each(moved);
+        prim.instance.iter_mut().for_each(moved);
+        prim.children.iter_mut().for_each(moved);
+    }
+    let mut sorted: Vec<(PrimId, Prim)> = places.iter().copied().zip(prims).collect();
+    sorted.sort_by_key(|(place, _)| place.0);
+    sorted.into_iter().map(|(_, prim)| prim).collect()
+}
 
 impl<'a> Reader<'a> {
     fn new(source: &'a usd::Stage, watch: &'a Watch) -> Self {
@@ -581,7 +643,7 @@ impl<'a> Reader<'a> {
             value_bytes: 0,
             sites: 0,
             unread: Vec::new(),
-            class_children: Vec::new(),
+            arc_children: Vec::new(),
             classes: Composed::default(),
             repeated: Vec::new(),
         }
@@ -591,16 +653,72 @@ impl<'a> Reader<'a> {
     /// left out, nor a layer stack with such arcs.
     fn prims(&mut self) -> Result<Vec<Prim>, String> {
         let mut prims: Vec<Prim> = Vec::new();
-        let mut stack: Vec<(usd::Prim, Option<PrimId>, usize)> = Vec::new();
-        for name in root_prims(self.source)?.iter().rev() {
-            let prim = self.source.prim(format!("/{name}").as_str());
-            stack.push((prim.map_err(|error| error.to_string())?, None, 1));
-        }
+        let mut stack: Vec<Unread> = Vec::new();
+        let mut queue: Queue<Unread> = Queue::default();
         // Layers of the root layer stack come first, in order.
         for identifier in self.source.layer_stack() {
             self.layer(&identifier);
         }
-        while let Some((prim, parent, depth)) = stack.pop() {
+        if self.new_layers()? {
+            return Ok(prims);
+        }
+        let names = root_prims(self.source)?;
+        let roots = names
+            .iter()
+            .map(|name| self.source.prim(format!("/{name}").as_str()));
+        let roots: Vec<usd::Prim> = roots
+            .collect::<Result<_, _>>()
+            .map_err(|error| error.to_string())?;
+        let mut order: HashMap<Option<PrimId>, Vec<String>> = HashMap::new();
+        let mut children = (roots, None, 1);
+        // Prims with arcs that have to be left out, which would not end.
+        let mut skipped: HashSet<String> = HashSet::new();
+        loop {
+            let (found, parent, depth) = children;
+            let above = parent.and_then(|PrimId(parent)| prims.get(parent));
+            let mut known = self
+                .classes
+                .children(above, &self.layers, &self.arc_children);
+            if found
+                .iter()
+                .any(|child| known.targets.contains_key(child.path().as_str()))
+            {
+                let paths = found.iter().map(|child| child.path().as_str().to_owned());
+                order.insert(parent, paths.collect());
+            }
+            for prim in found.into_iter().rev() {
+                let path = prim.path().as_str().to_owned();
+                let child = Unread {
+                    prim,
+                    parent,
+                    depth,
+                };
+                if let Some(repeats) = known.repeats.remove(&path) {
+                    self.repeated.extend(repeats);
+                    skipped.insert(path);
+                } else if let Some(targets) = known.targets.remove(&path) {
+                    queue.push(path, child, targets);
+                } else {
+                    stack.push(child);
+                }
+            }
+            let next = stack.pop().or_else(|| {
+                while let Some(waiting) = queue.pop() {
+                    if !waiting.is_composed_of(&skipped) {
+                        return Some(waiting.prim);
+                    }
+                    skipped.insert(waiting.prim.prim.path().as_str().to_owned());
+                }
+                None
+            });
+            let Some(Unread {
+                prim,
+                parent,
+                depth,
+            }) = next
+            else {
+                break;
+            };
             if depth > DEEPEST {
                 return Err(format!(
                     "{} is nested more than {DEEPEST} deep",
@@ -611,30 +729,25 @@ impl<'a> Reader<'a> {
                 return Err(format!("it has more than {MAX_PRIMS} prims"));
             }
             if self.new_layers()? {
-                break;
+                return Ok(prims);
             }
             let id = PrimId(prims.len());
-            let children = self.children(&prim)?.into_iter().rev();
+            let found = self.children(&prim)?;
             let read = self
                 .prim(&prim, parent, &prims)
                 .map_err(|error| error.to_string())?;
             self.is_bounded(&read)?;
-            let repeats = self
-                .classes
-                .repeats(&read, &self.layers, &self.class_children);
-            let children = children.filter(|child| {
-                let path = child.path().as_str();
-                repeats.iter().all(|(repeating, ..)| repeating != path)
-            });
-            stack.extend(children.map(|child| (child, Some(id), depth + 1)));
-            self.repeated
-                .extend(repeats.into_iter().map(|(_, arc, finding)| (arc, finding)));
             if let Some(parent) = parent.and_then(|PrimId(parent)| prims.get_mut(parent)) {
                 parent.children.push(id);
             }
             prims.push(read);
+            children = (found, Some(id), depth + 1);
         }
-        Ok(prims)
+        Ok(if order.is_empty() {
+            prims
+        } else {
+            in_order(prims, &order)
+        })
     }
 
     /// Returns the names of the children of a prim.
@@ -672,7 +785,7 @@ impl<'a> Reader<'a> {
                 Layer::read(id, &layer, is_local, is_binary)
             });
         let known = read.map(|layer| {
-            self.class_children.push(ClassChildren::new(&layer));
+            self.arc_children.push(ArcChildren::new(&layer));
             self.layers.push(layer);
             id
         });

@@ -76,6 +76,40 @@ fn a_weaker_arc_to_a_class_does_not_replace_a_stronger_one() {
 }
 
 #[test]
+fn prims_keep_the_order_of_the_stage() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = folder.path().join("robot.usda");
+    let prim = |name: &str, arc: &str, inside: &str| {
+        format!("def \"{name}\" (\n{arc}\n)\n{{\n{inside}\n}}\n")
+    };
+    let text = prim("a", "inherits = </z>", "")
+        + &prim(
+            "b",
+            "",
+            &(prim("c", "references = </b/d>", &prim("e", "", ""))
+                + &prim("d", "", &prim("f", "", ""))),
+        )
+        + &prim("z", "", &prim("y", "", ""));
+    std::fs::write(&entry, format!("#usda 1.0\n{text}")).unwrap();
+    let stage = Stage::open(&entry, &Options::default()).unwrap();
+    let paths: Vec<&str> = stage.prims.iter().map(|prim| prim.path.as_str()).collect();
+    let expected = [
+        "/a", "/a/y", "/b", "/b/c", "/b/c/f", "/b/c/e", "/b/d", "/b/d/f", "/z", "/z/y",
+    ];
+    assert_eq!(paths, expected);
+    for (id, prim) in stage.iter() {
+        assert_eq!(stage.at(&prim.path), Some(id));
+        let above = prim.path.rsplit_once('/').unwrap().0;
+        assert_eq!(prim.parent, stage.at(above));
+        assert!(
+            prim.children
+                .iter()
+                .all(|child| stage[*child].parent == Some(id))
+        );
+    }
+}
+
+#[test]
 fn payloads_above_a_referenced_target_are_recognised() {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("robot.usda");
