@@ -119,7 +119,7 @@ fn for_each_path(value: &mut Value, work: &mut dyn FnMut(&mut AssetPath)) {
         Value::AssetPathVec(assets) => assets.iter_mut().for_each(work),
         Value::Dictionary(entries) => {
             let mut entries: Vec<_> = entries.iter_mut().collect();
-            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            entries.sort_by_key(|(a, _)| *a);
             for (_, value) in entries {
                 for_each_path(value, work);
             }
