@@ -52,7 +52,11 @@ impl Contents {
             bodies: paths(&is_body),
             joints: paths(&|prim| is_joint_type(&prim.type_name)),
             shapes: paths(&|prim| is_shape_type(&prim.type_name)),
-            colliders: paths(&|prim| prim.has("PhysicsCollisionAPI")).len(),
+            // Colliders of groups move to the shapes that have none.
+            colliders: paths(&|prim| {
+                is_shape_type(&prim.type_name) && prim.has("PhysicsCollisionAPI")
+            })
+            .len(),
             masses: defined()
                 .filter(|(_, prim)| is_body(prim))
                 .filter_map(|(_, prim)| {
