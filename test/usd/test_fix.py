@@ -65,7 +65,7 @@ class Meaning:
             place = self.place(prim)
             centre = np.array(api.GetCenterOfMassAttr().Get() or (0, 0, 0), float)
             centre = np.zeros(3) if not np.isfinite(centre).all() else centre
-            turn = place[:3, :3] / np.cbrt(abs(np.linalg.det(place[:3, :3])))
+            turn = place[:3, :3] / np.linalg.norm(place[:3, :3], axis=0)
             axes = api.GetPrincipalAxesAttr().Get() or Gf.Quatf(1)
             axes = axes if axes.GetLength() > 0 else Gf.Quatf(1)
             axes = turn @ rotation(axes)

@@ -101,7 +101,11 @@ pub fn run(arguments: &Fix) -> ExitCode {
         }
     };
     let written = report.directory.join(&fixed.entry);
-    // Findings of this check are printed, and are not in the published report.json.
+    // Findings of these checks are printed, and are not in the published report.json.
+    match fix::compare(&written, &fixed.sources) {
+        Ok(found) => report.diagnostics.extend(found),
+        Err(error) => return failed(&error.to_string()),
+    }
     let rules = rep158::Options {
         all_variants: true,
         interfaces: resolver.interfaces(),

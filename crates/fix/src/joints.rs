@@ -1,12 +1,15 @@
 //! Joints: frames in the new frames of their bodies, limits, names and ends (REP-158 §1.3, §2.10).
 
+use std::collections::HashSet;
+
 use nalgebra::{Isometry3, Quaternion, UnitQuaternion, Vector3};
 use openusd::gf;
+use urdf_usd_robot::{ArenaMap, names};
 use urdf_usd_stage::{Stage, Value, joint_frame, numbers};
 
 use super::frames::{Places, rotation, scale_numbers};
 use super::notes::Notes;
-use super::scene::{NodeId, Scene};
+use super::scene::{Node, NodeId, Scene};
 
 /// Converts every joint to the new frames, and authors missing properties.
 pub fn fix(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
@@ -20,8 +23,8 @@ pub fn fix(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes)
         }
         convert_units(scene, index, places);
         fix_limits(scene, index, notes);
-        add_ros_name(scene, index, notes);
     }
+    add_ros_names(scene, notes);
 }
 
 /// The names of the properties of an end of a joint.
@@ -228,24 +231,54 @@ fn fix_limits(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     }
 }
 
-/// Authors the ROS name of a joint that moves.
-fn add_ros_name(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
-    let is_moving = scene.nodes[index].type_name != "PhysicsFixedJoint";
-    let node = &mut scene.nodes[index];
-    if node.attributes.contains_key("ros:joint:name") || !is_moving {
-        return;
+/// Authors the ROS names of joints that move, and of fixed joints whose name another joint has.
+fn add_ros_names(scene: &mut Scene, notes: &mut Notes) {
+    let is_authored = |node: &Node| node.attributes.contains_key("ros:joint:name");
+    // Each context of ROS has its own joint states.
+    let contexts = ArenaMap::new(&scene.nodes, |index, _| {
+        scene
+            .upwards(index)
+            .find(|&above| scene.nodes[above].has("RosContextAPI"))
+    });
+    let mut taken: HashSet<(Option<NodeId>, String)> = scene
+        .nodes
+        .iter()
+        .filter_map(|(index, node)| {
+            Some((contexts[index], node.text("ros:joint:name")?.to_owned()))
+        })
+        .collect();
+    let joints: Vec<NodeId> = scene
+        .nodes
+        .handles()
+        .filter(|&index| scene.nodes[index].is_joint() && !is_authored(&scene.nodes[index]))
+        .collect();
+    // Joints that move first: their names are in joint states.
+    let (fixed, moving): (Vec<NodeId>, Vec<NodeId>) = joints
+        .into_iter()
+        .partition(|&index| scene.nodes[index].type_name == "PhysicsFixedJoint");
+    for (joints, is_moving) in [(moving, true), (fixed, false)] {
+        for index in joints {
+            let node = &mut scene.nodes[index];
+            let wanted = node
+                .metadata
+                .get("displayName")
+                .and_then(urdf_usd_stage::text)
+                .unwrap_or(node.name())
+                .to_owned();
+            let name = names::unique(&wanted, |name| {
+                taken.insert((contexts[index], name.to_owned()))
+            });
+            // Without the attribute, a joint has the name of its prim.
+            if !is_moving && name == node.name() {
+                continue;
+            }
+            node.set("ros:joint:name", "string", Value::String(name));
+            if let Some(attribute) = node.attributes.get_mut("ros:joint:name") {
+                attribute.is_custom = true;
+            }
+            notes.changed(&node.path, "authored ros:joint:name for the joint");
+        }
     }
-    let name = node
-        .metadata
-        .get("displayName")
-        .and_then(urdf_usd_stage::text)
-        .unwrap_or(node.name())
-        .to_owned();
-    node.set("ros:joint:name", "string", Value::String(name));
-    if let Some(attribute) = node.attributes.get_mut("ros:joint:name") {
-        attribute.is_custom = true;
-    }
-    notes.changed(&node.path, "authored ros:joint:name for the joint");
 }
 
 /// Rotates a vector.

@@ -66,8 +66,10 @@ impl Subject {
 
     /// Returns the layer of a property or applied schema; `None` for the layer that defines its prim.
     fn of_name(name: &str) -> Option<Self> {
+        if let Some(vendor) = vendors::layer_name(name) {
+            return Some(Self::Vendor(vendor));
+        }
         match urdf_usd_rep158::classify(name) {
-            Some(Content::Vendor) => vendors::layer_name(name).map(Self::Vendor),
             Some(Content::Ros) => Some(Self::Ros),
             Some(Content::ExtendedPhysics) => Some(Self::ExtendedPhysics),
             Some(Content::Physics) => Some(Self::Physics),
@@ -241,6 +243,7 @@ pub fn write(
             .iter()
             .map(|(name, scene)| (name.as_str(), scene.as_ref()))
             .chain([(variants.selection.as_str(), scene)])
+            .filter(|(name, _)| !name.is_empty())
             .collect();
         writer
             .layer(Subject::Base)
@@ -282,6 +285,8 @@ pub fn write(
 struct Common {
     /// Whether type, schemas and metadata are shared.
     has_head: bool,
+    /// The shared schemas.
+    schemas: Vec<String>,
     /// The names of shared properties.
     properties: HashSet<String>,
 }
@@ -360,6 +365,12 @@ fn find_varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
                 };
                 Some(Common {
                     has_head: nodes.iter().all(|node| node.has_same_head(first)),
+                    schemas: first
+                        .schemas
+                        .iter()
+                        .filter(|schema| nodes.iter().all(|node| node.schemas.contains(schema)))
+                        .cloned()
+                        .collect(),
                     properties: first
                         .attributes
                         .keys()
@@ -428,7 +439,7 @@ impl Writer {
         node.relationships
             .retain(|name, _| common.properties.contains(name));
         if !common.has_head {
-            node.schemas.clear();
+            node.schemas.clone_from(&common.schemas);
             node.metadata.clear();
             node.kind = None;
             node.origin = None;
@@ -452,8 +463,9 @@ impl Writer {
                 .retain(|name, _| !common.properties.contains(name));
             node.relationships
                 .retain(|name, _| !common.properties.contains(name));
+            node.schemas
+                .retain(|schema| !common.schemas.contains(schema));
             if common.has_head {
-                node.schemas.clear();
                 node.metadata.clear();
                 node.kind = None;
                 node.origin = None;

@@ -7,6 +7,7 @@
 //! This crate must not depend on URDF, ROS or the network.
 
 pub mod codes;
+mod compare;
 mod frames;
 mod instancers;
 mod instances;
@@ -17,6 +18,7 @@ mod metadata;
 mod notes;
 mod physics;
 mod scene;
+mod shapes;
 mod textures;
 mod variants;
 mod vendors;
@@ -30,6 +32,8 @@ use scene::Scene;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_stage::{OpenError, Stage, VariantChoice};
+
+pub use compare::{Contents, compare};
 
 /// Options of [`fix`].
 #[derive(Clone, Debug, Default)]
@@ -54,6 +58,8 @@ pub struct Fixed {
     pub diagnostics: Vec<Diagnostic>,
     /// The files that the asset was read from.
     pub used: Vec<PathBuf>,
+    /// The contents of the source in each variant, for [`compare`].
+    pub sources: Vec<Contents>,
 }
 
 /// Errors of [`fix`].
@@ -98,13 +104,8 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     };
     let stage = Stage::open(entry, &with(options.variants.clone()))?;
     let mut notes = Notes::new(entry);
-    for error in &stage.errors {
-        notes.left(
-            error.path.clone().unwrap_or_default(),
-            error.message.trim_end_matches(':'),
-            "put the file at this path, allow its folder with --allowed-root, or remove the reference to it",
-        );
-    }
+    notes.broken(&stage.errors);
+    let mut sources = vec![Contents::new(&stage, Vec::new())];
     let mut used: Vec<PathBuf> = stage
         .layers
         .iter()
@@ -120,8 +121,10 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
             .chain([choice.clone()])
             .collect();
         let other = stage.reopen(&with(chosen))?;
+        sources.push(Contents::new(&other, vec![choice.clone()]));
         used.extend(other.layers.iter().map(|layer| layer.path.clone()));
         let mut variant_notes = Notes::new(entry);
+        variant_notes.broken(&other.errors);
         let other = fixed_scene(&other, entry, &mut variant_notes)?;
         others.push((choice, other, variant_notes));
     }
@@ -140,7 +143,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
             .collect(),
     );
     for (choice, other, variant_notes) in others {
-        variants::add(&mut scene, &choice, other);
+        variants::add(&mut scene, &choice, other, &mut notes);
         // Notes about prims that do not differ have already been recorded for the default variants.
         notes.merge_variant(&choice, variant_notes);
     }
@@ -154,6 +157,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
         files,
         diagnostics: notes.finish(),
         used,
+        sources,
     })
 }
 

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
-use urdf_usd_stage::VariantChoice;
+use urdf_usd_stage::{CompositionError, VariantChoice};
 
-use super::codes::{CHANGED, LEFT, LOST};
+use super::codes::{CHANGED, LEFT, LOST, NOT_WHOLE};
 
 /// Maximum number of prims that a finding names.
 const MAX_NAMED: usize = 5;
@@ -41,6 +41,18 @@ impl Notes {
         help: impl Into<String>,
     ) {
         self.add(&LEFT, prim.into(), message.into(), help.into());
+    }
+
+    /// Records the parts of the asset that cannot be composed.
+    pub fn broken(&mut self, errors: &[CompositionError]) {
+        for error in errors {
+            self.add(
+                &NOT_WHOLE,
+                error.path.clone().unwrap_or_default(),
+                error.message.trim_end_matches(':').to_owned(),
+                "put the file at this path, allow its folder with --allowed-root, or remove the reference to it".to_owned(),
+            );
+        }
     }
 
     /// Records a part of the asset that is not written.

@@ -17,7 +17,9 @@ pub fn fix(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes)
     }
     compute_masses(scene, stage, places, notes);
     fix_articulations(scene, notes);
-    fix_colliders(scene, notes);
+    // After all that needs the places of prims, which new ones don't have.
+    super::shapes::fix(scene, notes);
+    fix_approximations(scene, notes);
     fix_contacts(scene, notes);
 }
 
@@ -236,22 +238,12 @@ pub fn purpose(scene: &Scene, index: NodeId) -> String {
     authored.unwrap_or("default").to_owned()
 }
 
-/// Gives all colliders the purpose `guide`, separates them from visual shapes, and authors their
-/// approximation.
-fn fix_colliders(scene: &mut Scene, notes: &mut Notes) {
-    for index in scene.nodes.handles() {
-        let node = &scene.nodes[index];
-        if !node.is_collider() || !(node.has_points() || node.is_primitive()) {
-            continue;
-        }
-        if purpose(scene, index) != "guide" {
-            split(scene, index, notes);
-        }
-    }
+/// Authors the approximation of colliders.
+fn fix_approximations(scene: &mut Scene, notes: &mut Notes) {
     for node in scene
         .nodes
         .values_mut()
-        .filter(|node| node.is_collider() && (node.has_points() || node.is_primitive()))
+        .filter(|node| node.is_collider() && node.is_shape())
     {
         if node.text("physics:approximation").is_none() {
             node.apply("PhysicsMeshCollisionAPI");
@@ -268,100 +260,13 @@ fn fix_colliders(scene: &mut Scene, notes: &mut Notes) {
     }
 }
 
-/// Splits a visible collider into a visual shape and a collider with the purpose `guide`.
-fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
-    let Some(parent) = scene.nodes[index].parent else {
-        notes.left(
-            &scene.nodes[index].path,
-            "the root prim is a visible collider",
-            "put the shape below the root prim",
-        );
-        return;
-    };
-    let name = scene.free_name(parent, &format!("{}_collision", scene.nodes[index].name()));
-    let type_name = scene.nodes[index].type_name.clone();
-    let copy = scene.add(parent, &name, &type_name);
-    let is_physics =
-        |name: &str| name.starts_with("physics:") || name == "material:binding:physics";
-    let is_physics_schema = |schema: &str| schema.starts_with("Physics");
-    let node = &mut scene.nodes[index];
-    let physics: Vec<_> = node
-        .attributes
-        .extract_if(.., |name, _| is_physics(name))
-        .collect();
-    let targets: Vec<_> = node
-        .relationships
-        .extract_if(.., |name, _| is_physics(name))
-        .collect();
-    let schemas: Vec<String> = node
-        .schemas
-        .extract_if(.., |schema| is_physics_schema(schema))
-        .collect();
-    let (old_path, shape_arrays) = (
-        node.path.clone(),
-        [
-            "points",
-            "faceVertexCounts",
-            "faceVertexIndices",
-            "subdivisionScheme",
-            "orientation",
-            "extent",
-        ],
-    );
-    let form = node.attributes.iter().filter(|(name, _)| {
-        let is_shape = [
-            "size",
-            "radius",
-            "radiusTop",
-            "radiusBottom",
-            "height",
-            "axis",
-            "width",
-            "length",
-            "doubleSided",
-            "visibility",
-        ]
-        .contains(&name.as_str());
-        is_shape || shape_arrays.contains(&name.as_str()) || name.starts_with("xformOp")
-    });
-    let form: Vec<_> = form
-        .map(|(name, attribute)| (name.clone(), attribute.clone()))
-        .collect();
-    let (source, new_path) = (node.source, scene.nodes[copy].path.clone());
-    let collider = &mut scene.nodes[copy];
-    collider.source = source;
-    collider.attributes.extend(form);
-    collider.attributes.extend(physics);
-    collider.relationships.extend(targets);
-    collider.schemas = schemas;
-    collider.set_uniform("purpose", "token", Value::Token("guide".into()));
-    for node in scene.nodes.values_mut() {
-        for (name, relationship) in &mut node.relationships {
-            // These mean the collider, whose path is new; all other targets mean the visual shape.
-            if name.contains("filteredPairs")
-                || name.starts_with("collection:") && name.contains("collider")
-            {
-                relationship
-                    .targets
-                    .iter_mut()
-                    .filter(|target| **target == old_path)
-                    .for_each(|target| target.clone_from(&new_path));
-            }
-        }
-    }
-    notes.changed(
-        old_path,
-        "split the visible collider into two prims, NAME and NAME_collision",
-    );
-}
-
 /// Binds a contact material to every collider.
 fn fix_contacts(scene: &mut Scene, notes: &mut Notes) {
     let mut missing = Vec::new();
     for index in scene.nodes.handles() {
         let node = &scene.nodes[index];
         if node.is_collider()
-            && (node.has_points() || node.is_primitive())
+            && node.is_shape()
             && node.targets("material:binding:physics").is_empty()
         {
             // An inherited binding, or one for all purposes to a material with physics, is authored on

@@ -47,7 +47,7 @@ pub enum Origin {
 /// The variants of a set on a prim.
 #[derive(Clone, Debug, Default)]
 pub struct Variants {
-    /// The selected variant.
+    /// The selected variant; empty if the asset selects none.
     pub selection: String,
     /// The whole scene with each of the other variants.
     pub others: BTreeMap<String, Arc<Scene>>,
@@ -62,7 +62,7 @@ pub struct Scene {
     pub root: NodeId,
     /// Variants by path of the prim and name of the set.
     pub variants: BTreeMap<(String, String), Variants>,
-    /// Composed variants by path of the prim and name of the set.
+    /// Composed variants by path of the prim and name of the set; empty for a set without selection.
     pub selections: BTreeMap<(String, String), String>,
     by_path: HashMap<String, NodeId>,
 }
@@ -225,47 +225,65 @@ impl Node {
     }
 
     pub fn is_joint(&self) -> bool {
-        self.type_name.starts_with("Physics") && self.type_name.ends_with("Joint")
+        is_joint_type(&self.type_name)
     }
 
     /// Whether points define its shape.
     pub fn has_points(&self) -> bool {
-        matches!(
-            self.type_name.as_str(),
-            "Mesh"
-                | "Points"
-                | "BasisCurves"
-                | "NurbsCurves"
-                | "NurbsPatch"
-                | "HermiteCurves"
-                | "TetMesh"
-        )
+        is_points_type(&self.type_name)
+    }
+
+    /// Returns whether it is a shape.
+    pub fn is_shape(&self) -> bool {
+        is_shape_type(&self.type_name)
     }
 
     /// Whether it is a shape or a point instancer.
     pub fn has_form(&self) -> bool {
-        self.has_points() || self.is_primitive() || self.type_name == "PointInstancer"
+        self.is_shape() || self.type_name == "PointInstancer"
     }
 
     /// Whether it is a primitive shape.
     pub fn is_primitive(&self) -> bool {
-        matches!(
-            self.type_name.as_str(),
-            "Cube"
-                | "Sphere"
-                | "Cylinder"
-                | "Cylinder_1"
-                | "Capsule"
-                | "Capsule_1"
-                | "Cone"
-                | "Plane"
-        )
+        is_primitive_type(&self.type_name)
     }
 
     /// Whether it points along an axis of its own, which must not be rotated.
     pub fn has_direction(&self) -> bool {
         self.type_name == "Camera" || self.type_name.ends_with("Light")
     }
+}
+
+/// Returns whether a type of prims is that of a joint.
+pub fn is_joint_type(type_name: &str) -> bool {
+    type_name.starts_with("Physics") && type_name.ends_with("Joint")
+}
+
+/// Returns whether a type of prims is that of a shape.
+pub fn is_shape_type(type_name: &str) -> bool {
+    is_points_type(type_name) || is_primitive_type(type_name)
+}
+
+/// Returns whether points define the shape of a type of prims.
+fn is_points_type(type_name: &str) -> bool {
+    matches!(
+        type_name,
+        "Mesh"
+            | "Points"
+            | "BasisCurves"
+            | "NurbsCurves"
+            | "NurbsPatch"
+            | "HermiteCurves"
+            | "TetMesh"
+    )
+}
+
+/// Returns whether a type of prims is that of a primitive shape.
+fn is_primitive_type(type_name: &str) -> bool {
+    matches!(
+        type_name,
+        "Cube" | "Sphere" | "Cylinder" | "Cylinder_1" | "Capsule" | "Capsule_1" | "Cone" | "Plane"
+    )
 }
 
 /// Replaces the prefix `from` of a path at or below it, or of a property of these.
@@ -335,9 +353,10 @@ impl Scene {
             }
             let parent = parent.flatten();
             for set in &prim.variant_sets {
-                if let Some(selection) = &set.selection {
-                    selections.insert((prim.path.clone(), set.name.clone()), selection.clone());
-                }
+                selections.insert(
+                    (prim.path.clone(), set.name.clone()),
+                    set.selection.clone().unwrap_or_default(),
+                );
             }
             let node = nodes.push(Node {
                 parent,
@@ -373,6 +392,7 @@ impl Scene {
                     .collect(),
                 ..Node::new(prim.path.clone(), &prim.type_name, id)
             });
+            super::textures::locate(&mut nodes[node], prim, stage);
             node_of[id] = Some(node);
             if let Some(parent) = parent {
                 nodes[parent].children.push(node);
@@ -421,6 +441,24 @@ impl Scene {
         }
         self.by_path.insert(path, id);
         id
+    }
+
+    /// Moves a node below another one. Its path and those of its descendants stay: relocate all nodes,
+    /// and then call [`Self::index_paths`].
+    pub fn reparent(&mut self, node: NodeId, parent: NodeId) {
+        if let Some(above) = self.nodes[node].parent.replace(parent) {
+            self.nodes[above].children.retain(|child| *child != node);
+        }
+        self.nodes[parent].children.push(node);
+    }
+
+    /// Finds nodes by their present paths.
+    pub fn index_paths(&mut self) {
+        self.by_path = self
+            .nodes
+            .iter()
+            .map(|(id, node)| (node.path.clone(), id))
+            .collect();
     }
 
     /// Sorts the nodes into an order, parents before their children, and drops those that are not in

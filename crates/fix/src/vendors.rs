@@ -8,6 +8,15 @@ use super::scene::{NodeId, Scene};
 
 /// Returns the name of the vendor layer of a property or schema.
 pub fn layer_name(name: &str) -> Option<&'static str> {
+    // These have the prefixes of core physics, but UsdPhysics does not define them.
+    if name.starts_with("PhysicsJointStateAPI")
+        || name.starts_with("state:") && name.contains(":physics:")
+    {
+        return Some("physx");
+    }
+    if name == "physics:JointEquivalentInertia" {
+        return Some("isaac");
+    }
     Some(match urdf_usd_rep158::vendor(name)? {
         "mjc" => "mujoco",
         "omni" | "omnigraph" | "replicator" => "omniverse",

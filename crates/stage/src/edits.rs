@@ -1,25 +1,30 @@
 //! Rewrites the list edits of a layer that `openusd` 0.8.0 composes differently from OpenUSD.
 //!
 //! - An edit that deletes and adds the same item: OpenUSD deletes first, `openusd` last.
-//! - A prim that inherits a class which it already inherits through its parent, as scene cloners
-//!   write it: OpenUSD follows the arc once, `openusd` does not terminate.
+//! - A prim that inherits a class which it already inherits through an ancestor ([`classes`]).
 //!
 //! The rewritten layer means the same to OpenUSD.
 
-use std::collections::HashMap;
-
 use openusd::ar::{AssetBuffer, SharedBuffer};
-use openusd::sdf::{self, AbstractData, ListOp, SpecType, Value};
+use openusd::sdf::{self, AbstractData as _, ListOp, SpecType, Value};
 use openusd::usdc::{CrateData, CrateFile};
 
+use super::classes::{self, LeftOut};
+use super::layer::{LayerId, arcs};
+use super::prim::{Arc, ArcKind};
 use super::usda;
 
 /// The fields with arcs to classes.
 const INHERITS: &str = "inheritPaths";
 const SPECIALIZES: &str = "specializes";
 
-/// Returns a binary layer with its list edits rewritten; `None` if they can stay.
-pub(super) fn rewritten(file: &CrateFile, bytes: &SharedBuffer) -> Option<Vec<u8>> {
+/// Returns a binary layer with its list edits rewritten, and without the arcs of `left_out`; `None` if
+/// it can stay.
+pub(super) fn rewritten(
+    file: &CrateFile,
+    bytes: &SharedBuffer,
+    left_out: &[&LeftOut],
+) -> Option<Vec<u8>> {
     // Fields of equal value are stored once, so that this looks at few values.
     let contradicts = file.fields.iter().any(|field| {
         is_list_edit(field.value_rep.0)
@@ -35,11 +40,34 @@ pub(super) fn rewritten(file: &CrateFile, bytes: &SharedBuffer) -> Option<Vec<u8
         return None;
     }
     let data = CrateData::open(AssetBuffer::Shared(bytes.clone()), true).ok()?;
-    let repeated = if has_classes {
-        repeated_arcs(&data)
-    } else {
-        Vec::new()
-    };
+    let arcs: Vec<Arc> = data
+        .spec_paths()
+        .iter()
+        .filter(|_| has_classes)
+        .filter(|path| {
+            matches!(
+                data.spec_type(path),
+                Some(SpecType::Prim | SpecType::Variant)
+            )
+        })
+        .flat_map(|path| arcs(LayerId(0), &data, path))
+        .collect();
+    // A layer with too many arcs is rejected by the reader of the stage.
+    let repeats = classes::repeated(arcs.iter()).unwrap_or_default();
+    let repeated: Vec<(&str, bool, &str)> = repeats
+        .iter()
+        .filter(|repeat| repeat.is_exact)
+        .map(|repeat| repeat.arc)
+        .map(|arc| {
+            let is_inherit = arc.kind == ArcKind::Inherit;
+            (arc.site.path.as_str(), is_inherit, arc.prim.as_str())
+        })
+        .chain(
+            left_out
+                .iter()
+                .map(|arc| (arc.prim.as_str(), arc.is_inherit, arc.class.as_str())),
+        )
+        .collect();
     if !contradicts && repeated.is_empty() {
         return None;
     }
@@ -53,14 +81,18 @@ pub(super) fn rewritten(file: &CrateFile, bytes: &SharedBuffer) -> Option<Vec<u8
             drop_deletes(value);
         }
     }
-    for arc in repeated {
-        let Some(spec) = data.spec_mut(&arc.path) else {
+    for (path, is_inherit, class) in repeated {
+        let Some(spec) = sdf::Path::new(path)
+            .ok()
+            .and_then(|path| data.spec_mut(&path))
+        else {
             continue;
         };
-        for (_, value) in spec.fields.iter_mut().filter(|(key, _)| key == arc.key) {
+        let wanted = if is_inherit { INHERITS } else { SPECIALIZES };
+        for (_, value) in spec.fields.iter_mut().filter(|(key, _)| key == wanted) {
             if let Value::PathListOp(edit) = value {
                 for (items, _) in edit.buckets_mut() {
-                    items.retain(|class| *class != arc.class);
+                    items.retain(|item| item.as_str() != class);
                 }
             }
         }
@@ -102,70 +134,4 @@ fn drop_deletes(value: &mut Value) -> bool {
         Value::UInt64ListOp(edit) => drop(edit),
         _ => false,
     }
-}
-
-/// An arc of a prim to a class.
-struct ClassArc {
-    /// The prim, with the variants that the arc is in.
-    path: sdf::Path,
-    key: &'static str,
-    class: sdf::Path,
-}
-
-/// Finds the arcs of prims to classes that an arc of an ancestor leads to already.
-///
-/// An inherit repeats an inherit, and a specialize repeats both; an inherit of a class that an ancestor
-/// specializes is stronger, and stays. An ancestor in a variant counts for prims in the same variant.
-fn repeated_arcs(data: &dyn AbstractData) -> Vec<ClassArc> {
-    let mut arcs: HashMap<String, Vec<ClassArc>> = HashMap::new();
-    for path in data.spec_paths() {
-        if !matches!(
-            data.spec_type(&path),
-            Some(SpecType::Prim | SpecType::Variant)
-        ) {
-            continue;
-        }
-        let prim = path.strip_all_variant_selections();
-        for key in [INHERITS, SPECIALIZES] {
-            let Ok(Some(value)) = data.try_field(&path, key) else {
-                continue;
-            };
-            let Value::PathListOp(edit) = &*value else {
-                continue;
-            };
-            let found = edit
-                .iter()
-                .filter(|class| !edit.deleted_items.contains(class));
-            arcs.entry(prim.as_str().to_owned())
-                .or_default()
-                .extend(found.map(|class| ClassArc {
-                    path: path.clone(),
-                    key,
-                    class: class.clone(),
-                }));
-        }
-    }
-    let is_repeated = |prim: &str, arc: &ClassArc| {
-        let above = prim.match_indices('/').map(|(at, _)| prim.split_at(at));
-        above.into_iter().any(|(above, rest)| {
-            arcs.get(above).into_iter().flatten().any(|stronger| {
-                let is_composed = !stronger.path.as_str().contains('{')
-                    || arc.path.as_str().starts_with(stronger.path.as_str());
-                let is_stronger = stronger.key == INHERITS || arc.key == SPECIALIZES;
-                is_composed
-                    && is_stronger
-                    && arc.class.as_str().strip_prefix(stronger.class.as_str()) == Some(rest)
-            })
-        })
-    };
-    let all = arcs
-        .iter()
-        .flat_map(|(prim, arcs)| arcs.iter().map(move |arc| (prim, arc)));
-    all.filter(|(prim, arc)| is_repeated(prim, arc))
-        .map(|(_, arc)| ClassArc {
-            path: arc.path.clone(),
-            key: arc.key,
-            class: arc.class.clone(),
-        })
-        .collect()
 }

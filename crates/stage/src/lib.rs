@@ -9,6 +9,7 @@
 //! panic on any file.
 
 mod census;
+mod classes;
 mod edits;
 mod layer;
 mod open;
@@ -55,6 +56,8 @@ pub struct Stage {
     /// Layers, arcs and targets that could not be composed.
     pub errors: Vec<CompositionError>,
     by_path: HashMap<String, PrimId>,
+    /// The arcs that composition left out.
+    left_out: std::sync::Arc<[classes::LeftOut]>,
     /// The files of [`Options::files`].
     files: Option<std::sync::Arc<urdf_usd_resolve::Files>>,
 }
@@ -87,6 +90,11 @@ impl Stage {
     /// As [`asset_bytes`], and if [`Options::files`] does not permit the file.
     pub fn bytes(&self, resolved_path: &str) -> std::io::Result<Vec<u8>> {
         shallow::bytes_within(self.files.as_ref(), resolved_path)
+    }
+
+    /// Returns a resolver with which `openusd` can compose the same layers.
+    pub fn resolver(&self) -> Shallow {
+        Shallow::leaving_out(self.left_out.clone())
     }
 
     /// Iterates over all prims with their ids.

@@ -14,7 +14,8 @@ use openusd::tf::Token;
 use openusd::usd::{self, InitialLoadSet};
 use urdf_usd_resolve::{Files, Resolver};
 
-use self::errors::{describe, file_name, shorten};
+use self::errors::{describe, shorten};
+use super::classes::{self, ArcChildren, Composed, LeftOut, MAX_CHAIN, Queue};
 use super::prim::{ArcKind, Attribute, Prim, PrimId, Specifier};
 use super::shallow::{self, MAX_ARCS, SESSION, Watch, on_large_stack};
 use super::shared::{CodedArray, SharedValue, weight};
@@ -32,8 +33,9 @@ const MAX_ARRAY_BYTES: usize = 1 << 30;
 /// Maximum size of all other values of attributes and metadata, in bytes.
 const MAX_VALUE_BYTES: usize = 512 << 20;
 
-/// Maximum number of prims, and of bytes of a path, that a search for cycles of inherits follows.
-const MAX_CHAIN: usize = 1000;
+/// Maximum number of times that an asset is opened again, without the arcs to classes that a prim has
+/// already by an ancestor. Each time finds those below the ones before.
+const MAX_ROUNDS: usize = 16;
 
 /// Options of opening an asset.
 #[derive(Clone, Debug)]
@@ -283,6 +285,7 @@ fn composed(
     session: Option<&String>,
     load: InitialLoadSet,
     watch: &Arc<Watch>,
+    left_out: Arc<[LeftOut]>,
 ) -> Result<usd::Stage, String> {
     let mut memory =
         Vec::from_iter(session.map(|text| (SESSION.to_owned(), text.as_bytes().into())));
@@ -297,6 +300,7 @@ fn composed(
         memory,
         options.files.clone(),
         Arc::clone(watch),
+        left_out,
     );
     let mut builder = usd::Stage::builder().resolver(resolver).load(load);
     if session.is_some() {
@@ -307,16 +311,60 @@ fn composed(
         .map_err(|error| shorten(&error.to_string()))
 }
 
+/// An arc that has to be left out, and the finding about it if its absence changes the result.
+type Repeated = (LeftOut, Option<CompositionError>);
+
+/// The outcome of composing an asset.
+enum Composition {
+    Done(Box<Stage>),
+    /// These arcs have to be left out.
+    Repeated(Vec<Repeated>),
+}
+
 fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stage, String> {
+    let (mut left_out, mut findings): (Vec<LeftOut>, Vec<_>) = (Vec::new(), Vec::new());
+    for _ in 0..MAX_ROUNDS {
+        match read_without(entry, options, session.as_ref(), left_out.clone().into())? {
+            Composition::Done(mut stage) => {
+                stage.errors.append(&mut findings);
+                stage.errors.sort();
+                stage.errors.dedup();
+                return Ok(*stage);
+            }
+            Composition::Repeated(found) => {
+                for (arc, finding) in found {
+                    if !left_out.contains(&arc) {
+                        left_out.push(arc);
+                    }
+                    findings.extend(finding);
+                }
+            }
+        }
+    }
+    let prim = left_out.last().map_or("", |arc| arc.prim.as_str());
+    Err(format!(
+        "prims inherit classes that they already inherit by ancestors, at more than {MAX_ROUNDS} levels, the last one at {prim}: remove these arcs"
+    ))
+}
+
+fn read_without(
+    entry: &Path,
+    options: &Options,
+    session: Option<&String>,
+    left_out: Arc<[LeftOut]>,
+) -> Result<Composition, String> {
     let load = if options.payloads {
         InitialLoadSet::LoadAll
     } else {
         InitialLoadSet::LoadNone
     };
     let watch = Arc::<Watch>::default();
-    let source = composed(entry, options, session.as_ref(), load, &watch)?;
+    let source = composed(entry, options, session, load, &watch, left_out.clone())?;
     let mut reader = Reader::new(&source, &watch);
     let mut prims = reader.prims()?;
+    if !reader.repeated.is_empty() {
+        return Ok(Composition::Repeated(reader.repeated));
+    }
     let by_path = (0..)
         .zip(&prims)
         .map(|(index, prim)| (prim.path.clone(), PrimId(index)))
@@ -330,21 +378,20 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
         .map(describe)
         .collect();
     errors.append(&mut reader.unread);
-    errors.sort();
-    errors.dedup();
     // This unloads the payloads, so it comes after everything that needs them.
     if options.payloads {
         tell_payloads(&source, &mut prims)?;
     }
-    Ok(Stage {
+    Ok(Composition::Done(Box::new(Stage {
         entry: entry.to_owned(),
         layers: reader.layers,
         prims,
         default_prim: default_prim(&source, &by_path),
         errors,
         by_path,
+        left_out,
         files: options.files.clone(),
-    })
+    })))
 }
 
 /// Returns the default prim, if it exists.
@@ -510,9 +557,77 @@ struct Reader<'a> {
     sites: usize,
     /// Errors for arrays beyond the limit.
     unread: Vec<CompositionError>,
+    /// The children with arcs within the layer stack, by layer.
+    arc_children: Vec<ArcChildren>,
+    /// The arcs to classes of the prims so far.
+    classes: Composed,
+    /// The arcs that have to be left out.
+    repeated: Vec<Repeated>,
 }
 
 type Read<T> = Result<T, openusd::Error>;
+
+/// A prim that has not been read.
+struct Unread {
+    prim: usd::Prim,
+    parent: Option<PrimId>,
+    depth: usize,
+}
+
+/// Sorts prims into the order of the stage. `order` has the paths of the children of each parent whose
+/// children were not read in order; of `None` those of the root prims.
+fn in_order(mut prims: Vec<Prim>, order: &HashMap<Option<PrimId>, Vec<String>>) -> Vec<Prim> {
+    let by_path: HashMap<&str, PrimId> = (0..)
+        .zip(&prims)
+        .map(|(index, prim)| (prim.path.as_str(), PrimId(index)))
+        .collect();
+    let sorted = |paths: &Vec<String>| -> Vec<PrimId> {
+        let ids = paths.iter().map(|path| by_path.get(path.as_str()).copied());
+        ids.flatten().collect()
+    };
+    let sorted: HashMap<Option<PrimId>, Vec<PrimId>> = order
+        .iter()
+        .map(|(parent, paths)| (*parent, sorted(paths)))
+        .collect();
+    let roots: Vec<PrimId> = match sorted.get(&None) {
+        Some(roots) => roots.clone(),
+        None => (0..)
+            .zip(&prims)
+            .filter(|(_, prim)| prim.parent.is_none())
+            .map(|(index, _)| PrimId(index))
+            .collect(),
+    };
+    for (parent, children) in sorted {
+        if let Some(prim) = parent.and_then(|PrimId(parent)| prims.get_mut(parent)) {
+            prim.children = children;
+        }
+    }
+    // The new place of each prim.
+    let mut places: Vec<PrimId> = (0..prims.len()).map(PrimId).collect();
+    let mut stack: Vec<PrimId> = roots.into_iter().rev().collect();
+    let mut count = 0;
+    while let Some(PrimId(index)) = stack.pop() {
+        let (Some(place), Some(prim)) = (places.get_mut(index), prims.get(index)) else {
+            continue;
+        };
+        *place = PrimId(count);
+        count += 1;
+        stack.extend(prim.children.iter().rev());
+    }
+    let moved = |id: &mut PrimId| {
+        if let Some(place) = places.get(id.0) {
+            *id = *place;
+        }
+    };
+    for prim in &mut prims {
+        prim.parent.iter_mut().for_each(moved);
+        prim.instance.iter_mut().for_each(moved);
+        prim.children.iter_mut().for_each(moved);
+    }
+    let mut sorted: Vec<(PrimId, Prim)> = places.iter().copied().zip(prims).collect();
+    sorted.sort_by_key(|(place, _)| place.0);
+    sorted.into_iter().map(|(_, prim)| prim).collect()
+}
 
 impl<'a> Reader<'a> {
     fn new(source: &'a usd::Stage, watch: &'a Watch) -> Self {
@@ -528,22 +643,82 @@ impl<'a> Reader<'a> {
             value_bytes: 0,
             sites: 0,
             unread: Vec::new(),
+            arc_children: Vec::new(),
+            classes: Composed::default(),
+            repeated: Vec::new(),
         }
     }
 
-    /// Reads all prims, each before its descendants.
+    /// Reads all prims, each before its descendants. Does not compose prims with arcs that have to be
+    /// left out, nor a layer stack with such arcs.
     fn prims(&mut self) -> Result<Vec<Prim>, String> {
         let mut prims: Vec<Prim> = Vec::new();
-        let mut stack: Vec<(usd::Prim, Option<PrimId>, usize)> = Vec::new();
-        for name in root_prims(self.source)?.iter().rev() {
-            let prim = self.source.prim(format!("/{name}").as_str());
-            stack.push((prim.map_err(|error| error.to_string())?, None, 1));
-        }
+        let mut stack: Vec<Unread> = Vec::new();
+        let mut queue: Queue<Unread> = Queue::default();
         // Layers of the root layer stack come first, in order.
         for identifier in self.source.layer_stack() {
             self.layer(&identifier);
         }
-        while let Some((prim, parent, depth)) = stack.pop() {
+        if self.new_layers()? {
+            return Ok(prims);
+        }
+        let names = root_prims(self.source)?;
+        let roots = names
+            .iter()
+            .map(|name| self.source.prim(format!("/{name}").as_str()));
+        let roots: Vec<usd::Prim> = roots
+            .collect::<Result<_, _>>()
+            .map_err(|error| error.to_string())?;
+        let mut order: HashMap<Option<PrimId>, Vec<String>> = HashMap::new();
+        let mut children = (roots, None, 1);
+        // Prims with arcs that have to be left out, which would not end.
+        let mut skipped: HashSet<String> = HashSet::new();
+        loop {
+            let (found, parent, depth) = children;
+            let above = parent.and_then(|PrimId(parent)| prims.get(parent));
+            let mut known = self
+                .classes
+                .children(above, &self.layers, &self.arc_children);
+            if found
+                .iter()
+                .any(|child| known.targets.contains_key(child.path().as_str()))
+            {
+                let paths = found.iter().map(|child| child.path().as_str().to_owned());
+                order.insert(parent, paths.collect());
+            }
+            for prim in found.into_iter().rev() {
+                let path = prim.path().as_str().to_owned();
+                let child = Unread {
+                    prim,
+                    parent,
+                    depth,
+                };
+                if let Some(repeats) = known.repeats.remove(&path) {
+                    self.repeated.extend(repeats);
+                    skipped.insert(path);
+                } else if let Some(targets) = known.targets.remove(&path) {
+                    queue.push(path, child, targets);
+                } else {
+                    stack.push(child);
+                }
+            }
+            let next = stack.pop().or_else(|| {
+                while let Some(waiting) = queue.pop() {
+                    if !waiting.is_composed_of(&skipped) {
+                        return Some(waiting.prim);
+                    }
+                    skipped.insert(waiting.prim.prim.path().as_str().to_owned());
+                }
+                None
+            });
+            let Some(Unread {
+                prim,
+                parent,
+                depth,
+            }) = next
+            else {
+                break;
+            };
             if depth > DEEPEST {
                 return Err(format!(
                     "{} is nested more than {DEEPEST} deep",
@@ -553,10 +728,11 @@ impl<'a> Reader<'a> {
             if prims.len() >= MAX_PRIMS {
                 return Err(format!("it has more than {MAX_PRIMS} prims"));
             }
-            self.new_layers()?;
+            if self.new_layers()? {
+                return Ok(prims);
+            }
             let id = PrimId(prims.len());
-            let children = self.children(&prim)?.into_iter().rev();
-            stack.extend(children.map(|child| (child, Some(id), depth + 1)));
+            let found = self.children(&prim)?;
             let read = self
                 .prim(&prim, parent, &prims)
                 .map_err(|error| error.to_string())?;
@@ -565,8 +741,13 @@ impl<'a> Reader<'a> {
                 parent.children.push(id);
             }
             prims.push(read);
+            children = (found, Some(id), depth + 1);
         }
-        Ok(prims)
+        Ok(if order.is_empty() {
+            prims
+        } else {
+            in_order(prims, &order)
+        })
     }
 
     /// Returns the names of the children of a prim.
@@ -604,6 +785,7 @@ impl<'a> Reader<'a> {
                 Layer::read(id, &layer, is_local, is_binary)
             });
         let known = read.map(|layer| {
+            self.arc_children.push(ArcChildren::new(&layer));
             self.layers.push(layer);
             id
         });
@@ -688,11 +870,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the layers that the last prim added, and rejects those that cannot be composed safely.
-    fn new_layers(&mut self) -> Result<(), String> {
+    /// Returns whether they have arcs that have to be left out.
+    fn new_layers(&mut self) -> Result<bool, String> {
         let before = self.seen;
         self.seen = self.source.layer_count();
+        let mut repeats = false;
         if self.seen == before {
-            return Ok(());
+            return Ok(repeats);
         }
         // Composition has not descended below the prims of these layers yet.
         for identifier in self.source.layer_identifiers().into_iter().skip(before) {
@@ -702,10 +886,21 @@ impl<'a> Reader<'a> {
                 .iter()
                 .filter_map(|identifier| self.layer(identifier))
                 .collect();
-            self.may_be_composed(&stack)?;
             self.ends(&stack)?;
+            let layers = stack.iter().map(|id| layer_at(&self.layers, *id));
+            let arcs = layers
+                .flat_map(|layer| &layer.prims)
+                .flat_map(|prim| &prim.arcs);
+            for repeat in classes::repeated(arcs)? {
+                let arc = repeat.arc;
+                let layer = layer_at(&self.layers, arc.site.layer);
+                let finding = (!repeat.is_exact)
+                    .then(|| classes::finding(layer, arc, &arc.site.path, &repeat.above));
+                self.repeated.push((LeftOut::new(layer, arc), finding));
+                repeats = true;
+            }
         }
-        Ok(())
+        Ok(repeats)
     }
 
     /// Rejects a layer stack in which a prim inherits or specializes itself, directly or through other
@@ -751,43 +946,6 @@ impl<'a> Reader<'a> {
                 for (above, below) in ends.map(|at| path.split_at(at)) {
                     let targets = arcs.get(above).into_iter().flatten();
                     paths.extend(targets.map(|arc| format!("{}{below}", arc.prim)));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Rejects a layer stack with a prim that inherits a class that it already inherits through an
-    /// ancestor: `openusd` 0.8 does not terminate on it. Within a layer, `edits` has removed such arcs.
-    fn may_be_composed(&self, stack: &[LayerId]) -> Result<(), String> {
-        let mut inheriting: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for prim in stack
-            .iter()
-            .flat_map(|id| &layer_at(&self.layers, *id).prims)
-        {
-            for arc in prim
-                .arcs
-                .iter()
-                .filter(|arc| matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize))
-            {
-                inheriting.entry(&prim.path).or_default().push(&arc.prim);
-            }
-        }
-        for (path, classes) in &inheriting {
-            let above = path.match_indices('/').map(|(at, _)| path.split_at(at));
-            for (above, rest) in above {
-                let by_above = inheriting.get(above).into_iter().flatten();
-                if let Some(twice) = by_above
-                    .map(|class| format!("{class}{rest}"))
-                    .find(|class| classes.contains(&class.as_str()))
-                {
-                    let first = stack
-                        .first()
-                        .map(|id| &layer_at(&self.layers, *id).identifier);
-                    let name = first.map_or("", |identifier| file_name(identifier));
-                    return Err(format!(
-                        "{path} in {name} inherits {twice}, which it already inherits by {above}: remove one of both"
-                    ));
                 }
             }
         }

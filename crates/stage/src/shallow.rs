@@ -23,6 +23,7 @@ use openusd::usdz::UsdzFileFormat;
 use urdf_usd_resolve::{Files, Opened, Resolver as Packages};
 
 use super::census::{Census, Contents};
+use super::classes::LeftOut;
 use super::shared::{CodedArrays, coded_arrays};
 use super::{edits, tables, usda};
 
@@ -155,15 +156,26 @@ pub struct Shallow {
     /// The files that may be opened; `None` for all.
     files: Option<Arc<Files>>,
     watch: Arc<Watch>,
+    /// The arcs that layers are read without.
+    left_out: Arc<[LeftOut]>,
 }
 
 impl Shallow {
+    /// Creates a resolver for all files, of layers without some arcs.
+    pub(super) fn leaving_out(left_out: Arc<[LeftOut]>) -> Self {
+        Self {
+            left_out,
+            ..Self::default()
+        }
+    }
+
     /// Creates a resolver with in-memory layers by absolute path.
     pub(super) fn new(
         packages: Option<Arc<Packages>>,
         memory: Vec<(String, Arc<[u8]>)>,
         files: Option<Arc<Files>>,
         watch: Arc<Watch>,
+        left_out: Arc<[LeftOut]>,
     ) -> Self {
         Self {
             paths: DefaultResolver::default(),
@@ -171,6 +183,7 @@ impl Shallow {
             memory,
             files,
             watch,
+            left_out,
         }
     }
 
@@ -184,7 +197,12 @@ impl Shallow {
         let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else {
             return Ok(bytes);
         };
-        let (file, bytes) = match edits::rewritten(&file, &bytes) {
+        let left_out: Vec<&LeftOut> = self
+            .left_out
+            .iter()
+            .filter(|arc| arc.layer == *name)
+            .collect();
+        let (file, bytes) = match edits::rewritten(&file, &bytes, &left_out) {
             Some(rewritten) => {
                 let bytes = AssetBuffer::Owned(rewritten).into_shared();
                 let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else {

@@ -84,6 +84,9 @@ codes! {
         "A variant set of an asset that is read changes more than materials, or has too many variants to compare. The sets of REP-158 §1.3 \
          (`collision_fidelity`, `visual_representation`) always do and are not told.",
         "The robot is that of the selected variant.";
+    UNSELECTED Warning "usd-read-variant-unselected":
+        "A variant set of an asset that is read selects none of its variants.",
+        "The asset is read without them. `--variant` selects one.";
     TEXTURE Warning "usd-read-texture-left-out":
         "An image of an asset that is read is missing or can't be read.", "The material shows without it.";
 }

@@ -14,7 +14,7 @@ use openusd::usd::{InitialLoadSet, Prim, Stage};
 use openusd::{gf, sdf};
 
 use urdf_usd_robot::{Arena, Handle, Pose};
-use urdf_usd_stage::{DEEPEST, Shallow, on_large_stack};
+use urdf_usd_stage::{DEEPEST, on_large_stack};
 
 mod axis;
 pub mod codes;
@@ -159,9 +159,16 @@ impl Opened {
             path: entry.to_owned(),
             reason,
         };
+        // Opens it with all limits first: composition ends with this resolver.
+        let unloaded = urdf_usd_stage::Options {
+            payloads: false,
+            ..ReadOptions::default()
+        };
+        let limited =
+            urdf_usd_stage::Stage::open(entry, &unloaded).map_err(|error| failed(error.reason))?;
         // Payloads hold no links, joints or interfaces (REP-158 §1.2.3), so none is loaded.
         let stage = Stage::builder()
-            .resolver(Shallow::default())
+            .resolver(limited.resolver())
             .load(InitialLoadSet::LoadNone)
             .open(&entry.to_string_lossy())
             .map_err(|error| failed(error.to_string()))?;

@@ -25,6 +25,7 @@ mod sensors;
 mod shapes;
 mod tessellate;
 mod tidy;
+mod unselected;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -217,6 +218,7 @@ impl Reading {
                 Diagnostic::new(&codes::COMPOSITION, place, error.message.clone()).help(help),
             );
         }
+        unselected::report(stage, &scene);
         // A robot that consists of frames alone is accepted too.
         let all = |is: fn(&Prim) -> bool| -> Vec<PrimId> {
             scene
@@ -328,6 +330,7 @@ fn no_robot(stage: &Stage, scene: &Scene<'_>) -> ReadError {
             error.message
         );
     }
+    looked_for.push_str(&unselected::hint(stage));
     ReadError::NoRobot {
         path: stage.entry.clone(),
         looked_for,
