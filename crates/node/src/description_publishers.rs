@@ -352,11 +352,10 @@ mod tests {
             Arc::from("/a"),
             Instant::now(),
         );
-        let mut record =
-            |publishers: &mut DescriptionPublishers, key: &str, seconds: u64| -> bool {
-                let now = now + Duration::from_secs(seconds);
-                publishers.record(PublisherId::UNKNOWN, &topic, key, now)
-            };
+        let record = |publishers: &mut DescriptionPublishers, key: &str, seconds: u64| -> bool {
+            let now = now + Duration::from_secs(seconds);
+            publishers.record(PublisherId::UNKNOWN, &topic, key, now)
+        };
         assert!(!record(&mut publishers, "my", 0));
         publishers.record_key(PublisherId::UNKNOWN, "my", "arm");
         publishers.update(|_| &[None], now);

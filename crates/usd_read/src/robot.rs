@@ -1073,7 +1073,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let mut link = Link::new(name);
         if let Some(prim) = prim {
             link.place = self.scene.place(prim, None);
-            link.context = sensors::nested_context(&self.scene, prim);
+            link.context = sensors::nested_context(self.scene, prim);
             link.is_dynamic_frame = self.scene.stage[prim].flag("ros:frame:static") == Some(false);
         }
         let place = link.place.clone();

@@ -29,10 +29,18 @@ pub(super) fn author(
     drive: &Drive,
 ) {
     let joint = &scene.robot.joints()[id];
-    let (instance, per_unit, position): (_, fn(f64) -> f64, fn(f64) -> f32) = match joint.kind() {
-        JointKind::Revolute | JointKind::Continuous => ("angular", f64::to_radians, degrees),
-        JointKind::Prismatic => ("linear", |gain| gain, |position| position as f32),
+    let (instance, is_angular) = match joint.kind() {
+        JointKind::Revolute | JointKind::Continuous => ("angular", true),
+        JointKind::Prismatic => ("linear", false),
         _ => return,
+    };
+    let per_unit = |gain: f64| if is_angular { gain.to_radians() } else { gain };
+    let position = |target: f64| {
+        if is_angular {
+            degrees(target)
+        } else {
+            target as f32
+        }
     };
     let gains = drive
         .gains
