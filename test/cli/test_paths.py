@@ -47,7 +47,7 @@ COMMANDS = {
     "pose export": ["pose", "export", "@bot.usda", ">poses.json"],
     "pose import": ["pose", "import", "@bot.usda", "@given.json"],
     "ik": ["ik", "@bot.urdf", "--tip", "bob", "--target", "0,0,0.5", "--srdf", "@bot.srdf"],
-    "xrdf write": ["xrdf", "write", "@bot.urdf", "-o", ">out.xrdf", "-q"],
+    "xrdf write": ["xrdf", "write", "@bot.urdf", "-o", ">out.xrdf", "-q", "--error", "0.05"],
     "xrdf check": ["xrdf", "check", "@bot.urdf", "@bot.xrdf"],
     "schema": ["schema", "-o", ">out"],
 }
@@ -72,7 +72,7 @@ def inputs(tmp_path_factory):
     for arguments in (
         ["pose", "store", folder / "bot.usda", "rest", "--set", "pivot=0.1"],
         ["pose", "export", folder / "bot.poses.usda", folder / "given.json"],
-        ["xrdf", "write", folder / "bot.urdf", "-o", folder / "bot.xrdf"],
+        ["xrdf", "write", folder / "bot.urdf", "-o", folder / "bot.xrdf", "--error", "0.05"],
     ):
         done = run(*arguments)
         assert done.returncode == 0, done.stderr
