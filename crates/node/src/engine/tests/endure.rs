@@ -424,7 +424,7 @@ async fn nothing_grows_with_robots_that_are_gone() {
     let mut sizes = Vec::new();
     for batch in 0..20 {
         let publishers: Vec<u16> = (0..BATCH).map(|n| batch * BATCH + n).collect();
-        let id = |who: u16| PublisherId([who.to_le_bytes(); 8].concat().try_into().unwrap());
+        let id = |who: u16| PublisherId([(who + 1).to_le_bytes(); 8].concat().try_into().unwrap());
         let end = |who: &u16| TopicEnd {
             topic: topic.to_string(),
             type_name: STRING.to_owned(),
