@@ -133,8 +133,8 @@ fn kind(entry: &Entry<'_>, findings: &mut Findings) -> Option<LightKind> {
             } else {
                 FRAC_PI_4
             };
-            // Restores a hard edge, which the writer has to soften by `HARD`.
-            let is_hard = inner >= outer * (1.0 - 2.0 * lights::HARD);
+            // Restores a hard edge, which the writer has to soften by `HARD`; the rest is rounding.
+            let is_hard = inner >= outer * (1.0 - 1.001 * lights::HARD);
             Some(LightKind::Spot {
                 radius,
                 inner: if is_hard { outer } else { inner },

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Model, Outcome, read};
+use urdf_usd_gltf_extension::lights::HARD;
 use urdf_usd_resolve::{Files, Options, Resolver};
 use urdf_usd_robot::{
     Camera, Channel, Geometry, ImagePlacement, JointKind, Light, LightKind, LookVariant, Map,
@@ -765,10 +766,12 @@ proptest! {
                     <origin xyz='1 2 3' rpy='1 2 3'/></joint></robot>";
         let mut robot = urdf_usd_urdf::read(urdf, None).robot.unwrap();
         let (radius, outer) = (n[0].max(0.0), 0.1 + n[1].abs());
+        // A hard edge, or one that is softer than the extension asks for.
+        let edge = if n[2] > 0.5 { 1.0 } else { n[2].abs() * (1.0 - 1.01 * HARD) };
         let kind = match kind {
             0 => LightKind::Directional { angle: radius },
             1 => LightKind::Point { radius },
-            _ => LightKind::Spot { radius, inner: outer * if n[2] > 0.5 { 1.0 } else { n[2].abs() }, outer },
+            _ => LightKind::Spot { radius, inner: outer * edge, outer },
         };
         let is_parallel = matches!(kind, LightKind::Directional { .. });
         let lamp = Light {
