@@ -514,6 +514,8 @@ impl Tree {
                 edge.claims
                     .moving_contradiction(now, timeout, is_present, is_exceeded)
             }
+            // Whichever it is, all others have left.
+            Topic::Static if self.static_publishers.is_one_unidentified => None,
             // The last transform counts even if its publisher has left: tf2 keeps it.
             Topic::Static => edge.claims.static_contradiction(
                 |claim| claim.publisher == edge.publisher() || is_present(claim),
@@ -610,12 +612,15 @@ struct Publishers {
     /// The nodes that a publisher without a name may be: those of the latest publishers that the
     /// graph listed without identities, sorted.
     candidates: Vec<String>,
+    /// The graph lists exactly one publisher, without identity.
+    is_one_unidentified: bool,
     /// The graph lists publishers with their identities.
     is_known: bool,
 }
 
 impl Publishers {
     fn set(&mut self, listed: &[TopicPublisher]) {
+        self.is_one_unidentified = matches!(listed, [TopicPublisher { id: None, .. }]);
         let unidentified = listed.iter().filter(|publisher| publisher.id.is_none());
         let candidates: BTreeSet<&String> = unidentified
             .filter_map(|publisher| publisher.node.as_ref())
@@ -954,6 +959,50 @@ mod tests {
         };
         tree.set_publishers(Topic::Static, &[anonymous]);
         assert!(!is_abandoned(&tree, "c", now + DISCOVERY_TIMEOUT));
+    }
+
+    #[test]
+    fn publishers_without_identity_are_named_by_the_nodes_that_they_may_be() {
+        let (mut tree, now) = (Tree::new("/tf", "/tf_static"), Instant::now());
+        let id = |n: u8| PublisherId([n; 16]);
+        for (n, x) in [(1, 0.0), (2, 0.5)] {
+            add(
+                &mut tree,
+                Topic::Static,
+                &[transform("a", "b", x)],
+                id(n),
+                now,
+            );
+        }
+        let listed = |nodes: &[u8]| -> Vec<TopicPublisher> {
+            let anonymous = |n: &u8| TopicPublisher {
+                id: None,
+                node: Some(format!("/node_{n}")),
+            };
+            nodes.iter().map(anonymous).collect()
+        };
+        let contradiction = |tree: &Tree| {
+            let edge = tree.get("b").unwrap().on(Topic::Static).unwrap();
+            let is_exceeded = |(metres, _): (f64, f64)| metres > 0.1;
+            let pair = tree.contradiction(
+                Topic::Static,
+                edge,
+                now,
+                Duration::from_secs(1),
+                is_exceeded,
+            );
+            pair.map(|(a, b, _)| tree.publisher_names(Topic::Static, [a, b], |_, name| name))
+        };
+        for (nodes, names) in [
+            (&[4, 3][..], Some("/node_3 and /node_4")),
+            (&[5, 4, 3], Some("two of /node_3, /node_4, /node_5")),
+            // The other one has left.
+            (&[3], None),
+        ] {
+            tree.set_publishers(Topic::Static, &listed(nodes));
+            assert_eq!(contradiction(&tree).as_deref(), names);
+        }
+        assert_eq!(tree.publisher_name(Topic::Static, id(1)), "/node_3");
     }
 
     #[test]
