@@ -97,7 +97,7 @@ pub struct LinkProperties {
     pub contact: Option<Contact>,
     /// The ROS context that begins at the link, if there is one.
     pub context: Option<NestedContext>,
-    /// Whether the transform of a frame changes, although no joint moves it (REP-158 §2.7).
+    /// True if the transform of a frame changes although no joint moves it (REP-158 §2.7).
     pub is_dynamic_frame: bool,
     /// Data of the source without an equivalent in the model.
     pub custom: Custom,

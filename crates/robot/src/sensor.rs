@@ -86,7 +86,7 @@ pub struct RosSettings {
     pub domain_id: Option<i32>,
     /// The frame in which a simulator publishes the robot's true pose, if it is not `world`.
     pub parent_frame: Option<String>,
-    /// Whether the source states all interfaces, so that none of the usual ones is added.
+    /// True if the source states all interfaces, so that none of the usual ones is added.
     pub has_all_interfaces: bool,
 }
 
@@ -110,7 +110,7 @@ pub struct Interface {
     pub type_name: String,
     /// Its kind and direction.
     pub kind: InterfaceKind,
-    /// Whether it is active from the start: false for the interface of a controller whose joints
+    /// True if it is active from the start; false for the interface of a controller whose joints
     /// another controller claims.
     pub starts_enabled: bool,
     /// The frame in the headers of its messages, if it is not that of the prim (REP-158 §2.4).
@@ -163,15 +163,15 @@ impl InterfaceKind {
 /// QoS profile of a topic (REP-158 §2.4). A policy that is `None` is the system's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Qos {
-    /// Whether lost messages are sent again.
+    /// Retransmission of lost messages.
     pub reliability: Option<Reliability>,
-    /// Whether the last messages are delivered to late subscribers.
+    /// Delivery of the last messages to late subscribers.
     pub durability: Option<Durability>,
-    /// Whether old messages are dropped.
+    /// Retention of old messages.
     pub history: Option<History>,
     /// Queue depth, for [`History::KeepLast`].
     pub depth: Option<u32>,
-    /// Whether a subscription adapts to the publisher that it discovers.
+    /// True if a subscription adapts to the publisher that it discovers.
     pub matches_publisher: bool,
 }
 
@@ -249,37 +249,37 @@ macro_rules! policy {
 }
 
 policy! {
-    /// Whether lost messages are sent again.
+    /// Retransmission of lost messages.
     Reliability {
         /// Best effort for sensors in simulation (REP 2003).
         SystemDefault = "system_default",
-        /// They are.
+        /// On.
         Reliable = "reliable",
-        /// They are not.
+        /// Off.
         BestEffort = "best_effort",
     }
 }
 
 policy! {
-    /// Whether the last messages are delivered to late subscribers.
+    /// Delivery of the last messages to late subscribers.
     Durability {
         /// As the middleware has it.
         SystemDefault = "system_default",
-        /// They are.
+        /// On.
         TransientLocal = "transient_local",
-        /// They are not.
+        /// Off.
         Volatile = "volatile",
     }
 }
 
 policy! {
-    /// Whether old messages are dropped.
+    /// Retention of old messages.
     History {
         /// As the middleware has it.
         SystemDefault = "system_default",
-        /// Beyond the queue depth they are.
+        /// As many as the queue is deep.
         KeepLast = "keep_last",
-        /// They are not.
+        /// All.
         KeepAll = "keep_all",
     }
 }
