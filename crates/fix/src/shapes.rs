@@ -1,11 +1,11 @@
 //! Bodies and colliders that are shapes themselves: each gets its own prim (REP-158 §1.3.1).
 
-use urdf_usd_stage::Value;
+use urdf_usd_stage::{Attribute, Relationship, Value};
 
 use super::instances::GEOMETRY;
 use super::notes::Notes;
 use super::physics::purpose;
-use super::scene::{NodeId, Scene};
+use super::scene::{Node, NodeId, Scene};
 
 /// Simulation engines whose settings of a shape are settings of the collider.
 const ENGINES: &[&str] = &[
@@ -64,25 +64,32 @@ fn is_contact_binding(name: &str) -> bool {
     name == "material:binding:physics" || name.starts_with("material:binding:collection:physics:")
 }
 
+/// Properties and schemas taken off a prim.
+struct Taken {
+    attributes: Vec<(String, Attribute)>,
+    relationships: Vec<(String, Relationship)>,
+    schemas: Vec<String>,
+}
+
+/// Takes the properties and schemas that `is_taken` accepts off a prim.
+fn take(node: &mut Node, is_taken: impl Fn(&str) -> bool) -> Taken {
+    let attributes = node.attributes.extract_if(.., |name, _| is_taken(name));
+    let relationships = node.relationships.extract_if(.., |name, _| is_taken(name));
+    let schemas = node.schemas.extract_if(.., |schema| is_taken(schema));
+    Taken {
+        attributes: attributes.collect(),
+        relationships: relationships.collect(),
+        schemas: schemas.collect(),
+    }
+}
+
 /// Moves the properties and schemas that `is_moved` accepts from one prim to another.
 fn transfer(scene: &mut Scene, from: NodeId, to: NodeId, is_moved: impl Fn(&str) -> bool) {
-    let node = &mut scene.nodes[from];
-    let attributes: Vec<_> = node
-        .attributes
-        .extract_if(.., |name, _| is_moved(name))
-        .collect();
-    let relationships: Vec<_> = node
-        .relationships
-        .extract_if(.., |name, _| is_moved(name))
-        .collect();
-    let schemas: Vec<String> = node
-        .schemas
-        .extract_if(.., |schema| is_moved(schema))
-        .collect();
+    let taken = take(&mut scene.nodes[from], is_moved);
     let node = &mut scene.nodes[to];
-    node.attributes.extend(attributes);
-    node.relationships.extend(relationships);
-    for schema in schemas {
+    node.attributes.extend(taken.attributes);
+    node.relationships.extend(taken.relationships);
+    for schema in taken.schemas {
         node.apply(&schema);
     }
     for node in [from, to] {
@@ -243,34 +250,22 @@ fn hand_down(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let is_moved = |name: &str| {
         (is_collider_schema(name) || is_collider_property(name)) && !is_contact_binding(name)
     };
-    let node = &mut scene.nodes[index];
-    let schemas: Vec<String> = node
-        .schemas
-        .extract_if(.., |schema| is_moved(schema))
-        .collect();
-    let attributes: Vec<_> = node
-        .attributes
-        .extract_if(.., |name, _| is_moved(name))
-        .collect();
-    let relationships: Vec<_> = node
-        .relationships
-        .extract_if(.., |name, _| is_moved(name))
-        .collect();
+    let taken = take(&mut scene.nodes[index], is_moved);
     for shape in shapes {
         let node = &mut scene.nodes[shape];
         // The nearest collider counts.
         if node.is_collider() {
             continue;
         }
-        for schema in &schemas {
+        for schema in &taken.schemas {
             node.apply(schema);
         }
         // Settings of the shape are stronger.
-        for (name, attribute) in &attributes {
+        for (name, attribute) in &taken.attributes {
             let attribute = attribute.clone();
             node.attributes.entry(name.clone()).or_insert(attribute);
         }
-        for (name, relationship) in &relationships {
+        for (name, relationship) in &taken.relationships {
             let relationship = relationship.clone();
             node.relationships
                 .entry(name.clone())

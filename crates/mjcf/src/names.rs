@@ -47,7 +47,7 @@ impl Names {
         let mut taken = UniqueNames::default();
         let joints = ArenaMap::new(robot.joints(), |_, joint| {
             let is_ball = |link| robot.links()[link].connector == Some(Connector::Ball);
-            // The first hinge of a ball joint stands for all of them.
+            // MJCF has one joint in place of the three hinges of a ball joint: the first.
             let of_ball = ["_rotX", "_rotY", "_rotZ"]
                 .iter()
                 .filter(|_| is_ball(joint.child()) && !is_ball(joint.parent()))

@@ -2,8 +2,8 @@
 //!
 //! A publisher has left once the graph has shown it and no longer does, or has not shown it for
 //! [`PATIENCE`]. If the graph lists publishers without identities, it has left once there are fewer
-//! of them than publishers that were received from more recently. If messages carry no identity, each
-//! robot stands for one publisher. This module does not depend on a transport.
+//! of them than publishers that were received from more recently. If messages carry no identity,
+//! each robot counts as one publisher. This module does not depend on a transport.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
