@@ -271,12 +271,19 @@ def test_a_paused_simulation_is_not_stale(publish, start, peer):  # noqa: F811
             clock.publish(Clock(clock=Time(sec=int(at[0]), nanosec=int(at[0] % 1 * 1e9))))
             at[0] += 0.05
 
+    # The frames are right before the first tick too, so only the sentence shows that ticks arrive.
+    waiting = "nothing was received on /clock"
+    peer.until(lambda: waiting in bridge.check().message, "the missing clock")
     running.set()
     timer = peer.node.create_timer(0.05, tick)
+    peer.until(lambda: waiting not in bridge.check().message, "the first tick")
     bridge.until({})
     running.clear()
     rsp.silent = rsp.still = True
-    bridge.until({}, "/clock has stood still for 5 s")
+    bridge.until({}, "/clock has stood still")
+    # Longer than frames.timeout.
+    time.sleep(3)
+    assert bridge.check().all_ok and "/clock has stood still" in bridge.last.message, bridge.last
     assert all(answer.all_ok for answer in bridge.calls())
     rsp.silent = rsp.still = False
     running.set()
