@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fast_image_resize::images::{TypedImage, TypedImageRef};
-use fast_image_resize::pixels::{U8x3, U8x4};
-use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::pixels::U8x4;
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
-use image::{DynamicImage, ImageBuffer, ImageReader};
+use image::{DynamicImage, ImageReader, RgbaImage};
 use rayon::prelude::*;
 
 use super::binary::Content;
@@ -422,27 +422,25 @@ fn scaled(texture: &Texture, size: Size) -> Option<Vec<u8>> {
 fn resized(image: &DynamicImage, size: Size) -> Option<DynamicImage> {
     let Size { width, height } = size;
     match image {
-        DynamicImage::ImageRgb8(from) => {
-            let pixels = resized_pixels::<U8x3>(from, from.dimensions().into(), size)?;
-            ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgb8)
+        DynamicImage::ImageRgba8(from) => resized_rgba(from, size).map(DynamicImage::ImageRgba8),
+        // A pixel type costs a megabyte and a half of machine code and half a minute of compilation,
+        // so RGB is resized with a channel that is not used.
+        DynamicImage::ImageRgb8(_) => {
+            let resized = DynamicImage::ImageRgba8(resized_rgba(&image.to_rgba8(), size)?);
+            Some(DynamicImage::ImageRgb8(resized.into_rgb8()))
         }
-        DynamicImage::ImageRgba8(from) => {
-            let pixels = resized_pixels::<U8x4>(from, from.dimensions().into(), size)?;
-            ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgba8)
-        }
-        // Other pixel types are rare, and each one adds a megabyte of specialised code to the
-        // binary if the fast path is instantiated for it.
+        // Other pixel types are rare.
         _ => Some(image.resize_exact(width, height, image::imageops::FilterType::Triangle)),
     }
 }
 
-fn resized_pixels<P: PixelTrait>(pixels: &[u8], from: Size, to: Size) -> Option<Vec<u8>> {
+fn resized_rgba(image: &RgbaImage, to: Size) -> Option<RgbaImage> {
     let how = ResizeOptions::new()
         .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
         .use_alpha(false);
-    let from = TypedImageRef::<P>::from_buffer(from.width, from.height, pixels).ok()?;
-    let mut made = vec![0; P::size() * to.width as usize * to.height as usize];
-    let mut to = TypedImage::<P>::from_buffer(to.width, to.height, &mut made).ok()?;
+    let from = TypedImageRef::<U8x4>::from_buffer(image.width(), image.height(), image).ok()?;
+    let mut made = RgbaImage::new(to.width, to.height);
+    let mut to = TypedImage::<U8x4>::from_buffer(to.width, to.height, &mut made).ok()?;
     Resizer::new().resize_typed(&from, &mut to, &how).ok()?;
     Some(made)
 }
