@@ -285,7 +285,7 @@ impl<'a> Picture<'a> {
                             // glTF reads images of the base colour as sRGB.
                             let [red, green, blue] =
                                 color.map(|x| (Material::srgb(f64::from(x)) * 255.0).round() as u8);
-                            image::RgbaImage::from_pixel(
+                            RgbaImage::from_pixel(
                                 width,
                                 height,
                                 image::Rgba([red, green, blue, u8::MAX]),
@@ -522,7 +522,7 @@ mod tests {
         }
     }
 
-    fn pixels(picture: Option<Picture<'_>>) -> image::RgbaImage {
+    fn pixels(picture: Option<Picture<'_>>) -> RgbaImage {
         image::load_from_memory(&picture.unwrap().texture(&Store::none()).unwrap().bytes)
             .unwrap()
             .into_rgba8()
