@@ -25,7 +25,8 @@ def run(command, asset):
     )
     output = done.stdout + done.stderr
     assert done.returncode >= 0 and not re.search("panicked|memory allocation|internal error", output), output
-    return output
+    # Undo the wrapping of messages, which depends on the length of the path.
+    return re.sub(r"\n *│ *", " ", output)
 
 
 def is_read(output):

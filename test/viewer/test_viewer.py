@@ -1256,7 +1256,7 @@ def test_the_server_disappears_and_returns(start, peer, open_viewer):
     description(peer, ARM_URDF.read_text())
     viewer = open_viewer(url).shows("sample_arm")
     # The restarted server does not know the robot at first.
-    viewer.expected = "ERR_CONNECTION|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|WebSocket connection|404"
+    viewer.expected = "ERR_CONNECTION|ERR_SOCKET_NOT_CONNECTED|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|WebSocket connection|404"
     viewer.until(lambda: viewer.get("#connection").get_attribute("data-state") == "on", "no connection")
     node.kill()
     viewer.until(lambda: viewer.get("#connection").get_attribute("data-state") == "off", "it does not say so")
