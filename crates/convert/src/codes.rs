@@ -14,7 +14,7 @@ codes! {
         "The choice is ignored.";
     TEXTURE_WITHOUT_COORDINATES Warning "texture-without-coordinates":
         "A texture is assigned to a shape without texture coordinates: a primitive, or a mesh without any.",
-        "The shape gets the mean colour of the texture, whose mapping is undefined.";
+        "The shape has the colour of its material, or the mean colour of the texture if the material has none.";
     CONTROLLER_FILE Warning "controller-file-unread": "A file that lists the robot's controllers can't be read.",
         "The file is skipped; without any controllers in other files, the robot has controllers by convention.";
     STAND_IN Info "stand-in":

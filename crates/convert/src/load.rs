@@ -81,8 +81,10 @@ pub(super) fn load(
     // A large image takes as long as many tiers, so both run in parallel.
     let (found, images) = rayon::join(|| derive_meshes(robot, &mut distinct, work), images);
     diagnostics.extend(found?);
+    // By index, before textures replace them.
+    let colors: Vec<[f32; 4]> = robot.materials().values().map(|m| m.base_color).collect();
     diagnostics.extend(textures(robot, &references.textures, base, pixels, work));
-    diagnostics.extend(remove_unmappable_textures(robot));
+    diagnostics.extend(remove_unmappable_textures(robot, &colors));
     if !references.controller_files.is_empty() {
         let files = &references.controller_files;
         diagnostics.extend(controllers(robot, files, work.files, base));
@@ -328,8 +330,9 @@ fn open_named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic>
     Ok((path, file))
 }
 
-/// Gives shapes without texture coordinates a copy of their material without the texture.
-fn remove_unmappable_textures(robot: &mut Robot) -> Vec<Diagnostic> {
+/// Gives shapes without texture coordinates a copy of their material without the texture. `colors`:
+/// of the materials in the source.
+fn remove_unmappable_textures(robot: &mut Robot, colors: &[[f32; 4]]) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut plain: HashMap<MaterialId, MaterialId> = HashMap::new();
     for link in robot.links().handles() {
@@ -348,9 +351,10 @@ fn remove_unmappable_textures(robot: &mut Robot) -> Vec<Diagnostic> {
                 Diagnostic::new(&super::codes::TEXTURE_WITHOUT_COORDINATES, shape.place.clone(), message)
                     .help("give the visual a mesh with texture coordinates, or a material with a colour only"),
             );
-            let plain = *plain
-                .entry(id)
-                .or_insert_with(|| robot.add_material(without_texture(&robot.materials()[id])));
+            let plain = *plain.entry(id).or_insert_with(|| {
+                let color = colors.get(id.index()).copied();
+                robot.add_material(without_texture(&robot.materials()[id], color))
+            });
             let place = shape.place.clone();
             let shape = Shape {
                 material: Some(plain),
@@ -379,15 +383,18 @@ fn lacks_coordinates(robot: &Robot, shape: &Shape) -> bool {
         }
 }
 
-/// Returns the material with the mean colour of its texture instead of the texture.
-fn without_texture(material: &Material) -> Material {
+/// Returns the material without its texture: in its colour in the source, or in the mean colour of
+/// the texture if the source gives none, which is white.
+fn without_texture(material: &Material, color: Option<[f32; 4]>) -> Material {
     let mut material = material.clone();
-    let mean = material
-        .base_color_texture
-        .take()
-        .and_then(|texture| mesh::mean_color(&texture));
-    if let Some([red, green, blue, _]) = mean {
-        material.base_color = [red, green, blue, material.base_color[3]];
+    let texture = material.base_color_texture.take();
+    material.opacity_threshold = None;
+    if let Some(color) = color.filter(|color| *color != [1.0; 4]) {
+        material.base_color = color;
+    } else if let Some([red, green, blue, _]) =
+        texture.and_then(|texture| mesh::mean_color(&texture))
+    {
+        material.base_color = [red, green, blue, 1.0];
     }
     material
 }
@@ -686,6 +693,8 @@ fn textures(
         if let Ok(texture) = texture {
             let material = robot.material_mut(*material);
             material.base_color_texture = Some(texture.clone());
+            // The texture replaces the colour with its alpha.
+            material.base_color[3] = 1.0;
             material.cut_out();
         }
     }

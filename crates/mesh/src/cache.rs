@@ -37,7 +37,7 @@ pub fn load(
     let key_for = |content: [u8; 32]| {
         let name = file_name(&located.path);
         // Increment the version whenever the reader's output changes.
-        Key::builder("mesh 3")
+        Key::builder("mesh 4")
             .and(name.as_bytes())
             .and(format!("{options:?}").as_bytes())
             .and(&content)
@@ -909,7 +909,7 @@ mod tests {
         // Proof that the second result is from the store: it is the store's, not the file's.
         let store = Store::in_memory(1 << 20);
         let content = Sha256::digest(OBJ);
-        let key = Key::builder("mesh 3")
+        let key = Key::builder("mesh 4")
             .and(b"a.obj")
             .and(format!("{:?}", Options::default()).as_bytes())
             .and(&content)

@@ -27,6 +27,9 @@ codes! {
         "They are left out.";
     SIZE_MISMATCH Warning "mesh-size-mismatch": "A binary STL file declares another number of triangles than it holds.",
         "All whole triangles that it holds are read.";
+    MORPHS Info "mesh-morph-targets":
+        "A mesh of a glTF, Collada or OpenUSD file has morph targets (blend shapes).",
+        "The mesh has its base shape; targets and weights are left out.";
     REFERENCE Warning "mesh-reference": "A reference inside the mesh file leads nowhere, to another file, or round in a circle.",
         "What it refers to is left out.";
     MATERIAL_LIBRARY Warning "mesh-material-library": "A material library (MTL) of an OBJ file can't be opened.",

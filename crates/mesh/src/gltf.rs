@@ -88,6 +88,7 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
 fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<(Assembly, Option<String>), Error> {
     let (text, binary) = container_parts(bytes)?;
     let root = root(text, bytes, source)?;
+    report_morphs(&root, source);
     let mut reader = Reader::new(&root, binary, bytes.len(), source);
     reader.scene()?;
     let Reader {
@@ -105,6 +106,28 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<(Assembly, Option<Str
         );
     }
     Ok((assembly, buffers.lost))
+}
+
+/// Reports the meshes with morph targets.
+fn report_morphs(root: &Root, source: &mut Source) {
+    for (index, mesh) in root.meshes.iter().enumerate() {
+        let targets = |primitive: &json::mesh::Primitive| primitive.targets.as_ref().map(Vec::len);
+        let Some(count) = mesh.primitives.iter().filter_map(targets).max() else {
+            continue;
+        };
+        let name = mesh.name.clone().unwrap_or_else(|| index.to_string());
+        let has_weights = mesh.weights.iter().flatten().any(|weight| *weight != 0.0);
+        let shape = if has_weights {
+            "in its base shape, although the weights of the targets are not zero"
+        } else {
+            "in its base shape"
+        };
+        source.report(
+            &codes::MORPHS,
+            format!("the mesh `{name}` has morph targets ({count}); it is shown {shape}"),
+            "apply the targets when exporting, if the shape matters",
+        );
+    }
 }
 
 /// Creates the error for a missing buffer. Findings of a rejected file are not reported, so the

@@ -135,6 +135,8 @@ codes! {
         "Goes on; the visual keeps its own colour or texture.";
     UNKNOWN_MATERIAL Warning "urdf-unknown-material": "A visual names an undefined material.",
         "Goes on with grey.";
+    UNUSED_MATERIAL Info "urdf-unused-material": "No visual uses a material of the robot.",
+        "Goes on without it; only a URDF that is written has it.";
     EMPTY_MATERIAL Warning "urdf-empty-material": "A material has neither colour nor texture.",
         "Goes on with grey.";
     NO_TEXTURE_FILE Warning "urdf-no-texture-file": "A texture has no filename.",
@@ -157,6 +159,8 @@ codes! {
         "Goes on without them; they are kept as custom data.";
     UNKNOWN_PLUGIN Info "urdf-unknown-plugin": "A sensor has an unknown plugin, so the topics of the plugin are unknown.",
         "Goes on with the topics of the sensor without the plugin.";
+    MODEL_PLUGIN Info "urdf-model-plugin": "A plugin of Gazebo or gz-sim is in a gazebo element, not in a sensor, and does not run ros2_control: a drive of wheels, a publisher of poses or joint states. Its topics and services are unknown.",
+        "Goes on without its interfaces. The element is kept as custom data; SDF and URDF have it unchanged.";
     SENSOR_FRAME Info "urdf-sensor-frame": "The frame named for a sensor's messages is not a link of the robot or, for a camera, not one of its optical frames.",
         "Goes on with a frame of that name at the sensor; with the frame of the sensor's link if another sensor uses the name or ROS does not allow it; with the camera's own optical frame if the named link is not one of its optical frames.";
     OPTICAL_PARENT Info "urdf-camera-on-optical-frame": "A Gazebo camera is attached to a link whose name denotes an optical frame.",

@@ -365,6 +365,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
     version(xml, root);
     let mut assets = Assets::new(Materials::read(xml, root, &mut robot));
     links(xml, root, &mut robot, &mut assets);
+    assets.materials.report_unused(xml, root);
     let nodes = joints(xml, root, &mut robot);
     // Custom data comes last: reading mimics decides which elements are left out.
     for (&node, id) in nodes.iter().zip(robot.joints().handles()) {

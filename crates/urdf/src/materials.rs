@@ -4,7 +4,7 @@
 //! first in a visual, as in urdfdom. A visual whose material has a colour or texture of its own
 //! uses that, whatever its name refers to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use roxmltree::NodeId;
 
@@ -29,6 +29,8 @@ pub(super) struct Materials {
     inline: HashMap<NodeId, MaterialId>,
     /// All materials by their properties.
     known: HashMap<Key, MaterialId>,
+    /// Materials that visuals refer to.
+    used: HashSet<MaterialId>,
 }
 
 /// Identity of a material: name, bits of the linear colour, texture.
@@ -127,8 +129,35 @@ impl Materials {
         materials
     }
 
+    /// Reports the materials of the robot that no visual refers to.
+    pub fn report_unused(&self, xml: &mut Xml<'_>, root: Node<'_>) {
+        for node in children(root, "material") {
+            let id = name_of(node).and_then(|name| self.named.get(name));
+            if !xml.is_left_out(node) && id.is_some_and(|(id, _)| !self.used.contains(id)) {
+                let message = format!("no visual uses {}", xml.label(node));
+                xml.report(
+                    &codes::UNUSED_MATERIAL,
+                    node,
+                    message,
+                    "remove it, or name it in a visual",
+                );
+            }
+        }
+    }
+
     /// Returns the material of a visual's `material` element.
     pub fn resolve(
+        &mut self,
+        xml: &mut Xml<'_>,
+        node: Node<'_>,
+        robot: &mut Robot,
+    ) -> Option<MaterialId> {
+        let id = self.find_or_define(xml, node, robot);
+        self.used.extend(id);
+        id
+    }
+
+    fn find_or_define(
         &mut self,
         xml: &mut Xml<'_>,
         node: Node<'_>,

@@ -23,6 +23,19 @@ pub const SPHERES: &str = "spheres";
 /// Attribute of a body with an assumed, not measured, mass: `"true"`.
 pub const ASSUMED_MASS: &str = "urdf:inertial:assumed";
 
+/// Attribute of a Scope, and key path in `customData` of an attribute: the element of a URDF without
+/// a prim that they belong to, [`JOINT_OWNER`] or [`LINK_OWNER`].
+pub const OWNER: &str = "urdf:owner";
+/// Owner of data on the prim of a link: the joint above that link, if it has no prim.
+pub const JOINT_OWNER: &str = "joint";
+/// Owner of data on the default prim: the link `world`.
+pub const LINK_OWNER: &str = "link";
+/// Attribute with the name of a joint without a prim, on the prim of its child link.
+pub const JOINT_NAME: &str = "urdf:joint:name";
+
+/// Relationship of a camera's topic, which is in a frame that cameras share, to its Camera.
+pub const CAMERA_OF_TOPIC: &str = "urdf:camera";
+
 /// Prefix of the attributes of collisions with obstacles, for motion planners.
 pub const COLLISION: &str = "planning:collision";
 /// Prefix of the attributes of collisions of a robot with itself, for motion planners.

@@ -568,6 +568,9 @@ impl<'s, 'a> Builder<'s, 'a> {
     fn keep_custom(&mut self) {
         if let Some(root) = self.scene.stage.default_prim {
             self.robot.custom = custom::of(self.scene, root);
+            if let Some(world) = self.world {
+                self.robot.link_mut(world).custom = custom::of_world(self.scene, root);
+            }
         }
         for (prim, link) in &self.by_prim.links {
             self.robot.link_mut(*link).custom = custom::of(self.scene, *prim);
@@ -947,6 +950,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         joint.origin = of_parent.inverse() * pose;
         joint.place = self.scene.place(prim, None);
         joints::words(words, "urdf:joint", &mut joint);
+        joint.custom = custom::of_joint(self.scene, prim);
         self.add_joint(joint, None);
     }
 

@@ -20,6 +20,13 @@ codes! {
         "A moment that is not above zero becomes a thousandth of the largest one. If the largest is then above the sum of the \
          others, each of these gets half of what lacks. If none is above zero, they become those of a ball of the same mass and \
          5 cm radius.";
+    DRIVE_GAINS Info "usd-drive-gains":
+        "A joint takes position or velocity commands, but its source gives no stiffness and no damping.",
+        "The drive has gains computed from the inertia that the joint carries: critically damped, 10 Hz. Set those of the \
+         controller.";
+    MATERIAL_MERGED Info "usd-material-merged":
+        "Materials with different names have the same look. Each look is one material of the asset.",
+        "Visuals of all of them are bound to one prim, which has the first name.";
     NEWTON_MIMIC Warning "newton-mimic-left-out":
         "The overlay newton is asked for, and a joint follows another in a way that Newton cannot express: one turns and the \
          other slides, one has not exactly one degree of freedom, or they are in different trees.",

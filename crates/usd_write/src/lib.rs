@@ -41,7 +41,7 @@ pub use ros::{check_namespace, default_namespace, interfaces};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 pub use urdf_usd_robot::Base;
-use urdf_usd_robot::{CacheEvicted, JointKind, Robot, Role, names};
+use urdf_usd_robot::{CacheEvicted, Command, Joint, JointKind, Robot, Role, names};
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Content, Store};
 use urdf_usd_usd_author::{Layer, text};
@@ -524,7 +524,62 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
             );
         }
     }
+    found.extend(merged_materials(scene));
+    found.extend(computed_gains(scene));
     found
+}
+
+/// Reports materials that share a prim.
+fn merged_materials(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let merged: Vec<String> = scene
+        .library
+        .merged
+        .iter()
+        .map(|(index, name)| {
+            format!(
+                "{name:?} is /Materials/{}",
+                scene.library.materials[*index].name
+            )
+        })
+        .collect();
+    let message = format!(
+        "materials of one look share a prim: {}",
+        list((!merged.is_empty()).then_some(&merged)?)
+    );
+    let finding = Diagnostic::new(&codes::MATERIAL_MERGED, scene.robot.place.clone(), message);
+    Some(finding.help("nothing need be done, unless the materials are to be edited apart"))
+}
+
+/// Reports drives whose gains the source does not give.
+fn computed_gains(scene: &Scene<'_>) -> Option<Diagnostic> {
+    let is_computed = |joint: &&Joint| {
+        joint
+            .drive()
+            .is_some_and(|drive| drive.gains.is_none() && drive.command != Command::Effort)
+    };
+    let joints: Vec<&Joint> = scene.robot.joints().values().filter(is_computed).collect();
+    let names: Vec<String> = joints
+        .iter()
+        .map(|joint| format!("{:?}", joint.name()))
+        .collect();
+    let message = format!(
+        "the gains of drives are computed, since the source gives none: {}",
+        list(&names)
+    );
+    let finding = Diagnostic::new(&codes::DRIVE_GAINS, joints.first()?.place.clone(), message);
+    Some(finding.help("set `drive:*:physics:stiffness` and `damping` in a layer over the asset"))
+}
+
+/// Maximum number of elements that a message lists.
+const MAX_LISTED: usize = 50;
+
+/// Returns a list of elements for a message.
+fn list(elements: &[String]) -> String {
+    let listed = elements.get(..MAX_LISTED).unwrap_or(elements).join(", ");
+    match elements.len().saturating_sub(MAX_LISTED) {
+        0 => listed,
+        more => format!("{listed}, and {more} more"),
+    }
 }
 
 /// Returns an empty layer of this asset, and the default prim's path.

@@ -2,7 +2,7 @@
 //!
 //! The library decides which items are equal and names them. It authors nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -165,6 +165,8 @@ pub(super) enum ColliderForm {
 pub(super) struct Library {
     pub meshes: Arena<MeshEntry>,
     pub materials: Arena<MaterialEntry>,
+    /// Names of materials that share the entry of another name.
+    pub merged: BTreeSet<(MaterialIndex, String)>,
     pub instances: Arena<Instance>,
     /// Paths in the asset with their contents.
     pub textures: Vec<(String, Arc<Texture>)>,
@@ -256,6 +258,7 @@ impl Library {
             library: Self {
                 meshes: Arena::default(),
                 materials: Arena::default(),
+                merged: BTreeSet::new(),
                 instances: Arena::default(),
                 textures: Vec::new(),
                 visuals: ArenaMap::new(robot.links(), |_, _| Vec::new()),
@@ -480,7 +483,7 @@ impl Builder<'_> {
             else {
                 continue;
             };
-            let material = self.material(material, &name, Some(&mesh));
+            let material = self.named_material(material, &name, Some(&mesh));
             // Lossless: readers limit meshes to far fewer triangles than `u32` can index.
             let faces = part.triangles.start as u32..part.triangles.end as u32;
             match subsets
@@ -512,7 +515,7 @@ impl Builder<'_> {
             if let Some(&index) = self.source_material.get(&id) {
                 return index;
             }
-            let index = self.material(&self.robot.materials()[id], "", None);
+            let index = self.named_material(&self.robot.materials()[id], "", None);
             self.source_material.insert(id, index);
             return index;
         }
@@ -534,6 +537,22 @@ impl Builder<'_> {
                 index
             }
         }
+    }
+
+    /// Returns the entry for a material of the source like [`Self::material`], and notes its name if
+    /// the entry has another one.
+    fn named_material(
+        &mut self,
+        material: &Material,
+        of: &str,
+        mesh: Option<&LazyMesh>,
+    ) -> MaterialIndex {
+        let index = self.material(material, of, mesh);
+        let entry = &self.library.materials[index];
+        if !material.name.is_empty() && material.name != entry.material.name {
+            self.library.merged.insert((index, material.name.clone()));
+        }
+        index
     }
 
     /// Returns the entry for a material with this look, and adds it if there is none. An unnamed

@@ -7,9 +7,12 @@ use openusd::sdf::Value;
 
 use super::Scene;
 use super::plan::{LINK_SCOPES, ROOT_SCOPES};
+use super::sensors::{SensorPlan, SensorPrim, SensorPrimKind};
 use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
-use urdf_usd_usd_author::layout::ASSUMED_MASS;
-use urdf_usd_usd_author::{Attribute, Layer};
+use urdf_usd_usd_author::layout::{
+    ASSUMED_MASS, CAMERA_OF_TOPIC, JOINT_NAME, JOINT_OWNER, LINK_OWNER, OWNER,
+};
+use urdf_usd_usd_author::{Attribute, Layer, Relationship, dictionary, string};
 
 /// Attributes that the Scope schema defines: a URDF attribute of the same name gets the prefix
 /// `urdf:`.
@@ -39,7 +42,15 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         if scene.is_over("urdf.usda") {
             return layer;
         }
-        writer.keep(&plan.path, &link.custom, &LINK_SCOPES);
+        if plan.role == Role::World {
+            let guest = Guest {
+                owner: LINK_OWNER,
+                host: &scene.robot.custom,
+            };
+            writer.keep_guest(&plan.path, &link.custom, &LINK_SCOPES, &guest);
+        } else {
+            writer.keep(&plan.path, &link.custom, &LINK_SCOPES);
+        }
         // The mass of its body, if it is assumed.
         let inertial = scene.robot.links()[plan.content].inertial.as_ref();
         if plan.role == Role::Body
@@ -84,13 +95,54 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
                 writer
                     .layer
                     .over(&path)
-                    .attribute("urdf:joint:name", Attribute::string(joint.name()).custom());
+                    .attribute(JOINT_NAME, Attribute::string(joint.name()).custom());
                 writer.joint(&path, "urdf:joint", joint, Attribute::custom);
-                writer.keep(&path, &joint.custom, &LINK_SCOPES);
+                let guest = Guest {
+                    owner: JOINT_OWNER,
+                    host: &scene.robot.links()[joint.child()].custom,
+                };
+                writer.keep_guest(&path, &joint.custom, &LINK_SCOPES, &guest);
             }
         }
     }
+    for sensor in &scene.plan.sensors {
+        relate_to_camera(&mut layer, sensor);
+    }
     layer
+}
+
+/// Relates the interfaces of a camera that are not below it to its prim.
+fn relate_to_camera(layer: &mut Layer, sensor: &SensorPlan) {
+    let is_camera = |prim: &&SensorPrim| matches!(prim.kind, SensorPrimKind::Camera(..));
+    let Some(camera) = sensor.prims.iter().find(is_camera) else {
+        return;
+    };
+    let is_below = |path: &str| {
+        path.strip_prefix(camera.path.as_str())
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    for path in sensor.interfaces.iter().flatten() {
+        if !is_below(path) {
+            let camera = Relationship::to([camera.path.as_str()]).custom();
+            layer.over(path).relationship(CAMERA_OF_TOPIC, camera);
+        }
+    }
+}
+
+/// An element of the source whose custom data are on the prim of another element.
+struct Guest<'a> {
+    owner: &'static str,
+    /// The custom data of the element that has the prim.
+    host: &'a Custom,
+}
+
+impl Guest<'_> {
+    /// Marks an attribute as one of the guest.
+    fn mark(&self, attribute: Attribute) -> Attribute {
+        let (outer, inner) = OWNER.split_once(':').unwrap_or(("urdf", "owner"));
+        let owner = dictionary([(inner, string(self.owner))]);
+        attribute.metadata("customData", dictionary([(outer, owner)]))
+    }
 }
 
 struct Writer<'a> {
@@ -194,15 +246,49 @@ impl Writer<'_> {
             return;
         }
         self.attributes(path, "urdf:", &custom.attributes, &[]);
-        let taken = self.taken.entry(path.to_owned()).or_default();
-        taken.extend(reserved.iter().map(|&name| name.to_owned()));
+        self.reserve(path, reserved);
         self.elements(path, &custom.elements, 0);
     }
 
-    /// Authors elements as Scopes; siblings are named in one pass.
-    fn elements(&mut self, path: &str, elements: &[Element], depth: usize) {
-        if elements.is_empty() || depth > DEEPEST {
+    /// Authors the custom data of an element without a prim, marked with their owner. An attribute
+    /// with the name of one of the host gets the prefix of its owner.
+    fn keep_guest(&mut self, path: &str, custom: &Custom, reserved: &[&str], guest: &Guest<'_>) {
+        if custom.is_empty() {
             return;
+        }
+        let of_host = identifiers(&guest.host.attributes);
+        let mut prim = self.layer.over(path);
+        for ((own, value), name) in custom
+            .attributes
+            .iter()
+            .zip(identifiers(&custom.attributes))
+        {
+            let attribute = guest.mark(text_attribute(own, value, &name));
+            let prefix = if of_host.contains(&name) {
+                format!("urdf:{}:", guest.owner)
+            } else {
+                "urdf:".to_owned()
+            };
+            prim.attribute(&format!("{prefix}{name}"), attribute);
+        }
+        self.reserve(path, reserved);
+        for scope in self.elements(path, &custom.elements, 0) {
+            let owner = Attribute::string(guest.owner).uniform().custom();
+            self.layer
+                .over(&format!("{path}/{scope}"))
+                .attribute(OWNER, owner);
+        }
+    }
+
+    fn reserve(&mut self, path: &str, names: &[&str]) {
+        let taken = self.taken.entry(path.to_owned()).or_default();
+        taken.extend(names.iter().map(|&name| name.to_owned()));
+    }
+
+    /// Authors elements as Scopes, and returns the names of these; siblings are named in one pass.
+    fn elements(&mut self, path: &str, elements: &[Element], depth: usize) -> Vec<String> {
+        if elements.is_empty() || depth > DEEPEST {
+            return Vec::new();
         }
         let wanted: Vec<&str> = elements
             .iter()
@@ -229,7 +315,8 @@ impl Writer<'_> {
         self.taken
             .entry(path.to_owned())
             .or_default()
-            .extend(identifiers);
+            .extend(identifiers.iter().cloned());
+        identifiers
     }
 
     /// Authors attributes as text, as in the XML. Those in `clashing` get the prefix `urdf:`.
@@ -240,24 +327,33 @@ impl Writer<'_> {
         attributes: &[(String, String)],
         clashing: &[&str],
     ) {
-        let wanted: Vec<&str> = attributes.iter().map(|(name, _)| name.as_str()).collect();
         let mut prim = self.layer.over(path);
-        for ((own, value), name) in
-            attributes
-                .iter()
-                .zip(names::identifiers(&wanted, "attribute", &[]))
-        {
+        for ((own, value), name) in attributes.iter().zip(identifiers(attributes)) {
             let prefix = if clashing.contains(&name.as_str()) {
                 "urdf:"
             } else {
                 prefix
             };
-            let attribute = Attribute::string(value).uniform().custom();
-            let attribute = match name == *own {
-                true => attribute,
-                false => attribute.metadata("displayName", Value::String(own.clone())),
-            };
-            prim.attribute(&format!("{prefix}{name}"), attribute);
+            prim.attribute(
+                &format!("{prefix}{name}"),
+                text_attribute(own, value, &name),
+            );
         }
+    }
+}
+
+/// Returns the names of attributes in OpenUSD, without a prefix.
+fn identifiers(attributes: &[(String, String)]) -> Vec<String> {
+    let wanted: Vec<&str> = attributes.iter().map(|(name, _)| name.as_str()).collect();
+    names::identifiers(&wanted, "attribute", &[])
+}
+
+/// Returns an attribute with its text in the XML; `own` is its name there, `name` the one in OpenUSD.
+fn text_attribute(own: &str, value: &str, name: &str) -> Attribute {
+    let attribute = Attribute::string(value).uniform().custom();
+    if name == own {
+        attribute
+    } else {
+        attribute.metadata("displayName", Value::String(own.to_owned()))
     }
 }

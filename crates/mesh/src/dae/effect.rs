@@ -8,7 +8,7 @@ use super::{Reader, child, children, find, floats, text};
 use crate::maps::{self, Laid};
 use crate::texture::{Use, Values};
 use crate::{MAX_IOR, codes};
-use urdf_usd_robot::{Channel, Map, MapRole, Material, Texture};
+use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, Texture, Wrap};
 
 /// The weights of red, green and blue in the opacity modes that use a colour.
 const LUMINANCE: [f64; 3] = [0.212_671, 0.715_160, 0.072_169];
@@ -24,13 +24,18 @@ pub(super) struct Look<'a> {
     pub texcoord: Option<&'a str>,
 }
 
-/// A colour, or an image and the name of its texture coordinates.
+/// A colour, or an image.
 enum Paint<'a, 'input> {
     Colour([f64; 4]),
-    Image {
-        image: Image<'a, 'input>,
-        texcoord: Option<&'a str>,
-    },
+    Image(Placed<'a, 'input>),
+}
+
+/// An image on a surface.
+struct Placed<'a, 'input> {
+    image: Image<'a, 'input>,
+    /// The name of its texture coordinates.
+    texcoord: Option<&'a str>,
+    placement: ImagePlacement,
 }
 
 /// The location of an image.
@@ -81,19 +86,19 @@ impl<'a> Look<'a> {
         };
         let (opacity, opacity_from) = scope.opacity(reader, shader);
         let (mut lies, mut image) = (None, None);
+        let mut placement = ImagePlacement::default();
         let colour = match diffuse {
             Some(Paint::Colour(colour)) => linear(colour),
-            Some(Paint::Image {
-                image: of,
-                texcoord,
-            }) => {
-                (lies, image) = (Some(texcoord), Some(of));
+            Some(Paint::Image(placed)) => {
+                lies = Some(placed.texcoord);
+                placement = placed.placement;
+                image = Some(placed.image);
                 [1.0; 3]
             }
             None => [1.0; 3],
         };
         let has_alpha = opacity_from.as_ref().is_some_and(|from| {
-            Some(&from.image) == image.as_ref() && from.values == Values::Alpha
+            Some(&from.placed.image) == image.as_ref() && from.values == Values::Alpha
         });
         // An image's alpha counts only if the material refers to it.
         let usage = if has_alpha {
@@ -120,9 +125,10 @@ impl<'a> Look<'a> {
             .filter(|ior| *ior > 1.0);
         material.ior = ior.map_or(material.ior, |ior| ior.min(MAX_IOR) as f32);
         material.base_color_texture = texture;
+        material.base_color_placement = placement;
         let mut laid = Laid::new(lies);
-        if let Some(Paint::Image { image, texcoord }) = glow {
-            add_glow(reader, &image, texcoord, &mut laid, &mut material);
+        if let Some(Paint::Image(placed)) = glow {
+            add_glow(reader, &placed, &mut laid, &mut material);
         }
         if let Some(from) = opacity_from.filter(|_| !has_alpha) {
             add_opacity(reader, &from, &mut laid, &mut material);
@@ -140,15 +146,15 @@ impl<'a> Look<'a> {
 /// Adds an image to a material as its emission.
 fn add_glow<'a, 'input>(
     reader: &mut Reader<'a, 'input, '_, '_>,
-    image: &Image<'a, 'input>,
-    texcoord: Option<&'a str>,
+    placed: &Placed<'a, 'input>,
     laid: &mut Laid<Option<&'a str>>,
     material: &mut Material,
 ) {
-    if let Some(texture) = image.load(reader, Use::Opaque) {
+    if let Some(texture) = placed.image.load(reader, Use::Opaque) {
         // The image replaces the colour: as a factor it is 1.
         material.emissive = [1.0; 3];
-        let (map, fits) = (Map::of(texture, Channel::Red), laid.fits(texcoord));
+        let map = placed.lay(Map::of(texture, Channel::Red));
+        let fits = laid.fits(placed.texcoord);
         maps::add(material, MapRole::Emissive, map, fits, reader.source);
     }
 }
@@ -160,10 +166,14 @@ fn add_opacity<'a, 'input>(
     laid: &mut Laid<Option<&'a str>>,
     material: &mut Material,
 ) {
-    if let Some(texture) = from.image.load(reader, Use::Opaque)
+    if let Some(texture) = from.placed.image.load(reader, Use::Opaque)
         && let Some(map) = reader.source.map(&texture, from.values, Channel::Red)
     {
-        let fits = laid.fits(from.texcoord);
+        // Opacity has the placement of the colour.
+        let is_laid_as_color = material.base_color_texture.is_none()
+            || material.base_color_placement == from.placed.placement;
+        let fits = laid.fits(from.placed.texcoord) && is_laid_as_color;
+        let map = from.placed.lay(map);
         maps::add(material, MapRole::Opacity, map, fits, reader.source);
     }
 }
@@ -181,6 +191,16 @@ fn shader<'a, 'input>(
             Some((profile, technique, shader))
         })
     })
+}
+
+impl Placed<'_, '_> {
+    /// Returns a map of the image with its placement.
+    fn lay(&self, map: Map) -> Map {
+        Map {
+            placement: self.placement,
+            ..map
+        }
+    }
 }
 
 impl<'a, 'input> Image<'a, 'input> {
@@ -235,9 +255,8 @@ struct Scope<'a, 'input> {
 
 /// An image of opacity.
 struct Opacity<'a, 'input> {
-    image: Image<'a, 'input>,
+    placed: Placed<'a, 'input>,
     values: Values,
-    texcoord: Option<&'a str>,
 }
 
 impl<'a, 'input> Scope<'a, 'input> {
@@ -259,10 +278,10 @@ impl<'a, 'input> Scope<'a, 'input> {
             .flat_map(|technique| technique.children())
             .find(|node| named(node) && child(*node, "texture").is_some());
         let Some(node) = found else { return };
-        let Some(Paint::Image { image, texcoord }) = self.paint_of(reader, node) else {
+        let Some(Paint::Image(placed)) = self.paint_of(reader, node) else {
             return;
         };
-        let Some(texture) = image.load(reader, Use::Opaque) else {
+        let Some(texture) = placed.image.load(reader, Use::Opaque) else {
             return;
         };
         let Some(holds_normals) = reader.source.holds_normals(&texture) else {
@@ -276,13 +295,8 @@ impl<'a, 'input> Scope<'a, 'input> {
             );
             reader.report(&codes::SIMPLIFIED, node, message);
         } else if let Some(map) = reader.source.map(&texture, Values::Channels, Channel::Red) {
-            maps::add(
-                material,
-                MapRole::Normal,
-                map,
-                laid.fits(texcoord),
-                reader.source,
-            );
+            let (map, fits) = (placed.lay(map), laid.fits(placed.texcoord));
+            maps::add(material, MapRole::Normal, map, fits, reader.source);
         }
     }
 
@@ -380,10 +394,11 @@ impl<'a, 'input> Scope<'a, 'input> {
                 reader.report(&codes::REFERENCE, texture, message);
                 return None;
             };
-            return Some(Paint::Image {
+            return Some(Paint::Image(Placed {
                 image,
                 texcoord: texture.attribute("texcoord"),
-            });
+                placement: self.placement(reader, texture),
+            }));
         }
         let numbers = self.value(reader, channel, "color")?;
         let mut colour = [0.0, 0.0, 0.0, 1.0];
@@ -422,7 +437,7 @@ impl<'a, 'input> Scope<'a, 'input> {
             .unwrap_or("A_ONE");
         let colour = match self.paint(reader, shader, "transparent") {
             Some(Paint::Colour(colour)) => colour,
-            Some(Paint::Image { .. }) if matches!(mode, "RGB_ZERO" | "A_ZERO") && amount != 1.0 => {
+            Some(Paint::Image(_)) if matches!(mode, "RGB_ZERO" | "A_ZERO") && amount != 1.0 => {
                 let name = self.name;
                 let message = format!(
                     "the opacity of the material `{name}` by an image in mode {mode} is left out"
@@ -430,21 +445,14 @@ impl<'a, 'input> Scope<'a, 'input> {
                 reader.report(&codes::SIMPLIFIED, shader, message);
                 return (1.0, None);
             }
-            Some(Paint::Image { image, texcoord }) => {
+            Some(Paint::Image(placed)) => {
                 let values = match mode {
                     "RGB_ZERO" => Values::OneMinusLuminance,
                     "RGB_ONE" => Values::Luminance,
                     "A_ZERO" => Values::OneMinusAlpha,
                     _ => Values::Alpha,
                 };
-                return (
-                    amount,
-                    Some(Opacity {
-                        image,
-                        values,
-                        texcoord,
-                    }),
-                );
+                return (amount, Some(Opacity { placed, values }));
             }
             None => return (amount, None),
         };
@@ -460,6 +468,103 @@ impl<'a, 'input> Scope<'a, 'input> {
             _ => colour[3] * amount,
         };
         (opacity, None)
+    }
+
+    /// Returns the placement of a texture: the wrap modes of its sampler, and the settings that Maya,
+    /// 3ds Max and FCollada write to an <extra> of it.
+    fn placement(
+        &self,
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        texture: Node<'a, 'input>,
+    ) -> ImagePlacement {
+        let mut placement = ImagePlacement::default();
+        let name = texture.attribute("texture").unwrap_or_default();
+        let sampler = self.parameter(name).and_then(|parameter| {
+            let is_sampler =
+                |node: &Node| node.is_element() && node.tag_name().name().starts_with("sampler");
+            parameter.children().find(is_sampler)
+        });
+        for (wrap, tag) in placement.wrap.iter_mut().zip(["wrap_s", "wrap_t"]) {
+            let Some(node) = sampler.and_then(|sampler| child(sampler, tag)) else {
+                continue;
+            };
+            *wrap = match text(node).trim() {
+                "MIRROR" => Wrap::Mirror,
+                "CLAMP" => Wrap::Clamp,
+                // MIRROR_ONCE is of Collada 1.5.
+                mode @ ("BORDER" | "NONE" | "MIRROR_ONCE") => {
+                    self.report_lost(reader, node, &format!("the wrap mode {mode}"), "CLAMP");
+                    Wrap::Clamp
+                }
+                _ => Wrap::Repeat,
+            };
+        }
+        let settings: Vec<Node> = children(texture, "extra")
+            .flat_map(|extra| children(extra, "technique"))
+            .flat_map(|technique| technique.children())
+            .filter(Node::is_element)
+            .collect();
+        for node in settings {
+            self.place(reader, node, &mut placement);
+        }
+        placement
+    }
+
+    /// Applies a setting of Maya's `place2dTexture`; reports one that a placement can't express.
+    fn place(
+        &self,
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        node: Node<'a, 'input>,
+        placement: &mut ImagePlacement,
+    ) {
+        let value = text(node);
+        let number = floats(&value).next().filter(|number| number.is_finite());
+        let is_set =
+            value.trim().eq_ignore_ascii_case("true") || number.is_some_and(|number| number != 0.0);
+        let name = node.tag_name().name();
+        let axis = usize::from(name.ends_with('V'));
+        let (Some(wrap), Some(scale), Some(translation)) = (
+            placement.wrap.get_mut(axis),
+            placement.scale.get_mut(axis),
+            placement.translation.get_mut(axis),
+        ) else {
+            return;
+        };
+        match name {
+            "repeatU" | "repeatV" => *scale = number.map_or(*scale, |number| number as f32),
+            "offsetU" | "offsetV" => {
+                *translation = number.map_or(*translation, |number| number as f32);
+            }
+            // Without wrapping, Maya shows its default colour outside the frame; importers clamp.
+            "wrapU" | "wrapV" if !is_set && *wrap == Wrap::Repeat => *wrap = Wrap::Clamp,
+            "mirrorU" | "mirrorV" if is_set => *wrap = Wrap::Mirror,
+            "coverageU" | "coverageV" if number.is_some_and(|number| number != 1.0) => {
+                self.report_lost(reader, node, name, "1");
+            }
+            "stagger" if is_set => self.report_lost(reader, node, name, "false"),
+            "rotateUV" | "rotateFrame" | "translateFrameU" | "translateFrameV" | "noiseU"
+            | "noiseV"
+                if number.is_some_and(|number| number != 0.0) =>
+            {
+                self.report_lost(reader, node, name, "0");
+            }
+            _ => {}
+        }
+    }
+
+    /// Reports that `what` of an image is replaced by `instead`.
+    fn report_lost(
+        &self,
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        node: Node<'a, 'input>,
+        what: &str,
+        instead: &str,
+    ) {
+        let message = format!(
+            "{what} of an image of the material `{}` has no place in any output; {instead} is used",
+            self.name
+        );
+        reader.report(&codes::SIMPLIFIED, node, message);
     }
 
     /// Resolves the image of a texture: sampler → surface → image, or a part of that chain.

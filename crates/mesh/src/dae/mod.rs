@@ -464,6 +464,10 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
             else {
                 break;
             };
+            if kind.tag_name().name() == "morph" {
+                let message = "a mesh has morph targets; it is shown in its base shape";
+                self.report(&codes::MORPHS, kind, message);
+            }
             if let Some(matrix) = child(kind, "bind_shape_matrix") {
                 transform *= transform::matrix(&text(matrix)).unwrap_or_else(Matrix4::identity);
             }

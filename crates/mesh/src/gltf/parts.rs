@@ -4,7 +4,10 @@
 use gltf::json::{self, Index};
 use nalgebra::Matrix4;
 
-use super::{Error, Material, Mesh, Pieces, Reader, Shading, Source, codes, container_parts, root};
+use super::{
+    Error, Material, Mesh, Pieces, Reader, Shading, Source, codes, container_parts, report_morphs,
+    root,
+};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_resolve::{File, Files};
 
@@ -46,6 +49,7 @@ pub fn open<T>(
     let mut source = Source::new(&file.path, files, Default::default());
     let (text, binary) = container_parts(&file.bytes)?;
     let root = root(text, &file.bytes, &source)?;
+    report_morphs(&root, &mut source);
     let mut meshes = Meshes(Reader::new(&root, binary, file.bytes.len(), &mut source));
     meshes.0.is_kept = true;
     let result = work(&mut meshes);

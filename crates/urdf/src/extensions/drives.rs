@@ -294,9 +294,12 @@ pub(super) fn control_plugins<'a>(
     let plugins = scope
         .elements("gazebo")
         .flat_map(|block| children(block, "plugin"));
-    plugins.filter(|plugin| {
-        attribute(plugin, "filename").is_some_and(|file| file.contains("ros2_control"))
-    })
+    plugins.filter(|plugin| is_control_plugin(plugin))
+}
+
+/// Returns whether a plugin runs ros2_control.
+pub(super) fn is_control_plugin(plugin: &Element) -> bool {
+    attribute(plugin, "filename").is_some_and(|file| file.contains("ros2_control"))
 }
 
 /// Returns the remappings that such plugins pass to all controllers.

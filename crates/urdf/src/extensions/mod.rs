@@ -19,6 +19,9 @@ mod topics;
 pub use controllers::set_controllers;
 use scope::Scope;
 
+use crate::codes;
+use crate::xml::short;
+
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Element, Robot};
 
@@ -32,6 +35,7 @@ pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>)
     let files = drives::controller_files(&mut scope);
     let (block_sensors, mut interfaces) = controllers::block_sensors(&mut scope, &drives.blocks);
     sensors.extend(block_sensors);
+    report_model_plugins(&mut scope);
     let (assumed, notes) = controllers::assumed(&scope, &drives.blocks);
     interfaces.extend(assumed);
     let mut diagnostics = std::mem::take(&mut scope.diagnostics);
@@ -51,6 +55,27 @@ pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>)
     }
     robot.interfaces = interfaces;
     (files, diagnostics)
+}
+
+/// Reports the plugins in gazebo elements whose interfaces are not read.
+fn report_model_plugins(scope: &mut Scope<'_>) {
+    let plugins: Vec<&Element> = scope
+        .elements("gazebo")
+        .flat_map(|block| scope::children(block, "plugin"))
+        .filter(|plugin| !drives::is_control_plugin(plugin))
+        .collect();
+    for plugin in plugins {
+        let [name, file] =
+            ["name", "filename"].map(|key| scope::attribute(plugin, key).unwrap_or("?"));
+        let message = format!(
+            "the plugin \"{}\" ({}) is not converted: its topics and services are unknown",
+            short(name),
+            short(file)
+        );
+        let help =
+            "add its interfaces in a layer over the asset, or capture those of the running robot";
+        scope.report(&codes::MODEL_PLUGIN, &plugin.place, message, help);
+    }
 }
 
 /// Returns the link or joint that a gazebo element refers to; `None` if it applies to the whole

@@ -12,6 +12,7 @@ use urdf_usd_robot::{
     Qos, Reliability, Robot, RosSettings, Sensor, SensorKind, names,
 };
 use urdf_usd_stage::{Prim, PrimId, Value, numbers};
+use urdf_usd_usd_author::layout::CAMERA_OF_TOPIC;
 
 /// Width of a camera image in pixels: the asset gives only the aspect ratio.
 const WIDTH: u32 = 640;
@@ -29,6 +30,8 @@ pub(super) fn read(
     // The sensors, and the index of each camera or other sensor by its prim.
     let mut all: Vec<Sensor> = Vec::new();
     let mut sensors: HashMap<PrimId, usize> = HashMap::new();
+    // Interfaces in frames that cameras share, with the frame; cameras may come after them.
+    let mut in_shared_frames: Vec<(PrimId, Vec<Interface>, Option<LinkId>)> = Vec::new();
     for (id, prim) in scene.prims() {
         if prim.type_name == "Camera"
             && let Some(on) = link(links.of[id])
@@ -84,6 +87,11 @@ pub(super) fn read(
             camera.interfaces.extend(found);
             continue;
         }
+        if let Some(camera) = camera_of_topic(scene, id).filter(|at| link(links.of[*at]).is_some())
+        {
+            in_shared_frames.push((camera, found, on));
+            continue;
+        }
         let Some(on) = on else {
             robot.interfaces.extend(found);
             continue;
@@ -101,9 +109,23 @@ pub(super) fn read(
             sensor.frame_name = prim.text("ros:frame:id").map(str::to_owned);
         }
     }
+    for (camera, found, frame) in in_shared_frames {
+        let camera = sensors.get(&camera).copied();
+        if let Some(sensor) = camera.and_then(|camera| all.get_mut(camera)) {
+            sensor.interfaces.extend(found);
+            sensor.frame = sensor.frame.or(frame);
+        }
+    }
     if let Err(error) = robot.set_sensors(all) {
         scene.push(error.to_diagnostic(robot.place.clone()));
     }
+}
+
+/// Returns the camera that an interface in a shared frame belongs to.
+fn camera_of_topic(scene: &Scene<'_>, id: PrimId) -> Option<PrimId> {
+    let target = scene.stage[id].targets(CAMERA_OF_TOPIC).first()?;
+    let camera = scene.stage.at(target)?;
+    (scene.stage[camera].type_name == "Camera").then_some(camera)
 }
 
 fn in_link(scene: &Scene<'_>, links: &Links, id: PrimId) -> Pose {

@@ -58,6 +58,7 @@ pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Drawn> {
         let here = inherited[id];
         if scene.is_part[id] && !here.is_instanced && !is_of_material(prim) {
             let owner = links.of[id];
+            report_morphs(scene, id);
             if is_gprim(prim) {
                 drawn.extend(here.drawn(owner, id, in_link(links, owner, &scene.placed[id])));
             } else if prim.type_name == "PointInstancer" {
@@ -170,6 +171,26 @@ fn is_gprim(prim: &Prim) -> bool {
         "Mesh",
     ]
     .contains(&prim.type_name.as_str())
+}
+
+/// Reports the blend shapes of a mesh (UsdSkel).
+fn report_morphs(scene: &Scene<'_>, id: PrimId) {
+    let prim = &scene.stage[id];
+    let count = prim.targets("skel:blendShapeTargets").len();
+    if count == 0 {
+        return;
+    }
+    let message = format!(
+        "the mesh {:?} has blend shapes ({count}); it is shown in its base shape",
+        prim.name()
+    );
+    scene.report(
+        &urdf_usd_mesh::codes::MORPHS,
+        id,
+        Some("skel:blendShapeTargets"),
+        message,
+        "apply them when exporting, if the shape matters",
+    );
 }
 
 /// Returns whether a prim has a visible type that the robot model does not represent.
