@@ -10,6 +10,8 @@ mod context;
 mod description;
 #[cfg(test)]
 mod description_tests;
+#[cfg(test)]
+mod facts;
 mod formats;
 mod identity;
 mod load;

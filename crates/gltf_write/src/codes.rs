@@ -13,6 +13,10 @@ codes! {
         "A joint has a drive with gains or targets, for which EXT_robot_kinematics has no element.",
         "They are kept in the extras of the joint, from where this program reads them. With `--gltf-physics`, the joint of \
          KHR_physics_rigid_bodies has the drive too.";
+    NO_WORD Info "gltf-no-word":
+        "The robot has sensors other than cameras, drives without gains, ROS interfaces or contexts that were not read from elements of a \
+         URDF, or, without `--gltf-physics`, contact properties or pairs of links with disabled collisions.",
+        "They are left out of the glTF. Elements of a URDF are in the extras.";
     TEXTURE_WITHOUT_UVS Warning "gltf-texture-without-coordinates":
         "A material has a texture, but the mesh that it is on has no texture coordinates.",
         "The part has the material's colour.";

@@ -49,6 +49,7 @@ use self::drawings::{Drawings, Unpainted};
 use crate::json::document::{Document, Node, RootExtensions, Scene, Variant, Variants};
 use crate::json::kinematics::Kinematics;
 use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_robot::facts::{self, Fact};
 use urdf_usd_robot::{CacheEvicted, InvalidRobot, Robot};
 use urdf_usd_store::{Piece, Pieces, Store, joined};
 
@@ -131,6 +132,31 @@ const IN_URI: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
+/// Facts that glTF has no word for ([`codes::NO_WORD`]), unless custom elements in its extras state
+/// them.
+pub const NO_WORD: &[Fact] = &[
+    Fact::SensorsBesideCameras,
+    Fact::Contact,
+    Fact::DisabledCollisions,
+    Fact::DrivesWithoutGains,
+    Fact::Interfaces,
+    Fact::Contexts,
+];
+/// Facts of [`NO_WORD`] that physics extensions have ([`Extent::physics`]).
+const IN_PHYSICS: &[Fact] = &[Fact::Contact, Fact::DisabledCollisions];
+
+/// Reports the facts that are missing from the file.
+fn omissions(robot: &Robot, physics: bool) -> Option<Diagnostic> {
+    let is_lost = |fact: &&Fact| {
+        let is_there = physics && IN_PHYSICS.contains(fact);
+        !is_there && !fact.is_in_custom_elements(robot)
+    };
+    let omitted = facts::list(robot, NO_WORD.iter().filter(is_lost).copied())?;
+    let message = format!("glTF can't express these parts of the robot: {omitted}");
+    let finding = Diagnostic::new(&codes::NO_WORD, robot.place.clone(), message);
+    Some(finding.help("use the OpenUSD asset, or keep the source of the robot, if they are needed"))
+}
+
 /// Writes `robot` as glTF. The same robot and options give the same bytes, whatever is in `store`.
 ///
 /// Shapes whose mesh was not loaded become nodes without a mesh.
@@ -155,6 +181,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written,
     let lights = lights::add(robot, &mut nodes);
     let cameras = cameras::add(robot, &mut nodes);
     let model = model::build(robot, &nodes, options, &mut diagnostics);
+    diagnostics.extend(omissions(robot, physics));
     let animations = if animations {
         animation::previews(&model.joints, &mut drawings.binary)
     } else {

@@ -48,8 +48,9 @@ codes! {
         "The MJCF has a site at the sensor. A camera has its field of view and resolution; a satellite receiver measures the site's position \
          in the world.";
     NO_WORD Info "mjcf-no-word":
-        "MJCF can't express parts of the robot: ROS interfaces, velocity limits, soft limits, calibration, restitution, custom elements of \
-         Gazebo and ros2_control.",
+        "MJCF can't express parts of the robot: names of fixed joints, ROS interfaces and contexts, velocity limits, soft limits, calibration, marks of assumed \
+         masses, restitution, static friction that differs from dynamic friction, lights, data for motion planners, custom elements and \
+         attributes.",
         "They are left out of the MJCF.";
     RENAMED Info "mjcf-renamed":
         "Two elements of a kind have the same name, or a link is named `world`, which MuJoCo reserves, or a name is empty.",

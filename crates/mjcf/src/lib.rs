@@ -23,6 +23,7 @@ use self::assets::Assets;
 use self::bodies::Bodies;
 use self::names::Names;
 use urdf_usd_diagnostic::{Collector, Diagnostic, Most};
+use urdf_usd_robot::facts::{self, Fact};
 use urdf_usd_robot::{Base, CacheEvicted, Pose, Robot};
 use urdf_usd_text::xml::{Attributes, Document, numbers};
 
@@ -30,6 +31,23 @@ use urdf_usd_text::xml::{Attributes, Document, numbers};
 const FINDINGS_PER_CODE: usize = 20;
 /// Maximum nesting of elements that MuJoCo's reader accepts.
 const MAX_DEPTH: usize = 499;
+
+/// Facts that MJCF has no word for ([`codes::NO_WORD`]).
+pub const NO_WORD: &[Fact] = &[
+    Fact::FixedJoints,
+    Fact::VelocityLimits,
+    Fact::SoftLimits,
+    Fact::Calibration,
+    Fact::AssumedMasses,
+    Fact::StaticFriction,
+    Fact::Restitution,
+    Fact::Lights,
+    Fact::Planning,
+    Fact::Interfaces,
+    Fact::Contexts,
+    Fact::CustomElements,
+    Fact::CustomAttributes,
+];
 
 /// An MJCF that was written.
 #[derive(Clone, Debug)]
@@ -149,61 +167,11 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn report_omissions(&mut self) {
-        let robot = self.robot;
-        let has_custom = |custom: &urdf_usd_robot::Custom| custom.elements.len();
-        let joints = |has: fn(&urdf_usd_robot::Joint) -> bool| {
-            robot.joints().values().filter(|joint| has(joint)).count()
-        };
-        let interfaces = robot.interfaces.len()
-            + robot
-                .sensors()
-                .iter()
-                .map(|sensor| sensor.interfaces.len())
-                .sum::<usize>();
-        let custom = has_custom(&robot.custom)
-            + robot
-                .links()
-                .values()
-                .map(|link| has_custom(&link.custom))
-                .sum::<usize>()
-            + robot
-                .joints()
-                .values()
-                .map(|joint| has_custom(&joint.custom))
-                .sum::<usize>();
-        let bounces = |link: &&urdf_usd_robot::Link| {
-            link.contact
-                .and_then(|contact| contact.restitution)
-                .is_some_and(|restitution| restitution > 0.0)
-        };
-        let counts = [
-            (
-                "velocity limits",
-                joints(|joint| {
-                    joint
-                        .limit
-                        .is_some_and(|limit| limit.velocity.is_some_and(|v| v > 0.0))
-                }),
-            ),
-            ("soft limits", joints(|joint| joint.safety.is_some())),
-            ("calibration", joints(|joint| joint.calibration.is_some())),
-            (
-                "restitution",
-                robot.links().values().filter(bounces).count(),
-            ),
-            ("ROS interfaces", interfaces),
-            ("custom elements", custom),
-        ];
-        let present = counts
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(what, count)| format!("{what} ({count})"));
-        let omitted = present.collect::<Vec<_>>().join(", ");
-        if !omitted.is_empty() {
+        if let Some(omitted) = facts::list(self.robot, NO_WORD.iter().copied()) {
             let message = format!("MJCF can't express these parts of the robot: {omitted}");
             self.findings.report(
                 &codes::NO_WORD,
-                &robot.place,
+                &self.robot.place,
                 message,
                 "keep the source of the robot if they are needed",
             );

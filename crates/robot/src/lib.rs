@@ -16,6 +16,7 @@ mod arena;
 mod captured;
 pub mod codes;
 pub mod decimal;
+pub mod facts;
 pub mod invariants;
 pub mod kinematics;
 mod light;

@@ -35,9 +35,9 @@ codes! {
          `drake:controller_gains`, but no target, no velocity drive, and no drive that sets an acceleration.",
         "The finding names the properties that are left out of the SDF.";
     NO_WORD Info "sdf-no-word":
-        "SDFormat can't express parts of the robot: soft limits, calibration, drives, named poses, pairs of links with disabled collisions, \
-         static friction that differs from dynamic friction, ROS interfaces, elements of a URDF other than Gazebo's sensors and model \
-         plugins.",
+        "SDFormat can't express parts of the robot: floating joints, names of fixed joints of links without a mass, names of materials of primitives, soft limits, calibration, marks of assumed masses, drives, named poses, \
+         pairs of links with disabled collisions, data for motion planners, static friction that differs from dynamic friction, ROS \
+         interfaces and contexts, attributes of a URDF, and elements of a URDF other than Gazebo's sensors and model plugins.",
         "They are left out of the SDF.";
     RENAMED Info "sdf-renamed":
         "The name of a link or joint is not allowed: links, joints and frames share one namespace in SDFormat, `world` and names with `__` at \

@@ -20,6 +20,7 @@ use nalgebra::UnitQuaternion;
 use self::groups::{Groups, Motion};
 use self::names::Names;
 use urdf_usd_diagnostic::{Collector, Diagnostic, Most};
+use urdf_usd_robot::facts::{self, Fact};
 use urdf_usd_robot::{ArenaMap, Base, Element, Link, LinkId, Material, Pose, Robot, decimal};
 use urdf_usd_text::xml::{Attributes, Document, numbers};
 
@@ -31,6 +32,25 @@ const VERSION: &str = "1.9";
 const VERSION_WITH_MIMIC: &str = "1.11";
 /// Name of the model's frame.
 const MODEL: &str = "__model__";
+
+/// Facts that SDFormat has no word for ([`codes::NO_WORD`]).
+pub const NO_WORD: &[Fact] = &[
+    Fact::FixedJointsOfFrames,
+    Fact::FloatingJoints,
+    Fact::SoftLimits,
+    Fact::Calibration,
+    Fact::AssumedMasses,
+    Fact::DrivesWithoutGains,
+    Fact::SolidMaterials,
+    Fact::NamedPoses,
+    Fact::DisabledCollisions,
+    Fact::Planning,
+    Fact::StaticFriction,
+    Fact::Interfaces,
+    Fact::Contexts,
+    Fact::CustomElementsBesideSdf,
+    Fact::CustomAttributes,
+];
 
 /// Names of the files next to the text.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,69 +196,11 @@ impl<'a> Writer<'a> {
     }
 
     fn report_omissions(&mut self) {
-        let robot = self.robot;
-        let has_custom = |custom: &urdf_usd_robot::Custom| custom.elements.len();
-        let joints = |has: fn(&urdf_usd_robot::Joint) -> bool| {
-            robot.joints().values().filter(|joint| has(joint)).count()
-        };
-        let interfaces = robot.interfaces.len()
-            + robot
-                .sensors()
-                .iter()
-                .map(|sensor| sensor.interfaces.len())
-                .sum::<usize>();
-        let written = |element: &&Element| {
-            element.name == "gazebo"
-                && element
-                    .children
-                    .iter()
-                    .all(|child| matches!(child.name.as_str(), "plugin" | "sensor"))
-        };
-        let custom = has_custom(&robot.custom)
-            - robot.custom.elements.iter().filter(written).count()
-            + robot
-                .links()
-                .values()
-                .map(|link| has_custom(&link.custom))
-                .sum::<usize>()
-            + robot
-                .joints()
-                .values()
-                .map(|joint| has_custom(&joint.custom))
-                .sum::<usize>();
-        let sticks = |link: &&Link| {
-            link.contact
-                .is_some_and(|contact| contact.static_friction != contact.dynamic_friction)
-        };
-        let counts = [
-            ("soft limits", joints(|joint| joint.safety.is_some())),
-            ("calibration", joints(|joint| joint.calibration.is_some())),
-            (
-                "drives",
-                joints(|joint| joint.drive().is_some_and(|drive| drive.gains.is_none())),
-            ),
-            ("named poses", robot.named_poses().len()),
-            (
-                "pairs of links with disabled collisions",
-                robot.disabled_collisions().len(),
-            ),
-            (
-                "static friction",
-                robot.links().values().filter(sticks).count(),
-            ),
-            ("ROS interfaces", interfaces),
-            ("custom elements", custom),
-        ];
-        let present = counts
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(what, count)| format!("{what} ({count})"));
-        let omitted = present.collect::<Vec<_>>().join(", ");
-        if !omitted.is_empty() {
+        if let Some(omitted) = facts::list(self.robot, NO_WORD.iter().copied()) {
             let message = format!("SDFormat can't express these parts of the robot: {omitted}");
             self.findings.report(
                 &codes::NO_WORD,
-                &robot.place,
+                &self.robot.place,
                 message,
                 "keep the source of the robot if they are needed",
             );

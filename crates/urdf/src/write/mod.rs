@@ -18,9 +18,10 @@ use crate::custom;
 use crate::references::References;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Collector, Diagnostic, Most, Place};
+use urdf_usd_robot::facts::{self, Fact};
 use urdf_usd_robot::{
-    ArenaMap, Custom, Element, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId,
-    Material, MaterialId, Pose, Robot, Shape, decimal,
+    ArenaMap, Element, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId, Material,
+    MaterialId, Pose, Robot, Shape, decimal,
 };
 use urdf_usd_text::xml::{number, numbers};
 
@@ -32,6 +33,19 @@ pub(crate) const UNLIMITED: &str = "3.4028235e38";
 const FINDINGS_PER_CODE: usize = 20;
 /// Maximum number of names that a message lists.
 const MAX_NAMES: usize = 5;
+
+/// Facts that URDF has no word for ([`codes::NO_WORD`]), unless custom elements state them.
+pub const NO_WORD: &[Fact] = &[
+    Fact::Sensors,
+    Fact::Lights,
+    Fact::Contact,
+    Fact::Drives,
+    Fact::InterfacesBesideSensors,
+    Fact::Contexts,
+    Fact::Planning,
+];
+/// Facts that SRDF can express ([`codes::SRDF`]).
+pub const IN_SRDF: &[Fact] = &[Fact::NamedPoses, Fact::DisabledCollisions];
 
 /// Names of the files next to the text: the references to write as `filename`.
 #[derive(Clone, Debug, PartialEq)]
@@ -540,69 +554,10 @@ impl<'a> Writer<'a> {
             );
         }
         // Extensions that were read from custom elements are in the text as those elements.
-        let has = |custom: &Custom, names: &[&str]| {
-            custom
-                .elements
-                .iter()
-                .any(|e| names.contains(&e.name.as_str()))
-        };
-        let somewhere = |names: &[&str]| {
-            has(&robot.custom, names) || robot.links().values().any(|link| has(&link.custom, names))
-        };
-        let is_simulated = somewhere(&["gazebo", "sensor"]);
-        let is_controlled = somewhere(&["ros2_control", "transmission"]);
-        let counts = [
-            (
-                "sensors",
-                if is_simulated {
-                    0
-                } else {
-                    robot.sensors().len()
-                },
-            ),
-            ("lights", robot.lights().len()),
-            (
-                "contact properties",
-                if is_simulated {
-                    0
-                } else {
-                    robot
-                        .links()
-                        .values()
-                        .filter(|l| l.contact.is_some())
-                        .count()
-                },
-            ),
-            (
-                "drives",
-                if is_controlled {
-                    0
-                } else {
-                    robot
-                        .joints()
-                        .values()
-                        .filter(|j| j.drive().is_some())
-                        .count()
-                },
-            ),
-            (
-                "ROS interfaces",
-                if is_controlled || is_simulated {
-                    0
-                } else {
-                    robot.interfaces.len()
-                },
-            ),
-        ];
-        let list = |counts: &[(&str, usize)]| {
-            let present = counts
-                .iter()
-                .filter(|(_, count)| *count > 0)
-                .map(|(what, count)| format!("{what} ({count})"));
-            present.collect::<Vec<_>>().join(", ")
-        };
-        let omitted = list(&counts);
-        if !omitted.is_empty() {
+        let lost = NO_WORD
+            .iter()
+            .filter(|fact| !fact.is_in_custom_elements(robot));
+        if let Some(omitted) = facts::list(robot, lost.copied()) {
             let message = format!("URDF can't express these parts of the robot: {omitted}");
             let help = "add <gazebo> or <ros2_control> elements for the simulator or controllers that need them";
             self.report(&codes::NO_WORD, &robot.place, message, help);
@@ -620,12 +575,7 @@ impl<'a> Writer<'a> {
                 self.report(&codes::DRIVE, &joint.place, message, help);
             }
         }
-        let pairs = robot.disabled_collisions().len();
-        let omitted = list(&[
-            ("named poses", robot.named_poses().len()),
-            ("pairs of links with disabled collisions", pairs),
-        ]);
-        if !omitted.is_empty() {
+        if let Some(omitted) = facts::list(robot, IN_SRDF.iter().copied()) {
             let message =
                 format!("URDF can't express these parts of the robot, but SRDF can: {omitted}");
             self.report(
