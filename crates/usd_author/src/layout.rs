@@ -33,6 +33,9 @@ pub const LINK_OWNER: &str = "link";
 /// Attribute with the name of a joint without a prim, on the prim of its child link.
 pub const JOINT_NAME: &str = "urdf:joint:name";
 
+/// Attributes of a Camera: the size of its image in pixels.
+pub const IMAGE_SIZE: [&str; 2] = ["urdf:image:width", "urdf:image:height"];
+
 /// Relationship of a camera's topic, which is in a frame that cameras share, to its Camera.
 pub const CAMERA_OF_TOPIC: &str = "urdf:camera";
 

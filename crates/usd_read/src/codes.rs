@@ -63,6 +63,10 @@ codes! {
     LEFT_OUT Info "usd-read-left-out":
         "An asset that is read has a prim of a kind for which the robot model has no word: curves, points.",
         "It is left out.";
+    ATTRIBUTES Info "usd-read-attributes-left-out":
+        "Prims of an asset that is read have attributes that neither OpenUSD, REP-158 nor this program defines: those of engines, editors \
+         and users.",
+        "They are left out. The finding counts them by namespace.";
     AREA_LIGHT Warning "usd-read-area-light":
         "A light of an asset that is read is a rectangle, a disk, a cylinder, a mesh, or of a type that UsdLux does not have. Simulators \
          and glTF have none of them (REP-158 §3.6).",

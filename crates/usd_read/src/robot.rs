@@ -9,6 +9,7 @@
 
 mod bindings;
 mod custom;
+mod foreign;
 mod isaac;
 mod joints;
 mod lights;
@@ -428,6 +429,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         // After the shapes: UsdPhysics computes missing masses from colliders.
         self.weigh(&shapes);
         self.keep_custom();
+        foreign::report(self.scene);
         tidy::robot(self.scene, &mut self.robot);
         // After `tidy`, because it tidies the poses that it moves by itself.
         self.give_mass_to_frames();

@@ -10,7 +10,7 @@ use super::plan::{LINK_SCOPES, ROOT_SCOPES};
 use super::sensors::{SensorPlan, SensorPrim, SensorPrimKind};
 use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
 use urdf_usd_usd_author::layout::{
-    ASSUMED_MASS, CAMERA_OF_TOPIC, JOINT_NAME, JOINT_OWNER, LINK_OWNER, OWNER,
+    ASSUMED_MASS, CAMERA_OF_TOPIC, IMAGE_SIZE, JOINT_NAME, JOINT_OWNER, LINK_OWNER, OWNER,
 };
 use urdf_usd_usd_author::{Attribute, Layer, Relationship, dictionary, string};
 
@@ -106,17 +106,29 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         }
     }
     for sensor in &scene.plan.sensors {
-        relate_to_camera(&mut layer, sensor);
+        author_camera(&mut layer, sensor);
     }
     layer
 }
 
-/// Relates the interfaces of a camera that are not below it to its prim.
-fn relate_to_camera(layer: &mut Layer, sensor: &SensorPlan) {
-    let is_camera = |prim: &&SensorPrim| matches!(prim.kind, SensorPrimKind::Camera(..));
-    let Some(camera) = sensor.prims.iter().find(is_camera) else {
+/// Authors the image size of a camera, and relates its interfaces that are not below its prim to it.
+fn author_camera(layer: &mut Layer, sensor: &SensorPlan) {
+    let size = |prim: &SensorPrim| match prim.kind {
+        SensorPrimKind::Camera(view, _) => Some([view.width, view.height]),
+        _ => None,
+    };
+    let found = sensor
+        .prims
+        .iter()
+        .find_map(|prim| Some((prim, size(prim)?)));
+    let Some((camera, size)) = found else {
         return;
     };
+    for (name, pixels) in IMAGE_SIZE.into_iter().zip(size) {
+        let pixels = i32::try_from(pixels).unwrap_or(i32::MAX);
+        let attribute = Attribute::int(pixels).uniform().custom();
+        layer.over(&camera.path).attribute(name, attribute);
+    }
     let is_below = |path: &str| {
         path.strip_prefix(camera.path.as_str())
             .is_some_and(|rest| rest.starts_with('/'))

@@ -12,9 +12,9 @@ use urdf_usd_robot::{
     Qos, Reliability, Robot, RosSettings, Sensor, SensorKind, names,
 };
 use urdf_usd_stage::{Prim, PrimId, Value, numbers};
-use urdf_usd_usd_author::layout::CAMERA_OF_TOPIC;
+use urdf_usd_usd_author::layout::{CAMERA_OF_TOPIC, IMAGE_SIZE};
 
-/// Width of a camera image in pixels: the asset gives only the aspect ratio.
+/// Width of a camera image in pixels, if the asset gives only the aspect ratio.
 const WIDTH: u32 = 640;
 /// Rate in Hz of a topic for which the asset gives none.
 const RATE: f64 = 10.0;
@@ -163,20 +163,28 @@ fn view(scene: &Scene<'_>, prim: &Prim) -> Camera {
         .and_then(numbers::<2>)
         .unwrap_or([1.0, 1e6]);
     let near = (near * scene.metre).max(1e-6);
+    let pixels = IMAGE_SIZE.map(|name| match prim.value(name) {
+        Some(Value::Int(pixels)) => u32::try_from(*pixels).ok().filter(|pixels| *pixels > 0),
+        _ => None,
+    });
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "it is between 1 and 65535"
     )]
-    let pixels = (f64::from(WIDTH) * height / width)
+    let by_aperture = (f64::from(WIDTH) * height / width)
         .round()
         .clamp(1.0, 65_535.0) as u32;
+    let [width_pixels, height_pixels] = match pixels {
+        [Some(width), Some(height)] => [width, height],
+        _ => [WIDTH, by_aperture],
+    };
     Camera {
         parallel_width: (prim.text("projection") == Some("orthographic"))
             .then_some(width / 10.0 * scene.metre),
         horizontal_fov: 2.0 * (width / 2.0 / above_zero("focalLength", 50.0)).atan(),
-        width: WIDTH,
-        height: pixels,
+        width: width_pixels,
+        height: height_pixels,
         near,
         far: (far * scene.metre).max(near * 1.001),
     }

@@ -1,0 +1,108 @@
+//! Attributes of programs that the robot model has no place for: they are left out, and named once
+//! for each namespace.
+
+use std::collections::BTreeMap;
+
+use super::scene::Scene;
+use crate::codes;
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_stage::{Attribute, PrimId};
+
+/// Namespaces of OpenUSD's own schemas, of REP-158, and of this program and the Isaac schema, whose
+/// attributes are read or reported one by one.
+const NAMESPACES: [&str; 26] = [
+    "clips",
+    "collection",
+    "drive",
+    "info",
+    "inputs",
+    "isaac",
+    "light",
+    "limit",
+    "material",
+    "model",
+    "motion",
+    "outputs",
+    "physics",
+    "planning",
+    "primvars",
+    "ros",
+    "shaper",
+    "shaping",
+    "skel",
+    "state",
+    "stereo",
+    "trigger",
+    "ui",
+    "urdf",
+    "visibility",
+    "xformOp",
+];
+
+/// Attributes of engines that are read.
+const READ: [&str; 5] = [
+    "newton:damping",
+    "newton:friction",
+    "newton:mimic",
+    "newton:velocityLimit",
+    "physxJoint:maxJointVelocity",
+];
+
+/// Maximum number of namespaces that a message lists.
+const MAX_LISTED: usize = 20;
+
+/// Reports the attributes of the robot's prims that are left out.
+pub(super) fn report(scene: &Scene<'_>) {
+    // The number of attributes in each namespace, and the first of them.
+    let mut found: BTreeMap<&str, (usize, PrimId, &str)> = BTreeMap::new();
+    for (id, prim) in scene.prims() {
+        if matches!(prim.type_name.as_str(), "Material" | "Shader" | "NodeGraph") {
+            continue;
+        }
+        for (name, attribute) in prim.attributes.iter() {
+            if is_foreign(name, attribute) {
+                let namespace = name.split(':').next().unwrap_or(name);
+                found.entry(namespace).or_insert((0, id, name)).0 += 1;
+            }
+        }
+    }
+    let Some((_, first, name)) = found.values().next().copied() else {
+        return;
+    };
+    let listed = found
+        .iter()
+        .take(MAX_LISTED)
+        .map(|(namespace, (count, id, name))| {
+            let path = &scene.stage[*id].path;
+            format!("{namespace} ({count}, such as {path}.{name})")
+        });
+    let more = if found.len() > MAX_LISTED {
+        ", …"
+    } else {
+        ""
+    };
+    let message = format!(
+        "a robot has no place for these attributes, which are left out: {}{more}",
+        listed.collect::<Vec<_>>().join(", ")
+    );
+    let help = "keep the asset if a program needs them, or author them in a layer over the new one";
+    let place = scene.place(first, Some(name));
+    scene.push(Diagnostic::new(&codes::ATTRIBUTES, place, message).help(help));
+}
+
+fn is_foreign(name: &str, attribute: &Attribute) -> bool {
+    if attribute.value.is_none() {
+        return false;
+    }
+    match name.split_once(':') {
+        None => attribute.is_custom,
+        Some(("newton", rest)) if rest.ends_with(":position") || rest.ends_with(":velocity") => {
+            false
+        }
+        Some((namespace, _)) => {
+            !NAMESPACES.contains(&namespace)
+                && !namespace.starts_with("physxMimicJoint")
+                && !READ.iter().any(|read| name.starts_with(read))
+        }
+    }
+}
