@@ -499,8 +499,9 @@ def test_textures(corner):
     assert value(texture, "inputs:file").path == "./textures/quarters.png"
     # The fallback without the image is the linear colour.
     linear = lambda c: c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-    assert tuple(value(texture, "inputs:fallback")) == pytest.approx((1, linear(0.5), linear(0.25), 0.8), rel=1e-6)
-    assert value(robot.at("Materials/quarters/PreviewSurface"), "inputs:opacity") == pytest.approx(0.8)
+    assert tuple(value(texture, "inputs:fallback")) == pytest.approx((1, linear(0.5), linear(0.25), 1), rel=1e-6)
+    # The alpha of the colour counts only without the image.
+    assert not robot.at("Materials/quarters/PreviewSurface").HasAttribute("inputs:opacity")
 
 
 def test_a_texture_on_a_primitive_is_reported(corner):
@@ -509,6 +510,9 @@ def test_a_texture_on_a_primitive_is_reported(corner):
     assert '"box"' in told["where"]["element"]
     bound = target(robot.at("base/visual/visual_2"), "material:binding")
     assert not robot.asset.stage.GetPrimAtPath(bound.GetPath().AppendChild("Texture"))
+    surface = robot.asset.stage.GetPrimAtPath(bound.GetPath().AppendChild("PreviewSurface"))
+    assert value(surface, "inputs:opacity") == pytest.approx(0.8)
+    assert value(surface, "inputs:diffuseColor")[0] == 1, "it has the colour of its material"
 
 
 def test_mirrored_meshes_are_wound_outwards(corner):

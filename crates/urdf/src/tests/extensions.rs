@@ -377,6 +377,12 @@ fn plugins_of_ros_1_name_topics() {
             vec![("urdf-unknown-plugin", 7)]
         )
     );
+    let of_model = |file: &str| format!("<gazebo><plugin filename='{file}' name='p'/></gazebo>");
+    assert_eq!(
+        codes(&of_model("gz-sim-diff-drive-system")),
+        [("urdf-model-plugin", 7)]
+    );
+    assert_eq!(codes(&of_model("gz_ros2_control-system")), []);
 }
 
 #[test]

@@ -1108,8 +1108,18 @@ fn materials() {
         "link \"a\" / visual / material",
     );
     one(
-        &text("<link name='a'/>\n<material name='m'/>"),
+        &text(&format!(
+            "{}\n<material name='m'/>",
+            visual("<material name='m'/>")
+        )),
         "urdf-empty-material",
+        4,
+        1,
+        "material \"m\"",
+    );
+    one(
+        &text("<link name='a'/>\n<material name='m'><color rgba='1 0 0 1'/></material>"),
+        "urdf-unused-material",
         3,
         1,
         "material \"m\"",

@@ -12,8 +12,8 @@ codes! {
     SHAPE Warning "urdf-write-shape": "The mesh of a visual or collision was not read, and its file is unknown.",
         "The visual or collision is left out of the URDF.";
     NO_WORD Info "urdf-write-no-word":
-        "The robot has sensors, drives, contact properties or ROS interfaces that were not read from a URDF, or lights, ROS contexts or \
-         data for motion planners. URDF itself can't express them; the extensions `gazebo` and `ros2_control` need more data than the robot has (REP-158 §3.8).",
+        "The robot has sensors, drives, contact properties or ROS interfaces that were not read from a URDF, or lights, ROS contexts, marks of \
+         assumed masses or data for motion planners. URDF itself can't express them; the extensions `gazebo` and `ros2_control` need more data than the robot has (REP-158 §3.8).",
         "They are left out of the URDF.";
     DRIVE Info "urdf-write-drive":
         "A joint has a drive with gains or targets. URDF has no element for them.",

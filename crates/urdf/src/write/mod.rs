@@ -36,6 +36,7 @@ const MAX_NAMES: usize = 5;
 
 /// Facts that URDF has no word for ([`codes::NO_WORD`]), unless custom elements state them.
 pub const NO_WORD: &[Fact] = &[
+    Fact::AssumedMasses,
     Fact::Sensors,
     Fact::Lights,
     Fact::Contact,

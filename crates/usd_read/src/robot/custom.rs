@@ -151,7 +151,8 @@ fn elements(scene: &Scene<'_>, id: PrimId, depth: usize) -> Vec<Element> {
         .collect()
 }
 
-fn is_element(scene: &Scene<'_>, id: PrimId) -> bool {
+/// Returns whether a prim is an element of a URDF.
+pub(super) fn is_element(scene: &Scene<'_>, id: PrimId) -> bool {
     let prim = &scene.stage[id];
     // Matches a layer inside a package too.
     let is_there = |layer: &std::path::Path| {

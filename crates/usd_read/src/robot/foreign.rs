@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::custom;
 use super::scene::Scene;
 use crate::codes;
 use urdf_usd_diagnostic::Diagnostic;
@@ -56,7 +57,8 @@ pub(super) fn report(scene: &Scene<'_>) {
     // The number of attributes in each namespace, and the first of them.
     let mut found: BTreeMap<&str, (usize, PrimId, &str)> = BTreeMap::new();
     for (id, prim) in scene.prims() {
-        if matches!(prim.type_name.as_str(), "Material" | "Shader" | "NodeGraph") {
+        let is_of_material = matches!(prim.type_name.as_str(), "Material" | "Shader" | "NodeGraph");
+        if is_of_material || custom::is_element(scene, id) {
             continue;
         }
         for (name, attribute) in prim.attributes.iter() {

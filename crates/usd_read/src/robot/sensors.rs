@@ -83,13 +83,14 @@ pub(super) fn read(
         }
         let found = interfaces(scene, id);
         robot.ros.has_all_interfaces = true;
-        if let Some(camera) = camera.and_then(|camera| all.get_mut(camera)) {
-            camera.interfaces.extend(found);
-            continue;
-        }
+        // First, since the frame may be below another camera.
         if let Some(camera) = camera_of_topic(scene, id).filter(|at| link(links.of[*at]).is_some())
         {
             in_shared_frames.push((camera, found, on));
+            continue;
+        }
+        if let Some(camera) = camera.and_then(|camera| all.get_mut(camera)) {
+            camera.interfaces.extend(found);
             continue;
         }
         let Some(on) = on else {
