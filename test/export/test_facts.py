@@ -1,15 +1,18 @@
 """Facts of generated robots in the files of every format: each is in the file, or named by a finding, as the table in docs/formats.md says."""
 
+import base64
 import json
 import random
 import re
+import struct
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
 
 import glb_file
-from conftest import ROOT, reported, run
+from conftest import ROOT, run
 
 #: The columns of the table, and the option that writes each.
 FORMATS = {"OpenUSD": "usd", "glTF": "glb", "URDF": "urdf", "MJCF": "mjcf", "SDF": "sdf"}
@@ -153,7 +156,7 @@ class Generated:
 
 
 def close(a, b):
-    return a == b if isinstance(a, str) or isinstance(b, str) else abs(a - b) < 1e-6
+    return a == b if isinstance(a, str) or isinstance(b, str) else abs(a - b) < 1e-6 * max(1, abs(a))
 
 
 def has(found, fact):
@@ -356,10 +359,12 @@ def in_mjcf(folder, name):
         yield "mimic joints", equality.get("joint1"), equality.get("joint2"), numbers[1]
     for actuator in root.iterfind("actuator/*"):
         yield "drives", actuator.get("joint")
+        yield "gains and targets of drives", actuator.get("joint"), float(actuator.get("kp", "0")), float(actuator.get("kv", "0"))
 
 
 def in_sdf(folder, name):
-    root = ElementTree.parse(folder / f"{name}.sdf").getroot()
+    # SDFormat's readers expect no declaration of the prefix.
+    root = ElementTree.fromstring((folder / f"{name}.sdf").read_text().replace("drake:", "drake_"))
     for link in root.iter("link"):
         yield "links and their tree", link.get("name")
         yield "masses and inertias", link.get("name"), float(link.findtext("inertial/mass", "0"))
@@ -381,6 +386,10 @@ def in_sdf(folder, name):
         yield "velocity limits", name, number("limit/velocity")
         yield "position limits", name, number("limit/lower"), number("limit/upper")
         yield "damping and friction of joints", name, number("dynamics/damping"), number("dynamics/friction")
+        if (gains := joint.find("drake_controller_gains")) is None:
+            gains = joint.find("axis/drake_controller_gains")
+        if gains is not None:
+            yield "gains and targets of drives", name, float(gains.get("p")), float(gains.get("d"))
         if (mimic := joint.find("axis/mimic")) is not None:
             yield "mimic joints", name, mimic.get("joint"), float(mimic.findtext("multiplier", "1"))
 
@@ -504,7 +513,6 @@ def test_images_of_collada_lie_as_maya_and_samplers_say(tmp_path):
     maya = "".join(f"<{key}>{value}</{key}>" for key, value in {"repeatU": 4, "repeatV": 2, "offsetU": 0.5, "wrapU": 1, "mirrorV": 1, "rotateUV": 30}.items())
     (tmp_path / "maya.dae").write_text(dae(f'<extra><technique profile="MAYA">{maya}</technique></extra>', ""))
     (tmp_path / "clamp.dae").write_text(dae("", "<wrap_s>CLAMP</wrap_s><wrap_t>BORDER</wrap_t>"))
-    Image = pytest.importorskip("PIL.Image")
     Image.new("RGB", (4, 4), (200, 100, 50)).save(tmp_path / "t.png")
     meshes = "".join(f'<visual><geometry><mesh filename="{name}.dae"/></geometry></visual>' for name in ("maya", "clamp"))
     folder, findings = converted(tmp_path, f'<robot name="model"><link name="base">{INERTIAL}{meshes}</link></robot>', "usd", "glb", "mjcf")
@@ -526,7 +534,6 @@ def test_images_of_collada_lie_as_maya_and_samplers_say(tmp_path):
 
 
 def test_names_of_materials_and_alphas_of_colours(tmp_path):
-    Image = pytest.importorskip("PIL.Image")
     Image.new("RGB", (4, 4), (200, 100, 50)).save(tmp_path / "t.png")
     (tmp_path / "square.obj").write_text("v 0 0 0\nv 1 0 0\nv 1 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nf 1/1 2/2 3/3\n")
     ball = '<geometry><sphere radius="1"/></geometry>'
@@ -549,9 +556,6 @@ def test_names_of_materials_and_alphas_of_colours(tmp_path):
 
 def morphing():
     """A triangle in glTF with a morph target whose weight is not zero."""
-    import base64
-    import struct
-
     data = struct.pack("<18f", 0, 0, 0, 1, 0, 0, 0, 1, 0, *[0.5] * 9)
     uri = "data:application/octet-stream;base64," + base64.b64encode(data).decode()
     accessor = lambda offset: {"bufferView": 0, "byteOffset": offset, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 1]}

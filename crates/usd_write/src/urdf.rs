@@ -262,8 +262,8 @@ impl Writer<'_> {
         self.elements(path, &custom.elements, 0);
     }
 
-    /// Authors the custom data of an element without a prim, marked with their owner. An attribute
-    /// with the name of one of the host gets the prefix of its owner.
+    /// Authors the custom data of an element without a prim, marked with their owner. Attributes with
+    /// the name of one of the host have the owner in their name.
     fn keep_guest(&mut self, path: &str, custom: &Custom, reserved: &[&str], guest: &Guest<'_>) {
         if custom.is_empty() {
             return;
