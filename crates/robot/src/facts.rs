@@ -128,7 +128,10 @@ facts! {
     /// Namespaces, DDS domains and parent frames.
     Contexts = "ROS contexts": |robot| {
         let ros = &robot.ros;
-        let own = ros.namespace.is_some() || ros.domain_id.is_some() || ros.parent_frame.is_some();
+        // The default namespace is the robot's name, the default parent frame `world`.
+        let is_named = ros.namespace.as_deref().is_some_and(|name| name.trim_matches('/') != robot.name());
+        let is_framed = ros.parent_frame.as_deref().is_some_and(|frame| frame != "world");
+        let own = is_named || ros.domain_id.is_some() || is_framed;
         let mut contexts = links(robot, |link| link.context.is_some());
         contexts.extend(own.then(|| robot.name().to_owned()));
         contexts
