@@ -18,11 +18,11 @@ ROBOT = f"""<robot name="bot">{LINK.format("base")}{LINK.format("bob")}
 </robot>"""
 OVERLAYS = (".isaac.usda", ".poses.usda", ".posed.usda")
 
-#: The arguments of each command. `@NAME` is an input, `>NAME` an output.
+#: The arguments of each command. Brief notes are cut at a length that includes paths, hence `-v`. `@NAME` is an input, `>NAME` an output.
 COMMANDS = {
-    "convert a URDF": ["convert", "@bot.urdf", "-o", ">out", "--formats", "usd,glb,urdf,mjcf,sdf"],
-    "convert OpenUSD": ["convert", "@bot.usda", "-o", ">out", "--formats", "usd,glb,urdf"],
-    "convert glTF": ["convert", "@bot.glb", "-o", ">out", "--formats", "usd,glb,urdf"],
+    "convert a URDF": ["convert", "@bot.urdf", "-o", ">out", "--formats", "usd,glb,urdf,mjcf,sdf", "-v"],
+    "convert OpenUSD": ["convert", "@bot.usda", "-o", ">out", "--formats", "usd,glb,urdf", "-v"],
+    "convert glTF": ["convert", "@bot.glb", "-o", ">out", "--formats", "usd,glb,urdf", "-v"],
     "convert with files": ["convert", "@bot.urdf", "-o", ">out", "--srdf-file", "@bot.srdf", "--masses-file", "@masses.yaml", "--allowed-root", "@."],
     "inspect a URDF": ["inspect", "@bot.urdf", "--json"],
     "inspect OpenUSD": ["inspect", "@bot.usda", "--json"],
