@@ -41,15 +41,15 @@ macro_rules! facts {
 }
 
 facts! {
-    /// Names of fixed joints.
+    /// Names of fixed joints that close no loop.
     FixedJoints = "names of fixed joints": |robot| {
-        joints(robot, |joint| joint.kind() == JointKind::Fixed)
+        joints(robot, |joint| joint.kind() == JointKind::Fixed && !joint.closes_loop())
     };
-    /// Names of fixed joints of links without a mass.
+    /// Names of fixed joints of links without a mass that close no loop.
     FixedJointsOfFrames = "names of fixed joints of links without a mass": |robot| {
         let has_mass = |link| robot.links()[link].inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0);
         let joints = robot.joints().values().filter(|joint| {
-            joint.kind() == JointKind::Fixed && !(has_mass(joint.parent()) && has_mass(joint.child()))
+            joint.kind() == JointKind::Fixed && !joint.closes_loop() && !(has_mass(joint.parent()) && has_mass(joint.child()))
         });
         joints.map(|joint| joint.name().to_owned()).collect()
     };

@@ -116,8 +116,10 @@ fn instances() {
 
 #[test]
 fn controllers() {
+    let (mesh, findings) = read("controllers.dae");
+    assert_eq!(findings, ["95 mesh-morph-targets"]);
     assert_eq!(
-        corners(&sound("controllers.dae")),
+        corners(&mesh),
         [
             [[1.0, 0.0, 3.0], [2.0, 0.0, 3.0], [1.0, 1.0, 3.0]],
             [[0.0, 0.0, 7.0], [1.0, 0.0, 7.0], [0.0, 1.0, 7.0]]

@@ -303,7 +303,10 @@ fn controllers_are_at_rest() {
         triangles(&mesh)[0].1,
         [[1.0, 0.0, 3.0], [2.0, 0.0, 3.0], [2.0, 1.0, 3.0]]
     );
-    assert_eq!(codes_of(&diagnostics), ["mesh-reference"]);
+    assert_eq!(
+        codes_of(&diagnostics),
+        ["mesh-morph-targets", "mesh-reference"]
+    );
 }
 
 #[test]
