@@ -423,6 +423,7 @@ def test_facts_of_a_urdf_are_in_every_format_or_named(seed, tmp_path):
         assert any(d["code"] == code and name in d["message"] for d in findings), (code, name, model.text)
     # The same robot, read back from the asset, has the same facts.
     done = run("convert", tmp_path / "out" / "model" / "model.usda", "-o", tmp_path / "again", "--json", "--formats", "urdf,usd")
+    assert "usd-read-attributes-left-out" not in {d["code"] for d in json.loads(done.stdout)["diagnostics"]}
     again = [*in_urdf(tmp_path / "again" / "model", "model"), *in_usd(tmp_path / "again" / "model", "model")]
     unmerged = lambda fact: not (fact[0] == "names of materials" and any(d["code"] == "usd-material-merged" for d in findings))
     assert [fact for fact in sorted(model.facts, key=str) if unmerged(fact) and not has([f for f in again if None not in f], fact)] == [], model.text

@@ -60,8 +60,8 @@ const ROWS: &[Row] = rows! {
         Mostly(&[&mjcf::codes::RENAMED]), Mostly(&[&sdf::codes::RENAMED]);
     "revolute, continuous and prismatic joints" []: Kept, Kept, Kept, Mostly(&[&mjcf::codes::RENAMED]),
         Mostly(&[&sdf::codes::RENAMED]);
-    "fixed joints" [FixedJoints FixedJointsOfFrames]: Kept, Kept, Kept, Lost(&[&mjcf::codes::NO_WORD]),
-        Mostly(&[&sdf::codes::NO_WORD]);
+    "fixed joints" [FixedJoints]: Kept, Kept, Kept, Lost(&[&mjcf::codes::NO_WORD]),
+        Mostly(&[&sdf::codes::MERGED]);
     "planar joints" []: Kept, Kept, Kept, Kept, Lost(&[&sdf::codes::PLANAR]);
     "floating joints" [FloatingJoints]: Kept, Kept, Kept, Kept, Lost(&[&sdf::codes::NO_WORD]);
     "loop joints" []: Mostly(&[&usd::codes::RIGID_LOOP]), Mostly(&[&gltf::codes::LOOP_JOINT]),

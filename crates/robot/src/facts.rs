@@ -45,14 +45,6 @@ facts! {
     FixedJoints = "names of fixed joints": |robot| {
         joints(robot, |joint| joint.kind() == JointKind::Fixed && !joint.closes_loop())
     };
-    /// Names of fixed joints of links without a mass that close no loop.
-    FixedJointsOfFrames = "names of fixed joints of links without a mass": |robot| {
-        let has_mass = |link| robot.links()[link].inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0);
-        let joints = robot.joints().values().filter(|joint| {
-            joint.kind() == JointKind::Fixed && !joint.closes_loop() && !(has_mass(joint.parent()) && has_mass(joint.child()))
-        });
-        joints.map(|joint| joint.name().to_owned()).collect()
-    };
     /// Floating joints.
     FloatingJoints = "floating joints": |robot| joints(robot, |joint| joint.kind() == JointKind::Floating);
     /// Maximum velocities above zero.

@@ -12,6 +12,9 @@ codes! {
         "The SDF has the nearest realisable moments, like the OpenUSD asset (inertia-repaired).";
     PLANAR Warning "sdf-planar": "A joint is planar, which SDFormat does not support.",
         "The joint is left out of the SDF; its child link is free, and starts at the joint's zero position.";
+    MERGED Info "sdf-joint-merged":
+        "A fixed joint connects a link without a mass, which SDFormat does not allow.",
+        "The SDF has the link as a frame in the other one, without the joint. Motion and masses do not change.";
     LOOP Warning "sdf-loop":
         "A joint closes a loop between links that are rigidly connected, or ends at the world. In SDFormat a joint connects two links, and \
          its child is never the world.",
@@ -35,7 +38,7 @@ codes! {
          `drake:controller_gains`, but no target, no velocity drive, and no drive that sets an acceleration.",
         "The finding names the properties that are left out of the SDF.";
     NO_WORD Info "sdf-no-word":
-        "SDFormat can't express parts of the robot: floating joints, names of fixed joints of links without a mass, names of materials of primitives, soft limits, calibration, marks of assumed masses, drives, named poses, \
+        "SDFormat can't express parts of the robot: floating joints, names of materials of primitives, soft limits, calibration, marks of assumed masses, drives, named poses, \
          pairs of links with disabled collisions, data for motion planners, static friction that differs from dynamic friction, ROS \
          interfaces and contexts, attributes of a URDF, and elements of a URDF other than Gazebo's sensors and model plugins.",
         "They are left out of the SDF.";

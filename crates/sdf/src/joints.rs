@@ -22,11 +22,11 @@ impl Writer<'_> {
                 Motion::Joint(id) => self.joint(id),
                 // Two links of the SDF that are rigidly connected. Otherwise the lower one is a
                 // frame, or carries the frame of the upper one.
-                Motion::Rigid => {
-                    if let Some(id) = id.filter(|_| self.is_joined(link)) {
-                        self.joint(id);
-                    }
-                }
+                Motion::Rigid => match id {
+                    Some(id) if self.is_joined(link) => self.joint(id),
+                    Some(id) => self.report_merged(id),
+                    None => {}
+                },
                 Motion::Free => {
                     if let Some(joint) = id
                         .map(|id| &robot.joints()[id])
@@ -101,6 +101,22 @@ impl Writer<'_> {
         );
         let [parent, child] = [joint.parent(), joint.child()].map(|link| self.groups.carrier[link]);
         is_single && (!joint.closes_loop() || parent != child && !self.is_world(joint.child()))
+    }
+
+    /// Reports a fixed joint between a link and a frame in it.
+    fn report_merged(&mut self, id: JointId) {
+        let robot = self.robot;
+        let joint = &robot.joints()[id];
+        let message = format!(
+            "fixed joint \"{}\" is left out of the SDF: one of its links is a frame in the other",
+            joint.name()
+        );
+        self.findings.report(
+            &codes::MERGED,
+            &joint.place,
+            message,
+            "give both links a mass if the joint is needed",
+        );
     }
 
     /// Fixes a link to the world.

@@ -35,7 +35,6 @@ const MODEL: &str = "__model__";
 
 /// Facts that SDFormat has no word for ([`codes::NO_WORD`]).
 pub const NO_WORD: &[Fact] = &[
-    Fact::FixedJointsOfFrames,
     Fact::FloatingJoints,
     Fact::SoftLimits,
     Fact::Calibration,

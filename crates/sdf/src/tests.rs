@@ -195,7 +195,7 @@ fn a_massless_link_becomes_a_frame_in_a_link_with_mass() {
     four.set_visuals(d, vec![ball(1.0)]).unwrap();
     let sdf = written(&four, Base::Auto);
     let text = &sdf.text;
-    assert_eq!(codes_of(&sdf), Vec::<&str>::new());
+    assert_eq!(codes_of(&sdf), ["sdf-joint-merged"; 2]);
     assert_eq!(
         (
             values(text, "link", "name"),
@@ -323,9 +323,15 @@ fn a_loop_is_a_joint_like_others() {
     };
     assert_eq!(
         closing(0, 2),
-        (vec!["a>b".to_owned(), "a>c".to_owned()], vec![])
+        (
+            vec!["a>b".to_owned(), "a>c".to_owned()],
+            vec!["sdf-joint-merged"]
+        )
     );
-    assert_eq!(closing(1, 2), (vec!["a>b".to_owned()], vec!["sdf-loop"]));
+    assert_eq!(
+        closing(1, 2),
+        (vec!["a>b".to_owned()], vec!["sdf-joint-merged", "sdf-loop"])
+    );
 }
 
 #[test]

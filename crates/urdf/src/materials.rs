@@ -29,8 +29,8 @@ pub(super) struct Materials {
     inline: HashMap<NodeId, MaterialId>,
     /// All materials by their properties.
     known: HashMap<Key, MaterialId>,
-    /// Materials that visuals refer to.
-    used: HashSet<MaterialId>,
+    /// Names of materials in visuals.
+    used: HashSet<String>,
 }
 
 /// Identity of a material: name, bits of the linear colour, texture.
@@ -129,11 +129,12 @@ impl Materials {
         materials
     }
 
-    /// Reports the materials of the robot that no visual refers to.
+    /// Reports the materials of the robot that no visual names, each once.
     pub fn report_unused(&self, xml: &mut Xml<'_>, root: Node<'_>) {
+        let mut known = self.used.clone();
         for node in children(root, "material") {
-            let id = name_of(node).and_then(|name| self.named.get(name));
-            if !xml.is_left_out(node) && id.is_some_and(|(id, _)| !self.used.contains(id)) {
+            let name = name_of(node).filter(|_| !xml.is_left_out(node));
+            if name.is_some_and(|name| known.insert(name.to_owned())) {
                 let message = format!("no visual uses {}", xml.label(node));
                 xml.report(
                     &codes::UNUSED_MATERIAL,
@@ -152,9 +153,8 @@ impl Materials {
         node: Node<'_>,
         robot: &mut Robot,
     ) -> Option<MaterialId> {
-        let id = self.find_or_define(xml, node, robot);
-        self.used.extend(id);
-        id
+        self.used.extend(name_of(node).map(str::to_owned));
+        self.find_or_define(xml, node, robot)
     }
 
     fn find_or_define(

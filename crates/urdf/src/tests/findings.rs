@@ -1049,7 +1049,7 @@ fn materials() {
     );
     let same = text(&format!(
         "<material name='m'>{red}</material>\n<material name='m'>{red}</material>\n{}",
-        visual("")
+        visual("<material name='m'/>")
     ));
     let robot = one(&same, "urdf-duplicate-material", 3, 1, "material \"m\"").unwrap();
     assert!(robot.custom.elements.is_empty(), "nothing of it is lost");

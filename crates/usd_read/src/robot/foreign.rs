@@ -11,10 +11,11 @@ use urdf_usd_stage::{Attribute, PrimId};
 
 /// Namespaces of OpenUSD's own schemas, of REP-158, and of this program and the Isaac schema, whose
 /// attributes are read or reported one by one.
-const NAMESPACES: [&str; 26] = [
+const NAMESPACES: [&str; 27] = [
     "clips",
     "collection",
     "drive",
+    "ext_physics",
     "info",
     "inputs",
     "isaac",
