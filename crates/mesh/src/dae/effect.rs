@@ -13,6 +13,9 @@ use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, Texture, W
 /// The weights of red, green and blue in the opacity modes that use a colour.
 const LUMINANCE: [f64; 3] = [0.212_671, 0.715_160, 0.072_169];
 
+/// Maximum magnitude of a repetition or an offset of an image; others are ignored.
+const MAX_SETTING: f64 = 1e6;
+
 /// Maximum number of references from a texture to its image.
 const MAX_STEPS: usize = 8;
 
@@ -504,6 +507,10 @@ impl<'a, 'input> Scope<'a, 'input> {
             .flat_map(|technique| technique.children())
             .filter(Node::is_element)
             .collect();
+        // Materials may share an effect with many settings.
+        if reader.assembly.spend(settings.len()).is_err() {
+            return placement;
+        }
         for node in settings {
             self.place(reader, node, &mut placement);
         }
@@ -518,7 +525,9 @@ impl<'a, 'input> Scope<'a, 'input> {
         placement: &mut ImagePlacement,
     ) {
         let value = text(node);
-        let number = floats(&value).next().filter(|number| number.is_finite());
+        let number = floats(&value)
+            .next()
+            .filter(|number| number.abs() <= MAX_SETTING);
         let is_set =
             value.trim().eq_ignore_ascii_case("true") || number.is_some_and(|number| number != 0.0);
         let name = node.tag_name().name();
