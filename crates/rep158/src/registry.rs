@@ -114,7 +114,11 @@ pub const CONTROLLERS: [Controller; 4] = [
             ("server", Target::ActionServer),
             ("command_joints", Target::Moved),
         ],
-        attributes: &["action_monitor_rate", "stopped_velocity_tolerance", "timeout"],
+        attributes: &[
+            "action_monitor_rate",
+            "stopped_velocity_tolerance",
+            "timeout",
+        ],
         lengths: &[],
     },
     Controller {

@@ -136,7 +136,8 @@ fn layer_at(stage: &Stage, layer: &Layer, authored: &str) -> Option<usize> {
     let at = |path: &Path| {
         stage.layers.iter().position(|other| {
             // A package is entered at its first layer.
-            other.path == path || package(&other.path).is_some_and(|(file, _)| Path::new(file) == path)
+            other.path == path
+                || package(&other.path).is_some_and(|(file, _)| Path::new(file) == path)
         })
     };
     let inside = package(&layer.path).and_then(|(file, inside)| {

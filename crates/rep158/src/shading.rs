@@ -98,7 +98,8 @@ impl Image {
 impl Shading {
     /// Whether an attribute names an image.
     pub fn is_image(&self, prim: PrimId, attribute: &str) -> bool {
-        self.by_attribute.contains_key(&(prim, attribute.to_owned()))
+        self.by_attribute
+            .contains_key(&(prim, attribute.to_owned()))
     }
 
     /// Returns the image that a texture shows.
@@ -282,8 +283,8 @@ fn is_udim(path: &str) -> bool {
 
 /// Extensions of image files.
 const EXTENSIONS: [&str; 20] = [
-    "avif", "basis", "bmp", "dds", "exr", "gif", "hdr", "heic", "jpeg", "jpg", "ktx", "ktx2", "png",
-    "psd", "ptex", "tga", "tif", "tiff", "tx", "webp",
+    "avif", "basis", "bmp", "dds", "exr", "gif", "hdr", "heic", "jpeg", "jpg", "ktx", "ktx2",
+    "png", "psd", "ptex", "tga", "tif", "tiff", "tx", "webp",
 ];
 
 /// Iterates over the images that the attributes of a prim name.
@@ -295,7 +296,10 @@ fn images(stage: &Stage, id: PrimId, prim: &Prim) -> impl Iterator<Item = Image>
         .ancestors(id)
         .any(|above| stage[above].type_name.starts_with("DomeLight"));
     prim.attributes.iter().flat_map(move |(name, attribute)| {
-        let value = attribute.value.as_ref().and_then(SharedValue::unless_large_array);
+        let value = attribute
+            .value
+            .as_ref()
+            .and_then(SharedValue::unless_large_array);
         let paths = value.map(asset_paths).unwrap_or_default();
         let is_texture = is_shading && name.starts_with("inputs:");
         // Before OpenUSD 21.02, the names of inputs of lights had no prefix.

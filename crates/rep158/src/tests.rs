@@ -781,7 +781,11 @@ const BASE: &str = "#usda 1.0\nover \"robot\"\n{\n    def Xform \"link\"\n    {\
 /// Returns the number of vendor opinions in an asset of these files that are not isolated.
 fn vendor_opinions(files: &[(&str, String)]) -> usize {
     let tuned = files.iter().map(|(name, text)| (*name, text.clone()));
-    let parts = [("tuning.usda", TUNING), ("p.usda", PHYSICS), ("b.usda", BASE)];
+    let parts = [
+        ("tuning.usda", TUNING),
+        ("p.usda", PHYSICS),
+        ("b.usda", BASE),
+    ];
     let parts = parts.map(|(name, text)| (name, text.to_owned()));
     let files: Vec<(&str, String)> = tuned.chain(parts).collect();
     messages("REP158-1.4.1", &files).len()
@@ -829,7 +833,10 @@ fn layers_over_the_entry_of_an_asset_are_those_of_an_engine() {
         1
     );
     // ROS interfaces are for all simulators.
-    let ros = TUNING.replace("PhysxRigidBodyAPI\"", "PhysxRigidBodyAPI\", \"RosFrameAPI\"");
+    let ros = TUNING.replace(
+        "PhysxRigidBodyAPI\"",
+        "PhysxRigidBodyAPI\", \"RosFrameAPI\"",
+    );
     let overlay = sublayers("@ros.usda@, @robot.usda@", "over \"robot\"\n{\n}\n");
     assert_eq!(
         vendor_opinions(&[("entry.usda", overlay), ("ros.usda", ros), asset]),
@@ -910,7 +917,12 @@ fn controllers_of_the_registry_are_checked() {
     let lengths = "uniform double ros:diff_drive:wheel_separation = 0.5\n        uniform double ros:diff_drive:wheel_radius = 0.1";
     let right = "rel ros:diff_drive:right_wheels = </robot/l>";
     let none: [String; 0] = [];
-    for code in ["REP158-4.2.11", "REP158-4.2.13", "REP158-4.2.16", "REP158-2.2.9"] {
+    for code in [
+        "REP158-4.2.11",
+        "REP158-4.2.13",
+        "REP158-4.2.16",
+        "REP158-2.2.9",
+    ] {
         assert_eq!(found(code, right, lengths), none, "{code}");
     }
     let undriven = found("REP158-4.2.16", &right.replace("/l>", "/r>"), lengths);

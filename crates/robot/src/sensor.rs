@@ -33,9 +33,8 @@ impl Sensor {
     /// Whether it measures something. A place that only serves ROS interfaces does not: services,
     /// actions and subscriptions.
     pub fn is_device(&self) -> bool {
-        let publishes = |interface: &Interface| {
-            matches!(interface.kind, InterfaceKind::Publisher { .. })
-        };
+        let publishes =
+            |interface: &Interface| matches!(interface.kind, InterfaceKind::Publisher { .. });
         self.kind != SensorKind::Other
             || self.interfaces.is_empty()
             || self.interfaces.iter().any(publishes)
