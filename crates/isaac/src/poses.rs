@@ -8,7 +8,7 @@ mod apply;
 mod json;
 pub mod stored;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 pub use apply::{Applied, apply};
 pub use json::{Units, export, import};
@@ -19,7 +19,7 @@ use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
     ArenaMap, DEFAULT_POSE, Joint, JointId, JointKind, Link, LinkId, NamedPose, Pose, Robot,
 };
-use urdf_usd_stage::{PrimId, Stage, Value, rigid};
+use urdf_usd_stage::{PrimId, Stage, rigid};
 use urdf_usd_usd_author::isaac_schema as names;
 use urdf_usd_usd_author::layout::DEFAULT_POSE_PROPERTIES;
 use urdf_usd_usd_author::{Attribute, Layer, Relationship};
@@ -214,7 +214,7 @@ impl<'a> Poses<'a> {
     }
 
     /// Returns the prim of a pose.
-    fn prim_of(&self, pose: &NamedPose) -> Option<PrimId> {
+    pub(crate) fn prim_of(&self, pose: &NamedPose) -> Option<PrimId> {
         // The reader sets the place of each pose to its prim.
         self.stage
             .at(&pose.place.element)
@@ -563,7 +563,7 @@ impl<'a> Poses<'a> {
     }
 
     /// Returns the pose of a link in the robot's prim, in the units and axes of the stage.
-    fn end_at(&self, pose: &NamedPose, link: LinkId) -> Pose {
+    pub(crate) fn end_at(&self, pose: &NamedPose, link: LinkId) -> Pose {
         let model = Model::of(&self.robot);
         let placed = Placed::of(self, model.poses(&self.robot.positions(&model, Some(pose))));
         let in_stage = placed.in_stage(self, link);
