@@ -222,6 +222,24 @@ pub(super) fn about(scene: &Scene<'_>, of: Option<PrimId>) -> About {
         let message = format!("{what} of {} is left out", prim.path);
         scene.report(&codes::ISAAC_LEFT_OUT, id, None, message, help);
     }
+    for (id, prim) in scene.prims() {
+        let order = prim.value(names::DOF_ORDER).and_then(texts);
+        let place = |token: &&str| names::DOF_TOKENS.iter().position(|known| known == token);
+        if order.is_some_and(|order| !order.iter().is_sorted_by_key(place)) {
+            let message = format!(
+                "the order of the degrees of freedom of {} is left out",
+                prim.path
+            );
+            let help = "programs that index them use translations before rotations, each in the order X, Y, Z";
+            scene.report(
+                &codes::ISAAC_LEFT_OUT,
+                id,
+                Some(names::DOF_ORDER),
+                message,
+                help,
+            );
+        }
+    }
     let Some(root) = root.filter(|root| scene.stage[*root].has(names::ROBOT_API)) else {
         return About::default();
     };
