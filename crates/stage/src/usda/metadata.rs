@@ -7,6 +7,7 @@ use openusd::sdf::{self, LayerOffset, Permission, SpecData, Value, ValueTypeName
 use openusd::tf;
 
 use super::lexer::Token;
+use super::property::{depth_of, steps_up};
 use super::{ListEdit, Parsed, Parser};
 
 /// The types of metadata of OpenUSD's own (`SdfSchema`). Those of its schema libraries are in
@@ -330,7 +331,11 @@ impl Parser<'_> {
                 let prim = path.strip_all_variant_selections();
                 self.one_or_list(|parser| {
                     let start = parser.start();
-                    let target = prim.make_absolute(&parser.path()?);
+                    let target = parser.path()?;
+                    if target.is_empty() || steps_up(&target) > depth_of(&prim) {
+                        return Err(parser.fault_at(start, "this path leads nowhere"));
+                    }
+                    let target = prim.make_absolute(&target);
                     parser.check_prim_path(start, &target)?;
                     targets.push(target);
                     Ok(())
@@ -351,6 +356,7 @@ impl Parser<'_> {
         let is_prim = path.as_str().starts_with('/')
             && !path.is_abs_root()
             && !path.is_property_path()
+            && !path.as_str().contains('[')
             && !path.contains_prim_variant_selection();
         match is_prim {
             true => Ok(()),

@@ -9,7 +9,9 @@
 
 mod lexer;
 mod metadata;
+mod path;
 mod property;
+mod spline;
 mod value;
 
 use std::collections::HashMap;
@@ -305,9 +307,11 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Checks that white space or a comment is before the token.
+    /// Checks that a space is before the token; comments alone are not enough.
     fn expect_space(&self) -> Parsed<()> {
-        match self.start > self.last_end {
+        let gap = self.slice(self.last_end, self.start);
+        let blanks = [' ', '\t'];
+        match gap.starts_with(blanks) || gap.ends_with(blanks) || gap.contains("*/ /*") {
             true => Ok(()),
             false => Err(self.expected("a space")),
         }
