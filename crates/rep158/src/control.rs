@@ -17,7 +17,7 @@ fn is_controller(schema: &str) -> bool {
         || is_ros_controller(schema) && !is_external
 }
 
-/// Whether a schema is one of the registry's, or is named like them.
+/// Returns whether a schema is one of the registry's, or is named like them.
 pub fn is_ros_controller(schema: &str) -> bool {
     is_named(schema, "RosControl")
 }

@@ -16,7 +16,7 @@ pub struct Controller {
     pub relationships: &'static [(&'static str, Target)],
     /// The last parts of the names of its attributes.
     pub attributes: &'static [&'static str],
-    /// Those of them that must be authored and positive: they have no fallback.
+    /// The attributes that must be authored and positive: they have no fallback.
     pub lengths: &'static [&'static str],
 }
 
@@ -42,7 +42,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Whether the controller moves the prim.
+    /// Returns whether the controller moves the prim.
     pub fn is_moved(self) -> bool {
         matches!(self, Self::Moved | Self::Driven | Self::Body)
     }
@@ -61,7 +61,7 @@ impl Target {
         }
     }
 
-    /// Whether the relationship may target a prim.
+    /// Returns whether the relationship may target a prim.
     pub fn accepts(self, prim: &Prim) -> bool {
         let offers = |kind: Kind, role: &str| {
             prim.has(kind.schema())

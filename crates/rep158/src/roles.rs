@@ -20,7 +20,7 @@ use super::layers::{Content, contents, find, join};
 struct Inclusion {
     /// The index of the included layer.
     to: usize,
-    /// Whether it is included with the variants that the asset selects.
+    /// True if it is included with the variants that the asset selects.
     is_default: bool,
 }
 

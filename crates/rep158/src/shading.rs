@@ -84,7 +84,7 @@ pub struct Image {
     pub authored: String,
     /// The resolved path; `None` if the file does not exist.
     pub resolved: Option<String>,
-    /// Whether it is the image of a light.
+    /// True if it is the image of a light.
     pub is_of_light: bool,
 }
 
@@ -96,7 +96,7 @@ impl Image {
 }
 
 impl Shading {
-    /// Whether an attribute names an image.
+    /// Returns whether an attribute names an image.
     pub fn is_image(&self, prim: PrimId, attribute: &str) -> bool {
         self.by_attribute
             .contains_key(&(prim, attribute.to_owned()))
@@ -274,7 +274,7 @@ impl Shading {
     }
 }
 
-/// Whether a path is a pattern of many tiles.
+/// Returns whether a path is a pattern of many tiles.
 fn is_udim(path: &str) -> bool {
     ["<UDIM>", "<UVTILE", "%(UDIM)", "<udim>"]
         .iter()

@@ -41,7 +41,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether a path leads to a package whose folder is unknown, as there is no resolver.
+    /// Returns whether a path leads to a package whose folder is unknown, as there is no resolver.
     pub fn is_unknown(&self, path: &str) -> bool {
         path.starts_with("package://") && self.options.packages.is_none()
     }

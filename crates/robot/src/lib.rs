@@ -725,7 +725,7 @@ pub struct NamedPose {
     /// [`kinematics::position_count`]), in the robot's order, each joint once. Joints that follow
     /// others are never among them.
     pub positions: Vec<(JointId, Vec<f64>)>,
-    /// Those of the joints that inverse kinematics must not move, in the robot's order.
+    /// The joints among them that inverse kinematics must not move, in the robot's order.
     pub fixed: Vec<JointId>,
     /// Position in the source.
     pub place: Place,

@@ -30,7 +30,7 @@ pub struct Sensor {
 }
 
 impl Sensor {
-    /// Whether it measures something. A place that only serves ROS interfaces does not: services,
+    /// Returns whether it measures something. A place that only serves ROS interfaces does not: services,
     /// actions and subscriptions.
     pub fn is_device(&self) -> bool {
         let publishes =

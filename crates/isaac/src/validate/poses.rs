@@ -234,7 +234,7 @@ impl Check<'_, '_> {
         if marked.is_empty() {
             return;
         }
-        // What is wrong with the robot is reported elsewhere.
+        // Faults of the robot are reported elsewhere.
         let Ok(poses) = Poses::of(view.stage, Some(self.path(robot))) else {
             return;
         };
@@ -290,7 +290,7 @@ impl Check<'_, '_> {
     }
 }
 
-/// Whether a prim is a frame that converters give a robot without the schemas of links and sites.
+/// Returns whether a prim is a frame that converters give a robot without the schemas of links and sites.
 fn is_frame(view: &View<'_>, id: PrimId) -> bool {
     let prim = &view.stage[id];
     prim.has("RosFrameAPI") || prim.type_name == "Xform" && view.body_of(id).is_some()

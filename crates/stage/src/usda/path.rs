@@ -5,7 +5,7 @@ use unicode_ident::{is_xid_continue, is_xid_start};
 /// Maximum depth of targets in paths: `/a.b[/c.d[/e]]`.
 const MAX_TARGETS: usize = 16;
 
-/// Whether a text is the path of a prim, variant, property or target, absolute or relative.
+/// Returns whether a text is the path of a prim, variant, property or target, absolute or relative.
 pub fn is_path(text: &str) -> bool {
     path(text, 0) == Some("")
 }

@@ -48,7 +48,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether a relationship of a prim targets a ROS interface.
+/// Returns whether a relationship of a prim targets a ROS interface.
 fn has_interface(subject: &Subject<'_>, prim: &Prim) -> bool {
     let targets = prim
         .relationships
