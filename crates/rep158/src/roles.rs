@@ -14,7 +14,7 @@ use std::path::Path;
 
 use urdf_usd_stage::{Layer, LayerPrim, Specifier, Stage};
 
-use super::layers::{Content, contents, find, join};
+use super::layers::{Content, Item, contents, find, join};
 
 /// A layer that another one includes.
 struct Inclusion {
@@ -33,25 +33,22 @@ pub fn engine_layers(stage: &Stage) -> Vec<bool> {
     let mut is_engine: Vec<bool> = (in_stage.iter().zip(&by_default))
         .map(|(in_stage, by_default)| *in_stage && !by_default)
         .collect();
+    let contents: Vec<Vec<Item>> = stage.layers.iter().map(contents).collect();
+    let has = |index: usize, content: Content| find(&contents[index], content).is_some();
+    let all = 0..stage.layers.len();
     for entry in base_entries(stage, &graph) {
         let of_asset = reach(&graph, entry, true);
         // The layers over the entry of the asset are those of a simulator if each of them has its opinions.
-        let is_overlay = |index: usize, layer: &Layer| {
-            let contents = contents(layer);
-            of_asset[index]
-                || !by_default[index]
-                || contents.is_empty()
-                || find(&contents, Content::Vendor).is_some()
+        let is_overlay = |index: usize| {
+            let is_elsewhere = of_asset[index] || !by_default[index];
+            is_elsewhere || contents[index].is_empty() || has(index, Content::Vendor)
         };
-        let has_physics = |(index, layer): (usize, &Layer)| {
-            of_asset[index] && find(&contents(layer), Content::Physics).is_some()
-        };
-        let mut layers = stage.layers.iter().enumerate();
-        if stage.layers.iter().enumerate().any(has_physics)
-            && layers.all(|(index, layer)| is_overlay(index, layer))
-        {
-            for (index, is_engine) in is_engine.iter_mut().enumerate() {
-                *is_engine |= by_default[index] && !of_asset[index];
+        let has_physics = all
+            .clone()
+            .any(|index| of_asset[index] && has(index, Content::Physics));
+        if has_physics && all.clone().all(is_overlay) {
+            for index in all.clone() {
+                is_engine[index] |= by_default[index] && !of_asset[index];
             }
         }
     }
