@@ -7,6 +7,7 @@ use openusd::sdf::{self, LayerOffset, Permission, SpecData, Value, ValueTypeName
 use openusd::tf;
 
 use super::lexer::Token;
+use super::path::is_variant_name;
 use super::property::{depth_of, steps_up};
 use super::{ListEdit, Parsed, Parser};
 
@@ -320,7 +321,12 @@ impl Parser<'_> {
                 spec.add_list_op(FieldKey::Payload, payloads);
             }
             "variantSets" => {
+                let start = self.start();
                 let names = self.names()?;
+                if let Some(wrong) = names.iter().find(|name| !is_variant_name(name)) {
+                    let message = format!("`{wrong}` is not a valid name of a variant set");
+                    return Err(self.fault_at(start, message));
+                }
                 is_empty = names.is_empty();
                 let names = Value::StringListOp(edit.apply(names));
                 spec.add_list_op(FieldKey::VariantSetNames, names);
@@ -485,6 +491,11 @@ impl Parser<'_> {
             let Value::String(variant) = variant else {
                 return Err(self.fault_at(start, format!("the variant of `{set}` is no string")));
             };
+            if !is_variant_name(&variant) {
+                return Err(
+                    self.fault_at(start, format!("`{variant}` is not a valid variant name"))
+                );
+            }
             selections.insert(set, variant);
         }
         spec.add(

@@ -70,9 +70,18 @@ fn selection(text: &str) -> Option<&str> {
     }
     let rest = blank(name(blank(text.strip_prefix('{')?))?);
     let rest = blank(rest.strip_prefix('=')?);
-    let rest = rest.strip_prefix('.').unwrap_or(rest);
-    let is_of_name = |c: char| is_xid_continue(c) || matches!(c, '|' | '-');
-    blank(rest.trim_start_matches(is_of_name)).strip_prefix('}')
+    blank(after_variant(rest)).strip_prefix('}')
+}
+
+/// Returns whether a text is the name of a variant or of a set of variants; it can be empty.
+pub fn is_variant_name(text: &str) -> bool {
+    after_variant(text).is_empty()
+}
+
+/// Parses the name of a variant.
+fn after_variant(text: &str) -> &str {
+    let rest = text.strip_prefix('.').unwrap_or(text);
+    rest.trim_start_matches(|c: char| is_xid_continue(c) || matches!(c, '|' | '-'))
 }
 
 /// Parses a property, and what follows it: targets, properties of targets, mappers, an expression.

@@ -156,13 +156,15 @@ impl Parser<'_> {
             }
             spec
         });
-        if self.eat(b'.')? {
+        // The list of targets alone can be edited.
+        let is_edited = edit != ListEdit::Explicit;
+        if !is_edited && self.eat(b'.')? {
             if !self.eat_word("default")? {
                 return Err(self.expected("`default`"));
             }
             self.expect(b'=')?;
             self.path()?;
-        } else if self.eat(b'[')? {
+        } else if !is_edited && self.eat(b'[')? {
             self.path()?;
             self.expect(b']')?;
         } else {
@@ -171,7 +173,9 @@ impl Parser<'_> {
                 let targets = Value::PathListOp(edit.apply(targets));
                 spec.add_list_op(FieldKey::TargetPaths, targets);
             }
-            self.property_metadata_block(&mut spec)?;
+            if !is_edited {
+                self.property_metadata_block(&mut spec)?;
+            }
         }
         self.specs.insert(path, spec);
         Ok(())
@@ -228,7 +232,9 @@ impl Parser<'_> {
         let path = match text {
             "" => sdf::Path::default(),
             _ if !is_path(text) => return Err(self.fault(format!("<{text}> is not a path"))),
-            _ => sdf::Path::new(text).map_err(|error| self.fault(error.to_string()))?,
+            // Only variant selections have blanks, which are no part of names.
+            _ => sdf::Path::new(&text.replace([' ', '\t'], ""))
+                .map_err(|error| self.fault(error.to_string()))?,
         };
         self.advance()?;
         Ok(path)

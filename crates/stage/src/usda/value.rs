@@ -268,6 +268,9 @@ impl Parser<'_> {
         let mut items = Vec::new();
         self.nested(|parser| {
             parser.list(open, close, |parser| {
+                if matches!(parser.token(), Token::Word("None")) {
+                    return Err(parser.expected("a value"));
+                }
                 items.push(parser.literal()?);
                 Ok(())
             })
@@ -371,6 +374,7 @@ impl Parser<'_> {
                     true => None,
                     false => Some(parser.type_name()?),
                 };
+                parser.expect_space()?;
                 let key = match parser.token() {
                     Token::String(key) => key.clone().into_owned(),
                     Token::Word(key) | Token::Scoped(key) => (*key).to_owned(),
