@@ -321,6 +321,23 @@ def Xform "robot"
         }
     }
 }""",
+    "a sheet with two sides, and a texture of no material": """def Xform "robot"
+{
+    def Mesh "sheet"
+    {
+        uniform bool doubleSided = 1
+        int[] faceVertexCounts = [3]
+        int[] faceVertexIndices = [0, 1, 2]
+        point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]
+    }
+
+    def Shader "tiles"
+    {
+        uniform token info:id = "UsdUVTexture"
+        asset inputs:file = @tiles.<UDIM>.png@
+        float3 outputs:rgb
+    }
+}""",
 }
 
 

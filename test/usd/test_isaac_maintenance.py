@@ -6,7 +6,7 @@ import hashlib
 import json
 
 import pytest
-from conftest import run
+from conftest import ROOT, run
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 from test_isaac import SCHEMAS, seen_by_openusd_with
 
@@ -458,3 +458,38 @@ def test_a_dangling_joint_does_not_anchor_the_robot(arm, tmp_path):
     arm.write_text(text.replace("rel physics:body1 = </arm/base>", "rel physics:body0 = </arm/nobody>\n        rel physics:body1 = </arm/tip>"))
     entry, _ = authored("populate", arm, tmp_path, "--robot", "/arm")
     assert targets(at(entry, "/arm"), LINKS)[0] == "/arm/base"
+
+
+def test_a_conversion_keeps_what_the_schema_says(tmp_path):
+    """The overlay of an asset with the schema says what the asset says about its robot, its sites and its poses."""
+    source = ROOT / "test" / "usd" / "cases" / "isaac_robot.usda"
+    text = source.read_text().replace('        def Scope "joints"\n', '        def IsaacSurfaceGripper "suction"\n        {\n        }\n\n        def Scope "joints"\n', 1)
+    text = text.replace('"jball" (\n                apiSchemas = ["IsaacJointAPI"', '"jball" (\n                apiSchemas = ["IsaacJointAPI", "IsaacAttachmentPointAPI"', 1)
+    asset = tmp_path / "robot.usda"
+    asset.write_text(text)
+    done = run("convert", asset, "-o", tmp_path / "out", "--overlays", "isaac")
+    assert done.returncode == 0, done.stderr
+    stage = Usd.Stage.Open(str(tmp_path / "out" / "World" / "World.isaac.usda"))
+    original = Usd.Stage.Open(str(asset))
+    robot, before = stage.GetDefaultPrim(), original.GetPrimAtPath("/World/bot")
+    for name in ("description", "license", "source", "changelog", "robotType", "namespace", "version"):
+        assert robot.GetAttribute(f"isaac:{name}").Get() == before.GetAttribute(f"isaac:{name}").Get() is not None, name
+    sites = {p.GetName(): (p.GetAttribute("isaac:Description").Get(), p.GetAttribute("isaac:forwardAxis").Get()) for p in stage.Traverse() if "IsaacSiteAPI" in applied(p)}
+    assert sites == {"ref": ("old", "Z"), "tcp": ("Tool Attachment Point", "Z")}
+    fixed = {p.GetName(): list(p.GetAttribute("isaac:robot:pose:jointFixed").Get()) for p in stage.Traverse() if p.GetTypeName() == "IsaacNamedPose"}
+    assert fixed == {"p": [False, False], "nv_pose": [False, True, False]}
+    report = json.loads((tmp_path / "out" / "World" / "report.json").read_text())
+    left_out = [d["where"]["element"] for d in report["diagnostics"] if d["code"] == "usd-read-isaac-left-out"]
+    assert {place.partition(".")[0].rpartition("/")[2] for place in left_out} == {"gripper", "suction", "jball", "d6"}, left_out
+    # Options come before what the asset says.
+    assert run("convert", asset, "-o", tmp_path / "other", "--overlays", "isaac", "--robot-type", "Wheeled", "--namespace", "fleet").returncode == 0
+    stage = Usd.Stage.Open(str(tmp_path / "other" / "World" / "World.isaac.usda"))
+    robot = stage.GetDefaultPrim()
+    assert (robot.GetAttribute("isaac:robotType").Get(), robot.GetAttribute("isaac:namespace").Get()) == ("Wheeled", "fleet")
+
+
+def test_wrong_poses_of_an_asset_are_found():
+    """The poses of the asset are marked as valid, and their targets are not those of UsdPhysics' frames."""
+    source = ROOT / "test" / "usd" / "cases" / "isaac_robot.usda"
+    found = [d for d in json.loads(run("isaac", "validate", source, "--json").stdout)["diagnostics"] if d["code"] == "isaac-pose-valid"]
+    assert {d["where"]["element"].rpartition("/")[2] for d in found} == {"p", "nv_pose"} and all("from its target" in d["message"] for d in found)

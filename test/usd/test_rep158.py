@@ -3,6 +3,7 @@
 The checker accepts a stage whose layers did not open; test_usd.py checks that they do.
 """
 
+import json
 import shutil
 import sys
 
@@ -10,6 +11,7 @@ from pxr import Usd
 
 import expectation
 import kinematics
+from conftest import ROOT, run
 from stage import applied, value
 from worker import worker
 
@@ -62,3 +64,21 @@ def test_the_checker_finds_faults(conversions, tmp_path):
     entry = folder / converted.entry.name
     entry.write_text(entry.read_text().replace("kilogramsPerUnit = 1\n", "").replace("metersPerUnit = 1\n", ""))
     assert check(entry)["summary"]["errors"] > 0
+
+
+def test_vendor_opinions_do_not_depend_on_the_name_of_the_file(tmp_path):
+    """An overlay of ours is accepted under any name; opinions in a layer that all programs read are not."""
+    text = (ROOT / "test" / "usd" / "cases" / "vendor_opinions.usda").read_text()
+    for name in ("robot.usda", "robot_isaac.usda", "mjc_graph.usda"):
+        (tmp_path / name).write_text(text)
+        found = json.loads(run("check", tmp_path / name, "--select", "REP158-1.4.1", "--format", "json").stdout)["diagnostics"]
+        assert len(found) == 5, found
+    done = run("convert", ROOT / "examples" / "sample_arm" / "urdf" / "sample_arm.urdf", "-o", tmp_path / "out", "--overlays", "isaac,newton,openpbr")
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "out" / "sample_arm"
+    for overlay in ("isaac", "newton", "openpbr"):
+        entry = folder / f"sample_arm.{overlay}.usda"
+        (folder / f"{overlay}.usda").rename(folder / f"x_{overlay[0]}.usda")
+        entry.write_text(entry.read_text().replace(f"{overlay}.usda@", f"x_{overlay[0]}.usda@", 1))
+        found = json.loads(run("check", entry, "--select", "REP158-1.4.1", "--format", "json").stdout)["diagnostics"]
+        assert found == [], found

@@ -153,3 +153,24 @@ def test_the_usual_topics_are_added_only_to_assets_without_interfaces(tmp_path):
     assert done.returncode == 0, done.stderr
     interfaces, _, _ = facts(tmp_path / "out" / "r" / "r.usda")
     assert interfaces.keys() == {("topic", "/r/joint_states"), ("topic", "/r/robot_description")}
+
+
+def test_services_and_actions_are_no_sensors(tmp_path):
+    """MJCF and SDF have no place and no sensor for a prim on a link that serves ROS interfaces only."""
+    stage, body = create_stage(tmp_path / "robot.usda")
+    kinds = [("topic", "publisher", "sensor_msgs/msg/Imu"), ("topic", "subscription", "std_msgs/msg/Empty"), ("service", "server", "std_srvs/srv/SetBool"), ("action", "server", "control_msgs/action/GripperCommand")]
+    for kind, role, type_name in kinds:
+        prim = UsdGeom.Xform.Define(stage, f"{body.GetPath()}/the_{kind}_{role}").GetPrim()
+        prim.AddAppliedSchema(KINDS[kind][0])
+        author(prim, f"ros:{kind}:role", role, Sdf.ValueTypeNames.Token)
+        author(prim, f"ros:{kind}:name", f"{kind}_{role}")
+        author(prim, f"ros:{kind}:type", type_name)
+    stage.Save()
+    done = run("convert", tmp_path / "robot.usda", "-o", tmp_path / "out", "--formats", "mjcf,sdf")
+    assert done.returncode == 0, done.stderr
+    for pattern in ("*.mjcf.xml", "*.xml", "*.sdf"):
+        for file in (tmp_path / "out").rglob(pattern):
+            text = file.read_text()
+            assert "the_topic_publisher" in text, file
+            assert not any(name in text for name in ("the_topic_subscription", "the_service_server", "the_action_server")), file
+    assert list((tmp_path / "out").rglob("*.sdf")) and list((tmp_path / "out").rglob("*.xml"))

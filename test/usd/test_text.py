@@ -369,6 +369,44 @@ def test_damaged_layers_are_refused_alike(tmp_path):
     compare(written(texts, tmp_path), tmp_path, list(map(str, range(len(texts)))))
 
 
+#: Layers of which OpenUSD reads more than `openusd` can represent: only whether they are read is compared.
+SOURCES = [
+    'def "a" { double a.spline = { bezier, pre: held, post: loop repeat, 1: 5; post curve (1, 2), 2: 5 & 6; pre (1, 2); post held, 3: 7; { string x = "y" } }\n}\n',
+    'def "a" { float a.spline = { hermite, pre: sloped (2), 1: 2; post linear, 3: 4; pre (5, autoEase)\n post none, }\n}\n',
+    'def "a" { int[] a = edit [ write 3 to [0]; insert [2] at [-1]; erase [0]; minsize 3 fill 2; append [2]\n prepend 3; resize 4; maxsize 3 ]\n}\n',
+    'def "a" { float3[] a.timeSamples = { 1: edit [ append (1, 2, 3) ], 2: [(1, 2, 3)] }\n foo b = </b.c>\n}\n',
+    'def "a" { rel r = [</a/b.c>, <../d>, </a.r[/t].x>, </e>]\n prepend rel s = </a/b>\n float a.connect = </b.x>\n add float b.connect = [</c.x:y>, <.z>]\n}\n',
+    'def "a" (\n references = [@x.usda@</b>, </c>]\n inherits = [</e>, <../f>]\n specializes = </g/h>\n) {\n variantSet "v" = { "w" { rel r = </a.b> } }\n}\n',
+]
+
+
+def test_damaged_splines_edits_and_paths_are_refused_alike(tmp_path):
+    choose = random.Random(11)
+    others = [";", ",", "(", ")", "[", "]", "{", "}", "1", "-1", ".5", "&", "held", "loop", "fill", "to", "None", "</a.b.c>", "</a{v=w}>", "</a.r[/t]>", "<.>"]
+    texts = ["#usda 1.0\n" + text for text in SOURCES]
+    for _ in range(1500):
+        tokens = TOKEN.findall(choose.choice(SOURCES))
+        at = choose.randrange(len(tokens))
+        path = [index for index, token in enumerate(tokens) if token.startswith("<")]
+        match choose.randrange(4):
+            case 0:
+                tokens[at : at + 1] = []
+            case 1:
+                tokens[at:at] = [f" {choose.choice(others)} "]
+            case 2 if path:
+                at = choose.choice(path)
+                cut = choose.randrange(1, len(tokens[at]))
+                tokens[at] = tokens[at][:cut] + choose.choice("/.{}[]a1 :") + tokens[at][cut:]
+            case _:
+                tokens[at : at + 1] = [f" {choose.choice(others)} "]
+        texts.append("#usda 1.0\n" + "".join(tokens))
+    paths = written(texts, tmp_path)
+    read = [(theirs(path) is not None, not error) for path, (_, error) in zip(paths, ours(paths, tmp_path), strict=True)]
+    assert all(expected for expected, _ in read[: len(SOURCES)])
+    wrong = [text for text, (expected, here) in zip(texts, read, strict=True) if expected != here]
+    assert not wrong, "\n".join(wrong[:20]) + f"\n{len(wrong)} of {len(texts)}"
+
+
 ROBOT = """<robot name="r">
   <link name="base" größe="gross"/><link name="arm"/>
   <joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>

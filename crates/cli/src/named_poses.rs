@@ -293,7 +293,7 @@ fn described(poses: &Poses<'_>, pose: &NamedPose) -> Json {
             ))
         })
         .collect();
-    let fixed: Vec<&str> = stored
+    let fixed: Vec<&str> = pose
         .fixed
         .iter()
         .map(|joint| poses.robot.joints()[*joint].name())
@@ -369,7 +369,7 @@ fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
         let Some(at) = at.first() else {
             continue;
         };
-        let is_fixed = if stored.fixed.contains(id) {
+        let is_fixed = if pose.fixed.contains(id) {
             ", fixed"
         } else {
             ""
@@ -407,14 +407,15 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
     let of = |error: PoseError| report_error(&error);
     // Filled in this order: --from, then joints of the chain that it lacks, then --set over both.
     let mut positions: std::collections::BTreeMap<_, Vec<f64>> = std::collections::BTreeMap::new();
-    let (mut chain, mut held) = (None, Vec::new());
+    let (mut chain, mut held) = (None, std::collections::BTreeSet::new());
     if let Some(from) = from {
         let pose = poses
             .get(from, which.group.as_deref())
             .or_else(|_| poses.get(from, None))
             .map_err(of)?;
         positions.extend(pose.positions.iter().cloned());
-        (chain, held) = (pose.chain, poses.stored(pose).fixed);
+        chain = pose.chain;
+        held.extend(pose.fixed.iter().copied());
     }
     if let (Some(start), Some(end)) = (start, end) {
         let ends = (poses.link(start).map_err(of)?, poses.link(end).map_err(of)?);
@@ -440,7 +441,7 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
                 "--fixed {name}: the pose does not set that joint; give it a position with --set"
             )));
         }
-        held.push(joint);
+        held.insert(joint);
     }
     let (name, group) = (which.name.clone(), which.group.clone());
     let pose = NamedPose {
@@ -448,10 +449,11 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
         group,
         chain,
         positions: positions.into_iter().collect(),
+        fixed: held.into_iter().collect(),
         place: Place::default(),
     };
     let stored_name = pose.name.clone();
-    let (paths, found) = poses.store(&[(pose, held)], &mut edit.layer);
+    let (paths, found) = poses.store(&[pose], &mut edit.layer);
     let Some(path) = paths.first() else {
         print_diagnostics(&found, None);
         return Err(ExitCode::FAILURE);

@@ -9,10 +9,11 @@ use std::path::Path;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_gltf_write as gltf;
 use urdf_usd_mjcf as mjcf;
-use urdf_usd_robot::{CacheEvicted, Robot};
+use urdf_usd_robot::{About, CacheEvicted, Robot};
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Content, Store};
 use urdf_usd_urdf::References;
+use urdf_usd_usd_author::isaac_schema::{self, RobotType};
 use urdf_usd_usd_write as usd_write;
 
 use super::context::Stop;
@@ -278,7 +279,6 @@ fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
     let Subject {
         options, origin, ..
     } = subject;
-    let provenance = origin.provenance;
     let usd_options = usd_write::Options {
         entry: origin.name.to_owned(),
         identifier: origin.identity.identifier.clone(),
@@ -289,11 +289,8 @@ fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
         bodies: options.bodies,
         overlays: options.overlays.clone(),
         isaac: usd_write::Isaac {
-            robot_type: options.robot_type,
+            about: about(subject),
             sites_last: options.sites_last,
-            description: provenance.description.clone().unwrap_or_default(),
-            license: provenance.license.clone().unwrap_or_default(),
-            source: provenance.url.clone().unwrap_or_default(),
         },
         usdz: options.formats.contains(OutputFormat::Usdz),
         limit: subject.limit.clone(),
@@ -311,6 +308,57 @@ fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
         diagnostics: asset.diagnostics,
         layers: asset.written,
     })
+}
+
+/// Returns what the overlay for Isaac says about the robot: as the options say, or the source, or its
+/// package.
+fn about(subject: &Subject<'_>) -> About {
+    let Subject {
+        robot,
+        options,
+        origin,
+        ..
+    } = subject;
+    let (said, package) = (&robot.about, origin.provenance);
+    let first = |candidates: [Option<&str>; 3]| {
+        let known = candidates.into_iter().flatten();
+        known
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+            .next()
+            .unwrap_or_default()
+    };
+    let robot_type = (options.robot_type != RobotType::Default).then_some(options.robot_type);
+    let namespace = usd_write::default_namespace(robot.name());
+    About {
+        description: first([
+            Some(&said.description),
+            package.description.as_deref(),
+            None,
+        ]),
+        license: first([
+            Some(&said.license),
+            package.license.as_deref().map(isaac_schema::license),
+            None,
+        ]),
+        source: first([
+            Some(&said.source),
+            package.url.as_deref(),
+            origin.identity.package_uri(),
+        ]),
+        version: first([Some(&said.version), Some(&origin.identity.version), None]),
+        changelog: said.changelog.clone(),
+        category: first([
+            robot_type.map(RobotType::as_str),
+            Some(&said.category),
+            None,
+        ]),
+        namespace: first([
+            options.namespace.as_deref(),
+            Some(&said.namespace),
+            Some(origin.namespace.as_ref().unwrap_or(&namespace)),
+        ]),
+    }
 }
 
 fn write_gltf(subject: &Subject<'_>) -> Result<Written, Stop> {

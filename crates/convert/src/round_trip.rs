@@ -151,6 +151,7 @@ fn add_poses(robot: &mut Robot) {
             group: group.map(str::to_owned),
             chain: None,
             positions,
+            fixed: Vec::new(),
             place: Default::default(),
         }
     };

@@ -299,6 +299,7 @@ fn default_pose(robot: &mut Robot, options: &Options) -> Result<(), Diagnostic> 
         group: None,
         chain: None,
         positions,
+        fixed: Vec::new(),
         place: pose.place,
     });
     robot

@@ -74,6 +74,7 @@ pub fn read(
             group: None,
             chain: None,
             positions: positions.collect(),
+            fixed: Vec::new(),
             place,
         };
         if !is_home(&pose) {
@@ -178,6 +179,7 @@ fn configuration(
         group,
         chain: None,
         positions: set,
+        fixed: Vec::new(),
         place: findings.place(&entry.at),
     };
     (!pose.name.is_empty() && (is_partial || !pose.positions.is_empty())).then_some(pose)

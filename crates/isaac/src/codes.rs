@@ -23,8 +23,11 @@ codes! {
         "A joint of a robot does not apply IsaacJointAPI, which all joints need, listed or not.",
         "Programs that rely on the schema do not recognise it as a joint. `urdf_usd isaac recalculate` applies it.";
     UNLISTED Info "isaac-unlisted":
-        "A body or joint of a robot is not in its list. The lists need to name only the links and joints whose state programs report.",
+        "A body, joint or site of a robot is not in its list. The lists need to name only the links and joints whose state programs report.",
         "Programs that rely on the lists do not report it. `urdf_usd isaac recalculate` appends it.";
+    SCHEMA_KIND Error "isaac-schema-kind":
+        "IsaacJointAPI is applied to a prim that is no joint, or IsaacLinkAPI to a joint.",
+        "Programs that rely on the schema take the prim for a joint or a link that it is not.";
     FIRST_LINK Warning "isaac-first-link":
         "The list of links does not begin with the base: its first entry is a child of another link, or a site.",
         "The tree of links has the wrong root.";
@@ -45,15 +48,24 @@ codes! {
          isaac:physics:DofOffsetOpOrder has replaced.",
         "Newer programs do not read them. `urdf_usd isaac migrate` converts them to the list.";
     DOF_ORDER Error "isaac-dof-order":
-        "The order of a joint's degrees of freedom (isaac:physics:DofOffsetOpOrder) has a duplicate, or a token other than TransX, TransY, \
-         TransZ, RotX, RotY and RotZ.",
+        "The order of a joint's degrees of freedom (isaac:physics:DofOffsetOpOrder) has a duplicate, a token other than TransX, TransY, \
+         TransZ, RotX, RotY and RotZ, or an axis that the joint's limits lock; or a PhysicsJoint with several degrees of freedom has no order.",
         "Programs use another order of the degrees of freedom.";
     TOKEN Error "isaac-token":
         "A robot's type or licence, or a site's forward axis, is not a value that the schema allows.",
         "Programs use the fallback of the schema.";
     POSE Error "isaac-pose":
-        "A named pose is incomplete: it does not have one value per joint, or its joints or its first or last link do not exist.",
+        "A named pose is incomplete or wrong: it does not have one finite value per joint, its joints or its first or last link do not \
+         exist, it sets a fixed joint, or it begins or ends at what is no link or site.",
         "Programs cannot apply the pose.";
+    POSE_CHAIN Warning "isaac-pose-chain":
+        "A named pose sets joints that are not between its first and its last link, or not in the order of that chain, or no joints \
+         connect these links. A pose of several branches of the robot is one of them.",
+        "Inverse kinematics for the pose does not move the other joints, and programs that count along the chain exchange values.";
+    POSE_VALID Error "isaac-pose-valid":
+        "A named pose is marked as valid (isaac:robot:pose:valid), and sets a joint outside its limits, or its last link does not reach \
+         the target, by forward kinematics.",
+        "Programs apply a pose that the robot cannot take, or that leads elsewhere.";
     POSE_UNLISTED Warning "isaac-pose-unlisted":
         "A named pose is not in the list of poses of its robot (isaac:robot:namedPoses).",
         "Programs that rely on the list do not find it.";

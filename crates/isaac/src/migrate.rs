@@ -209,6 +209,12 @@ fn integer(prim: &Prim, attribute: &str) -> Option<i64> {
     Some(number.round() as i64)
 }
 
+/// Returns the degrees of freedom of a joint, in the order of [`DOF_TOKENS`](names::DOF_TOKENS).
+pub(crate) fn free_axes(prim: &Prim) -> Vec<&'static str> {
+    let axes = names::DOF_TOKENS.into_iter();
+    axes.filter(|token| is_free(prim, token)).collect()
+}
+
 /// Whether a joint is free along or about an axis. An axis of a general joint is locked by a low limit
 /// above the high one.
 fn is_free(prim: &Prim, token: &str) -> bool {

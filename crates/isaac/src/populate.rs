@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_stage::PrimId;
 use urdf_usd_usd_author::isaac_schema as names;
-use urdf_usd_usd_author::{Layer, Relationship};
+use urdf_usd_usd_author::{Attribute, Layer, Relationship};
 
+use crate::migrate::{free_axes, offsets};
 use crate::report::Findings;
 use crate::{View, articulation, codes, overlay};
 
@@ -65,8 +66,8 @@ pub fn detect_sites(view: &View<'_>, link: PrimId) -> Vec<PrimId> {
 /// Makes the prim `robot` a robot with lists of all its links and joints, breadth-first from the base.
 ///
 /// Replaces existing lists. Authors `IsaacRobotAPI`, `IsaacLinkAPI` on bodies, `IsaacJointAPI` on
-/// joints, `IsaacSiteAPI` on detected sites, and prepended lists. `layer` is the strongest of the
-/// stage.
+/// joints, with the order of their degrees of freedom if they have several, `IsaacSiteAPI` on detected
+/// sites, and prepended lists. `layer` is the strongest of the stage.
 pub fn populate(view: &View<'_>, robot: PrimId, sites: Sites, layer: &mut Layer) -> Populated {
     let work = Work::new(view, robot, sites, layer);
     let (links, joints) = (work.found.links.clone(), work.found.joints.clone());
@@ -253,6 +254,7 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
         for joint in self.found.joints.clone() {
             if self.view.is_joint(joint) {
                 self.apply(joint, names::JOINT_API);
+                self.order_axes(joint);
             }
         }
         for &link in links {
@@ -295,6 +297,19 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
             removed,
             added,
             diagnostics: self.findings.finish(),
+        }
+    }
+
+    /// Authors the order of the degrees of freedom of a general joint, unless it has one, or the former
+    /// attributes for it, which [`migrate()`](crate::migrate()) converts.
+    fn order_axes(&mut self, joint: PrimId) {
+        let prim = &self.view.stage[joint];
+        let axes = free_axes(prim);
+        let has_order = prim.value(names::DOF_ORDER).is_some() || !offsets(prim).is_empty();
+        let is_general = prim.type_name == "PhysicsJoint" && axes.len() > 1;
+        if is_general && !has_order && overlay::can_author(self.view.stage, joint) {
+            let mut over = self.layer.over(&prim.path);
+            over.attribute(names::DOF_ORDER, Attribute::token_array(axes));
         }
     }
 

@@ -8,7 +8,7 @@ mod apply;
 mod json;
 pub mod stored;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 pub use apply::{Applied, apply};
 pub use json::{Units, export, import};
@@ -19,7 +19,7 @@ use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
     ArenaMap, DEFAULT_POSE, Joint, JointId, JointKind, Link, LinkId, NamedPose, Pose, Robot,
 };
-use urdf_usd_stage::{PrimId, Stage, Value, rigid};
+use urdf_usd_stage::{PrimId, Stage, rigid};
 use urdf_usd_usd_author::isaac_schema as names;
 use urdf_usd_usd_author::layout::DEFAULT_POSE_PROPERTIES;
 use urdf_usd_usd_author::{Attribute, Layer, Relationship};
@@ -54,9 +54,6 @@ pub fn check_name(what: &str, name: &str) -> Result<(), String> {
     }
     Ok(())
 }
-
-/// A pose, and the joints of it that inverse kinematics must not move.
-pub type WithFixed = (NamedPose, Vec<JointId>);
 
 /// A robot of an asset, with its named poses.
 #[derive(Debug)]
@@ -114,8 +111,6 @@ pub struct Stored {
     pub start: Option<String>,
     /// The path of the link or site at the end of its chain.
     pub end: Option<String>,
-    /// The joints that inverse kinematics must not move.
-    pub fixed: Vec<JointId>,
     /// Whether the positions are within the limits.
     pub is_valid: bool,
 }
@@ -206,37 +201,20 @@ impl<'a> Poses<'a> {
                 prim: None,
                 start,
                 end,
-                fixed: Vec::new(),
                 is_valid,
             };
         };
         let prim = &self.stage[id];
-        let flags = match prim.value(names::POSE_FIXED) {
-            Some(Value::BoolVec(flags)) => flags.as_slice(),
-            _ => &[],
-        };
-        let by_prim: HashMap<PrimId, JointId> = self
-            .joints
-            .iter()
-            .filter_map(|(joint, prim)| Some(((*prim)?, joint)))
-            .collect();
-        let fixed = prim
-            .targets(names::POSE_JOINTS)
-            .iter()
-            .zip(flags)
-            .filter(|(_, is_fixed)| **is_fixed);
-        let fixed = fixed.filter_map(|(path, _)| by_prim.get(&self.stage.at(path)?).copied());
         Stored {
             prim: Some(prim.path.clone()),
             start: prim.targets(names::POSE_START).first().cloned(),
             end: prim.targets(names::POSE_END).first().cloned(),
-            fixed: fixed.collect(),
             is_valid: prim.flag(names::POSE_VALID).unwrap_or(false),
         }
     }
 
     /// Returns the prim of a pose.
-    fn prim_of(&self, pose: &NamedPose) -> Option<PrimId> {
+    pub(crate) fn prim_of(&self, pose: &NamedPose) -> Option<PrimId> {
         // The reader sets the place of each pose to its prim.
         self.stage
             .at(&pose.place.element)
@@ -364,12 +342,12 @@ impl<'a> Poses<'a> {
     /// ([`populate`]). `layer` is the strongest of the stage. Returns the paths of the prims, and
     /// findings: an error for each pose that is not stored, as it sets no joint with a single position,
     /// or joints of several trees.
-    pub fn store(&self, poses: &[WithFixed], layer: &mut Layer) -> (Vec<String>, Vec<Diagnostic>) {
+    pub fn store(&self, poses: &[NamedPose], layer: &mut Layer) -> (Vec<String>, Vec<Diagnostic>) {
         let view = View::new(self.stage);
         let (mut paths, mut findings): (Vec<String>, Vec<Diagnostic>) = Default::default();
-        for (pose, fixed) in poses {
+        for pose in poses {
             let checked = self.check(pose, paths.len());
-            match checked.and_then(|()| self.store_one(pose, fixed, layer, &mut findings)) {
+            match checked.and_then(|()| self.store_one(pose, layer, &mut findings)) {
                 Ok(path) => paths.push(path),
                 Err(found) => findings.push(found),
             }
@@ -432,7 +410,6 @@ impl<'a> Poses<'a> {
     fn store_one(
         &self,
         pose: &NamedPose,
-        fixed: &[JointId],
         layer: &mut Layer,
         findings: &mut Vec<Diagnostic>,
     ) -> Result<String, Diagnostic> {
@@ -507,7 +484,7 @@ impl<'a> Poses<'a> {
             fixed: chain
                 .joints
                 .iter()
-                .map(|(joint, _)| fixed.contains(joint))
+                .map(|(joint, _)| pose.fixed.contains(joint))
                 .collect(),
             is_valid: chain.is_valid(&self.robot),
             end_at: self.end_at(pose, chain.end),
@@ -586,7 +563,7 @@ impl<'a> Poses<'a> {
     }
 
     /// Returns the pose of a link in the robot's prim, in the units and axes of the stage.
-    fn end_at(&self, pose: &NamedPose, link: LinkId) -> Pose {
+    pub(crate) fn end_at(&self, pose: &NamedPose, link: LinkId) -> Pose {
         let model = Model::of(&self.robot);
         let placed = Placed::of(self, model.poses(&self.robot.positions(&model, Some(pose))));
         let in_stage = placed.in_stage(self, link);

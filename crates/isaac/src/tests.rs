@@ -189,3 +189,157 @@ fn prims_below_instances_are_reported_and_not_changed() {
     );
     assert!(layer.has("/r/shared/link") && !layer.has("/r/copy/link"));
 }
+
+/// Two arms of two joints each, with a site on the left one.
+fn arms(more: &str) -> String {
+    let link = |name: &str, inside: &str| {
+        format!(
+            "def Xform \"{name}\" (\n    prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"IsaacLinkAPI\"]\n)\n{{\n{inside}}}\n"
+        )
+    };
+    let hinge = |name: &str, ends: [&str; 2]| {
+        let limits = "    float physics:lowerLimit = -90\n    float physics:upperLimit = 90\n";
+        joint(name, ends, limits)
+    };
+    let site = "def Xform \"tcp\" (\n    prepend apiSchemas = [\"IsaacSiteAPI\"]\n)\n{\n}\n";
+    let links = ["base", "l1", "l2", "l2/tcp", "r1", "fixed"].map(|link| format!("</r/{link}>"));
+    let joints = ["j1", "j2", "k1", "weld"].map(|joint| format!("</r/{joint}>"));
+    let inside = format!(
+        "    prepend rel isaac:physics:robotLinks = [{}]\n    prepend rel isaac:physics:robotJoints = [{}]\n    prepend rel isaac:robot:namedPoses = </r/pose>\n",
+        links.join(", "),
+        joints.join(", ")
+    ) + &link("base", "")
+        + &link("l1", "")
+        + &link("l2", site)
+        + &link("r1", "")
+        + &link("fixed", "")
+        + &hinge("j1", ["/r/base", "/r/l1"])
+        + &hinge("j2", ["/r/l1", "/r/l2"])
+        + &hinge("k1", ["/r/base", "/r/r1"])
+        + &joint("weld", ["/r/l2", "/r/fixed"], "").replace("Revolute", "Fixed")
+        + more;
+    robot(&inside)
+}
+
+/// Returns the text of a pose of these joints.
+fn pose(joints: &[&str], values: &str, end: &str, more: &str) -> String {
+    let joints: Vec<String> = joints.iter().map(|joint| format!("</r/{joint}>")).collect();
+    format!(
+        "def IsaacNamedPose \"pose\"\n{{\n    rel isaac:robot:pose:startLink = </r/base>\n    rel isaac:robot:pose:endLink = </r/{end}>\n    rel isaac:robot:pose:joints = [{}]\n    float[] isaac:robot:pose:jointValues = [{values}]\n{more}}}\n",
+        joints.join(", ")
+    )
+}
+
+/// Returns the codes and messages that validation finds in a stage of two arms, apart from joints
+/// without their schema.
+fn found_in_arms(more: &str) -> Vec<(&'static str, String)> {
+    let stage = stage(&arms(more));
+    let found = validate(&View::new(&stage)).into_iter();
+    found
+        .filter(|found| found.code != "isaac-joint-api")
+        .map(|found| (found.code, found.message))
+        .collect()
+}
+
+#[test]
+fn poses_are_validated() {
+    let valid = "    bool isaac:robot:pose:valid = 1\n";
+    for sound in [
+        pose(&["j1", "j2"], "10, 20", "l2", ""),
+        pose(&["j2"], "20", "l2/tcp", ""),
+        pose(
+            &["j1"],
+            "100",
+            "l2",
+            "    bool isaac:robot:pose:valid = 0\n",
+        ),
+        pose(&["j1", "j2"], "0, 0", "l2", valid),
+    ] {
+        assert_eq!(found_in_arms(&sound), [], "{sound}");
+    }
+    let turned = "    quatd xformOp:orient = (0.7071067811865476, 0, 0, 0.7071067811865476)\n    uniform token[] xformOpOrder = [\"xformOp:orient\"]\n";
+    for (wrong, code, words) in [
+        (
+            pose(&["j1", "k1"], "1, 2", "l2", ""),
+            "isaac-pose-chain",
+            "not between",
+        ),
+        (
+            pose(&["j2", "j1"], "1, 2", "l2", ""),
+            "isaac-pose-chain",
+            "out of the order",
+        ),
+        (
+            pose(&["j1", "weld"], "1, 0", "fixed", ""),
+            "isaac-pose",
+            "a fixed joint",
+        ),
+        (
+            pose(&["j1"], "100", "l2", valid),
+            "isaac-pose-valid",
+            "outside its limits",
+        ),
+        (pose(&["j1"], "nan", "l2", ""), "isaac-pose", "not finite"),
+        (
+            pose(&["j1"], "0", "l2", &format!("{valid}{turned}")),
+            "isaac-pose-valid",
+            "from its target",
+        ),
+        (pose(&["j1"], "0", "j2", ""), "isaac-pose", "names a joint"),
+    ] {
+        let found = found_in_arms(&wrong);
+        assert!(
+            found
+                .iter()
+                .any(|(known, message)| *known == code && message.contains(words)),
+            "{words}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn schemas_sites_and_axes_are_validated() {
+    let unlisted = "def Xform \"loose\" (\n    prepend apiSchemas = [\"IsaacSiteAPI\"]\n)\n{\n}\n";
+    let wrong_schema =
+        body("box", "").replace("RigidBodyAPI\"", "RigidBodyAPI\", \"IsaacJointAPI\"");
+    let general = |order: &str| {
+        let limits: String = ["transX", "transY", "transZ", "rotX"]
+            .iter()
+            .map(|axis| {
+                format!("    float limit:{axis}:physics:low = 1\n    float limit:{axis}:physics:high = -1\n")
+            })
+            .collect();
+        joint("d6", ["/r/base", "/r/r1"], &format!("{limits}{order}    uniform bool physics:excludeFromArticulation = 1\n")).replace(
+            "PhysicsRevoluteJoint \"d6\"",
+            "PhysicsJoint \"d6\" (\n    prepend apiSchemas = [\"IsaacJointAPI\", \"PhysicsLimitAPI:transX\", \"PhysicsLimitAPI:transY\", \"PhysicsLimitAPI:transZ\", \"PhysicsLimitAPI:rotX\"]\n)",
+        )
+    };
+    let pose = pose(&["j1"], "0", "l2", "");
+    let ordered = "    token[] isaac:physics:DofOffsetOpOrder = [\"RotZ\", \"RotY\"]\n";
+    let is_ordered =
+        |found: &[(&str, String)]| found.iter().all(|(code, _)| *code != "isaac-dof-order");
+    assert!(is_ordered(&found_in_arms(&(general(ordered) + &pose))));
+    for (more, code) in [
+        (unlisted.to_owned(), "isaac-unlisted"),
+        (wrong_schema, "isaac-schema-kind"),
+        (general(""), "isaac-dof-order"),
+        (general(&ordered.replace("RotY", "RotX")), "isaac-dof-order"),
+    ] {
+        let found = found_in_arms(&(more + &pose));
+        assert!(
+            found.iter().any(|(known, _)| *known == code),
+            "{code}: {found:?}"
+        );
+    }
+    // Populating gives the joint an order of its axes.
+    let stage = stage(&arms(&(general("") + &pose)));
+    let view = View::new(&stage);
+    let mut layer = Layer::new("", "r");
+    populate(
+        &view,
+        view.robot(None).unwrap(),
+        Sites::default(),
+        &mut layer,
+    );
+    assert!(layer.has("/r/d6"));
+}

@@ -1,12 +1,14 @@
 //! Validation of a stage against the schema.
 
+mod poses;
+
 use std::collections::{HashMap, HashSet};
 
 use urdf_usd_diagnostic::{Code, Diagnostic};
-use urdf_usd_stage::{PrimId, array_len, texts};
+use urdf_usd_stage::{PrimId, texts};
 use urdf_usd_usd_author::isaac_schema as names;
 
-use crate::migrate::{is_explicit, offsets};
+use crate::migrate::{free_axes, is_explicit, offsets};
 use crate::report::Findings;
 use crate::{View, all_links, articulation, codes};
 
@@ -203,6 +205,7 @@ impl Check<'_, '_> {
                 }
             }
         }
+        self.check_sites(robot);
         for &joint in &found.loops {
             let message = format!("the joint {} closes a loop", self.path(joint));
             let help = "set physics:excludeFromArticulation on the joint that closes the loop";
@@ -215,6 +218,34 @@ impl Check<'_, '_> {
             );
         }
         self.check_first_link(robot, &found);
+    }
+
+    /// Checks that the sites of the robot are in the list of links of a robot.
+    fn check_sites(&mut self, robot: PrimId) {
+        let view = self.view;
+        if view.stage[robot].targets(names::ROBOT_LINKS).is_empty() {
+            return;
+        }
+        let listed: HashSet<PrimId> = view
+            .robots()
+            .into_iter()
+            .flat_map(|robot| view.stage[robot].targets(names::ROBOT_LINKS))
+            .filter_map(|path| view.at(path))
+            .collect();
+        for id in view.subtree(robot) {
+            // Bodies are checked as links.
+            let is_site = view.is_site(id) && !view.is_body(id) && self.owner(id) == Some(robot);
+            if is_site && !listed.contains(&id) {
+                let message = format!(
+                    "the site {} is not in {} of {}",
+                    self.path(id),
+                    names::ROBOT_LINKS,
+                    self.path(robot)
+                );
+                let help = "run `urdf_usd isaac recalculate`";
+                self.add(&codes::UNLISTED, id, None, message, help);
+            }
+        }
     }
 
     /// Checks that the list of links begins with the base.
@@ -292,125 +323,12 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Checks the named poses that the robot lists or contains.
-    fn check_poses(&mut self, robot: PrimId) {
-        let view = self.view;
-        let mut listed = HashSet::new();
-        for path in view.stage[robot].targets(names::ROBOT_POSES) {
-            match view
-                .at(path)
-                .filter(|&id| view.stage[id].type_name == names::NAMED_POSE)
-            {
-                Some(id) => {
-                    listed.insert(id);
-                }
-                None => {
-                    let code = if view.at(path).is_some() {
-                        &codes::TARGET_KIND
-                    } else {
-                        &codes::TARGET
-                    };
-                    let message = format!(
-                        "{} names <{path}>, which is not an existing IsaacNamedPose",
-                        names::ROBOT_POSES
-                    );
-                    self.add(
-                        code,
-                        robot,
-                        Some(names::ROBOT_POSES),
-                        message,
-                        "remove it from the list",
-                    );
-                }
-            }
-        }
-        for id in view.subtree(robot) {
-            if view.stage[id].type_name != names::NAMED_POSE || self.owner(id) != Some(robot) {
-                continue;
-            }
-            if !listed.contains(&id) {
-                let message = format!(
-                    "the pose {} is not in {} of {}",
-                    self.path(id),
-                    names::ROBOT_POSES,
-                    self.path(robot)
-                );
-                self.add(
-                    &codes::POSE_UNLISTED,
-                    id,
-                    None,
-                    message,
-                    "add it to the list",
-                );
-            }
-            self.check_pose(id);
-        }
-    }
-
     /// Returns the nearest robot above a prim.
     fn owner(&self, id: PrimId) -> Option<PrimId> {
         self.view
             .stage
             .ancestors(id)
             .find(|&above| self.view.is_robot(above))
-    }
-
-    fn check_pose(&mut self, id: PrimId) {
-        let view = self.view;
-        let prim = &view.stage[id];
-        let joints = prim.targets(names::POSE_JOINTS);
-        for attribute in [names::POSE_VALUES, names::POSE_FIXED] {
-            // Fixed flags are optional: joints are free by default.
-            let default = (attribute == names::POSE_VALUES).then_some(0);
-            let Some(values) = prim.value(attribute).and_then(array_len).or(default) else {
-                continue;
-            };
-            if values != joints.len() {
-                let message = format!(
-                    "{} has {} and {values} {attribute}",
-                    prim.path,
-                    count(joints.len(), "joint")
-                );
-                self.add(
-                    &codes::POSE,
-                    id,
-                    Some(attribute),
-                    message,
-                    "give one value for each joint",
-                );
-            }
-        }
-        for path in joints {
-            if !view.at(path).is_some_and(|joint| view.is_joint(joint)) {
-                let message = format!(
-                    "{} sets <{path}>, which is not an existing joint",
-                    prim.path
-                );
-                self.add(
-                    &codes::POSE,
-                    id,
-                    Some(names::POSE_JOINTS),
-                    message,
-                    "name joints of the robot",
-                );
-            }
-        }
-        for name in [names::POSE_START, names::POSE_END] {
-            let exists = |path: &String| view.at(path).is_some();
-            if prim.targets(name).len() != 1 || !prim.targets(name).iter().all(exists) {
-                let message = format!(
-                    "{name} of {} does not name exactly one existing link",
-                    prim.path
-                );
-                self.add(
-                    &codes::POSE,
-                    id,
-                    Some(name),
-                    message,
-                    "name one link or site of the robot",
-                );
-            }
-        }
     }
 
     /// Reports robots whose lists form a cycle, by a depth-first search with an explicit stack.
@@ -492,6 +410,15 @@ impl Check<'_, '_> {
             if view.is_site(id) {
                 self.check_token(id, names::FORWARD_AXIS, &["X", "Y", "Z"]);
             }
+            let (schema, what) = match view.is_joint(id) {
+                true => (names::LINK_API, "a joint"),
+                false => (names::JOINT_API, "no joint"),
+            };
+            if prim.has(schema) {
+                let message = format!("{schema} is applied to {}, which is {what}", prim.path);
+                let help = "remove the schema from its apiSchemas";
+                self.add(&codes::SCHEMA_KIND, id, None, message, help);
+            }
             if !view.is_joint(id) {
                 continue;
             }
@@ -508,33 +435,66 @@ impl Check<'_, '_> {
                     "run `urdf_usd isaac migrate`",
                 );
             }
-            let order = prim
-                .value(names::DOF_ORDER)
-                .and_then(texts)
-                .unwrap_or_default();
-            let mut seen = HashSet::new();
-            if let Some(wrong) = order
-                .iter()
-                .find(|token| !names::DOF_TOKENS.contains(token) || !seen.insert(**token))
-            {
-                let message = format!(
+            self.check_order(id);
+        }
+    }
+
+    /// Checks the order of the degrees of freedom of a joint.
+    fn check_order(&mut self, id: PrimId) {
+        let prim = &self.view.stage[id];
+        let order = prim
+            .value(names::DOF_ORDER)
+            .and_then(texts)
+            .unwrap_or_default();
+        let mut seen = HashSet::new();
+        let wrong = order
+            .iter()
+            .find(|token| !names::DOF_TOKENS.contains(token) || !seen.insert(**token));
+        let is_general = prim.type_name == "PhysicsJoint";
+        let free = free_axes(prim);
+        let locked = order.iter().find(|token| !free.contains(token));
+        let (message, axes) = match (wrong, locked) {
+            (Some(wrong), _) => (
+                format!(
                     "{} of {} has {wrong:?}, which is a duplicate or not a degree of freedom",
                     names::DOF_ORDER,
                     prim.path
+                ),
+                names::DOF_TOKENS.to_vec(),
+            ),
+            (None, Some(locked)) if is_general => (
+                format!(
+                    "{} of {} has {locked:?}, which the limits of the joint lock",
+                    names::DOF_ORDER,
+                    prim.path
+                ),
+                free,
+            ),
+            // The former attributes for the order are reported as such.
+            _ if is_general
+                && order.is_empty()
+                && free.len() > 1
+                && prim.has(names::JOINT_API)
+                && offsets(prim).is_empty() =>
+            {
+                let message = format!(
+                    "the joint {} has {} and no {}",
+                    prim.path,
+                    count(free.len(), "degree of freedom"),
+                    names::DOF_ORDER
                 );
-                let help = format!(
-                    "list each degree of freedom once: {}",
-                    names::DOF_TOKENS.join(", ")
-                );
-                self.add(
-                    &codes::DOF_ORDER,
-                    id,
-                    Some(names::DOF_ORDER),
-                    message,
-                    &help,
-                );
+                (message, free)
             }
-        }
+            _ => return,
+        };
+        let help = format!("list each degree of freedom once: {}", axes.join(", "));
+        self.add(
+            &codes::DOF_ORDER,
+            id,
+            Some(names::DOF_ORDER),
+            message,
+            &help,
+        );
     }
 }
 
@@ -542,6 +502,7 @@ fn count(number: usize, noun: &str) -> String {
     match (number, noun) {
         (1, noun) => format!("1 {noun}"),
         (number, "body") => format!("{number} bodies"),
+        (number, "degree of freedom") => format!("{number} degrees of freedom"),
         (number, noun) => format!("{number} {noun}s"),
     }
 }

@@ -14,7 +14,7 @@ impl Writer<'_> {
             .sensors()
             .iter()
             .enumerate()
-            .filter(|(_, sensor)| sensor.link == link)
+            .filter(|(_, sensor)| sensor.link == link && sensor.is_device())
         {
             let pose = self.bodies.placement[link].1 * sensor.origin;
             if let SensorKind::Camera(camera) = sensor.kind {
@@ -34,7 +34,8 @@ impl Writer<'_> {
         let robot = self.robot;
         self.to.open("sensor", Vec::new());
         let sites = std::mem::take(&mut self.names.sensor_sites);
-        for (sensor, site) in robot.sensors().iter().zip(sites) {
+        let placed = robot.sensors().iter().zip(sites);
+        for (sensor, site) in placed.filter(|(sensor, _)| sensor.is_device()) {
             let body = self.bodies.body(sensor.link);
             let lost = match sensor.kind {
                 SensorKind::Camera(_) => Some("its clipping range"),

@@ -234,6 +234,7 @@ fn followers_locks_drives_and_poses_are_written() {
         group: Some(group.to_owned()),
         chain: None,
         positions: vec![(driven, vec![position])],
+        fixed: Vec::new(),
         place: Place::default(),
     };
     robot

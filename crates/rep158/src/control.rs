@@ -1,13 +1,25 @@
 //! Controllers and sensors: prims with extension schemas (REP-158 §4.2.3, §4.2.4).
 //!
-//! Of these schemas, only that of the actuator is published; the others are recognised by the naming
-//! scheme of the REP.
+//! The schemas of the actuator and of the registry's controllers are known; others are recognised by
+//! the naming scheme of the REP.
 
 use urdf_usd_stage::{Prim, PrimId, Stage};
 
+use super::registry::controllers_of;
+
 /// Whether a schema marks a controller: the schema of the actuator, or a name with `Control`.
+///
+/// `RosControlExternalAPI` marks what a controller outside of the simulator commands.
 fn is_controller(schema: &str) -> bool {
-    schema == "ExtendedPhysicsActuatorAPI" || is_named(schema, "Control")
+    let is_external = schema == "RosControlExternalAPI";
+    schema == "ExtendedPhysicsActuatorAPI"
+        || is_named(schema, "Control")
+        || is_ros_controller(schema) && !is_external
+}
+
+/// Returns whether a schema is one of the registry's, or is named like them.
+pub fn is_ros_controller(schema: &str) -> bool {
+    is_named(schema, "RosControl")
 }
 
 /// Whether a schema name is `start`, a capitalised word and `API`, optionally after `Extended`.
@@ -28,14 +40,23 @@ pub fn controllers(stage: &Stage) -> impl Iterator<Item = (PrimId, &Prim)> {
         .filter(|(_, prim)| prim.schemas.iter().any(|schema| is_controller(schema)))
 }
 
-/// Iterates over the target paths of a controller, from its relationships and collections.
+/// Iterates over the paths of what a controller moves, from its relationships and collections.
 pub fn targets(prim: &Prim) -> impl Iterator<Item = &String> {
     let is_target = |name: &str| {
         name.ends_with(":targets") || name.ends_with(":target") || name.starts_with("collection:")
     };
+    let is_moved = |name: &str| {
+        controllers_of(prim).any(|controller| {
+            let last = name.strip_prefix(controller.prefix);
+            let mut moved = controller.relationships.iter();
+            moved.any(|(known, target)| Some(*known) == last && target.is_moved())
+        })
+    };
     prim.relationships
         .iter()
-        .filter(move |(name, _)| is_target(name) && !name.ends_with(":excludes"))
+        .filter(move |(name, _)| {
+            (is_target(name) || is_moved(name)) && !name.ends_with(":excludes")
+        })
         .flat_map(|(_, relationship)| &relationship.targets)
 }
 

@@ -230,17 +230,6 @@ pub fn is_vendor_prefix(prefix: &str) -> bool {
     vendor_of_prefix(prefix).is_some()
 }
 
-/// Whether a layer is for a single simulator: it has vendor-specific contents and a matching name
-/// (`isaac.usda`, `robot_physx.usda`).
-pub fn is_proprietary(layer: &Layer, contents: &[Item]) -> bool {
-    let name = layer.file_name().to_ascii_lowercase();
-    find(contents, Content::Vendor).is_some()
-        && VENDORS
-            .iter()
-            .chain(&["graph"])
-            .any(|vendor| name.contains(vendor))
-}
-
 /// Whether a type is a geometric shape.
 pub fn is_geometry(type_name: &str) -> bool {
     matches!(

@@ -16,6 +16,8 @@ mod meshes;
 mod mimic;
 mod physics;
 mod pictures;
+mod registry;
+mod roles;
 mod ros;
 mod rules;
 mod shading;

@@ -209,17 +209,10 @@ pub fn check_required(stage: &Stage, kind: Kind, example: &str, findings: &mut F
 
 /// Iterates over the ROS schemas of a prim.
 pub fn schemas(prim: &Prim) -> impl Iterator<Item = &str> {
-    const ALL: [&str; 5] = [
-        "RosContextAPI",
-        "RosTopicAPI",
-        "RosServiceAPI",
-        "RosActionAPI",
-        "RosFrameAPI",
-    ];
     prim.schemas
         .iter()
         .map(String::as_str)
-        .filter(|schema| ALL.contains(schema))
+        .filter(|schema| is_ros(schema))
 }
 
 /// Iterates over the ROS schemas that a prim has only when a payload above it is loaded.

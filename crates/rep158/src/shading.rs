@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use urdf_usd_stage::{Attribute, Prim, PrimId, Stage, asset_paths};
+use urdf_usd_stage::{Attribute, Prim, PrimId, SharedValue, Stage, asset_paths};
 
 /// Maximum length of a chain of connections.
 const MAX_CONNECTIONS: usize = 64;
@@ -31,7 +31,8 @@ const INPUTS: [&str; 15] = [
 pub struct Shading {
     /// Every visual material: not those with physical properties only.
     pub materials: Vec<Material>,
-    /// Every image that shaders or materials name, in the networks of all terminals.
+    /// Every image that an attribute names: of shaders, materials and lights, and others by the
+    /// extension of the file.
     pub images: Vec<Image>,
     /// Indices of `materials` by prim.
     by_prim: HashMap<PrimId, usize>,
@@ -72,7 +73,7 @@ pub struct Texture {
     pub repeats: [bool; 2],
 }
 
-/// An image that a shader, material or node graph names.
+/// An image that an attribute names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// The prim with the attribute.
@@ -83,18 +84,24 @@ pub struct Image {
     pub authored: String,
     /// The resolved path; `None` if the file does not exist.
     pub resolved: Option<String>,
+    /// True if it is the image of a light.
+    pub is_of_light: bool,
 }
 
 impl Image {
     /// Whether the path is a pattern of many tiles.
     pub fn is_udim(&self) -> bool {
-        ["<UDIM>", "<UVTILE", "%(UDIM)", "<udim>"]
-            .iter()
-            .any(|mark| self.authored.contains(mark))
+        is_udim(&self.authored)
     }
 }
 
 impl Shading {
+    /// Returns whether an attribute names an image.
+    pub fn is_image(&self, prim: PrimId, attribute: &str) -> bool {
+        self.by_attribute
+            .contains_key(&(prim, attribute.to_owned()))
+    }
+
     /// Returns the image that a texture shows.
     pub fn image_of(&self, texture: &Texture) -> Option<&Image> {
         self.images.get(texture.image?)
@@ -103,18 +110,12 @@ impl Shading {
     pub(super) fn new(stage: &Stage) -> Self {
         let mut shading = Self::default();
         for (id, prim) in stage.present() {
-            let is_part = matches!(prim.type_name.as_str(), "Shader" | "NodeGraph" | "Material")
-                && stage
-                    .self_and_ancestors(id)
-                    .any(|id| stage[id].type_name == "Material");
-            if is_part {
-                for image in images(id, prim) {
-                    shading
-                        .by_attribute
-                        .entry((id, image.attribute.clone()))
-                        .or_insert(shading.images.len());
-                    shading.images.push(image);
-                }
+            for image in images(stage, id, prim) {
+                shading
+                    .by_attribute
+                    .entry((id, image.attribute.clone()))
+                    .or_insert(shading.images.len());
+                shading.images.push(image);
             }
         }
         for (id, prim) in stage
@@ -273,19 +274,53 @@ impl Shading {
     }
 }
 
-/// Iterates over the images that the inputs of a prim name.
-fn images(id: PrimId, prim: &Prim) -> impl Iterator<Item = Image> {
-    let inputs = prim
-        .attributes
+/// Returns whether a path is a pattern of many tiles.
+fn is_udim(path: &str) -> bool {
+    ["<UDIM>", "<UVTILE", "%(UDIM)", "<udim>"]
         .iter()
-        .filter(|(name, _)| name.starts_with("inputs:"));
-    inputs.flat_map(move |(name, input)| {
-        let paths = input.value.as_deref().map(asset_paths).unwrap_or_default();
-        paths.into_iter().map(move |(authored, resolved)| Image {
+        .any(|mark| path.contains(mark))
+}
+
+/// Extensions of image files.
+const EXTENSIONS: [&str; 20] = [
+    "avif", "basis", "bmp", "dds", "exr", "gif", "hdr", "heic", "jpeg", "jpg", "ktx", "ktx2",
+    "png", "psd", "ptex", "tga", "tif", "tiff", "tx", "webp",
+];
+
+/// Iterates over the images that the attributes of a prim name.
+///
+/// Every file that an input of a shader names is an image, whatever its name.
+fn images(stage: &Stage, id: PrimId, prim: &Prim) -> impl Iterator<Item = Image> {
+    let is_shading = matches!(prim.type_name.as_str(), "Shader" | "NodeGraph" | "Material");
+    let is_in_dome = stage
+        .ancestors(id)
+        .any(|above| stage[above].type_name.starts_with("DomeLight"));
+    prim.attributes.iter().flat_map(move |(name, attribute)| {
+        let value = attribute
+            .value
+            .as_ref()
+            .and_then(SharedValue::unless_large_array);
+        let paths = value.map(asset_paths).unwrap_or_default();
+        let is_texture = is_shading && name.starts_with("inputs:");
+        // Before OpenUSD 21.02, the names of inputs of lights had no prefix.
+        let is_of_light = !is_shading && name.trim_start_matches("inputs:") == "texture:file"
+            || is_texture && is_in_dome;
+        let is_image = move |path: &str| {
+            let name = path.rsplit(['/', '[']).next().unwrap_or(path);
+            let extension = name.trim_end_matches(']').rsplit_once('.');
+            let extension = extension.map(|(_, extension)| extension.to_ascii_lowercase());
+            is_texture
+                || is_of_light
+                || is_udim(path)
+                || extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+        };
+        let images = paths.into_iter().filter(move |(path, _)| is_image(path));
+        images.map(move |(authored, resolved)| Image {
             prim: id,
             attribute: name.clone(),
             authored,
             resolved,
+            is_of_light,
         })
     })
 }

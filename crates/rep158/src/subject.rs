@@ -40,4 +40,9 @@ impl<'a> Subject<'a> {
             options,
         }
     }
+
+    /// Returns whether a path leads to a package whose folder is unknown, as there is no resolver.
+    pub fn is_unknown(&self, path: &str) -> bool {
+        path.starts_with("package://") && self.options.packages.is_none()
+    }
 }

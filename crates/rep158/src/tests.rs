@@ -723,7 +723,10 @@ fn surfaces_are_analysed_after_welding() {
         matches!(&found(&["0", "1", "2", "3", "4", "999"].map(str::to_owned), "")[..], [one] if one.contains("a face has the point index 999, but there are only 24 points"))
     );
     let doubled = found(&indices, "uniform bool doubleSided = 1");
-    assert_eq!(doubled, [""; 0]);
+    assert!(
+        matches!(&doubled[..], [one] if one.contains("is doubleSided, although")),
+        "{doubled:?}"
+    );
 }
 
 #[test]
@@ -759,4 +762,176 @@ fn no_text_makes_the_checker_panic() {
         }
     }
     assert!(opened > 100, "{opened}");
+}
+
+/// Returns a layer with the default prim `robot` and these sublayers.
+fn sublayers(layers: &str, body: &str) -> String {
+    let header = HEADER.replace(
+        "upAxis = \"Z\"\n",
+        &format!("upAxis = \"Z\"\n    subLayers = [{layers}]\n"),
+    );
+    format!("{header}{body}")
+}
+
+/// A layer that changes a drive and applies schemas of an engine.
+const TUNING: &str = "#usda 1.0\nover \"robot\"\n{\n    over \"link\" (\n        prepend apiSchemas = [\"PhysxRigidBodyAPI\"]\n    )\n    {\n        float physics:mass = 2\n    }\n}\n";
+const PHYSICS: &str = "#usda 1.0\nover \"robot\"\n{\n    over \"link\" (\n        prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]\n    )\n    {\n    }\n}\n";
+const BASE: &str = "#usda 1.0\nover \"robot\"\n{\n    def Xform \"link\"\n    {\n        double3 xformOp:translate = (0, 0, 1)\n        uniform token[] xformOpOrder = [\"xformOp:translate\"]\n    }\n}\n";
+
+/// Returns the number of vendor opinions in an asset of these files that are not isolated.
+fn vendor_opinions(files: &[(&str, String)]) -> usize {
+    let tuned = files.iter().map(|(name, text)| (*name, text.clone()));
+    let parts = [
+        ("tuning.usda", TUNING),
+        ("p.usda", PHYSICS),
+        ("b.usda", BASE),
+    ];
+    let parts = parts.map(|(name, text)| (name, text.to_owned()));
+    let files: Vec<(&str, String)> = tuned.chain(parts).collect();
+    messages("REP158-1.4.1", &files).len()
+}
+
+#[test]
+fn vendor_opinions_do_not_depend_on_names_of_files() {
+    let body = "def Xform \"robot\" (\n    prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysxRigidBodyAPI\"]\n)\n{\n    float physxRigidBody:maxLinearVelocity = 3\n    custom float isaac:foo = 1\n    custom float newton:foo = 1\n    custom float mjc:foo = 1\n}\n";
+    for name in ["robot.usda", "robot_isaac.usda", "mjc.usda", "graph.usda"] {
+        let found = messages("REP158-1.4.1", &[(name, format!("{HEADER}{body}"))]);
+        assert_eq!(found.len(), 5, "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn layers_over_the_entry_of_an_asset_are_those_of_an_engine() {
+    let robot = "def Xform \"robot\"\n{\n}\n";
+    let asset = ("robot.usda", sublayers("@p.usda@, @b.usda@", robot));
+    assert_eq!(vendor_opinions(std::slice::from_ref(&asset)), 0);
+    // An entry that adds the layer as a sublayer, or over a reference to the asset.
+    let overlay = sublayers("@tuning.usda@, @robot.usda@", "over \"robot\"\n{\n}\n");
+    assert_eq!(
+        vendor_opinions(&[("entry.usda", overlay), asset.clone()]),
+        0
+    );
+    let over = "def Xform \"robot\" (\n    references = @robot.usda@\n)\n{\n}\n";
+    let overlay = sublayers("@tuning.usda@", over);
+    assert_eq!(
+        vendor_opinions(&[("entry.usda", overlay), asset.clone()]),
+        0
+    );
+    // The asset itself includes it.
+    let mixed = (
+        "robot.usda",
+        sublayers("@tuning.usda@, @p.usda@, @b.usda@", robot),
+    );
+    assert_eq!(vendor_opinions(std::slice::from_ref(&mixed)), 1);
+    let overlay = sublayers("@robot.usda@", "over \"robot\"\n{\n}\n");
+    assert_eq!(vendor_opinions(&[("isaac.usda", overlay), mixed]), 1);
+    // Without the layer of transforms, the rest is not the asset.
+    let part = sublayers("@p.usda@", robot);
+    let entry = sublayers("@tuning.usda@, @part.usda@, @b.usda@", "");
+    assert_eq!(
+        vendor_opinions(&[("robot.usda", entry), ("part.usda", part)]),
+        1
+    );
+    // ROS interfaces are for all simulators.
+    let ros = TUNING.replace(
+        "PhysxRigidBodyAPI\"",
+        "PhysxRigidBodyAPI\", \"RosFrameAPI\"",
+    );
+    let overlay = sublayers("@ros.usda@, @robot.usda@", "over \"robot\"\n{\n}\n");
+    assert_eq!(
+        vendor_opinions(&[("entry.usda", overlay), ("ros.usda", ros), asset]),
+        1
+    );
+}
+
+#[test]
+fn layers_in_variants_that_are_not_selected_are_those_of_an_engine() {
+    let robot = |selection: &str| {
+        let body = format!(
+            "def Xform \"robot\" (\n    variants = {{ string engine = \"{selection}\" }}\n    prepend variantSets = \"engine\"\n)\n{{\n    variantSet \"engine\" = {{\n        \"none\" {{\n        }}\n        \"a\" (\n            prepend references = @tuned.usda@\n        ) {{\n        }}\n    }}\n}}\n"
+        );
+        sublayers("@p.usda@, @b.usda@", &body)
+    };
+    let check = |selection: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let tuned = TUNING.replace("1.0\n", "1.0\n(\n    defaultPrim = \"robot\"\n)\n");
+        for (name, text) in [
+            ("robot.usda", robot(selection)),
+            ("tuned.usda", tuned),
+            ("p.usda", PHYSICS.to_owned()),
+            ("b.usda", BASE.to_owned()),
+        ] {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let options = Options {
+            select: vec!["REP158-1.4.1".to_owned()],
+            all_variants: true,
+            ..Options::default()
+        };
+        let found = check(&folder.path().join("robot.usda"), &options).unwrap();
+        found.len()
+    };
+    assert_eq!((check("none"), check("a")), (0, 1));
+}
+
+#[test]
+fn images_are_checked_wherever_they_are_named() {
+    let asset = format!(
+        "{HEADER}def Xform \"robot\"\n{{\n    custom asset display:cover = @cover.exr@\n    custom asset display:tiles = @tiles.<UDIM>.png@\n    custom asset display:gone = @gone.png@\n    custom asset display:sheet = @sheet.pdf@\n    def Scope \"Looks\"\n    {{\n        def Shader \"shared\"\n        {{\n            uniform token info:id = \"UsdUVTexture\"\n            asset inputs:file = @shared.hdr@\n        }}\n    }}\n    def DomeLight \"sky\"\n    {{\n        asset inputs:texture:file = @sky.exr@\n        def Shader \"map\"\n        {{\n            uniform token info:id = \"UsdUVTexture\"\n            asset inputs:file = @shared.hdr@\n        }}\n    }}\n}}\n"
+    );
+    let files = [
+        ("robot.usda", asset),
+        ("cover.exr", "EXR".to_owned()),
+        ("sky.exr", "EXR".to_owned()),
+        ("shared.hdr", "HDR".to_owned()),
+    ];
+    let found = |code: &str| messages(code, &files);
+    assert_eq!(
+        found("REP158-3.2.1"),
+        [
+            "the texture cover.exr is OpenEXR",
+            "the texture shared.hdr is Radiance HDR"
+        ]
+    );
+    assert_eq!(
+        found("REP158-3.2.4"),
+        ["sky.exr, the image of the DomeLight /robot/sky, is OpenEXR"]
+    );
+    assert_eq!(
+        found("REP158-3.2.5"),
+        ["the texture gone.png does not exist"]
+    );
+    assert_eq!(found("REP158-3.1.2").len(), 1);
+    assert_eq!(found("REP158-0.3").len(), 1);
+}
+
+#[test]
+fn controllers_of_the_registry_are_checked() {
+    let found = |code: &str, wheels: &str, attributes: &str| {
+        let inside = format!(
+            "    def PhysicsRevoluteJoint \"l\" (prepend apiSchemas = [\"PhysicsDriveAPI:angular\"])\n    {{\n    }}\n    def PhysicsRevoluteJoint \"r\"\n    {{\n    }}\n    def Scope \"cmd\" (prepend apiSchemas = [\"RosTopicAPI\"])\n    {{\n        token ros:topic:role = \"subscription\"\n    }}\n    def Scope \"drive\" (prepend apiSchemas = [\"RosControlDiffDriveAPI\"])\n    {{\n        rel ros:diff_drive:subscriber = </robot/cmd>\n        rel ros:diff_drive:left_wheels = </robot/l>\n        {wheels}\n        {attributes}\n    }}\n"
+        );
+        let asset = format!("{HEADER}def Xform \"robot\"\n{{\n{inside}}}\n");
+        messages(code, &[("robot.usda", asset)])
+    };
+    let lengths = "uniform double ros:diff_drive:wheel_separation = 0.5\n        uniform double ros:diff_drive:wheel_radius = 0.1";
+    let right = "rel ros:diff_drive:right_wheels = </robot/l>";
+    let none: [String; 0] = [];
+    for code in [
+        "REP158-4.2.11",
+        "REP158-4.2.13",
+        "REP158-4.2.16",
+        "REP158-2.2.9",
+    ] {
+        assert_eq!(found(code, right, lengths), none, "{code}");
+    }
+    let undriven = found("REP158-4.2.16", &right.replace("/l>", "/r>"), lengths);
+    assert!(
+        matches!(&undriven[..], [one] if one.contains("not a joint with PhysicsDriveAPI")),
+        "{undriven:?}"
+    );
+    assert_eq!(found("REP158-4.2.16", "", lengths).len(), 1);
+    assert_eq!(found("REP158-4.2.16", right, "").len(), 2);
+    let misspelt = lengths.replace("wheel_radius", "wheel_radii");
+    assert_eq!(found("REP158-2.2.9", right, &misspelt).len(), 1);
 }

@@ -89,6 +89,45 @@ pub struct Link {
     properties: LinkProperties,
 }
 
+/// Statements of a source about a robot as a product; empty without one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Its purpose.
+    pub description: String,
+    /// The licence of the asset.
+    pub license: String,
+    /// The origin of the asset, such as a URL.
+    pub source: String,
+    /// The version of the asset.
+    pub version: String,
+    /// Changes of the asset, in order.
+    pub changelog: Vec<String>,
+    /// The category of the robot: `Manipulator`, `Humanoid`.
+    pub category: String,
+    /// The namespace of its components in a simulator, which need not be that of ROS.
+    pub namespace: String,
+}
+
+/// A point of interest: a tool mount, or a place for a sensor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// Its purpose; empty without one.
+    pub description: String,
+    /// The axis that points forward, if the source names one.
+    pub forward: Option<SiteAxis>,
+}
+
+/// An axis of a [`Site`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SiteAxis {
+    /// X, forward by ROS' convention (REP 103).
+    X,
+    /// Y.
+    Y,
+    /// Z.
+    Z,
+}
+
 /// Mass and contact of a [`Link`].
 #[derive(Clone, Debug, Default)]
 pub struct LinkProperties {
@@ -100,6 +139,8 @@ pub struct LinkProperties {
     pub context: Option<NestedContext>,
     /// True if the transform of a frame changes although no joint moves it (REP-158 §2.7).
     pub is_dynamic_frame: bool,
+    /// The point of interest that the link is, if the source declares one.
+    pub site: Option<Site>,
     /// Data of the source without an equivalent in the model.
     pub custom: Custom,
     /// The joint of the source that the link chains, if it has no counterpart there.
@@ -685,6 +726,8 @@ pub struct NamedPose {
     /// [`kinematics::position_count`]), in the robot's order, each joint once. Joints that follow
     /// others are never among them.
     pub positions: Vec<(JointId, Vec<f64>)>,
+    /// The joints among them that inverse kinematics must not move, in the robot's order.
+    pub fixed: Vec<JointId>,
     /// Position in the source.
     pub place: Place,
 }

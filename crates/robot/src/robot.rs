@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
 use super::{
-    Arena, Custom, Geometry, Interface, Joint, JointId, JointProperties, Light, Link, LinkId,
-    LinkProperties, LookVariant, Material, MaterialId, MeshId, MeshSource, Mimic, NamedPose,
-    Planning, RosSettings, Sensor, Shape, Tree, codes,
+    About, Arena, Custom, Geometry, Interface, Joint, JointId, JointProperties, Light, Link,
+    LinkId, LinkProperties, LookVariant, Material, MaterialId, MeshId, MeshSource, Mimic,
+    NamedPose, Planning, RosSettings, Sensor, Shape, Tree, codes,
 };
 use crate::kinematics::position_count;
 
@@ -50,6 +50,8 @@ pub struct Robot {
     pub interfaces: Vec<Interface>,
     /// ROS settings of the robot as a whole.
     pub ros: RosSettings,
+    /// Statements of the source about the robot as a product.
+    pub about: About,
     /// Attributes and elements of the robot element, kept as they were: transmissions, gazebo,
     /// ros2_control, sensors.
     pub custom: Custom,
@@ -186,6 +188,7 @@ impl Robot {
             lights: Vec::new(),
             interfaces: Vec::new(),
             ros: RosSettings::default(),
+            about: About::default(),
             custom: Custom::default(),
             place: Place::default(),
         };
@@ -609,7 +612,7 @@ impl Robot {
     ///
     /// # Errors
     /// If the joints that it sets do not have these positions, or are not in the robot's order, or
-    /// the robot does not have the links of its chain.
+    /// it does not set all its fixed joints, or the robot does not have the links of its chain.
     pub fn add_named_pose(&mut self, pose: NamedPose) -> Result<(), InvalidRobot> {
         self.check_pose(&pose)?;
         self.named_poses.push(pose);
@@ -629,13 +632,15 @@ impl Robot {
     fn check_pose(&self, pose: &NamedPose) -> Result<(), InvalidRobot> {
         let mut ends = pose.chain.into_iter().flat_map(<[LinkId; 2]>::from);
         ends.try_for_each(|link| self.check_link(link, &pose.name))?;
-        let is_in_order = pose.positions.is_sorted_by(|(a, _), (b, _)| a < b);
+        let is_in_order = pose.positions.is_sorted_by(|(a, _), (b, _)| a < b)
+            && pose.fixed.is_sorted_by(|a, b| a < b);
+        let is_set = |fixed: &JointId| pose.positions.iter().any(|(joint, _)| joint == fixed);
         let fits = |(joint, positions): &(JointId, Vec<f64>)| {
             self.joints.contains(*joint)
                 && self.joints[*joint].mimic.is_none()
                 && positions.len() == position_count(self.joints[*joint].kind)
         };
-        if is_in_order && pose.positions.iter().all(fits) {
+        if is_in_order && pose.positions.iter().all(fits) && pose.fixed.iter().all(is_set) {
             Ok(())
         } else {
             Err(InvalidRobot::Positions(pose.name.clone()))
@@ -821,6 +826,7 @@ mod tests {
                 .iter()
                 .map(|(id, at)| (*id, at.to_vec()))
                 .collect(),
+            fixed: Vec::new(),
             place: Place::default(),
         }
     }

@@ -29,6 +29,18 @@ pub struct Sensor {
     pub place: Place,
 }
 
+impl Sensor {
+    /// Returns whether it measures something. A place that only serves ROS interfaces does not: services,
+    /// actions and subscriptions.
+    pub fn is_device(&self) -> bool {
+        let publishes =
+            |interface: &Interface| matches!(interface.kind, InterfaceKind::Publisher { .. });
+        self.kind != SensorKind::Other
+            || self.interfaces.is_empty()
+            || self.interfaces.iter().any(publishes)
+    }
+}
+
 /// Frames that a robot does not have, whatever its links are called (REP 105).
 pub const GLOBAL_FRAMES: [&str; 4] = ["world", "map", "odom", "earth"];
 

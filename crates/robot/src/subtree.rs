@@ -68,6 +68,7 @@ impl Robot {
         });
         kept.custom = custom;
         kept.place = self.place.clone();
+        kept.about = self.about.clone();
         kept.interfaces = std::mem::take(&mut self.interfaces);
         *self = kept;
         Ok(Removed {
@@ -151,6 +152,11 @@ impl Now {
                     .filter_map(|(id, at)| Some((self.joints[*id]?, at.clone())))
                     .collect(),
                 chain: pose.chain.and_then(|chain| self.pair(chain)),
+                fixed: pose
+                    .fixed
+                    .iter()
+                    .filter_map(|id| self.joints[*id])
+                    .collect(),
                 ..pose.clone()
             };
             if !pose.positions.is_empty() {
@@ -312,6 +318,7 @@ mod tests {
                 group: None,
                 chain: None,
                 positions: positions.collect(),
+                fixed: Vec::new(),
                 place: Place::default(),
             };
             robot.add_named_pose(pose).unwrap();

@@ -67,7 +67,10 @@ impl Writer<'_> {
             let link = &robot.links()[world];
             !link.visuals.is_empty()
                 || !link.collisions.is_empty()
-                || robot.sensors().iter().any(|sensor| sensor.link == world)
+                || robot
+                    .sensors()
+                    .iter()
+                    .any(|sensor| sensor.link == world && sensor.is_device())
                 || robot.lights().iter().any(|light| light.link == world)
         })
     }

@@ -71,7 +71,7 @@ impl<'a> Writer<'a> {
         for sensor in robot
             .sensors()
             .iter()
-            .filter(|sensor| sensor.link == place.link)
+            .filter(|sensor| sensor.link == place.link && sensor.is_device())
         {
             let source = self.source(sensor);
             let has = |name: &[&str]| {

@@ -13,6 +13,10 @@ pub const JOINT_API: &str = "IsaacJointAPI";
 pub const SITE_API: &str = "IsaacSiteAPI";
 /// Former name of [`SITE_API`].
 pub const REFERENCE_POINT_API: &str = "IsaacReferencePointAPI";
+/// API schema of a joint at which a surface gripper can hold something.
+pub const ATTACHMENT_POINT_API: &str = "IsaacAttachmentPointAPI";
+/// Type of prims that are surface grippers.
+pub const SURFACE_GRIPPER: &str = "IsaacSurfaceGripper";
 /// Type of prims that are named poses, an Xform.
 pub const NAMED_POSE: &str = "IsaacNamedPose";
 /// The scope of named poses, in the robot's prim.

@@ -44,6 +44,11 @@ codes! {
     POSE Warning "usd-read-pose":
         "A named pose of an asset that is read (IsaacNamedPose) sets what is no joint of the robot, or has not one value for each joint.",
         "The pose is read without that.";
+    ISAAC_LEFT_OUT Warning "usd-read-isaac-left-out":
+        "An asset that is read has data of Isaac's robot schema for which the robot model has no word: attachment points \
+         (IsaacAttachmentPointAPI), surface grippers (IsaacSurfaceGripper), an order of degrees of freedom other than translations before \
+         rotations, and what a robot within another one says about itself.",
+        "It is left out. Links and joints of a robot within another one are part of the robot.";
     MIMIC Error "usd-read-mimic-left-out":
         "A joint of an asset that is read follows itself, a joint that is not there, or one without exactly one degree of freedom.",
         "The joint moves freely.";

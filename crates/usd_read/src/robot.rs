@@ -531,6 +531,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
         planning::read(self.scene, &mut self.robot, &self.by_prim, self.world);
         isaac::read(self.scene, &mut self.robot, &self.by_prim, self.posed);
+        self.robot.about = isaac::about(self.scene, self.posed);
         // Commands for an open stage list the poses that are authored.
         if self.keeps_state {
             joints::pose(self.scene, &mut self.robot, &self.states);
@@ -1080,6 +1081,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         if let Some(prim) = prim {
             link.place = self.scene.place(prim, None);
             link.context = sensors::nested_context(self.scene, prim);
+            link.site = isaac::site(&self.scene.stage[prim]);
             link.is_dynamic_frame = self.scene.stage[prim].flag("ros:frame:static") == Some(false);
         }
         let place = link.place.clone();

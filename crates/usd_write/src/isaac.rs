@@ -6,29 +6,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::ros::default_namespace;
 use super::{Scene, codes};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::Model;
-use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, NamedPose, Pose, Role};
+use urdf_usd_robot::{About, Joint, JointId, JointKind, LinkId, NamedPose, Pose, Role, SiteAxis};
 use urdf_usd_usd_author::isaac_schema as names;
-use urdf_usd_usd_author::isaac_schema::RobotType;
 use urdf_usd_usd_author::numbers::{degrees, joint_axis};
 use urdf_usd_usd_author::{Attribute, Chain, Layer, PosePrim, Relationship};
 
-/// Metadata of the overlay that the robot model does not have.
+/// Contents of the overlay beside links, joints and poses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Isaac {
-    /// `isaac:robotType`.
-    pub robot_type: RobotType,
+    /// Statements about the robot; empty ones are not authored.
+    pub about: About,
     /// True if sites are at the end of the list of links, not after their link.
     pub sites_last: bool,
-    /// `isaac:description`; not authored if empty.
-    pub description: String,
-    /// The licence as in the package manifest; not authored if empty.
-    pub license: String,
-    /// `isaac:source`; not authored if empty.
-    pub source: String,
 }
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
@@ -84,6 +76,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     for (id, plan) in scene.plan.links.iter() {
         let name = scene.robot.links()[id].name();
         let is_tool = tools.contains(&id);
+        let site = scene.robot.links()[id].site.as_ref();
         if plan.role == Role::Body {
             let mut prim = layer.over(&plan.path);
             prim.apply([names::LINK_API]);
@@ -91,16 +84,23 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
                 prim.attribute(names::NAME_OVERRIDE, Attribute::string(name));
             }
         }
-        if plan.role == Role::Frame || plan.role == Role::Body && is_tool {
+        let is_site = is_tool || site.is_some();
+        if plan.role == Role::Frame || plan.role == Role::Body && is_site {
             let what = if is_tool { "tool frame" } else { "frame" };
+            let description = site
+                .map(|site| site.description.clone())
+                .filter(|description| !description.is_empty());
+            let description = description.unwrap_or_else(|| format!("{what} {name}"));
+            let forward = match site.and_then(|site| site.forward).unwrap_or(SiteAxis::X) {
+                SiteAxis::X => "X",
+                SiteAxis::Y => "Y",
+                SiteAxis::Z => "Z",
+            };
             layer
                 .over(&plan.path)
                 .apply([names::SITE_API])
-                .attribute(
-                    names::SITE_DESCRIPTION,
-                    Attribute::string(format!("{what} {name}")),
-                )
-                .attribute(names::FORWARD_AXIS, Attribute::token("X").uniform());
+                .attribute(names::SITE_DESCRIPTION, Attribute::string(description))
+                .attribute(names::FORWARD_AXIS, Attribute::token(forward).uniform());
         }
     }
     layer
@@ -108,40 +108,34 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
 
 /// Authors IsaacRobotAPI on the default prim. Empty values are left to the schema's fallbacks.
 fn author_robot(scene: &Scene<'_>, layer: &mut Layer, root: &str, poses: Vec<String>) {
-    let Isaac {
-        robot_type,
+    let About {
         description,
         license,
         source,
-        ..
-    } = &scene.options.isaac;
-    let namespace = scene
-        .options
-        .namespace
-        .clone()
-        .unwrap_or_else(|| default_namespace(scene.robot.name()));
+        version,
+        changelog,
+        category,
+        namespace,
+    } = &scene.options.isaac.about;
     let mut prim = layer.over(root);
     prim.apply([names::ROBOT_API]);
-    let source = scene
-        .options
-        .package_uri
-        .as_ref()
-        .filter(|_| source.is_empty())
-        .unwrap_or(source);
     let texts = [
-        (names::DESCRIPTION, description.as_str()),
-        (names::NAMESPACE, &namespace),
+        (names::DESCRIPTION, description),
+        (names::NAMESPACE, namespace),
         (names::SOURCE, source),
-        (names::VERSION, &scene.options.version),
+        (names::VERSION, version),
     ];
     for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
-        prim.attribute(name, Attribute::string(text));
+        prim.attribute(name, Attribute::string(text.as_str()));
     }
-    if *robot_type != RobotType::Default {
-        prim.attribute(names::ROBOT_TYPE, Attribute::token(robot_type.as_str()));
+    for (name, token) in [(names::ROBOT_TYPE, category), (names::LICENSE, license)] {
+        if !token.is_empty() {
+            prim.attribute(name, Attribute::token(token.as_str()));
+        }
     }
-    if !license.is_empty() {
-        prim.attribute(names::LICENSE, Attribute::token(names::license(license)));
+    if !changelog.is_empty() {
+        let changelog = changelog.iter().map(String::as_str);
+        prim.attribute(names::CHANGELOG, Attribute::string_array(changelog));
     }
     // Explicit lists would hide those of weaker layers.
     prim.relationship(names::ROBOT_LINKS, Relationship::prepend(links(scene)))
@@ -285,7 +279,11 @@ fn author_poses(
             end: link(chain.end),
             joints: joints.map(|plan| plan.path.clone()).collect(),
             values: values.collect(),
-            fixed: vec![false; chain.joints.len()],
+            fixed: chain
+                .joints
+                .iter()
+                .map(|(joint, _)| pose.fixed.contains(joint))
+                .collect(),
             is_valid: chain.is_valid(robot),
             end_at: at
                 .get(chain.end.index())

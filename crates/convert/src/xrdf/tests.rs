@@ -205,6 +205,7 @@ fn links_that_touch_at_the_default_pose_are_reported() {
         group: Some("g".to_owned()),
         chain: None,
         positions: vec![(lift, vec![1.3258])],
+        fixed: Vec::new(),
         place: Default::default(),
     };
     robot.add_named_pose(pose).unwrap();

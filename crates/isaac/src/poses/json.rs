@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value as Json, json};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{JointId, JointKind, NamedPose};
 
-use super::{PoseError, Poses, WithFixed};
+use super::{PoseError, Poses};
 use crate::codes;
 
 /// The unit of angles.
@@ -52,7 +52,7 @@ pub fn export(poses: &Poses<'_>, units: Units) -> (Json, Vec<Diagnostic>) {
                 path.clone(),
                 Number::from_f64(value).map_or(Json::Null, Json::Number),
             );
-            fixed.insert(path, Json::Bool(stored.fixed.contains(joint)));
+            fixed.insert(path, Json::Bool(pose.fixed.contains(joint)));
         }
         let end = poses.end_at(pose, chain.end);
         let q = end.rotation.quaternion();
@@ -115,7 +115,7 @@ struct Entry {
     name: Option<String>,
 }
 
-/// Imports poses of a robot from JSON, each with the joints that inverse kinematics must not move.
+/// Imports poses of a robot from JSON.
 ///
 /// Joints and links are given by the paths of their prims or by name. Poses with unknown joints or
 /// links are left out, with a finding each. `file` is the origin of the text, for findings.
@@ -126,7 +126,7 @@ pub fn import(
     poses: &Poses<'_>,
     text: &str,
     file: &Path,
-) -> Result<(Vec<WithFixed>, Vec<Diagnostic>), Diagnostic> {
+) -> Result<(Vec<NamedPose>, Vec<Diagnostic>), Diagnostic> {
     let place = |element: &str| Place {
         element: element.to_owned(),
         ..Place::file(file)
@@ -166,13 +166,10 @@ pub fn import(
             }
         };
         match import_one(poses, &key, &entry, units) {
-            Ok((pose, fixed)) => read.push((
-                NamedPose {
-                    place: place(&format!("pose {key:?}")),
-                    ..pose
-                },
-                fixed,
-            )),
+            Ok(pose) => read.push(NamedPose {
+                place: place(&format!("pose {key:?}")),
+                ..pose
+            }),
             Err(PoseError::Wrong(found)) => {
                 let message = format!("the pose {key:?} is left out: {}", found.message);
                 findings.push(Diagnostic {
@@ -199,7 +196,7 @@ fn import_one(
     key: &str,
     entry: &Entry,
     units: Units,
-) -> Result<WithFixed, PoseError> {
+) -> Result<NamedPose, PoseError> {
     let invalid = |message: String| {
         poses.invalid(
             &codes::BAD_JSON,
@@ -240,14 +237,14 @@ fn import_one(
         .clone()
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| key.to_owned());
-    let pose = NamedPose {
+    let mut fixed: Vec<JointId> = fixed.into_iter().collect();
+    fixed.sort();
+    Ok(NamedPose {
         name,
         group: entry.group.clone(),
         chain,
         positions,
+        fixed,
         place: Place::default(),
-    };
-    let mut fixed: Vec<JointId> = fixed.into_iter().collect();
-    fixed.sort();
-    Ok((pose, fixed))
+    })
 }

@@ -172,10 +172,11 @@ pub fn store(
             .map_err(Refused::Other)?
             .into_iter()
             .collect(),
+        fixed: Vec::new(),
         place: Place::default(),
     };
     let stored = PoseView::of(&poses, &pose);
-    let (paths, found) = poses.store(&[(pose, Vec::new())], &mut edit.layer);
+    let (paths, found) = poses.store(&[pose], &mut edit.layer);
     if paths.is_empty() {
         let why = found.first().map(Diagnostic::to_sentence);
         let why = why.unwrap_or_else(|| "the pose is not stored".to_owned());

@@ -158,6 +158,7 @@ rules! {
     r3_1_2_udim,
     r3_1_3_texture_range,
     r3_1_4_subset_family,
+    r3_1_5_binding_api,
     r3_2_1_texture_format,
     r3_2_2_data_map,
     r3_2_3_jpeg_alpha,
@@ -174,6 +175,7 @@ rules! {
     r3_4_5_winding,
     r3_4_6_topology,
     r3_4_7_crossings,
+    r3_4_8_inverted_faces,
     r3_5_1_repeated_meshes,
     r3_5_2_instanceable_without_arc,
     r3_6_1_area_light,
@@ -192,4 +194,5 @@ rules! {
     r4_2_13_controller_targets,
     r4_2_14_sensor_prim,
     r4_2_15_ground_truth,
+    r4_2_16_registry_controllers,
 }

@@ -7,6 +7,8 @@ use openusd::sdf::{self, LayerOffset, Permission, SpecData, Value, ValueTypeName
 use openusd::tf;
 
 use super::lexer::Token;
+use super::path::is_variant_name;
+use super::property::{depth_of, steps_up};
 use super::{ListEdit, Parsed, Parser};
 
 /// The types of metadata of OpenUSD's own (`SdfSchema`). Those of its schema libraries are in
@@ -319,7 +321,12 @@ impl Parser<'_> {
                 spec.add_list_op(FieldKey::Payload, payloads);
             }
             "variantSets" => {
+                let start = self.start();
                 let names = self.names()?;
+                if let Some(wrong) = names.iter().find(|name| !is_variant_name(name)) {
+                    let message = format!("`{wrong}` is not a valid name of a variant set");
+                    return Err(self.fault_at(start, message));
+                }
                 is_empty = names.is_empty();
                 let names = Value::StringListOp(edit.apply(names));
                 spec.add_list_op(FieldKey::VariantSetNames, names);
@@ -330,7 +337,11 @@ impl Parser<'_> {
                 let prim = path.strip_all_variant_selections();
                 self.one_or_list(|parser| {
                     let start = parser.start();
-                    let target = prim.make_absolute(&parser.path()?);
+                    let target = parser.path()?;
+                    if target.is_empty() || steps_up(&target) > depth_of(&prim) {
+                        return Err(parser.fault_at(start, "this path leads nowhere"));
+                    }
+                    let target = prim.make_absolute(&target);
                     parser.check_prim_path(start, &target)?;
                     targets.push(target);
                     Ok(())
@@ -351,6 +362,7 @@ impl Parser<'_> {
         let is_prim = path.as_str().starts_with('/')
             && !path.is_abs_root()
             && !path.is_property_path()
+            && !path.as_str().contains('[')
             && !path.contains_prim_variant_selection();
         match is_prim {
             true => Ok(()),
@@ -479,6 +491,11 @@ impl Parser<'_> {
             let Value::String(variant) = variant else {
                 return Err(self.fault_at(start, format!("the variant of `{set}` is no string")));
             };
+            if !is_variant_name(&variant) {
+                return Err(
+                    self.fault_at(start, format!("`{variant}` is not a valid variant name"))
+                );
+            }
             selections.insert(set, variant);
         }
         spec.add(

@@ -9,7 +9,9 @@
 
 mod lexer;
 mod metadata;
+mod path;
 mod property;
+mod spline;
 mod value;
 
 use std::collections::HashMap;
@@ -171,12 +173,15 @@ impl ListEdit {
 }
 
 /// Words that are no type names, because statements begin with them or contain them.
-const KEYWORDS: [&str; 41] = [
+const KEYWORDS: [&str; 56] = [
     "add",
+    "AnimationBlock",
     "append",
+    "bezier",
     "class",
     "config",
     "connect",
+    "curve",
     "custom",
     "customData",
     "default",
@@ -185,14 +190,22 @@ const KEYWORDS: [&str; 41] = [
     "dictionary",
     "displayUnit",
     "doc",
+    "held",
+    "hermite",
     "inherits",
     "kind",
+    "linear",
+    "loop",
     "nameChildren",
     "None",
+    "none",
     "offset",
+    "oscillate",
     "over",
     "payload",
     "permission",
+    "post",
+    "pre",
     "prefixSubstitutions",
     "prepend",
     "properties",
@@ -200,8 +213,12 @@ const KEYWORDS: [&str; 41] = [
     "relocates",
     "rel",
     "reorder",
+    "repeat",
+    "reset",
     "rootPrims",
     "scale",
+    "sloped",
+    "spline",
     "subLayers",
     "suffixSubstitutions",
     "specializes",
@@ -305,9 +322,11 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Checks that white space or a comment is before the token.
+    /// Checks that a space is before the token; comments alone are not enough.
     fn expect_space(&self) -> Parsed<()> {
-        match self.start > self.last_end {
+        let gap = self.slice(self.last_end, self.start);
+        let blanks = [' ', '\t'];
+        match gap.starts_with(blanks) || gap.ends_with(blanks) || gap.contains("*/ /*") {
             true => Ok(()),
             false => Err(self.expected("a space")),
         }

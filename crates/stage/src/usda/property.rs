@@ -4,6 +4,7 @@ use openusd::sdf::schema::FieldKey;
 use openusd::sdf::{self, SpecData, SpecType, Value, ValueTypeName, Variability};
 
 use super::lexer::Token;
+use super::path::is_path;
 use super::{ListEdit, Parsed, Parser};
 
 impl Parser<'_> {
@@ -88,7 +89,7 @@ impl Parser<'_> {
             self.expect(b'=')?;
             match field {
                 "connect" => {
-                    let targets = self.targets(owner, edit)?;
+                    let targets = self.targets(owner, edit, FieldKey::ConnectionPaths)?;
                     let targets = Value::PathListOp(edit.apply(targets));
                     spec.add_list_op(FieldKey::ConnectionPaths, targets);
                 }
@@ -98,7 +99,7 @@ impl Parser<'_> {
                 }
                 // `openusd` has no type for splines that its binary encoding can hold.
                 "spline" if edit == ListEdit::Explicit => {
-                    let text = self.block()?;
+                    let text = self.spline(type_name)?;
                     spec.add("spline", Value::UnregisteredValue(text));
                 }
                 _ => {
@@ -115,7 +116,10 @@ impl Parser<'_> {
         if self.eat(b'=')? {
             let value = match self.token() {
                 // Only a type that OpenUSD does not have takes a path; its value is lost there too.
-                Token::Path(_) => {
+                Token::Path(text) => {
+                    if !text.is_empty() && !is_path(text) {
+                        return Err(self.expected("a path"));
+                    }
                     self.advance()?;
                     None
                 }
@@ -123,7 +127,7 @@ impl Parser<'_> {
                     self.advance()?;
                     None
                 }
-                _ => Some(self.value(type_name)?),
+                _ => Some(self.attribute_value(type_name)?),
             };
             if let Some(value) = value {
                 spec.add(FieldKey::Default, value);
@@ -152,43 +156,64 @@ impl Parser<'_> {
             }
             spec
         });
-        if self.eat(b'.')? {
+        // The list of targets alone can be edited.
+        let is_edited = edit != ListEdit::Explicit;
+        if !is_edited && self.eat(b'.')? {
             if !self.eat_word("default")? {
                 return Err(self.expected("`default`"));
             }
             self.expect(b'=')?;
             self.path()?;
-        } else if self.eat(b'[')? {
+        } else if !is_edited && self.eat(b'[')? {
             self.path()?;
             self.expect(b']')?;
         } else {
             if self.eat(b'=')? {
-                let targets = self.targets(owner, edit)?;
+                let targets = self.targets(owner, edit, FieldKey::TargetPaths)?;
                 let targets = Value::PathListOp(edit.apply(targets));
                 spec.add_list_op(FieldKey::TargetPaths, targets);
             }
-            self.property_metadata_block(&mut spec)?;
+            if !is_edited {
+                self.property_metadata_block(&mut spec)?;
+            }
         }
         self.specs.insert(path, spec);
         Ok(())
     }
 
     /// Reads the targets of a relationship or connection; relative paths start at the prim.
-    fn targets(&mut self, owner: &sdf::Path, edit: ListEdit) -> Parsed<Vec<sdf::Path>> {
+    fn targets(
+        &mut self,
+        owner: &sdf::Path,
+        edit: ListEdit,
+        key: FieldKey,
+    ) -> Parsed<Vec<sdf::Path>> {
         let start = self.start();
         let mut targets = Vec::new();
         self.one_or_list(|parser| {
             let start = parser.start();
             let target = parser.path()?;
-            let steps_up = target
-                .as_str()
-                .split('/')
-                .take_while(|step| *step == "..")
-                .count();
-            let depth = owner.as_str().split(['/', '{']).count() - 1;
+            let steps_up = steps_up(&target);
+            let depth = depth_of(owner);
             let absolute = owner.make_absolute(&target);
             if target.is_empty() || absolute.is_empty() || steps_up > depth {
                 return Err(parser.fault_at(start, "this target leads nowhere"));
+            }
+            let text = target.as_str();
+            // The target of another relationship is none, but a property of it is. OpenUSD takes the mapper
+            // of a connection for a property, but not as the source of one.
+            let is_mapper = text.contains(".mapper[");
+            let is_prim_or_property = !text.contains('{')
+                && !absolute.is_abs_root()
+                && !text.ends_with(".expression")
+                && match is_mapper {
+                    true => text.ends_with(']') && matches!(key, FieldKey::TargetPaths),
+                    false => !text.ends_with(']'),
+                };
+            if !is_prim_or_property {
+                return Err(
+                    parser.fault_at(start, "a target is a prim or a property, without variants")
+                );
             }
             targets.push(absolute);
             Ok(())
@@ -206,33 +231,13 @@ impl Parser<'_> {
         };
         let path = match text {
             "" => sdf::Path::default(),
-            _ => sdf::Path::new(text).map_err(|error| self.fault(error.to_string()))?,
+            _ if !is_path(text) => return Err(self.fault(format!("<{text}> is not a path"))),
+            // Only variant selections have blanks, which are no part of names.
+            _ => sdf::Path::new(&text.replace([' ', '\t'], ""))
+                .map_err(|error| self.fault(error.to_string()))?,
         };
         self.advance()?;
         Ok(path)
-    }
-
-    /// Returns the text of a block in braces.
-    fn block(&mut self) -> Parsed<String> {
-        let start = self.start();
-        let mut depth = 0_usize;
-        loop {
-            match self.token() {
-                Token::Mark(b'{') => depth += 1,
-                Token::Mark(b'}') => depth = depth.saturating_sub(1),
-                Token::End => return Err(self.expected("`}`")),
-                _ => {}
-            }
-            if depth == 0 {
-                let text = self.slice(start, self.end()).to_owned();
-                self.advance()?;
-                return match text.starts_with('{') {
-                    true => Ok(text),
-                    false => Err(self.fault_at(start, "expected `{`")),
-                };
-            }
-            self.advance()?;
-        }
     }
 
     fn property_metadata_block(&mut self, spec: &mut SpecData) -> Parsed<()> {
@@ -243,4 +248,19 @@ impl Parser<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns how many prims above its start a relative path leads.
+pub fn steps_up(path: &sdf::Path) -> usize {
+    let steps = path.as_str().split('/');
+    steps.take_while(|step| *step == "..").count()
+}
+
+/// Returns the number of prims at and above a path.
+pub fn depth_of(path: &sdf::Path) -> usize {
+    let path = path.strip_all_variant_selections();
+    path.as_str()
+        .split('/')
+        .filter(|name| !name.is_empty())
+        .count()
 }

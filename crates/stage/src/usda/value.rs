@@ -238,10 +238,6 @@ impl Parser<'_> {
         let Some(kind) = type_name.kind() else {
             return self.literal().map(Value::UnregisteredValue);
         };
-        // Array edits (OpenUSD 25.11) have no representation in `sdf::Value`.
-        if type_name.is_array() && matches!(self.token(), Token::Word("edit")) {
-            return self.array_edit().map(Value::UnregisteredValue);
-        }
         Ok(typed! { self, type_name, kind,
             Bool BoolVec Uchar UcharVec Int IntVec Uint UintVec Int64 Int64Vec Uint64 Uint64Vec
             Half HalfVec Float FloatVec Double DoubleVec String StringVec Token TokenVec
@@ -272,6 +268,9 @@ impl Parser<'_> {
         let mut items = Vec::new();
         self.nested(|parser| {
             parser.list(open, close, |parser| {
+                if matches!(parser.token(), Token::Word("None")) {
+                    return Err(parser.expected("a value"));
+                }
                 items.push(parser.literal()?);
                 Ok(())
             })
@@ -284,24 +283,84 @@ impl Parser<'_> {
         ))
     }
 
+    /// Reads the value of an attribute: a value of its type, or an edit of an array.
+    pub fn attribute_value(&mut self, type_name: &ValueTypeName) -> Parsed<Value> {
+        // Array edits (OpenUSD 25.11) have no representation in `sdf::Value`.
+        match self.token() {
+            Token::Word("edit") if type_name.is_array() && type_name.kind().is_some() => {
+                self.array_edit(type_name).map(Value::UnregisteredValue)
+            }
+            _ => self.value(type_name),
+        }
+    }
+
     /// Returns the text of an array edit: `edit [append 3; erase [0]]`.
-    fn array_edit(&mut self) -> Parsed<String> {
+    fn array_edit(&mut self, type_name: &ValueTypeName) -> Parsed<String> {
         let start = self.start();
+        let array = type_name.as_token().to_string();
+        let element = ValueTypeName::from(array.trim_end_matches("[]"));
         self.advance()?;
-        let mut depth = 0_usize;
-        loop {
-            match self.token() {
-                Token::Mark(b'[') => depth += 1,
-                Token::Mark(b']') => depth = depth.saturating_sub(1),
-                Token::End => return Err(self.expected("`]`")),
-                _ if depth == 0 => return Err(self.expected("`[`")),
-                _ => {}
+        self.statements(b'[', b']', |parser| parser.array_edit_step(&element))?;
+        Ok(self.slice(start, self.last_end).to_owned())
+    }
+
+    fn array_edit_step(&mut self, element: &ValueTypeName) -> Parsed<()> {
+        let Token::Word(word) = *self.token() else {
+            return Err(self.expected("an edit such as `append`"));
+        };
+        let at = self.start();
+        self.advance()?;
+        match word {
+            "prepend" | "append" => self.edited_element(element),
+            "write" | "insert" => {
+                self.edited_element(element)?;
+                let preposition = if word == "write" { "to" } else { "at" };
+                match self.eat_word(preposition)? {
+                    true => self.edited_index(),
+                    false => Err(self.expected(&format!("`{preposition}`"))),
+                }
             }
-            let end = self.end();
-            self.advance()?;
-            if depth == 0 {
-                return Ok(self.slice(start, end).to_owned());
+            "erase" => self.edited_index(),
+            "minsize" | "maxsize" | "resize" => {
+                match self.token() {
+                    Token::Number(Number::Unsigned(_)) => self.advance()?,
+                    _ => return Err(self.expected("a size")),
+                }
+                match word != "maxsize" && self.eat_word("fill")? {
+                    true => self.edited_literal(element),
+                    false => Ok(()),
+                }
             }
+            _ => Err(self.fault_at(
+                at,
+                format!(
+                    "`{word}` is no edit of an array: use write, insert, prepend, append, erase, minsize, maxsize or resize"
+                ),
+            )),
+        }
+    }
+
+    /// Reads an element of an edited array, or the value of one.
+    fn edited_element(&mut self, element: &ValueTypeName) -> Parsed<()> {
+        match self.token() {
+            Token::Mark(b'[') => self.edited_index(),
+            _ => self.edited_literal(element),
+        }
+    }
+
+    fn edited_index(&mut self) -> Parsed<()> {
+        self.expect(b'[')?;
+        match self.token() {
+            Token::Number(Number::Unsigned(_) | Number::Negative(_)) => self.advance()?,
+            _ => return Err(self.expected("the index of an element")),
+        }
+        self.expect(b']')
+    }
+
+    fn edited_literal(&mut self, element: &ValueTypeName) -> Parsed<()> {
+        match self.token() {
+            Token::Word("None" | "AnimationBlock") => Err(self.expected("a value")),
+            _ => self.value(element).map(|_| ()),
         }
     }
 
@@ -315,6 +374,7 @@ impl Parser<'_> {
                     true => None,
                     false => Some(parser.type_name()?),
                 };
+                parser.expect_space()?;
                 let key = match parser.token() {
                     Token::String(key) => key.clone().into_owned(),
                     Token::Word(key) | Token::Scoped(key) => (*key).to_owned(),
@@ -358,7 +418,7 @@ impl Parser<'_> {
         self.list(b'{', b'}', |parser| {
             let time = f64::read(parser)?;
             parser.expect(b':')?;
-            samples.push((time, parser.value(type_name)?));
+            samples.push((time, parser.attribute_value(type_name)?));
             Ok(())
         })?;
         Ok(sdf::normalize_time_samples(samples))

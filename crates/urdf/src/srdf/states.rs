@@ -216,6 +216,7 @@ impl<'a> Known<'a> {
             group,
             chain,
             positions: positions.into_iter().collect(),
+            fixed: Vec::new(),
             place: xml.place(node),
         })
     }

@@ -164,6 +164,7 @@ fn sections(
             group: None,
             chain: None,
             positions,
+            fixed: Vec::new(),
             place,
         }
     });

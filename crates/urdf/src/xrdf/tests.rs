@@ -912,6 +912,7 @@ fn what_is_written_is_read_again() {
             (roll, vec![-3.0]),
             (far, vec![0.25]),
         ],
+        fixed: Vec::new(),
         place: Default::default(),
     };
     let mut several = planning.clone();

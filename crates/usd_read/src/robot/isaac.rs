@@ -9,8 +9,8 @@ use super::scene::Scene;
 use super::shapes::number_array;
 use crate::codes;
 use urdf_usd_robot::kinematics::position_count;
-use urdf_usd_robot::{JointId, JointKind, NamedPose, Robot};
-use urdf_usd_stage::{Prim, PrimId, Value, text};
+use urdf_usd_robot::{About, JointId, JointKind, NamedPose, Robot, Site, SiteAxis};
+use urdf_usd_stage::{Prim, PrimId, Value, text, texts};
 use urdf_usd_usd_author::isaac_schema as names;
 
 /// Tolerance, in radians or metres, within which positions are equal in single precision.
@@ -152,6 +152,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
             name,
             group,
             chain,
+            fixed: fixed(scene, id, &positions, by_prim),
             positions,
             place: scene.place(id, None),
         };
@@ -162,7 +163,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
             None => named.push(pose),
             // The pose read before has the same positions in double precision.
             Some(known) if is_same(known, &pose) => {
-                (known.chain, known.place) = (pose.chain, pose.place)
+                (known.chain, known.fixed, known.place) = (pose.chain, pose.fixed, pose.place)
             }
             Some(known) => *known = pose,
         }
@@ -173,6 +174,106 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
         let help = "set joints of the robot that have one position and follow no other";
         scene.report(&codes::POSE, root, None, message, help);
     }
+}
+
+/// Returns the joints of a pose that inverse kinematics must not move.
+fn fixed(
+    scene: &Scene<'_>,
+    id: PrimId,
+    positions: &[(JointId, Vec<f64>)],
+    by_prim: &ByPrim,
+) -> Vec<JointId> {
+    let prim = &scene.stage[id];
+    let Some(Value::BoolVec(flags)) = prim.value(names::POSE_FIXED) else {
+        return Vec::new();
+    };
+    let joints = prim.targets(names::POSE_JOINTS).iter().zip(flags);
+    let joints = joints.filter(|(_, is_fixed)| **is_fixed);
+    let held: HashSet<JointId> = joints
+        .filter_map(|(path, _)| by_prim.joints.get(&scene.stage.at(path)?).copied())
+        .collect();
+    let set = positions.iter().map(|(joint, _)| *joint);
+    set.filter(|joint| held.contains(joint)).collect()
+}
+
+/// Reads the statements of the robot's prim about it, and reports those of nested robots and of prims
+/// that the model does not have.
+///
+/// `of`: the robot's prim, if the stage has several.
+pub(super) fn about(scene: &Scene<'_>, of: Option<PrimId>) -> About {
+    let is_robot = |(_, prim): &(PrimId, &Prim)| prim.has(names::ROBOT_API);
+    let robots = || scene.prims().filter(is_robot).map(|(id, _)| id);
+    let root = of.or_else(|| robots().next());
+    let help =
+        "nothing need be done if no program needs it; else author it over the converted asset";
+    for nested in robots().filter(|id| Some(*id) != root) {
+        let path = &scene.stage[nested].path;
+        let message = format!(
+            "the robot {path} becomes a part of the other: its lists, type and description are left out"
+        );
+        scene.report(&codes::ISAAC_LEFT_OUT, nested, None, message, help);
+    }
+    for (id, prim) in scene.prims() {
+        let what = match prim.type_name.as_str() {
+            names::SURFACE_GRIPPER => names::SURFACE_GRIPPER,
+            _ if prim.has(names::ATTACHMENT_POINT_API) => names::ATTACHMENT_POINT_API,
+            _ => continue,
+        };
+        let message = format!("{what} of {} is left out", prim.path);
+        scene.report(&codes::ISAAC_LEFT_OUT, id, None, message, help);
+    }
+    for (id, prim) in scene.prims() {
+        let order = prim.value(names::DOF_ORDER).and_then(texts);
+        let place = |token: &&str| names::DOF_TOKENS.iter().position(|known| known == token);
+        if order.is_some_and(|order| !order.iter().is_sorted_by_key(place)) {
+            let message = format!(
+                "the order of the degrees of freedom of {} is left out",
+                prim.path
+            );
+            let help = "programs that index them use translations before rotations, each in the order X, Y, Z";
+            scene.report(
+                &codes::ISAAC_LEFT_OUT,
+                id,
+                Some(names::DOF_ORDER),
+                message,
+                help,
+            );
+        }
+    }
+    let Some(root) = root.filter(|root| scene.stage[*root].has(names::ROBOT_API)) else {
+        return About::default();
+    };
+    let said = |name: &str| scene.stage[root].text(name).unwrap_or_default().to_owned();
+    let changelog = scene.stage[root].value(names::CHANGELOG).and_then(texts);
+    let changelog = changelog.unwrap_or_default();
+    About {
+        description: said(names::DESCRIPTION),
+        license: said(names::LICENSE),
+        source: said(names::SOURCE),
+        version: said(names::VERSION),
+        changelog: changelog.into_iter().map(str::to_owned).collect(),
+        category: said(names::ROBOT_TYPE),
+        namespace: said(names::NAMESPACE),
+    }
+}
+
+/// Returns the site that a prim is, by the current or the former schema.
+pub(super) fn site(prim: &Prim) -> Option<Site> {
+    if !prim.has(names::SITE_API) && !prim.has(names::REFERENCE_POINT_API) {
+        return None;
+    }
+    Some(Site {
+        description: prim
+            .text(names::SITE_DESCRIPTION)
+            .unwrap_or_default()
+            .to_owned(),
+        forward: match prim.text(names::FORWARD_AXIS) {
+            Some("X") => Some(SiteAxis::X),
+            Some("Y") => Some(SiteAxis::Y),
+            Some("Z") => Some(SiteAxis::Z),
+            _ => None,
+        },
+    })
 }
 
 /// Returns whether two poses set the same joints to the same positions.

@@ -652,6 +652,7 @@ pub(super) fn pose(scene: &Scene<'_>, robot: &mut Robot, states: &[(JointId, Pri
         group: None,
         chain: None,
         positions,
+        fixed: Vec::new(),
         place: scene.place(prim, None),
     };
     scene.accept(robot.add_named_pose(pose), prim);

@@ -246,8 +246,9 @@ fn outline(robot: &Robot) -> Vec<String> {
         format!("{pair:?}")
     });
     let whole = format!(
-        "{} {:?} {:?} {:?}",
+        "{} {:?} {:?} {:?} {:?}",
         robot.name(),
+        robot.about,
         robot.custom,
         robot.interfaces,
         robot.named_poses()

@@ -88,6 +88,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, world
             .into_iter()
             .map(|(joint, at)| (joint, vec![at]))
             .collect(),
+        fixed: Vec::new(),
         place: scene.place(root, Some(positions)),
     });
     let planning = Planning {

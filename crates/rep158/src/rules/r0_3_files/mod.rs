@@ -1,6 +1,6 @@
 //! Files named by attributes exist.
 
-use urdf_usd_stage::{Prim, SharedValue, asset_paths};
+use urdf_usd_stage::{SharedValue, asset_paths};
 
 use super::{Findings, Subject, rule};
 
@@ -17,8 +17,6 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     // Missing textures are left to REP158-3.2.5.
-    let is_texture =
-        |prim: &Prim, name: &str| prim.type_name == "Shader" || name == "inputs:texture:file";
     for (id, prim) in subject
         .stage
         .iter()
@@ -27,7 +25,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         for (name, attribute) in prim
             .attributes
             .iter()
-            .filter(|(name, _)| !is_texture(prim, name))
+            .filter(|(name, _)| prim.type_name != "Shader" && !subject.shading.is_image(id, name))
         {
             for (path, found) in attribute
                 .value
@@ -35,10 +33,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 .filter_map(SharedValue::unless_large_array)
                 .flat_map(asset_paths)
             {
-                // Without a resolver, the folders of packages are unknown.
-                let is_unknown =
-                    path.starts_with("package://") && subject.options.packages.is_none();
-                if found.is_some() || path.is_empty() || is_unknown || path.contains("<UDIM>") {
+                if found.is_some() || path.is_empty() || subject.is_unknown(&path) {
                     continue;
                 }
                 let message = format!("{name} of {} names {path}, which does not exist", prim.path);

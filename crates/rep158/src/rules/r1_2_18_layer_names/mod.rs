@@ -3,7 +3,7 @@
 use urdf_usd_stage::LayerId;
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Content, contents, is_proprietary};
+use crate::layers::{Content, contents};
 
 rule! {
     severity: Warning,
@@ -54,7 +54,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let written = layer.file_name().to_ascii_lowercase();
         let is_named = words.iter().any(|word| written.contains(word))
             || (*kind == Content::Looks && written.contains("openpbr"));
-        if !is_named && !is_other && !is_proprietary(layer, &contents) {
+        if !is_named && !is_other {
             let message = format!(
                 "{} holds only {}, but is not named {name}",
                 layer.file_name(),

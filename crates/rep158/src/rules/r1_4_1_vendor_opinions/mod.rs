@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use urdf_usd_stage::LayerId;
+use urdf_usd_stage::{Layer, LayerId, LayerPrim};
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Content, contents, is_proprietary, prim_items};
+use crate::layers::{Content, Item, is_vendor_schema, prim_items};
+use crate::roles::engine_layers;
 
 rule! {
     severity: Error,
@@ -19,17 +20,12 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (index, layer) in subject.stage.layers.iter().enumerate() {
-        let contents = contents(layer);
-        let Some(neutral) = contents
-            .iter()
-            .find(|found| found.content != Content::Vendor)
-        else {
+    let is_engine = engine_layers(subject.stage);
+    let layers = subject.stage.layers.iter().zip(is_engine).enumerate();
+    for (index, (layer, is_engine)) in layers {
+        let Some(neutral) = neutral_item(layer, is_engine) else {
             continue;
         };
-        if is_proprietary(layer, &contents) {
-            continue;
-        }
         let mut reported = BTreeSet::new();
         for found in layer
             .prims
@@ -46,9 +42,35 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     layer.file_name(),
                     neutral.content.name()
                 );
-                let help = "move it into a layer for that simulator, such as isaac.usda or mujoco.usda, that only the entry layer of the simulator includes";
+                let help = "move it into a layer with opinions of that simulator alone, or into one that only the entry layer of the simulator includes";
                 findings.layer(LayerId(index), found.path, message, help);
             }
         }
     }
+}
+
+/// Returns an item of a layer that is for all simulators. Besides its own prims, a layer that only one
+/// simulator loads may change those of the asset, but not declare ROS interfaces (§2).
+fn neutral_item(layer: &Layer, is_engine: bool) -> Option<Item> {
+    let is_own = |prim: &LayerPrim| {
+        is_vendor_schema(&prim.type_name)
+            || (prim.type_name == "PhysicsScene"
+                && prim.schemas.iter().any(|schema| is_vendor_schema(schema)))
+    };
+    let own: Vec<&str> = layer
+        .prims
+        .iter()
+        .filter(|prim| is_own(prim))
+        .map(|prim| prim.path.as_str())
+        .collect();
+    let is_in_own = |path: &str| {
+        own.iter().any(|above| {
+            path.strip_prefix(above)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    let prims = layer.prims.iter().filter(|prim| !is_in_own(&prim.path));
+    prims.flat_map(prim_items).find(|item| {
+        item.content == Content::Ros || !is_engine && item.content != Content::Vendor
+    })
 }

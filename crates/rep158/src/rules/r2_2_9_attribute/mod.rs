@@ -3,6 +3,7 @@
 use urdf_usd_diagnostic::{did_you_mean, nearest};
 
 use super::{Findings, Subject, rule};
+use crate::registry::CONTROLLERS;
 
 rule! {
     severity: Warning,
@@ -16,8 +17,13 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (id, prim) in subject.stage.present() {
         for name in prim.attributes.keys() {
-            let Some((schema, start, known)) =
-                SCHEMAS.iter().find(|(_, start, _)| name.starts_with(start))
+            let controllers = CONTROLLERS
+                .iter()
+                .map(|schema| (schema.schema, schema.prefix, schema.attributes));
+            let Some((schema, start, known)) = SCHEMAS
+                .into_iter()
+                .chain(controllers)
+                .find(|(_, start, _)| name.starts_with(start))
             else {
                 continue;
             };
@@ -26,8 +32,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 let near = nearest(last, known.iter().copied())
                     .into_iter()
                     .map(|last| format!("{start}{last}"));
-                let help = did_you_mean(near)
-                    .unwrap_or_else(|| format!("remove it; {schema} has {}", known.join(", ")));
+                let help = did_you_mean(near).unwrap_or_else(|| match known {
+                    [] => format!("remove it; {schema} has no attributes"),
+                    _ => format!("remove it; {schema} has {}", known.join(", ")),
+                });
                 (
                     format!(
                         "{} has {name}, which is not an attribute of {schema}",

@@ -1,7 +1,6 @@
 //! HDR images are for dome lights only.
 
 use image::ImageFormat;
-use urdf_usd_stage::asset_paths;
 
 use super::{Findings, Subject, rule};
 use crate::pictures::Picture;
@@ -19,40 +18,44 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    const NAME: &str = "inputs:texture:file";
-    for (id, prim) in subject
-        .stage
-        .present()
-        .filter(|(_, prim)| prim.type_name != "Shader")
-    {
-        for (authored, resolved) in prim.value(NAME).map(asset_paths).unwrap_or_default() {
-            let Some(file) = resolved else { continue };
-            let picture = subject.pictures.at(&file);
-            let is_dome = prim.type_name.starts_with("DomeLight");
-            // Unreadable files are left to REP158-3.2.5.
-            let is_permitted = match &*picture {
-                Picture::Unreadable(_)
-                | Picture::Known {
-                    format: ImageFormat::Png | ImageFormat::Jpeg,
-                    ..
-                } => true,
-                Picture::Other(name) => *name == "Radiance HDR" && is_dome,
-                Picture::Known { .. } => false,
-            };
-            if !is_permitted {
-                let message = format!(
-                    "{authored}, the image of the {} {}, is {}",
-                    prim.type_name,
-                    prim.path,
-                    picture.name()
-                );
-                findings.prim(
-                    id,
-                    Some(NAME),
-                    message,
-                    "use an 8-bit PNG or JPEG, or a .hdr with a DomeLight",
-                );
-            }
+    let stage = subject.stage;
+    let images = subject.shading.images.iter();
+    for image in images.filter(|image| image.is_of_light) {
+        let Some(file) = &image.resolved else {
+            continue;
+        };
+        let picture = subject.pictures.at(file);
+        // A shader in a dome light can hold its image.
+        let light = stage
+            .self_and_ancestors(image.prim)
+            .map(|id| &stage[id])
+            .find(|prim| prim.type_name != "Shader")
+            .unwrap_or(&stage[image.prim]);
+        let is_dome = light.type_name.starts_with("DomeLight");
+        // Unreadable files are left to REP158-3.2.5.
+        let is_permitted = match &*picture {
+            Picture::Unreadable(_)
+            | Picture::Known {
+                format: ImageFormat::Png | ImageFormat::Jpeg,
+                ..
+            } => true,
+            Picture::Other(name) => *name == "Radiance HDR" && is_dome,
+            Picture::Known { .. } => false,
+        };
+        if !is_permitted {
+            let message = format!(
+                "{}, the image of the {} {}, is {}",
+                image.authored,
+                light.type_name,
+                light.path,
+                picture.name()
+            );
+            findings.prim(
+                image.prim,
+                Some(&image.attribute),
+                message,
+                "use an 8-bit PNG or JPEG, or a .hdr with a DomeLight",
+            );
         }
     }
 }

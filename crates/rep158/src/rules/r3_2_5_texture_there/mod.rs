@@ -1,10 +1,7 @@
 //! Textures exist and can be decoded.
 
-use urdf_usd_stage::asset_paths;
-
 use super::{Findings, Subject, rule};
 use crate::pictures::Picture;
-use crate::shading::Image;
 
 rule! {
     severity: Error,
@@ -16,23 +13,10 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    let lights = subject
-        .stage
-        .present()
-        .filter(|(_, prim)| prim.type_name != "Shader");
-    let of_lights = lights.flat_map(|(prim, light)| {
-        let attribute = "inputs:texture:file";
-        let paths = light.value(attribute).map(asset_paths).unwrap_or_default();
-        paths.into_iter().map(move |(authored, resolved)| Image {
-            prim,
-            attribute: attribute.to_owned(),
-            authored,
-            resolved,
-        })
-    });
-    let images = subject.shading.images.iter().cloned().chain(of_lights);
+    let images = subject.shading.images.iter();
     for image in images.filter(|image| !image.authored.is_empty() && !image.is_udim()) {
         let message = match &image.resolved {
+            None if subject.is_unknown(&image.authored) => continue,
             None => format!("the texture {} does not exist", image.authored),
             Some(file) => match &*subject.pictures.at(file) {
                 Picture::Unreadable(why) => {

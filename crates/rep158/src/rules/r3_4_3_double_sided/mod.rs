@@ -1,34 +1,36 @@
-//! `doubleSided` does not mask inverted faces.
+//! Meshes are not `doubleSided`.
+
+use std::collections::HashSet;
 
 use super::{Findings, Subject, rule};
-use crate::meshes::meshes;
 
 rule! {
-    severity: Error,
-    meaning: "A mesh is `doubleSided`, and some or all of its faces are inverted.",
-    outcome: "Programs that show only front faces, and physics engines, find holes in the mesh.",
+    severity: Warning,
+    meaning: "A mesh is `doubleSided`.",
+    outcome: "Programs draw the back of every face too, at a cost, and faces that point inwards \
+              are not noticed.",
     demand: "Assets must not rely on doubleSided = true to mask incorrect winding.",
     section: ("Geometry Constraints", "§3.4"),
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for mesh in meshes(subject.stage) {
-        let prim = &subject.stage[mesh];
-        if prim.flag("doubleSided") != Some(true) {
+    // The instances of a prototype share an opinion.
+    let mut reported = HashSet::new();
+    for (id, prim) in subject.stage.present() {
+        if prim.type_name != "Mesh" || prim.flag("doubleSided") != Some(true) {
             continue;
         }
-        let surface = subject.meshes.surface(prim);
-        let what = match surface.flipped_edges {
-            0 if surface.is_inside_out() => "its faces point inwards".to_owned(),
-            0 => continue,
-            edges => format!("its faces are wound inconsistently along {edges} of its edges"),
+        let site = prim.site(Some("doubleSided"));
+        let is_reported = site.is_some_and(|site| !reported.insert((site.layer, &site.path)));
+        if prim.instance.is_some() && is_reported {
+            continue;
+        }
+        let why = match subject.meshes.surface(prim).is_closed() {
+            true => ", although no back of a face of its closed surface is seen",
+            false => "",
         };
-        let message = format!("the mesh {} is doubleSided, and {what}", prim.path);
-        findings.prim(
-            mesh,
-            Some("doubleSided"),
-            message,
-            "reverse the faces that point inwards, then remove doubleSided",
-        );
+        let message = format!("the mesh {} is doubleSided{why}", prim.path);
+        let help = "let all faces point outwards and remove doubleSided; give a thin sheet faces on both sides";
+        findings.prim(id, Some("doubleSided"), message, help);
     }
 }

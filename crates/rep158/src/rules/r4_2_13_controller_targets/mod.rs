@@ -1,5 +1,7 @@
 //! Controllers name their targets.
 
+use urdf_usd_stage::Prim;
+
 use super::{Findings, Subject, rule};
 use crate::control;
 
@@ -13,10 +15,12 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    // Actuators are left to REP158-4.2.4.
-    for (id, prim) in control::controllers(subject.stage)
-        .filter(|(_, prim)| !prim.has("ExtendedPhysicsActuatorAPI"))
-    {
+    // Actuators are left to REP158-4.2.4, controllers of the registry to REP158-4.2.16.
+    let is_other = |prim: &Prim| {
+        let is_ros = |schema: &String| control::is_ros_controller(schema);
+        !prim.has("ExtendedPhysicsActuatorAPI") && !prim.schemas.iter().any(is_ros)
+    };
+    for (id, prim) in control::controllers(subject.stage).filter(|(_, prim)| is_other(prim)) {
         if control::targets(prim).next().is_none() {
             let message = format!("the controller {} names no targets", prim.path);
             findings.prim(

@@ -1,0 +1,169 @@
+//! Roles of layers by composition: layers that only one simulator loads (REP-158 §1.2.1, §1.4).
+//!
+//! An asset can add a simulator's opinions in two ways. An entry of the simulator includes the entry of
+//! the asset and layers over it, or a variant that is not selected by default includes layers. Names of
+//! layers and variants are not considered.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "indices of layers, into lists with an item for each layer"
+)]
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use urdf_usd_stage::{Layer, LayerPrim, Specifier, Stage};
+
+use super::layers::{Content, Item, contents, find, join};
+
+/// A layer that another one includes.
+struct Inclusion {
+    /// The index of the included layer.
+    to: usize,
+    /// True if it is included with the variants that the asset selects.
+    is_default: bool,
+}
+
+/// Returns, for each layer, whether only a simulator's entry or variant includes it: the asset is
+/// complete without it.
+pub fn engine_layers(stage: &Stage) -> Vec<bool> {
+    let graph = inclusions(stage);
+    let in_stage = reach(&graph, 0, false);
+    let by_default = reach(&graph, 0, true);
+    let mut is_engine: Vec<bool> = (in_stage.iter().zip(&by_default))
+        .map(|(in_stage, by_default)| *in_stage && !by_default)
+        .collect();
+    let contents: Vec<Vec<Item>> = stage.layers.iter().map(contents).collect();
+    let has = |index: usize, content: Content| find(&contents[index], content).is_some();
+    let all = 0..stage.layers.len();
+    for entry in base_entries(stage, &graph) {
+        let of_asset = reach(&graph, entry, true);
+        // The layers over the entry of the asset are those of a simulator if each of them has its opinions.
+        let is_overlay = |index: usize| {
+            let is_elsewhere = of_asset[index] || !by_default[index];
+            is_elsewhere || contents[index].is_empty() || has(index, Content::Vendor)
+        };
+        let has_physics = all
+            .clone()
+            .any(|index| of_asset[index] && has(index, Content::Physics));
+        if has_physics && all.clone().all(is_overlay) {
+            for index in all.clone() {
+                is_engine[index] |= by_default[index] && !of_asset[index];
+            }
+        }
+    }
+    is_engine
+}
+
+/// Returns the layers that can be the entry of the asset itself: those with a default prim, which the
+/// entry of the stage includes as a sublayer or by an arc on its own default prim.
+fn base_entries(stage: &Stage, graph: &[Vec<Inclusion>]) -> Vec<usize> {
+    let Some(root) = stage.root_layer() else {
+        return Vec::new();
+    };
+    let default_prim = |layer: &Layer| {
+        let name = layer.metadata.get("defaultPrim");
+        name.and_then(urdf_usd_stage::text)
+            .map(|name| format!("/{}", name.trim_start_matches('/')))
+    };
+    let arcs = default_prim(root)
+        .and_then(|path| Some(root.prim(&path)?.arcs.iter()))
+        .into_iter()
+        .flatten()
+        .filter_map(|arc| layer_at(stage, root, &arc.asset));
+    let local = (0..stage.layers.len()).filter(|&index| stage.layers[index].is_local);
+    let defines = |index: usize| {
+        let path = default_prim(&stage.layers[index]);
+        path.is_some_and(|path| {
+            let reached = reach(graph, index, true);
+            let layers = stage.layers.iter().zip(reached);
+            layers
+                .filter(|(_, is_reached)| *is_reached)
+                .filter_map(|(layer, _)| layer.prim(&path))
+                .any(|prim| prim.specifier == Specifier::Def)
+        })
+    };
+    let mut entries: Vec<usize> = local.chain(arcs).filter(|&index| index > 0).collect();
+    entries.retain(|&index| defines(index));
+    entries
+}
+
+/// Returns the layers that each layer includes by sublayers and arcs.
+fn inclusions(stage: &Stage) -> Vec<Vec<Inclusion>> {
+    let selected: HashSet<(&str, &str)> = stage
+        .prims
+        .iter()
+        .flat_map(|prim| &prim.variant_sets)
+        .filter_map(|set| Some((set.name.as_str(), set.authored.as_deref()?)))
+        .collect();
+    let is_default =
+        |prim: &LayerPrim| selections(&prim.path).all(|selection| selected.contains(&selection));
+    let of_layer = |layer: &Layer| {
+        let sublayers = layer.sublayers();
+        let sublayers = sublayers.into_iter().map(|path| (path, true));
+        let arcs = layer.prims.iter().flat_map(|prim| {
+            let is_default = is_default(prim);
+            prim.arcs
+                .iter()
+                .map(move |arc| (arc.asset.as_str(), is_default))
+        });
+        sublayers
+            .chain(arcs)
+            .filter_map(|(path, is_default)| {
+                let to = layer_at(stage, layer, path)?;
+                Some(Inclusion { to, is_default })
+            })
+            .collect()
+    };
+    stage.layers.iter().map(of_layer).collect()
+}
+
+/// Iterates over the variant selections of a path in a layer: `/robot{set=variant}arm`.
+fn selections(path: &str) -> impl Iterator<Item = (&str, &str)> {
+    path.split('{')
+        .skip(1)
+        .filter_map(|part| part.split_once('}')?.0.split_once('='))
+}
+
+/// Returns the index of the layer that an asset path in `layer` leads to.
+fn layer_at(stage: &Stage, layer: &Layer, authored: &str) -> Option<usize> {
+    if authored.is_empty() {
+        return None;
+    }
+    let at = |path: &Path| {
+        stage.layers.iter().position(|other| {
+            // A package is entered at its first layer.
+            other.path == path
+                || package(&other.path).is_some_and(|(file, _)| Path::new(file) == path)
+        })
+    };
+    let inside = package(&layer.path).and_then(|(file, inside)| {
+        let beside = Path::new(inside).with_file_name(authored);
+        at(Path::new(&format!("{file}[{}]", beside.display())))
+    });
+    inside.or_else(|| at(&join(layer, authored)))
+}
+
+/// Splits the path of a layer in a package: `robot.usdz[robot.usda]`.
+fn package(path: &Path) -> Option<(&str, &str)> {
+    path.to_str()?.strip_suffix(']')?.split_once('[')
+}
+
+/// Returns which layers a layer includes, directly or indirectly, and itself.
+fn reach(graph: &[Vec<Inclusion>], from: usize, only_default: bool) -> Vec<bool> {
+    let mut reached = vec![false; graph.len()];
+    let mut next = vec![from];
+    while let Some(index) = next.pop() {
+        let Some(is_reached) = reached.get_mut(index).filter(|is_reached| !**is_reached) else {
+            continue;
+        };
+        *is_reached = true;
+        let included = graph.get(index).into_iter().flatten();
+        next.extend(
+            included
+                .filter(|inclusion| inclusion.is_default || !only_default)
+                .map(|inclusion| inclusion.to),
+        );
+    }
+    reached
+}
