@@ -22,6 +22,8 @@ pub const SPHERES: &str = "spheres";
 
 /// Attribute of a body with an assumed, not measured, mass: `"true"`.
 pub const ASSUMED_MASS: &str = "urdf:inertial:assumed";
+/// Relationship of a body to the frame whose mass it has.
+pub const MASS_FRAME: &str = "urdf:inertial:frame";
 
 /// Prefix of the attributes of collisions with obstacles, for motion planners.
 pub const COLLISION: &str = "planning:collision";

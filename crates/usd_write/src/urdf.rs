@@ -8,8 +8,8 @@ use openusd::sdf::Value;
 use super::Scene;
 use super::plan::{LINK_SCOPES, ROOT_SCOPES};
 use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
-use urdf_usd_usd_author::layout::ASSUMED_MASS;
-use urdf_usd_usd_author::{Attribute, Layer};
+use urdf_usd_usd_author::layout::{ASSUMED_MASS, MASS_FRAME};
+use urdf_usd_usd_author::{Attribute, Layer, Relationship};
 
 /// Attributes that the Scope schema defines: a URDF attribute of the same name gets the prefix
 /// `urdf:`.
@@ -49,6 +49,13 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
                 .layer
                 .over(&plan.path)
                 .attribute(ASSUMED_MASS, Attribute::string("true").uniform().custom());
+        }
+        if plan.role == Role::Body && plan.content != id && inertial.is_some() {
+            let frame = scene.plan.links[plan.content].path.as_str();
+            writer
+                .layer
+                .over(&plan.path)
+                .relationship(MASS_FRAME, Relationship::to([frame]).custom());
         }
         for visual in &scene.library.visuals[id] {
             writer.keep_shape(
