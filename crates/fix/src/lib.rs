@@ -245,6 +245,8 @@ fn fixed_scene(stage: &Stage, entry: &Path, notes: &mut Notes) -> Result<Scene, 
     physics::fix(&mut scene, stage, &places, notes);
     meshes::fix(&mut scene, notes);
     vendors::translate(&mut scene, notes);
+    // After `vendors`, which translates moments.
+    physics::repair_inertias(&mut scene, notes);
     metadata::fix(&mut scene, stage, notes);
     instances::mark(&mut scene, stage, notes);
     layers::arrange(&mut scene);

@@ -17,9 +17,6 @@ pub fn fix(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes)
         fix_gravity(scene, index, places);
     }
     compute_masses(scene, stage, places, notes);
-    for node in scene.nodes.values_mut() {
-        fix_inertia(node, notes);
-    }
     fix_articulations(scene, notes);
     // After all that needs the places of prims, which new ones don't have.
     super::shapes::fix(scene, notes);
@@ -194,7 +191,13 @@ fn compute_masses(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut
 }
 
 /// Replaces principal moments of inertia that no body has, or that programs in single precision reject.
-fn fix_inertia(node: &mut Node, notes: &mut Notes) {
+pub fn repair_inertias(scene: &mut Scene, notes: &mut Notes) {
+    for node in scene.nodes.values_mut() {
+        repair_inertia(node, notes);
+    }
+}
+
+fn repair_inertia(node: &mut Node, notes: &mut Notes) {
     let name = "physics:diagonalInertia";
     let mass = node.number("physics:mass").filter(|mass| *mass > 0.0);
     let (Some(mass), Some(moments)) = (mass, node.value(name).and_then(numbers::<3>)) else {
