@@ -95,7 +95,7 @@ def test_an_undeclared_world_anchors_the_robot(tmp_path):
     # As if it were declared.
     (tmp_path / "declared.urdf").write_text(text.replace("<link", '<link name="world"/><link', 1))
     assert ask("pinocchio", tmp_path / "declared.urdf", urdf)["frames"] < 1e-9
-    # Not for a link that nobody else has, nor as a child.
+    # Neither for an unknown child, nor as a child, nor in another spelling.
     for wrong in (joint.format("weld", "world", "none"), joint.format("weld", "base", "world"), joint.format("weld", "World", "base")):
         source.write_text(f'<robot name="r"><link name="base">{MASS.format(0, 1)}</link>{wrong}</robot>')
         converted(source, tmp_path / "wrong", "urdf")

@@ -1,4 +1,4 @@
-//! Geometry is on nodes of its own.
+//! Nodes of links, origins and degrees of freedom have no meshes.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::asset::node_title;
 rule! {
     severity: Warning,
     meaning: "The node of a link, an origin or a degree of freedom has a mesh.",
-    outcome: "The shape has no pose of its own, and programs that replace frames lose it.",
+    outcome: "The shape cannot have another pose than the frame, and programs that replace frames lose it.",
     demand: "Geometry SHOULD hang on nodes of its own below a link's node.",
     section: ("Node organization", "#node-organization"),
 }
@@ -37,7 +37,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         if has_mesh(node).is_some() {
             let node_name = node_title(subject.asset.nodes, node);
             let message = format!("{node_name} is {part}, and has a mesh");
-            let help = "put the mesh on a node of its own below the link's node, and list it in visualNodes or collisionNodes";
+            let help = "put the mesh on a separate node below the link's node, and list it in visualNodes or collisionNodes";
             findings.report(format!("/nodes/{node}/mesh"), message, help);
         }
     }
