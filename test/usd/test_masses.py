@@ -4,6 +4,7 @@ import base64
 import json
 import math
 import struct
+from xml.etree import ElementTree
 
 import pytest
 
@@ -14,6 +15,7 @@ from pxr import Usd, UsdGeom  # noqa: E402
 
 from conftest import run  # noqa: E402
 from stage import Asset  # noqa: E402
+from test_fix_values import is_accepted_in_single_precision  # noqa: E402
 
 ROBOT = """<robot name="r">
 <link name="base"><collision><geometry><box size="1 2 3"/></geometry></collision></link>
@@ -120,3 +122,50 @@ def test_a_robot_in_pieces_is_reported_with_the_remedy(tmp_path):
     (found,) = told()
     assert "3 of 3 parts" in found["message"] and "--mesh-up-axis z" in found["help"]
     assert told("--mesh-up-axis", "z") == []
+
+
+#: Tensors (xx, xy, xz, yy, yz, zz): real ones whose largest moment exceeds the sum of the others, a turned plate, and a sound one.
+TENSORS = {
+    "thin": (8.08728875979549e-05, 1.48386162019941e-05, 4.2343545689576e-06, 2.85700490570738e-05, 2.14347646011766e-05, 7.96647061621031e-05),
+    "finger": (4.701248e-06, 1.255968e-06, 1.2936e-06, 3.649312e-06, 1.7622e-06, 4.701248e-06),
+    "plate": (2.5, -0.5, 0, 2.5, 0, 5),
+    "flat": (1e-3, 0, 0, 2e-3, 0, 3e-3),
+    "sound": (0.1, 0.01, 0, 0.2, 0, 0.25),
+}
+
+
+def test_inertias_have_a_margin_for_single_precision(tmp_path):
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    tensor = lambda numbers: np.array([[numbers[0], numbers[1], numbers[2]], [numbers[1], numbers[3], numbers[4]], [numbers[2], numbers[4], numbers[5]]])
+    link = lambda name, numbers: f'<link name="{name}"><inertial><mass value="1"/><inertia ' + " ".join(f'{n}="{x!r}"' for n, x in zip(names, numbers)) + "/></inertial></link>"
+    joint = '<joint name="{0}_j" type="continuous"><parent link="base"/><child link="{0}"/><axis xyz="0 0 1"/></joint>'
+    links = "".join(link(name, numbers) + joint.format(name) for name, numbers in TENSORS.items())
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{link("base", (1, 0, 0, 1, 0, 1))}{links}</robot>')
+    formats = ("--formats", "usd,urdf,glb,mjcf,sdf")
+    done = run("convert", tmp_path / "r.urdf", "-o", tmp_path / "out", "--json", *formats)
+    report = json.loads(done.stdout)
+    unsound = sorted(set(TENSORS) - {"sound"})
+    for code in ("inertia-repaired", "mjcf-inertia-repaired", "sdf-inertia-repaired"):
+        told = [d for d in report["diagnostics"] if d["code"] == code]
+        assert sorted(d["message"].split('"')[1] for d in told) == unsound and {d["severity"] for d in told} == {"info"}
+    folder = tmp_path / "out" / "r"
+    asset = Asset(folder / "r.usda")
+    mjcf = {body.get("name"): body.find("inertial") for body in ElementTree.parse(folder / "r.xml").iter("body")}
+    sdf = {body.get("name"): body.find("inertial") for body in ElementTree.parse(folder / "r.sdf").iter("link")}
+    urdf = {body.get("name"): body.find("inertial/inertia") for body in ElementTree.parse(folder / "r.urdf").iter("link")}
+    for name, numbers in TENSORS.items():
+        given = np.linalg.eigvalsh(tensor(numbers))
+        in_mjcf = [float(x) for x in mjcf[name].get("diaginertia").split()]
+        in_sdf = np.linalg.eigvalsh(tensor([float(sdf[name].findtext(f"inertia/{n}")) for n in names]))
+        for moments in (weight(asset.bodies[name])[2], in_mjcf, in_sdf):
+            assert is_accepted_in_single_precision(moments), (name, moments)
+            # The largest stays, and none changes by more than is needed.
+            lacks = max(0, given[2] * (1 + 4e-6) - given[0] - given[1])
+            assert np.abs(np.sort(moments) - given).max() <= lacks + 1e-6 * given[2], (name, moments, given)
+        assert [float(urdf[name].get(n)) for n in names] == list(numbers)
+    # Moments with the margin stay.
+    done = run("convert", folder / "r.usda", "-o", tmp_path / "again", "--json", "--formats", "usd")
+    assert "inertia-repaired" not in {d["code"] for d in json.loads(done.stdout)["diagnostics"]}
+    again = Asset(tmp_path / "again" / "r" / "r.usda")
+    for name in TENSORS:
+        assert weight(again.bodies[name])[2] == pytest.approx(weight(asset.bodies[name])[2], rel=1e-6)

@@ -414,14 +414,16 @@ def _physical(tensor, mass):
     if largest <= 0:
         return np.eye(3) * 0.4 * mass * 0.05**2
     moments = np.where(moments > 1e-12 * largest, moments, 1e-3 * largest)
-    lacking = 2 * largest - moments.sum()
-    if lacking > 1e-6 * largest:
-        moments[:2] += lacking / 2
+    if moments.sum() - largest < (1 + 2e-6) * largest:
+        low, middle, _ = np.argsort(moments)
+        lacking = (1 + 4e-6) * largest - moments[low] - moments[middle]
+        raised = min(lacking / 2, largest - moments[middle])
+        moments[[low, middle]] += lacking - raised, raised
     return axes @ np.diag(moments) @ axes.T
 
 
 def _is_physical(tensor):
-    return np.abs(_physical(tensor, 1) - tensor).max() <= 1e-6 * np.abs(tensor).max()
+    return np.abs(_physical(tensor, 1) - tensor).max() <= 1e-7 * np.abs(tensor).max()
 
 
 def test_masses(case):
@@ -444,7 +446,7 @@ def test_masses(case):
         expected = _physical(link.tensor, link.mass)
         assert np.abs(rebuilt - expected).max() < 1e-5 * np.abs(expected).max(), f"{name}: {rebuilt} instead of {expected}"
         low, middle, high = sorted(diagonal)
-        assert low + middle >= high * (1 - 1e-6), f"{name}: these moments are physically impossible"
+        assert low + middle >= high * (1 + 1.9e-6), f"{name}: programs in single precision reject these moments"
 
 
 def test_unphysical_inertia_is_reported(case):

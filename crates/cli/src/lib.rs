@@ -682,19 +682,14 @@ fn standard_input() -> Result<Source, String> {
     let directory = std::env::current_dir()
         .map_err(|error| format!("cannot determine the working directory: {error}"))?;
     let file = directory.join(STDIN);
-    if !is_urdf {
-        return Ok(Source::Bytes {
-            bytes: bytes.into(),
-            file,
-        });
+    if is_urdf {
+        let decoded = urdf_usd_urdf::decode(&bytes)
+            .map_err(|diagnostic| format!("{STDIN}: {}", diagnostic.message))?;
+        findings::STANDARD_INPUT.get_or_init(|| decoded.text.into());
     }
-    let text: Arc<str> = urdf_usd_urdf::decode(&bytes)
-        .map_err(|diagnostic| format!("{STDIN}: {}", diagnostic.message))?
-        .into();
-    let text = findings::STANDARD_INPUT.get_or_init(|| text).clone();
-    Ok(Source::Text {
-        text,
-        file: Some(file),
+    Ok(Source::Bytes {
+        bytes: bytes.into(),
+        file,
     })
 }
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::context::{Batch, Stop, Work};
+use super::source::decoded;
 use super::{OutputFormat, Step, stand_in};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_gltf_write::Images;
@@ -294,11 +295,10 @@ pub(super) fn srdf(
     files: &Files,
 ) -> Result<Vec<Diagnostic>, Diagnostic> {
     let (path, file) = open_named(path, files)?;
-    let text = urdf::decode(&file.bytes).map_err(|mut diagnostic| {
-        diagnostic.place.file = Some(path.clone().into());
-        diagnostic
-    })?;
-    Ok(srdf::apply(&text, Some(&path), robot))
+    let urdf::Decoded { text, finding } = decoded(&file.bytes, &path)?;
+    let mut found = srdf::apply(&text, Some(&path), robot);
+    found.extend(finding);
+    Ok(found)
 }
 
 /// Reads the XRDF file that the options name.

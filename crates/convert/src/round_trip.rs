@@ -78,7 +78,7 @@ pub(super) fn loaded_with(urdf: &Path, packages: &Path) -> (Robot, urdf::Referen
         ..Options::default()
     })));
     let file = files.input(urdf).unwrap();
-    let outcome = urdf::read(&urdf::decode(&file.bytes).unwrap(), Some(urdf));
+    let outcome = urdf::read(&urdf::decode(&file.bytes).unwrap().text, Some(urdf));
     let mut robot = outcome.robot.unwrap();
     let job = Job {
         options: crate::Options {

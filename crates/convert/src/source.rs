@@ -132,6 +132,8 @@ pub(super) struct Input {
     content: Content,
     /// Hash of the content; `None` for OpenUSD, which consists of several files.
     sha256: Option<String>,
+    /// The finding about the encoding of the text.
+    encoding: Option<Diagnostic>,
     /// Warnings of xacro, if the text is its output.
     expanded: Option<Vec<Diagnostic>>,
 }
@@ -182,6 +184,7 @@ pub(super) fn expand(
         file: Some(file),
         content: Content::Urdf(text.into()),
         sha256: hash,
+        encoding: None,
         expanded: Some(warnings),
     })
 }
@@ -203,6 +206,7 @@ pub(super) fn open(
         file,
         content,
         sha256,
+        encoding: None,
         expanded: None,
     };
     match source {
@@ -218,12 +222,11 @@ pub(super) fn open(
         Source::Bytes { bytes, file } => {
             allow(file);
             let format = Format::detect(bytes);
-            let content = match format {
-                Format::Usd => Content::Usd(Some(bytes.clone())),
-                Format::Glb | Format::Gltf => Content::Gltf(bytes.clone()),
-                Format::Urdf => Content::Urdf(decoded(bytes, file)?.into()),
-            };
-            Ok(input(format, Some(file.clone()), content, known(bytes)))
+            let (content, encoding) = content(format, bytes, file)?;
+            Ok(Input {
+                encoding,
+                ..input(format, Some(file.clone()), content, known(bytes))
+            })
         }
         Source::File(path) | Source::Xacro { file: path, .. } => {
             refuse_other_kinds(path)?;
@@ -246,12 +249,11 @@ pub(super) fn open(
                 return Ok(input(format, Some(path), Content::Usd(None), None));
             }
             let file = files.input_within(&path, most).map_err(unreadable)?;
-            let content = match format {
-                Format::Urdf => Content::Urdf(decoded(&file.bytes, &path)?.into()),
-                Format::Usd => Content::Usd(Some(file.bytes.clone())),
-                Format::Glb | Format::Gltf => Content::Gltf(file.bytes.clone()),
-            };
-            Ok(input(format, Some(path), content, known(&file.bytes)))
+            let (content, encoding) = content(format, &file.bytes, &path)?;
+            Ok(Input {
+                encoding,
+                ..input(format, Some(path), content, known(&file.bytes))
+            })
         }
     }
 }
@@ -260,6 +262,7 @@ impl Input {
     /// Finishes findings for the user: places in xacro's output are marked, and xacro's own
     /// findings come first.
     pub fn finish_findings(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        found.extend(self.encoding.clone());
         if let Some(file) = self.file.as_deref().filter(|file| file.ends_with(STDIN)) {
             let places = found.iter_mut().map(|finding| &mut finding.place.file);
             places
@@ -495,11 +498,32 @@ fn hash_file(mut file: std::fs::File) -> std::io::Result<String> {
     }
 }
 
-/// Decodes the text of a URDF.
-fn decoded(bytes: &[u8], path: &Path) -> Result<String, Diagnostic> {
-    urdf::decode(bytes).map_err(|mut diagnostic| {
-        diagnostic.place.file = Some(path.to_owned().into());
-        diagnostic
+/// Returns the content of a file, with the finding about the encoding of its text.
+fn content(
+    format: Format,
+    bytes: &Arc<[u8]>,
+    path: &Path,
+) -> Result<(Content, Option<Diagnostic>), Diagnostic> {
+    match format {
+        Format::Usd => Ok((Content::Usd(Some(bytes.clone())), None)),
+        Format::Glb | Format::Gltf => Ok((Content::Gltf(bytes.clone()), None)),
+        Format::Urdf => {
+            let urdf::Decoded { text, finding } = decoded(bytes, path)?;
+            Ok((Content::Urdf(text.into()), finding))
+        }
+    }
+}
+
+/// Decodes the text of a URDF or SRDF.
+pub(super) fn decoded(bytes: &[u8], path: &Path) -> Result<urdf::Decoded, Diagnostic> {
+    let in_file = |mut finding: Diagnostic| {
+        finding.place.file = Some(path.to_owned().into());
+        finding
+    };
+    let decoded = urdf::decode(bytes).map_err(in_file)?;
+    Ok(urdf::Decoded {
+        finding: decoded.finding.map(in_file),
+        ..decoded
     })
 }
 

@@ -111,6 +111,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
         .iter()
         .map(|layer| layer.path.clone())
         .collect();
+    let mut data = urdf_usd_rep158::data_images(&stage);
     let mut scene = fixed_scene(&stage, entry, &mut notes)?;
     let mut others = Vec::new();
     for choice in stage.other_variants(&options.variants) {
@@ -123,6 +124,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
         let other = stage.reopen(&with(chosen))?;
         sources.push(Contents::new(&other, vec![choice.clone()]));
         used.extend(other.layers.iter().map(|layer| layer.path.clone()));
+        data.extend(urdf_usd_rep158::data_images(&other));
         let mut variant_notes = Notes::new(entry);
         variant_notes.broken(&other.errors);
         let other = fixed_scene(&other, entry, &mut variant_notes)?;
@@ -131,7 +133,9 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     let mut files = BTreeMap::new();
     let scenes = std::iter::once(&mut scene).chain(others.iter_mut().map(|(_, other, _)| other));
     // Before `share`: materials that name equal files are equal only afterwards.
-    used.extend(textures::collect(scenes, &stage, &mut files, &mut notes));
+    used.extend(textures::collect(
+        scenes, &stage, &data, &mut files, &mut notes,
+    ));
     let scenes = others
         .iter_mut()
         .map(|(_, other, variant_notes)| (other, variant_notes));
@@ -241,6 +245,8 @@ fn fixed_scene(stage: &Stage, entry: &Path, notes: &mut Notes) -> Result<Scene, 
     physics::fix(&mut scene, stage, &places, notes);
     meshes::fix(&mut scene, notes);
     vendors::translate(&mut scene, notes);
+    // After `vendors`, which translates moments.
+    physics::repair_inertias(&mut scene, notes);
     metadata::fix(&mut scene, stage, notes);
     instances::mark(&mut scene, stage, notes);
     layers::arrange(&mut scene);

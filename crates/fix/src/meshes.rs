@@ -1,5 +1,6 @@
 //! Meshes: winding, triangulation, and convex hulls of colliders (REP-158 §1.3.1, §3.4).
 
+use nalgebra::Vector3;
 use openusd::gf;
 use urdf_usd_stage::{SharedValue, Value, int_array, vectors};
 
@@ -87,8 +88,14 @@ pub fn fix(scene: &mut Scene, notes: &mut Notes) {
             continue;
         }
         match node.text("physics:approximation").map(str::to_owned).as_deref() {
-            None | Some("none") => triangulate(node, notes),
-            Some("convexHull") if node.type_name == "Mesh" => replace_by_hull(node, notes),
+            None | Some("none") => {
+                triangulate(node, notes);
+                add_normals(node, notes);
+            }
+            Some("convexHull") if node.type_name == "Mesh" => {
+                replace_by_hull(node, notes);
+                add_normals(node, notes);
+            }
             Some(_) if node.is_primitive() => {
                 node.set_uniform("physics:approximation", "token", Value::Token("none".into()));
                 notes.changed(&node.path, "removed the approximation of the primitive collider");
@@ -162,6 +169,46 @@ fn write_triangles(node: &mut Node, triangles: &[[i32; 3]]) {
         Value::IntVec(triangles.concat()),
     );
     node.set_uniform("subdivisionScheme", "token", Value::Token("none".into()));
+}
+
+/// Gives a collider without normals those of its faces.
+fn add_normals(node: &mut Node, notes: &mut Notes) {
+    let has_normals = ["normals", "primvars:normals"]
+        .iter()
+        .any(|name| node.value(name).is_some());
+    if has_normals
+        || node.type_name != "Mesh"
+        || node.text("subdivisionScheme") != Some("none")
+        || node.text("orientation") == Some("leftHanded")
+    {
+        return;
+    }
+    let (Some(faces), Some(points)) = (faces(node), node.value("points").and_then(vectors)) else {
+        return;
+    };
+    let point = |corner: &i32| {
+        let index = usize::try_from(*corner).ok()?;
+        points.get(index).copied().map(Vector3::from)
+    };
+    let normals: Vec<gf::Vec3f> = faces
+        .iter()
+        .map(|face| {
+            let corners: Vec<Vector3<f64>> = face.iter().filter_map(point).collect();
+            // Newell's method, which has a result for faces that are not flat too.
+            let next = corners.iter().cycle().skip(1);
+            let sum: Vector3<f64> = corners.iter().zip(next).map(|(a, b)| a.cross(b)).sum();
+            // Faces without an area have no normal; programs want one of unit length.
+            let [x, y, z] = sum.try_normalize(0.0).unwrap_or_else(Vector3::z).into();
+            let [x, y, z] = [x, y, z].map(|c: f64| c as f32);
+            gf::Vec3f { x, y, z }
+        })
+        .collect();
+    node.set("normals", "normal3f[]", Value::Vec3fVec(normals));
+    if let Some(normals) = node.attributes.get_mut("normals") {
+        let uniform = Value::Token("uniform".into());
+        normals.metadata.insert("interpolation".to_owned(), uniform);
+    }
+    notes.changed(&node.path, "gave the collider the normals of its faces");
 }
 
 fn replace_by_hull(node: &mut Node, notes: &mut Notes) {

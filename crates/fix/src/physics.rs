@@ -2,6 +2,7 @@
 
 use nalgebra::{Point3, Quaternion, UnitQuaternion, Vector3};
 use openusd::gf;
+use urdf_usd_robot::realisable_moments;
 use urdf_usd_stage::{Stage, Value, factor, numbers};
 
 use super::frames::{Places, scale_numbers};
@@ -187,6 +188,41 @@ fn compute_masses(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut
             format!("computed the mass and inertia of the body from its colliders, with {density}"),
         );
     }
+}
+
+/// Replaces principal moments of inertia that no body has, or that programs in single precision reject.
+pub fn repair_inertias(scene: &mut Scene, notes: &mut Notes) {
+    for node in scene.nodes.values_mut() {
+        repair_inertia(node, notes);
+    }
+}
+
+fn repair_inertia(node: &mut Node, notes: &mut Notes) {
+    let name = "physics:diagonalInertia";
+    let mass = node.number("physics:mass").filter(|mass| *mass > 0.0);
+    let (Some(mass), Some(moments)) = (mass, node.value(name).and_then(numbers::<3>)) else {
+        return;
+    };
+    // UsdPhysics ignores moments of zero, which are its fallback.
+    if !node.is_body() || moments == [0.0; 3] {
+        return;
+    }
+    let finite = moments.map(|moment| if moment.is_finite() { moment } else { 0.0 });
+    let sound: [f64; 3] = realisable_moments(mass, &finite.into()).into();
+    if sound == moments {
+        return;
+    }
+    let [x, y, z] = sound.map(|moment| moment as f32);
+    node.set(name, "float3", Value::Vec3f(gf::Vec3f { x, y, z }));
+    let list = |moments: [f64; 3]| moments.map(|moment| format!("{moment:.6e}")).join(", ");
+    notes.changed(
+        &node.path,
+        format!(
+            "replaced the moments of inertia ({}), one of which is not positive or not below the sum of the others, by the nearest possible ones, ({})",
+            list(moments),
+            list(sound)
+        ),
+    );
 }
 
 /// Converts gravity to the new units and axes.

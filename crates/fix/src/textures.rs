@@ -1,7 +1,7 @@
 //! Copies the files that attributes and metadata name into the asset, images as 8-bit PNG or JPEG (REP-158 §1.2.5,
 //! §3.2).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
@@ -25,14 +25,18 @@ const UDIM: &str = "<UDIM>";
 
 /// Copies every permitted file that an attribute or a dictionary names into `files`, and names the copy instead.
 /// Returns the paths of the originals.
+///
+/// `data`: paths of the images that must be lossless.
 pub fn collect<'a>(
     scenes: impl Iterator<Item = &'a mut Scene>,
     stage: &'a Stage,
+    data: &'a BTreeSet<String>,
     files: &mut BTreeMap<PathBuf, Vec<u8>>,
     notes: &mut Notes,
 ) -> Vec<PathBuf> {
     let mut copies = Copies {
         stage,
+        data,
         files,
         by_source: HashMap::new(),
     };
@@ -50,6 +54,8 @@ pub fn collect<'a>(
 struct Copies<'a> {
     /// The stage, which knows the files that may be read.
     stage: &'a Stage,
+    /// Paths of the images that must be lossless.
+    data: &'a BTreeSet<String>,
     files: &'a mut BTreeMap<PathBuf, Vec<u8>>,
     /// The path of the copy by that of the original; `None` if it could not be copied.
     by_source: HashMap<String, Option<String>>,
@@ -343,7 +349,8 @@ impl Copies<'_> {
             extension: extension.to_owned(),
             bytes,
         };
-        match convert_image(&bytes) {
+        let is_data = self.data.contains(source);
+        match convert_image(&bytes, &extension, is_data) {
             Ok((extension, None)) => Some(image(extension, bytes)),
             Ok((extension, Some(converted))) => {
                 notes.changed(
@@ -416,10 +423,20 @@ fn sanitized(name: &str) -> String {
     name.chars().map(sanitize).collect()
 }
 
-/// Returns the extension of an image, and its bytes if it has to be converted.
-fn convert_image(bytes: &[u8]) -> Result<(&'static str, Option<Vec<u8>>), String> {
-    let format = image::guess_format(bytes).map_err(|error| error.to_string())?;
-    if format == ImageFormat::Jpeg {
+/// Returns the extension of an image, and its bytes if it has to be converted. `is_data`: whether it has to
+/// be lossless.
+fn convert_image(
+    bytes: &[u8],
+    extension: &str,
+    is_data: bool,
+) -> Result<(&'static str, Option<Vec<u8>>), String> {
+    let format = match image::guess_format(bytes) {
+        Ok(format) => format,
+        // A TGA has no mark at its beginning.
+        Err(_) if extension == "tga" => ImageFormat::Tga,
+        Err(error) => return Err(error.to_string()),
+    };
+    if format == ImageFormat::Jpeg && !is_data {
         return Ok(("jpg", None));
     }
     // The header first: decoding would allocate memory for all pixels.

@@ -59,8 +59,6 @@ const MAX_IOR: f64 = 10.0;
 
 /// Maximum number of findings with one code per file; more are only counted.
 const FINDINGS_PER_CODE: usize = 20;
-/// The start of a Git LFS pointer, which a checkout without Git LFS has in place of the file.
-const GIT_LFS: &[u8] = b"version https://git-lfs.github.com";
 
 /// The reason why a mesh, image or hull is unavailable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -235,13 +233,6 @@ impl Format {
         };
         if text.is_empty() {
             return Err(Error::new(&codes::UNREADABLE, "the file is empty"));
-        }
-        if begins(GIT_LFS) {
-            return Err(Error::new(
-                &codes::UNREADABLE,
-                "the file is a pointer of Git LFS, not the mesh itself",
-            )
-            .help("run `git lfs pull` in the repository that the file came from"));
         }
         if bytes.starts_with(b"glTF") {
             return Ok(Self::Gltf);

@@ -11,7 +11,7 @@ use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 use sha2::{Digest, Sha256};
 
 use super::{Error, codes, declared, stem};
-use urdf_usd_resolve::File;
+use urdf_usd_resolve::{File, LFS_HELP, is_lfs_pointer};
 use urdf_usd_robot::{ImageFormat, Material, Texture};
 
 /// Maximum size of an image file, in bytes.
@@ -453,12 +453,12 @@ fn format(path: &Path, bytes: &[u8]) -> Result<image::ImageFormat, Error> {
         return Err(Error::new(&codes::TEXTURE_UNREADABLE, "the file is empty")
             .help("export the image again"));
     }
-    if bytes.starts_with(super::GIT_LFS) {
+    if is_lfs_pointer(bytes) {
         return Err(Error::new(
             &codes::TEXTURE_UNREADABLE,
             "the file is a pointer of Git LFS, not the image itself",
         )
-        .help("run `git lfs pull` in the repository that the file came from"));
+        .help(LFS_HELP));
     }
     match image::guess_format(bytes) {
         Ok(format @ (Png | Jpeg | Tiff | Bmp | Gif | WebP)) => return Ok(format),

@@ -273,7 +273,7 @@ impl Writer<'_> {
         };
         if let Some(Inertial { place, .. }) = source.inertial.as_ref().filter(|_| mass.repaired) {
             let message = format!(
-                "the inertia of link \"{}\" is not physically realisable",
+                "a principal moment of inertia of link \"{}\" is not positive, or not below the sum of the others",
                 source.name()
             );
             self.findings
@@ -284,10 +284,7 @@ impl Writer<'_> {
             attributes.push(("quat", quaternion(&mass.axes)));
         }
         attributes.push(("mass", number(mass.mass)));
-        attributes.push((
-            "diaginertia",
-            numbers(enforce_triangle_inequality(mass.moments).iter().copied()),
-        ));
+        attributes.push(("diaginertia", numbers(mass.moments.iter().copied())));
         self.to.leaf("inertial", attributes);
     }
 
@@ -465,24 +462,6 @@ pub(super) fn has_extent(geometry: &Geometry) -> bool {
         Geometry::Capsule { radius, length } => radius > 0.0 && length >= 0.0,
         Geometry::Sphere { radius } => radius > 0.0,
         Geometry::Mesh { .. } | Geometry::Missing { .. } => true,
-    }
-}
-
-/// Increases moments to satisfy the triangle inequality exactly, as MuJoCo requires.
-pub(super) fn enforce_triangle_inequality(moments: Vector3<f64>) -> Vector3<f64> {
-    let deficit = 2.0 * moments.max() - moments.sum();
-    let largest = moments.max();
-    // Half of the deficit is added to each of the others, and a margin for rounding.
-    if deficit > 0.0 {
-        moments.map(|moment| {
-            if moment < largest {
-                moment + 0.5 * deficit + 1e-12 * largest
-            } else {
-                moment
-            }
-        })
-    } else {
-        moments
     }
 }
 

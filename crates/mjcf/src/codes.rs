@@ -7,8 +7,8 @@ codes! {
         "A link moves, but neither it nor any link fixed to it has a positive mass. MuJoCo requires moving bodies to have mass.",
         "In the MJCF, the link has the mass and inertia of a ball of 1 g and 5 cm radius.";
     INERTIA Info "mjcf-inertia-repaired":
-        "The inertia tensor of a link with a mass is not physically realisable: a principal moment is not positive, or larger than the sum \
-         of the other two. MuJoCo rejects such a tensor.",
+        "The inertia tensor of a link with a mass is not physically realisable: a principal moment is not positive, or not below the sum \
+         of the other two, with a margin of 2e-6. MuJoCo rejects such a tensor, or a program that reads the file in single precision does.",
         "The MJCF has the nearest realisable moments, like the OpenUSD asset (inertia-repaired).";
     RANGE Info "mjcf-range-locked":
         "The limits of a joint are equal, but ranges in MuJoCo must not be empty.",

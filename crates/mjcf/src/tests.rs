@@ -1,6 +1,5 @@
 use std::ops::DerefMut;
 
-use nalgebra::Vector3;
 use roxmltree::Document as Xml;
 
 use super::*;
@@ -306,19 +305,6 @@ fn shapes_without_extent_are_left_out() {
     assert_eq!(values(&written.text, "geom", "size"), ["0.5", "0.25"]);
     assert_eq!(values(&written.text, "geom", "name"), ["ball", "ball_1"]);
     assert_eq!(codes_of(&written), ["mjcf-shape"]);
-}
-
-#[test]
-fn moments_satisfy_the_triangle_inequality() {
-    let moments = bodies::enforce_triangle_inequality(Vector3::new(1.0, 1.0, 2.000_000_1));
-    assert!(
-        moments.x + moments.y >= moments.z && (moments.x - 1.0) < 1e-7,
-        "{moments}"
-    );
-    assert_eq!(
-        bodies::enforce_triangle_inequality(Vector3::new(1.0, 2.0, 2.5)),
-        Vector3::new(1.0, 2.0, 2.5)
-    );
 }
 
 #[test]

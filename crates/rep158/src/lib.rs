@@ -33,6 +33,7 @@ pub use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
 use findings::{Findings, Found};
 pub use layers::{Content, classify, vendor};
+pub use shading::data_images;
 use subject::Subject;
 
 /// A rule of REP-158, with a function that reports violations in an asset.

@@ -6,6 +6,7 @@ use std::io::Cursor;
 use std::rc::Rc;
 
 use image::{ImageDecoder, ImageFormat, ImageReader};
+use urdf_usd_resolve::{LFS_HELP, is_lfs_pointer};
 use urdf_usd_stage::asset_bytes;
 
 /// The format of an image file.
@@ -93,11 +94,8 @@ fn parse(bytes: &[u8]) -> Picture {
     if bytes.starts_with(b"\xabKTX 20\xbb") {
         return Picture::Other("KTX2");
     }
-    // Git LFS leaves a text file in place of a file that it has not fetched.
-    if bytes.starts_with(b"version https://git-lfs") {
-        return Picture::Unreadable(
-            "it is a Git LFS pointer: fetch the file with `git lfs pull`".to_owned(),
-        );
+    if is_lfs_pointer(bytes) {
+        return Picture::Unreadable(format!("it is a Git LFS pointer: {LFS_HELP}"));
     }
     let Ok(format) = image::guess_format(bytes) else {
         return Picture::Other("of an unknown format");

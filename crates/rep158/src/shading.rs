@@ -26,6 +26,41 @@ const INPUTS: [&str; 15] = [
     "useSpecularWorkflow",
 ];
 
+/// Inputs of UsdPreviewSurface that are data, not colors.
+const DATA: [&str; 6] = [
+    "normal",
+    "metallic",
+    "roughness",
+    "occlusion",
+    "clearcoatRoughness",
+    "displacement",
+];
+
+/// Returns the resolved paths of the images that have to be lossless (REP-158 §3.2): those that feed inputs
+/// with data, or are read for their alpha.
+pub fn data_images(stage: &Stage) -> BTreeSet<String> {
+    let shading = Shading::new(stage);
+    let textures = shading
+        .materials
+        .iter()
+        .flat_map(|material| &material.textures);
+    let is_data = |texture: &&Texture| {
+        texture.data_input().is_some() || texture.feeds.iter().any(|(_, output)| output == "a")
+    };
+    textures
+        .filter(is_data)
+        .filter_map(|texture| shading.image_of(texture)?.resolved.clone())
+        .collect()
+}
+
+impl Texture {
+    /// Returns an input with data that it feeds.
+    pub fn data_input(&self) -> Option<&str> {
+        let mut inputs = self.feeds.iter().map(|(input, _)| input.as_str());
+        inputs.find(|input| DATA.contains(input))
+    }
+}
+
 /// The materials of a stage.
 #[derive(Clone, Debug, Default)]
 pub struct Shading {

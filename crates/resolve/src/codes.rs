@@ -24,6 +24,7 @@ codes! {
     MISSING_FILE Error "resolve-missing-file": "The file of a reference does not exist.", STOPS_OR_GOES_ON;
     NOT_A_FILE Error "resolve-not-a-file": "A reference leads to a folder, a pipe or a device instead of a regular file.", STOPS_OR_GOES_ON;
     UNREADABLE Error "resolve-unreadable": "The operating system refuses to read a file.", STOPS_OR_GOES_ON;
+    GIT_LFS Error "resolve-git-lfs": "A file is a Git LFS pointer, as a checkout without Git LFS has in place of the file.", STOPS_OR_GOES_ON;
     TOO_MANY_OPEN Error "resolve-too-many-open-files":
         "A file could not be opened: this process, or the system, has too many open files.",
         "Goes on without the file and everything that needs it, or stops if it is required. The node retries the conversion after a while.";

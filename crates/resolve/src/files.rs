@@ -23,6 +23,11 @@ use urdf_usd_diagnostic::did_you_mean;
 /// Maximum size of a file: 1 GiB.
 pub const MAX_BYTES: u64 = 1 << 30;
 
+/// The start of a Git LFS pointer.
+pub const LFS_START: &[u8] = b"version https://git-lfs.github.com";
+/// The remedy for a Git LFS pointer.
+pub const LFS_HELP: &str = "run `git lfs pull` in the repository that the file came from";
+
 /// A file with its content.
 #[derive(Clone, Debug)]
 pub struct File {
@@ -440,6 +445,13 @@ impl Files {
         let bytes = content(file, meta.len())
             .map_err(|error| self.unreadable(&path, &error))?
             .ok_or_else(|| too_large(&path))?;
+        if is_lfs_pointer(&bytes) {
+            let message = format!(
+                "{} is a Git LFS pointer, not the file itself",
+                path.display()
+            );
+            return Err(Error::new(&codes::GIT_LFS, message, LFS_HELP));
+        }
         // If two threads read the file at once, the first content is kept: all readers see the
         // same bytes.
         let bytes = self
@@ -532,6 +544,11 @@ fn content(mut file: fs::File, length: u64) -> io::Result<Option<Arc<[u8]>>> {
     }
     let all = [&*bytes, &more].concat();
     Ok((all.len() as u64 <= MAX_BYTES).then(|| all.into()))
+}
+
+/// Returns whether the content of a file is, or begins like, a Git LFS pointer.
+pub fn is_lfs_pointer(bytes: &[u8]) -> bool {
+    bytes.starts_with(LFS_START)
 }
 
 fn too_large(path: &Path) -> Error {

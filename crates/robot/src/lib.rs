@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 pub use arena::{Arena, ArenaMap, Handle};
 pub use light::{Light, LightKind};
-pub use mass::{Mass, principal_axes};
+pub use mass::{Mass, principal_axes, realisable_moments};
 pub use material::{
     Channel, ImageFormat, ImagePlacement, LookVariant, Map, MapRole, Material,
     PLAIN_CLEARCOAT_ROUGHNESS, PLAIN_IOR, Texture, VisualPart, Wrap,

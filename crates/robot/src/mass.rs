@@ -13,6 +13,12 @@ use super::{Inertial, Pose};
 const STAND_IN_MASS: f64 = 1e-3;
 /// Radius of the placeholder, a solid ball, metres.
 const STAND_IN_RADIUS: f64 = 0.05;
+/// Minimum excess of the sum of two principal moments over the third, relative to the third. Programs
+/// that rotate the tensor in single precision reject smaller ones: Newton 1.8 with MuJoCo 3.17 needs
+/// up to 1e-6.
+const MIN_MARGIN: f64 = 2e-6;
+/// The margin after a repair: above [`MIN_MARGIN`], so that rounding to single precision keeps it.
+const MARGIN: f64 = 4e-6;
 
 /// The mass properties of a body.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +27,7 @@ pub struct Mass {
     pub mass: f64,
     /// The centre of mass in the body's frame, metres.
     pub centre: Vector3<f64>,
-    /// Principal moments, kg·m²: each above zero and none above the sum of the others.
+    /// Principal moments, kg·m²: each above zero and below the sum of the others.
     pub moments: Vector3<f64>,
     /// From the principal axes to the body's.
     pub axes: UnitQuaternion<f64>,
@@ -59,6 +65,13 @@ impl Mass {
         }
     }
 
+    /// Returns whether an inertial is the placeholder, within single precision.
+    pub fn is_stand_in(inertial: &Inertial) -> bool {
+        let expected = Matrix3::from_diagonal(&ball(STAND_IN_MASS));
+        (inertial.mass - STAND_IN_MASS).abs() < 1e-6 * STAND_IN_MASS
+            && (inertial.inertia - expected).amax() < 1e-6 * expected.amax()
+    }
+
     /// Creates mass properties from an inertia tensor about the centre of mass, in axes that the
     /// rotation `axes` turns into the body's.
     fn new(
@@ -68,7 +81,7 @@ impl Mass {
         axes: UnitQuaternion<f64>,
     ) -> Self {
         let (given, principal) = principal_axes(inertia);
-        let moments = physical_moments(&given).unwrap_or_else(|| ball(mass));
+        let moments = realisable_moments(mass, &given);
         Self {
             mass,
             centre,
@@ -181,8 +194,14 @@ pub fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f6
     }
 }
 
-/// Returns the nearest physically realisable moments: each above zero, none above the sum of the
-/// others. `None` if none is above zero.
+/// Returns the principal moments of a body of this mass: the nearest physically realisable ones, or
+/// those of a ball if none is above zero.
+pub fn realisable_moments(mass: f64, moments: &Vector3<f64>) -> Vector3<f64> {
+    physical_moments(moments).unwrap_or_else(|| ball(mass))
+}
+
+/// Returns the nearest physically realisable moments: each above zero and, with a margin for single
+/// precision, below the sum of the others. `None` if none is above zero.
 fn physical_moments(moments: &Vector3<f64>) -> Option<Vector3<f64>> {
     let largest = moments.max();
     let smallest_sound = f64::from(f32::MIN_POSITIVE);
@@ -190,20 +209,25 @@ fn physical_moments(moments: &Vector3<f64>) -> Option<Vector3<f64>> {
         return None;
     }
     // Rounding gives a singular tensor tiny eigenvalues, which are no moments either.
-    let sound = moments.map(|m| {
+    let mut sound = moments.map(|m| {
         if m > smallest_sound.max(1e-12 * largest) {
             m
         } else {
             1e-3 * largest
         }
     });
-    let deficit = 2.0 * largest - sound.sum();
-    // The sum of two single-precision numbers is not exact.
-    if deficit <= 1e-6 * largest {
+    if sound.sum() - largest >= largest * (1.0 + MIN_MARGIN) {
         return Some(sound);
     }
-    // Raise the other two by the same amount, until they add up to the largest.
-    Some(sound.map(|m| if m < largest { m + 0.5 * deficit } else { m }))
+    let mut order = [0, 1, 2];
+    order.sort_by(|&a, &b| sound[a].total_cmp(&sound[b]));
+    let [low, middle, high] = order;
+    // Raise the other two by the same amount, but none above the largest.
+    let deficit = sound[high] * (1.0 + MARGIN) - sound[low] - sound[middle];
+    let raised = (0.5 * deficit).min(sound[high] - sound[middle]);
+    sound[middle] += raised;
+    sound[low] += deficit - raised;
+    Some(sound)
 }
 
 #[cfg(test)]
@@ -235,16 +259,38 @@ mod tests {
     #[test]
     fn moments_become_those_of_a_body() {
         let repaired = |x, y, z| physical_moments(&Vector3::new(x, y, z));
-        assert_eq!(repaired(1.0, 2.0, 3.0), Some(Vector3::new(1.0, 2.0, 3.0)));
-        assert_eq!(repaired(1.0, 1.0, 4.0), Some(Vector3::new(2.0, 2.0, 4.0)));
+        let near = |moments: Option<Vector3<f64>>, x: f64, y: f64, z: f64| {
+            let apart = moments.unwrap() - Vector3::new(x, y, z);
+            assert!(apart.amax() < 1e-12, "{apart}");
+        };
+        assert_eq!(repaired(1.0, 2.0, 2.9), Some(Vector3::new(1.0, 2.0, 2.9)));
+        near(repaired(1.0, 2.0, 3.0), 1.000006, 2.000006, 3.0);
+        near(repaired(1.0, 1.0, 4.0), 2.000008, 2.000008, 4.0);
         assert_eq!(repaired(-1.0, 2.0, 2.0), Some(Vector3::new(2e-3, 2.0, 2.0)));
+        // A thin rod: neither of the equal moments exceeds the other.
+        near(repaired(1e-9, 2.0, 2.0), 8e-6, 2.0, 2.0);
         assert_eq!(repaired(4.0, 0.0, 0.0), repaired(4.0, -2.0, 0.0));
         assert_eq!(repaired(0.0, 0.0, -1.0), None);
         let flat = repaired(0.0, 0.0, 3.0).unwrap();
         assert!(
-            (flat.x + flat.y - flat.z).abs() < 1e-12 && flat.x > 0.0,
+            flat.x > 0.0 && flat.x + flat.y > flat.z && flat.z == 3.0,
             "{flat}"
         );
+    }
+
+    #[test]
+    fn a_repair_outlives_single_precision() {
+        for moments in [
+            [1.0, 2.0, 3.0],
+            [1e-9, 0.3e-9, 0.7e-9],
+            [0.1, 0.1, 5.0],
+            [1e-8, 2.0, 2.0],
+            [3.0, 1.0, 2.0 + 5e-6],
+        ] {
+            let once = physical_moments(&moments.into()).unwrap();
+            let single = once.map(|moment| f64::from(moment as f32));
+            assert_eq!(physical_moments(&single), Some(single), "{moments:?}");
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@ codes! {
         "A link moves, but neither it nor any link fixed to it has a positive mass. Gazebo and Drake require moving links to have mass.",
         "In the SDF, the link has the mass and inertia of a ball of 1 g and 5 cm radius.";
     INERTIA Info "sdf-inertia-repaired":
-        "The inertia tensor of a link with a mass is not physically realisable: a principal moment is not positive, or larger than the sum \
-         of the other two. libsdformat rejects such a tensor.",
+        "The inertia tensor of a link with a mass is not physically realisable: a principal moment is not positive, or not below the sum \
+         of the other two, with a margin of 2e-6. libsdformat rejects such a tensor, or a program that reads the file in single precision does.",
         "The SDF has the nearest realisable moments, like the OpenUSD asset (inertia-repaired).";
     PLANAR Warning "sdf-planar": "A joint is planar, which SDFormat does not support.",
         "The joint is left out of the SDF; its child link is free, and starts at the joint's zero position.";

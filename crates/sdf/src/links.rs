@@ -143,7 +143,7 @@ impl Writer<'_> {
         };
         if let Some(inertial) = given.filter(|_| mass.repaired) {
             let message = format!(
-                "the inertia of link \"{}\" is not physically realisable",
+                "a principal moment of inertia of link \"{}\" is not positive, or not below the sum of the others",
                 source.name()
             );
             self.findings.report(
@@ -154,14 +154,11 @@ impl Writer<'_> {
             );
         }
         // Written as given if it is valid; otherwise along the principal axes.
-        let moments = enforce_triangle_inequality(mass.moments);
-        let (pose, tensor) = match given
-            .filter(|_| !self.groups.massless[link] && !mass.repaired && moments == mass.moments)
-        {
+        let (pose, tensor) = match given.filter(|_| !self.groups.massless[link] && !mass.repaired) {
             Some(inertial) => (inertial.origin, inertial.inertia),
             None => (
                 Pose::from_parts(mass.centre.into(), mass.axes),
-                Matrix3::from_diagonal(&moments),
+                Matrix3::from_diagonal(&mass.moments),
             ),
         };
         self.to.open("inertial", Vec::new());
@@ -389,22 +386,6 @@ fn has_extent(geometry: &Geometry) -> bool {
         Geometry::Sphere { radius } => radius > 0.0,
         Geometry::Mesh { .. } | Geometry::Missing { .. } => true,
     }
-}
-
-/// Increases moments to satisfy the triangle inequality exactly, as libsdformat and Drake require.
-fn enforce_triangle_inequality(moments: Vector3<f64>) -> Vector3<f64> {
-    let (deficit, largest) = (2.0 * moments.max() - moments.sum(), moments.max());
-    if deficit <= 0.0 {
-        return moments;
-    }
-    // Half of the deficit is added to each of the others, and a margin for rounding.
-    moments.map(|moment| {
-        if moment < largest {
-            moment + 0.5 * deficit + 1e-12 * largest
-        } else {
-            moment
-        }
-    })
 }
 
 /// Returns a linear colour in sRGB, and its opacity, as the shortest decimals that read back the

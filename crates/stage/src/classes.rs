@@ -5,14 +5,14 @@
 //! composition: of one layer by [`edits`](super::edits), of a layer stack and of prims that references
 //! compose by the reader of the stage, which then opens the asset again.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::CompositionError;
 use super::layer::Layer;
 use super::prim::{Arc, ArcKind, Prim};
 
 /// Maximum number of prims, and of bytes of a path, that a search along arcs follows.
-pub(super) const MAX_CHAIN: usize = 1000;
+const MAX_CHAIN: usize = 1000;
 
 /// Maximum number of prims that all searches in a layer stack follow together.
 const MAX_STEPS: usize = 4_000_000;
@@ -51,6 +51,64 @@ pub(super) fn finding(layer: &Layer, arc: &Arc, path: &str, above: &str) -> Comp
         layer: Some(layer.identifier.clone()),
         path: Some(path.to_owned()),
     }
+}
+
+/// Returns the finding about an arc by which a prim inherits or specializes itself.
+pub(super) fn circle(layer: &Layer, arc: &Arc) -> CompositionError {
+    let path = without_variants(&arc.site.path);
+    CompositionError {
+        message: format!(
+            "{path} inherits or specializes itself, directly or by other prims; its arc to {} is left out: remove it",
+            arc.prim
+        ),
+        layer: Some(layer.identifier.clone()),
+        path: Some(path),
+    }
+}
+
+/// Returns arcs of a layer stack without which no prim inherits or specializes itself, directly or
+/// through other arcs: `openusd` 0.8 overflows the stack on the prims below. OpenUSD follows such an arc
+/// up to the prim itself.
+pub(super) fn circular<'a>(arcs: impl Iterator<Item = &'a Arc>) -> Vec<&'a Arc> {
+    // A cycle through a variant exists only if it is selected, and is then a composition error.
+    let arcs = arcs.filter(|arc| is_inside(arc) && !arc.site.path.contains('{'));
+    let mut by_prim: BTreeMap<&str, Vec<&Arc>> = BTreeMap::new();
+    for arc in arcs {
+        by_prim.entry(&arc.site.path).or_default().push(arc);
+    }
+    let mut found = Vec::new();
+    let starts: Vec<&str> = by_prim.keys().copied().collect();
+    for start in starts {
+        let own = by_prim.get(start).cloned().unwrap_or_default();
+        for arc in own.into_iter().filter(|arc| is_class(arc)) {
+            if is_circular(start, arc, &by_prim) {
+                found.push(arc);
+                // Without this arc, the others of the circle are sound.
+                let arcs = by_prim.get_mut(start).into_iter();
+                arcs.for_each(|arcs| arcs.retain(|other| !std::ptr::eq(*other, arc)));
+            }
+        }
+    }
+    found
+}
+
+/// Returns whether the arc of a prim leads back to it.
+fn is_circular(start: &str, arc: &Arc, by_prim: &BTreeMap<&str, Vec<&Arc>>) -> bool {
+    let mut paths = vec![arc.prim.clone()];
+    let mut seen: HashSet<String> = HashSet::new();
+    while let Some(path) = paths.pop() {
+        if path == start {
+            return true;
+        }
+        if path.len() > MAX_CHAIN || seen.len() > MAX_CHAIN || !seen.insert(path.clone()) {
+            continue;
+        }
+        for (above, below) in above(&path).chain([(path.as_str(), "")]) {
+            let targets = by_prim.get(above).into_iter().flatten();
+            paths.extend(targets.map(|arc| format!("{}{below}", arc.prim)));
+        }
+    }
+    false
 }
 
 /// An arc that repeats another one of an ancestor.

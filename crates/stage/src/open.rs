@@ -15,7 +15,7 @@ use openusd::usd::{self, InitialLoadSet};
 use urdf_usd_resolve::{Files, Resolver};
 
 use self::errors::{describe, shorten};
-use super::classes::{self, ArcChildren, Composed, LeftOut, MAX_CHAIN, Queue};
+use super::classes::{self, ArcChildren, Composed, LeftOut, Queue};
 use super::prim::{ArcKind, Attribute, Prim, PrimId, Specifier};
 use super::shallow::{self, MAX_ARCS, SESSION, Watch, on_large_stack};
 use super::shared::{CodedArray, SharedValue, weight};
@@ -719,12 +719,6 @@ impl<'a> Reader<'a> {
             else {
                 break;
             };
-            if depth > DEEPEST {
-                return Err(format!(
-                    "{} is nested more than {DEEPEST} deep",
-                    prim.path().as_str()
-                ));
-            }
             if prims.len() >= MAX_PRIMS {
                 return Err(format!("it has more than {MAX_PRIMS} prims"));
             }
@@ -732,7 +726,17 @@ impl<'a> Reader<'a> {
                 return Ok(prims);
             }
             let id = PrimId(prims.len());
-            let found = self.children(&prim)?;
+            let mut found = self.children(&prim)?;
+            if depth >= DEEPEST && !found.is_empty() {
+                found.clear();
+                self.unread.push(CompositionError {
+                    message: format!(
+                        "prims nested more than {DEEPEST} deep are not read: those below this one"
+                    ),
+                    layer: None,
+                    path: Some(prim.path().as_str().to_owned()),
+                });
+            }
             let read = self
                 .prim(&prim, parent, &prims)
                 .map_err(|error| error.to_string())?;
@@ -869,8 +873,11 @@ impl<'a> Reader<'a> {
         Some(SharedValue::from(Value::None))
     }
 
-    /// Reads the layers that the last prim added, and rejects those that cannot be composed safely.
-    /// Returns whether they have arcs that have to be left out.
+    /// Reads the layers that the last prim added. Returns whether they have arcs that have to be left
+    /// out.
+    ///
+    /// # Errors
+    /// If they cannot be composed safely.
     fn new_layers(&mut self) -> Result<bool, String> {
         let before = self.seen;
         self.seen = self.source.layer_count();
@@ -886,12 +893,22 @@ impl<'a> Reader<'a> {
                 .iter()
                 .filter_map(|identifier| self.layer(identifier))
                 .collect();
-            self.ends(&stack)?;
-            let layers = stack.iter().map(|id| layer_at(&self.layers, *id));
-            let arcs = layers
-                .flat_map(|layer| &layer.prims)
-                .flat_map(|prim| &prim.arcs);
-            for repeat in classes::repeated(arcs)? {
+            let arcs = || {
+                let layers = stack.iter().map(|id| layer_at(&self.layers, *id));
+                let prims = layers.flat_map(|layer| &layer.prims);
+                prims.flat_map(|prim| &prim.arcs)
+            };
+            for arc in classes::circular(arcs()) {
+                let layer = layer_at(&self.layers, arc.site.layer);
+                let finding = classes::circle(layer, arc);
+                self.repeated
+                    .push((LeftOut::new(layer, arc), Some(finding)));
+                repeats = true;
+            }
+            if repeats {
+                continue;
+            }
+            for repeat in classes::repeated(arcs())? {
                 let arc = repeat.arc;
                 let layer = layer_at(&self.layers, arc.site.layer);
                 let finding = (!repeat.is_exact)
@@ -901,55 +918,6 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(repeats)
-    }
-
-    /// Rejects a layer stack in which a prim inherits or specializes itself, directly or through other
-    /// arcs: `openusd` 0.8 overflows the stack on the prims below.
-    fn ends(&self, stack: &[LayerId]) -> Result<(), String> {
-        let prims = || {
-            stack
-                .iter()
-                .flat_map(|id| &layer_at(&self.layers, *id).prims)
-        };
-        let mut arcs: HashMap<&str, Vec<&super::prim::Arc>> = HashMap::new();
-        // A cycle through a variant exists only if it is selected, and is then a composition error.
-        for prim in prims().filter(|prim| !prim.path.contains('{')) {
-            let inside = prim
-                .arcs
-                .iter()
-                .filter(|arc| arc.asset.is_empty() && !arc.prim.is_empty());
-            arcs.entry(&prim.path).or_default().extend(inside);
-        }
-        let is_class =
-            |arc: &&&super::prim::Arc| matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize);
-        for (start, first) in &arcs {
-            let mut paths: Vec<String> = first
-                .iter()
-                .filter(is_class)
-                .map(|arc| arc.prim.clone())
-                .collect();
-            let mut seen: HashSet<String> = HashSet::new();
-            while let Some(path) = paths.pop() {
-                if path == **start {
-                    return Err(format!(
-                        "{start} inherits or specializes itself, directly or by other prims: remove one of these arcs"
-                    ));
-                }
-                if path.len() > MAX_CHAIN || seen.len() > MAX_CHAIN || !seen.insert(path.clone()) {
-                    continue;
-                }
-                let ends = path
-                    .match_indices('/')
-                    .map(|(at, _)| at)
-                    .filter(|at| *at > 0)
-                    .chain([path.len()]);
-                for (above, below) in ends.map(|at| path.split_at(at)) {
-                    let targets = arcs.get(above).into_iter().flatten();
-                    paths.extend(targets.map(|arc| format!("{}{below}", arc.prim)));
-                }
-            }
-        }
-        Ok(())
     }
 }
 

@@ -20,7 +20,7 @@ use openusd::ar::{
 use openusd::sdf::FileFormat as _;
 use openusd::usdc::CrateFile;
 use openusd::usdz::UsdzFileFormat;
-use urdf_usd_resolve::{Files, Opened, Resolver as Packages};
+use urdf_usd_resolve::{Files, LFS_HELP, LFS_START, Opened, Resolver as Packages};
 
 use super::census::{Census, Contents};
 use super::classes::LeftOut;
@@ -407,7 +407,13 @@ fn open_file(files: Option<&Files>, path: &str) -> io::Result<fs::File> {
             MAX_BYTES >> 30
         )));
     }
-    Ok(opened.file)
+    let mut file = opened.file;
+    if begins_with(&mut file, LFS_START)? {
+        return Err(rejected(format!(
+            "it is a Git LFS pointer, not the file itself: {LFS_HELP}"
+        )));
+    }
+    Ok(file)
 }
 
 fn content(mut file: fs::File) -> io::Result<Vec<u8>> {

@@ -7,7 +7,7 @@ codes! {
     UNSUPPORTED_ENCODING Error "urdf-unsupported-encoding": "The file is in an encoding other than UTF-8, UTF-16, ISO-8859-1 and windows-1252.",
         "Stops.";
     BROKEN_CHARACTERS Warning "urdf-broken-characters": "The text contains bytes that are invalid in its encoding, or the replacement character U+FFFD.",
-        "Goes on; invalid bytes read as U+FFFD.";
+        "Goes on; an invalid byte of UTF-8 reads as its character in windows-1252, any other one as U+FFFD.";
     TOO_LARGE Error "urdf-too-large": "The text, its number of attributes or namespaces, or the expansion of its entities exceeds a limit.",
         "Stops.";
     TOO_MANY Error "urdf-too-many": "The robot has too many links, joints, visuals or collisions, or one of them has too long a name.",
@@ -42,7 +42,7 @@ codes! {
     // Names and references.
     NO_NAME Warning "urdf-nameless-robot": "The robot has no name.",
         "Goes on with the file's name, or `robot`.";
-    UNNAMED Warning "urdf-unnamed-element": "A link, a joint, or a material of the robot or of a visual has no name. ROS's URDF parser (urdfdom) drops a visual whose material has no name.",
+    UNNAMED Warning "urdf-unnamed-element": "A link, a joint, or a material of the robot or of a visual has no name. ROS's URDF parser (urdfdom) drops a visual whose material has no name, with all later visuals and all collisions of its link.",
         "Goes on with a generated name for a link or joint. The material of a visual is used without a name; one of the robot, which no visual can refer to, is kept as custom data.";
     DUPLICATE_LINK Error "urdf-duplicate-link": "Two links have the same name.",
         "Goes on with the first; the second is kept as custom data.";
@@ -51,7 +51,8 @@ codes! {
     NO_JOINT_LINK Error "urdf-joint-without-link": "A joint has no parent or child element, or that element has no link attribute.",
         "Goes on without the joint (it is kept as custom data); its child becomes a root.";
     UNKNOWN_LINK Error "urdf-unknown-link": "A joint names a link that the robot does not have.",
-        "Goes on without the joint (it is kept as custom data); its child, if it exists, becomes a root.";
+        "Goes on without the joint (it is kept as custom data); its child, if it exists, becomes a root. A parent `world` is added \
+         instead, as Drake does, so that the robot is fixed to it.";
     JOINT_TO_ITSELF Error "urdf-joint-to-itself": "A joint has the same link as parent and child.",
         "Goes on without the joint (it is kept as custom data).";
     LOOP Warning "urdf-loop": "A joint's child is already the child of another joint, or an ancestor of the joint itself, so the links form a loop.",
@@ -117,8 +118,8 @@ codes! {
         "Goes on with 0 for the other, URDF's default.";
     INFINITE_LIMIT Warning "urdf-infinite-limit": "A limit is infinite.",
         "Goes on without that limit.";
-    LIMITS_SWAPPED Warning "urdf-limits-swapped": "A lower limit is above the upper one.",
-        "Goes on with the limits exchanged.";
+    LIMITS_SWAPPED Warning "urdf-limits-swapped": "A lower limit is above the upper one. For Bullet, such a joint has no limits.",
+        "Goes on with the limits exchanged; without them if the joint is fixed, continuous or floating.";
     NEGATIVE_LIMIT Warning "urdf-negative-limit": "An effort or velocity limit is negative.",
         "Goes on with its magnitude.";
     DANGLING_MIMIC Warning "urdf-dangling-mimic": "A mimic names no joint, or one that the robot does not have.",

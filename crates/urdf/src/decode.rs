@@ -5,42 +5,84 @@ use std::borrow::Cow;
 use super::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
+/// The text of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// The text.
+    pub text: String,
+    /// The finding about bytes that are invalid in the file's encoding. It names no file.
+    pub finding: Option<Diagnostic>,
+}
+
+impl From<String> for Decoded {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            finding: None,
+        }
+    }
+}
+
 /// Decodes the bytes of a URDF file.
 ///
 /// The encoding is taken from the byte order mark (UTF-8, UTF-16); without one, UTF-16 is
 /// recognised by the first character, and otherwise the XML declaration decides: UTF-8, US-ASCII,
-/// ISO-8859-1 or windows-1252 (XML 1.0, appendix F). Invalid bytes become U+FFFD, which
-/// [`super::read`] reports with its place.
+/// ISO-8859-1 or windows-1252 (XML 1.0, appendix F). Invalid bytes of UTF-8 are read as
+/// windows-1252, so that names with different bytes stay different, as for parsers that compare
+/// bytes. Those of UTF-16 become U+FFFD, which [`super::read`] reports with its place.
 ///
 /// # Errors
 /// Returns a diagnostic if the file declares, or has the byte order mark of, any other encoding.
-pub fn decode(bytes: &[u8]) -> Result<String, Diagnostic> {
-    match bytes {
+pub fn decode(bytes: &[u8]) -> Result<Decoded, Diagnostic> {
+    let text = match bytes {
         // Tested first: this byte order mark begins with that of UTF-16.
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Err(unsupported("UTF-32")),
-        [0xef, 0xbb, 0xbf, rest @ ..] => Ok(utf8(rest)),
-        [0xff, 0xfe, rest @ ..] => Ok(utf16(rest, u16::from_le_bytes)),
-        [0xfe, 0xff, rest @ ..] => Ok(utf16(rest, u16::from_be_bytes)),
-        [b'<', 0, ..] => Ok(utf16(bytes, u16::from_le_bytes)),
-        [0, b'<', ..] => Ok(utf16(bytes, u16::from_be_bytes)),
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => return Err(unsupported("UTF-32")),
+        [0xef, 0xbb, 0xbf, rest @ ..] => return Ok(utf8(rest)),
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        [b'<', 0, ..] => utf16(bytes, u16::from_le_bytes),
+        [0, b'<', ..] => utf16(bytes, u16::from_be_bytes),
         _ => match declared(bytes)
             .unwrap_or_default()
             .to_ascii_lowercase()
             .as_str()
         {
-            "" | "utf-8" | "utf8" | "us-ascii" | "ascii" => Ok(utf8(bytes)),
+            "" | "utf-8" | "utf8" | "us-ascii" | "ascii" => return Ok(utf8(bytes)),
             // Its bytes are the first 256 code points of Unicode.
             "iso-8859-1" | "iso8859-1" | "latin1" | "latin-1" => {
-                Ok(bytes.iter().map(|&byte| char::from(byte)).collect())
+                bytes.iter().map(|&byte| char::from(byte)).collect()
             }
-            "windows-1252" | "cp1252" => Ok(bytes.iter().map(|&byte| windows_1252(byte)).collect()),
-            other => Err(unsupported(other)),
+            "windows-1252" | "cp1252" => bytes.iter().map(|&byte| windows_1252(byte)).collect(),
+            other => return Err(unsupported(other)),
         },
-    }
+    };
+    Ok(text.into())
 }
 
-fn utf8(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn utf8(bytes: &[u8]) -> Decoded {
+    let mut decoded = Decoded::from(String::with_capacity(bytes.len()));
+    for chunk in bytes.utf8_chunks() {
+        decoded.text.push_str(chunk.valid());
+        if chunk.invalid().is_empty() {
+            continue;
+        }
+        let before = &decoded.text;
+        decoded.finding.get_or_insert_with(|| {
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            let place = Place {
+                line: u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX),
+                column: u32::try_from(line.chars().count() + 1).unwrap_or(u32::MAX),
+                ..Place::default()
+            };
+            let message =
+                "the text contains bytes that are invalid in UTF-8; they are read as windows-1252";
+            Diagnostic::new(&codes::BROKEN_CHARACTERS, place, message)
+                .help("save the file as UTF-8, or name its encoding in the XML declaration")
+        });
+        let guessed = chunk.invalid().iter().map(|&byte| windows_1252(byte));
+        decoded.text.extend(guessed);
+    }
+    decoded
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
@@ -108,12 +150,12 @@ mod tests {
             &[b"\xff\xfe", &le[..]].concat(),
             &[b"\xfe\xff", &be[..]].concat(),
         ] {
-            assert_eq!(decode(bytes).unwrap(), text);
+            assert_eq!(decode(bytes).unwrap(), text.to_owned().into());
         }
         let declared = |encoding: &str, tail: &[u8]| {
             let mut bytes = format!("<?xml version='1.0' encoding = '{encoding}'?>").into_bytes();
             bytes.extend_from_slice(tail);
-            decode(&bytes)
+            decode(&bytes).map(|decoded| decoded.text)
         };
         assert!(declared("ISO-8859-1", b"\xe9").unwrap().ends_with('é'));
         assert!(
@@ -130,7 +172,13 @@ mod tests {
             decode(b"\xff\xfe\0\0<\0\0\0").unwrap_err().code,
             "urdf-unsupported-encoding"
         );
-        assert_eq!(decode(b"a\xe9b").unwrap(), "a\u{fffd}b");
-        assert_eq!(decode(b"").unwrap(), "");
+        assert_eq!(decode(b"").unwrap(), String::new().into());
+        let guessed = decode(b"\xc3\xa9\n\xe9a\xe4\x80b").unwrap();
+        let finding = guessed.finding.unwrap();
+        assert_eq!(guessed.text, "é\néaä€b");
+        assert_eq!(finding.code, "urdf-broken-characters");
+        assert_eq!((finding.place.line, finding.place.column), (2, 1));
+        let half = decode(b"<\0\0\xd8").unwrap();
+        assert_eq!(half, "<\u{fffd}".to_owned().into());
     }
 }

@@ -392,15 +392,15 @@ fn limit(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Option<Limit> {
         );
         let help = "add <limit lower=\"…\" upper=\"…\" effort=\"…\" velocity=\"…\"/>, or make a revolute joint continuous";
         // With URDF's default of 0 on both sides, the joint could not move.
-        let limit = node.map(|node| read_limit(xml, node, false));
+        let limit = node.map(|node| read_limit(xml, node, kind, false));
         xml.report(&codes::NO_LIMIT, node.unwrap_or(joint), message, help);
         return limit;
     }
-    node.map(|node| read_limit(xml, node, has_range))
+    node.map(|node| read_limit(xml, node, kind, has_range))
 }
 
 /// Reads a limit element; with `is_range`, a missing side of the range is 0.
-fn read_limit(xml: &mut Xml<'_>, node: Node<'_>, is_range: bool) -> Limit {
+fn read_limit(xml: &mut Xml<'_>, node: Node<'_>, kind: JointKind, is_range: bool) -> Limit {
     require(xml, node, &["effort", "velocity"]);
     let [mut lower, mut upper] = ["lower", "upper"].map(|name| xml.limit(node, name));
     let effort = xml
@@ -424,18 +424,30 @@ fn read_limit(xml: &mut Xml<'_>, node: Node<'_>, is_range: bool) -> Limit {
             );
         }
     }
-    if let (Some(lower), Some(upper)) = (lower, upper)
-        && lower > upper
+    if let (Some(low), Some(high)) = (lower, upper)
+        && low > high
     {
-        let message =
-            format!("the lower limit {lower} is above the upper limit {upper}; they are exchanged");
-        xml.report_at(
-            &codes::LIMITS_SWAPPED,
-            node,
-            "lower",
-            message,
-            "exchange them, or correct a sign",
+        let has_limits = matches!(
+            kind,
+            JointKind::Revolute | JointKind::Prismatic | JointKind::Planar
         );
+        let (what, help) = if has_limits {
+            (
+                "they are exchanged (Bullet reads them as no limits)".to_owned(),
+                "exchange them, or correct a sign",
+            )
+        } else {
+            (lower, upper) = (None, None);
+            (
+                format!(
+                    "they are left out, as a {} joint has no limits",
+                    kind.as_str()
+                ),
+                "remove them",
+            )
+        };
+        let message = format!("the lower limit {low} is above the upper limit {high}; {what}");
+        xml.report_at(&codes::LIMITS_SWAPPED, node, "lower", message, help);
     }
     Limit {
         bounds: Bounds::between(lower, upper),

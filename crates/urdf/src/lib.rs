@@ -26,7 +26,7 @@ pub mod xrdf;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use decode::decode;
+pub use decode::{Decoded, decode};
 pub use extensions::set_controllers;
 use joints::joints;
 use links::{Assets, ShapeKind, inertial, shapes};
@@ -39,6 +39,7 @@ pub use write::write;
 use xml::{Node, Xml, children, elements, name_of, qualified_name, short};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
+use urdf_usd_resolve::{LFS_HELP, is_lfs_pointer};
 use urdf_usd_robot::{Link, LinkId, LinkProperties, Robot, Shape};
 
 /// Remedy for text that still contains xacro.
@@ -47,6 +48,8 @@ const RUN_XACRO: &str = "name the file robot.urdf.xacro, so that it is expanded,
 const MAX_LEFT: usize = 20;
 /// Maximum number of names that a message lists.
 const MAX_NAMES: usize = 5;
+/// Name of the link that represents the world.
+const WORLD: &str = "world";
 /// Maximum number of links of a robot. The largest real ones have some hundreds.
 pub const MAX_LINKS: usize = 10_000;
 /// Maximum number of joints of a robot, loop-closing joints included.
@@ -154,6 +157,12 @@ fn explain(error: &roxmltree::Error, text: &str) -> (String, String) {
                 "provide the text of a URDF".to_owned(),
             );
         }
+        _ if is_lfs_pointer(text.as_bytes()) => {
+            return (
+                "the text is a Git LFS pointer, not the file itself".to_owned(),
+                LFS_HELP.to_owned(),
+            );
+        }
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
             "complete the text: it ends inside an element".to_owned()
         }
@@ -201,7 +210,7 @@ fn report_repairs(xml: &mut Xml<'_>, source: &Source<'_>) {
             "replace -- in the comment",
         );
     }
-    // `decode` puts this character in place of invalid bytes; a text may also contain it.
+    // `decode` puts this character in place of invalid UTF-16; a text may also contain it.
     if let Some(offset) = source.original().find('\u{fffd}') {
         let message = "the text contains bytes that are invalid in its encoding".to_owned();
         xml.report_original(
@@ -366,6 +375,7 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
     let mut assets = Assets::new(Materials::read(xml, root, &mut robot));
     links(xml, root, &mut robot, &mut assets);
     assets.materials.report_unused(xml, root);
+    add_world(xml, root, &mut robot);
     let nodes = joints(xml, root, &mut robot);
     // Custom data comes last: reading mimics decides which elements are left out.
     for (&node, id) in nodes.iter().zip(robot.joints().handles()) {
@@ -525,6 +535,37 @@ fn links(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot, assets: &mut Asse
         if let Err(error) = set {
             xml.push(error.to_diagnostic(xml.place(node)));
         }
+    }
+}
+
+/// Adds the link `world` if joints name it as their parent, and the robot does not have it.
+fn add_world(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot) {
+    if robot.link_named(WORLD).is_some() {
+        return;
+    }
+    let end = |joint: Node<'_>, which: &str| {
+        let node = children(joint, which).next()?;
+        Some(node.attribute("link")?.to_owned())
+    };
+    for joint in children(root, "joint") {
+        let child = end(joint, "child").and_then(|child| robot.link_named(&child));
+        if child.is_none() || end(joint, "parent").as_deref() != Some(WORLD) {
+            continue;
+        }
+        let mut world = Link::new(WORLD);
+        let parent = children(joint, "parent").next().unwrap_or(joint);
+        world.place = xml.place(parent);
+        if let Err(error) = robot.add_link(world) {
+            xml.push(error.to_diagnostic(xml.place(parent)));
+            return;
+        }
+        let message = format!(
+            "{} has the parent link \"{WORLD}\", which the robot does not have; the robot is fixed to a world that is added",
+            xml.label(joint)
+        );
+        let help = format!("add <link name=\"{WORLD}\"/>: ROS's URDF parser rejects the robot");
+        xml.report_at(&codes::UNKNOWN_LINK, parent, "link", message, help);
+        return;
     }
 }
 

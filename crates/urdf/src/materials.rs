@@ -106,8 +106,9 @@ impl Materials {
             // To urdfdom, an empty name is a name.
             if !node.has_attribute("name") {
                 let message = format!(
-                    "{} has no name, so ROS's URDF parser drops the visual",
-                    xml.label(node)
+                    "{} has no name, so ROS's URDF parser drops {}",
+                    xml.label(node),
+                    dropped(node)
                 );
                 xml.report(&codes::UNNAMED, node, message, "add name=\"…\"");
             }
@@ -233,6 +234,34 @@ impl Materials {
             .extend(looks.texture.map(|(uri, node)| (id, uri, xml.place(node))));
         self.known.insert(key, id);
         id
+    }
+}
+
+/// Returns what urdfdom drops at a visual with an invalid material: it stops reading the link, whose
+/// collisions it reads last.
+fn dropped(material: Node<'_>) -> String {
+    let visual = material.parent_element();
+    let link = visual.and_then(|visual| visual.parent_element());
+    let count = |name: &str, from: usize| {
+        let all = link.into_iter().flat_map(|link| children(link, name));
+        match all.filter(|shape| shape.range().start >= from).count() {
+            0 => None,
+            1 => Some(format!("1 {name}")),
+            count => Some(format!("{count} {name}s")),
+        }
+    };
+    let after = visual.map_or(0, |visual| visual.range().end);
+    let more: Vec<String> = [count("visual", after), count("collision", 0)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if more.is_empty() {
+        "the visual".to_owned()
+    } else {
+        format!(
+            "the visual and all that it reads after it: {} of the link",
+            more.join(" and ")
+        )
     }
 }
 

@@ -22,6 +22,8 @@ pub const SPHERES: &str = "spheres";
 
 /// Attribute of a body with an assumed, not measured, mass: `"true"`.
 pub const ASSUMED_MASS: &str = "urdf:inertial:assumed";
+/// Relationship of a body to the frame whose mass it has.
+pub const MASS_FRAME: &str = "urdf:inertial:frame";
 
 /// Attribute of a Scope, and key path in `customData` of an attribute: the element of a URDF without
 /// a prim that they belong to, [`JOINT_OWNER`] or [`LINK_OWNER`].

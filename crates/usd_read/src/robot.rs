@@ -44,10 +44,12 @@ use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
-    Arena, ArenaMap, Connector, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot,
+    Arena, ArenaMap, Connector, Inertial, Joint, JointId, JointKind, Link, LinkId, Mass, Pose,
+    Robot,
 };
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, on_large_stack, text};
 use urdf_usd_usd_author::isaac_schema::{JOINT_NAME_OVERRIDE, NAME_OVERRIDE};
+use urdf_usd_usd_author::layout::MASS_FRAME;
 
 /// Tolerance, in metres and radians, within which a body is at the pose given by its joint.
 const STANDS: f64 = 2e-6;
@@ -82,6 +84,7 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
     let stage = Stage::open(entry, options).map_err(|error| failed(error.reason))?;
     let mut reading = on_large_stack(|| Reading::of(&stage))
         .map_err(|error| failed(format!("no thread for it: {error}")))??;
+    forget_stand_ins(&mut reading);
     reading
         .diagnostics
         .extend(looks::read(&stage, options, &mut reading.robot));
@@ -100,6 +103,19 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
             .collect(),
         version: version.filter(|version| !version.is_empty()),
     })
+}
+
+/// Removes placeholder masses that an asset marks as assumed: its source had none.
+fn forget_stand_ins(reading: &mut Reading) {
+    for link in reading.robot.links().handles().collect::<Vec<_>>() {
+        let inertial = &mut reading.robot.link_mut(link).inertial;
+        if inertial
+            .as_ref()
+            .is_some_and(|inertial| inertial.is_assumed && Mass::is_stand_in(inertial))
+        {
+            *inertial = None;
+        }
+    }
 }
 
 /// The robot of a stage, and the prims of its links and joints.
@@ -593,40 +609,26 @@ impl<'s, 'a> Builder<'s, 'a> {
         Some(pose)
     }
 
-    /// Returns mass from root bodies to their frames. The writer gives a root body without geometry
-    /// the mass of the single frame with geometry that it holds
-    /// ([`Roles::content`](urdf_usd_robot::Roles::content)); this reverses it.
+    /// Returns mass from bodies to their frames. The writer gives an empty base the mass of the single
+    /// link that is fixed to it ([`Roles::content`](urdf_usd_robot::Roles::content)), and names that
+    /// link's frame.
     fn give_mass_to_frames(&mut self) {
-        let mut frames_of: HashMap<DraftId, Vec<DraftId>> = HashMap::new();
-        for (id, _) in self.links.drafts.iter().filter(|(_, frame)| !frame.is_body) {
-            if let Some(body) = self.links.body(id) {
-                frames_of.entry(body).or_default().push(id);
-            }
-        }
-        for (id, draft) in self.links.drafts.iter().filter(|(_, draft)| draft.is_body) {
-            let Some(body) = self.ids[id] else { continue };
-            let has_shapes = |link: LinkId| {
-                let link = &self.robot.links()[link];
-                !link.visuals.is_empty() || !link.collisions.is_empty()
-            };
-            let joint = self.robot.tree().parent_joint(body);
-            let is_base =
-                joint.is_none_or(|joint| self.robot.joints()[joint].kind() == JointKind::Floating);
-            let mut with_shapes = frames_of
-                .get(&id)
-                .into_iter()
-                .flatten()
-                .filter_map(|&frame| Some((frame, self.ids[frame]?)))
-                .filter(|(_, link)| has_shapes(*link));
-            let (Some((frame, content)), None) = (with_shapes.next(), with_shapes.next()) else {
+        let links = &self.links;
+        for (id, draft) in links.drafts.iter().filter(|(_, draft)| draft.is_body) {
+            let targets = self.scene.stage[draft.prim].targets(MASS_FRAME);
+            let frame = targets.first().and_then(|path| self.scene.stage.at(path));
+            let frame = frame
+                .and_then(|prim| links.of[prim].filter(|&frame| links.drafts[frame].prim == prim));
+            let Some(frame) = frame.filter(|&frame| frame != id && links.body(frame) == Some(id))
+            else {
                 continue;
             };
-            if !is_base || has_shapes(body) {
+            let (Some(body), Some(content)) = (self.ids[id], self.ids[frame]) else {
                 continue;
-            }
+            };
             let to_frame = self
                 .pose_within(content, body)
-                .unwrap_or(draft.pose.inverse() * self.links.drafts[frame].pose)
+                .unwrap_or(draft.pose.inverse() * links.drafts[frame].pose)
                 .inverse();
             if let Some(inertial) = self.robot.link_mut(body).inertial.take() {
                 self.robot.link_mut(content).inertial = Some(Inertial {

@@ -234,6 +234,12 @@ fn summary(stage: &Stage, reading: &Reading) -> Summary {
 fn links(stage: &Stage, reading: &Reading) -> Vec<LinkSummary> {
     let robot = &reading.robot;
     let assumed: HashSet<LinkId> = reading.assumed.iter().copied().collect();
+    // Masses of bodies, some of which belong to frames in the robot.
+    let masses: HashMap<PrimId, f64> = reading
+        .masses
+        .iter()
+        .map(|body| (body.prim, body.inertial.mass))
+        .collect();
     let mut depths = ArenaMap::filled(robot.links(), 0);
     let mut links = Vec::new();
     for &id in robot.tree().order() {
@@ -251,7 +257,7 @@ fn links(stage: &Stage, reading: &Reading) -> Vec<LinkSummary> {
             path: stage[prim].path.clone(),
             depth: depths[id],
             kind: kind_of(&stage[prim]).unwrap_or(FrameKind::Frame),
-            mass: link.inertial.as_ref().map(|inertial| inertial.mass),
+            mass: masses.get(&prim).copied(),
             mass_assumed: assumed.contains(&id),
             visuals: link.visuals.len(),
             colliders: link.collisions.len(),

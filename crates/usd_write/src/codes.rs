@@ -15,11 +15,12 @@ codes! {
     MASS_MISSING Warning "link-without-mass": "A link that must be a rigid body has no mass, or none above zero.",
         "It gets the mass and inertia of a ball of 1 g and 5 cm radius, and never one computed from a density.";
     INERTIA_REPAIRED Info "inertia-repaired":
-        "A link has a mass, but an inertia tensor that no body has: a principal moment that is not above zero, or one that is \
-         above the sum of the other two.",
-        "A moment that is not above zero becomes a thousandth of the largest one. If the largest is then above the sum of the \
-         others, each of these gets half of what lacks. If none is above zero, they become those of a ball of the same mass and \
-         5 cm radius.";
+        "A link has a mass, but an inertia tensor that no body has: a principal moment that is not above zero, or one that is not \
+         below the sum of the other two, with a margin of 2e-6. Programs that compute in single precision, such as Newton, reject \
+         tensors without the margin.",
+        "A moment that is not above zero becomes a thousandth of the largest one. If the largest is then not below the sum of the \
+         others, these are raised until it is, by a margin of 4e-6: each gets half of what lacks, but not more than the largest. \
+         If none is above zero, they become those of a ball of the same mass and 5 cm radius.";
     DRIVE_GAINS Info "usd-drive-gains":
         "A joint takes position or velocity commands, but its source gives no stiffness and no damping.",
         "The drive has gains computed from the inertia that the joint carries: critically damped, 10 Hz. Set those of the \

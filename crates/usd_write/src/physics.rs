@@ -228,7 +228,7 @@ fn inertia_repaired(link: &Link, mass: &Mass) -> Diagnostic {
         moments
             .as_slice()
             .iter()
-            .map(|m| format!("{m:.4e}"))
+            .map(|m| format!("{m:.6e}"))
             .collect::<Vec<_>>()
             .join(", ")
     };
@@ -237,8 +237,8 @@ fn inertia_repaired(link: &Link, mass: &Mass) -> Diagnostic {
         "link {:?}: written with the principal moments of inertia ({written}) instead of ({given})",
         link.name()
     );
-    Diagnostic::new(&codes::INERTIA_REPAIRED, place.clone(), message)
-        .help("give the link its true inertia tensor")
+    let help = "give the link its true inertia tensor; if the moments agree to five digits, nothing need be done";
+    Diagnostic::new(&codes::INERTIA_REPAIRED, place.clone(), message).help(help)
 }
 
 fn author_joint(

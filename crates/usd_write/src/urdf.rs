@@ -10,7 +10,7 @@ use super::plan::{LINK_SCOPES, ROOT_SCOPES};
 use super::sensors::{SensorPlan, SensorPrim, SensorPrimKind};
 use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
 use urdf_usd_usd_author::layout::{
-    ASSUMED_MASS, CAMERA_OF_TOPIC, IMAGE_SIZE, JOINT_NAME, JOINT_OWNER, LINK_OWNER, OWNER,
+    ASSUMED_MASS, CAMERA_OF_TOPIC, IMAGE_SIZE, JOINT_NAME, JOINT_OWNER, LINK_OWNER, MASS_FRAME, OWNER,
 };
 use urdf_usd_usd_author::{Attribute, Layer, Relationship, dictionary, string};
 
@@ -60,6 +60,13 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
                 .layer
                 .over(&plan.path)
                 .attribute(ASSUMED_MASS, Attribute::string("true").uniform().custom());
+        }
+        if plan.role == Role::Body && plan.content != id && inertial.is_some() {
+            let frame = scene.plan.links[plan.content].path.as_str();
+            writer
+                .layer
+                .over(&plan.path)
+                .relationship(MASS_FRAME, Relationship::to([frame]).custom());
         }
         for visual in &scene.library.visuals[id] {
             writer.keep_shape(

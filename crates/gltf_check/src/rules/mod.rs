@@ -80,4 +80,5 @@ rules! {
     collision_drawn,
     configuration_form,
     other_property,
+    geometry_node,
 }

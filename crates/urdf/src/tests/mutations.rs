@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{References, decode, read};
+use super::super::{Decoded, References, decode, read};
 use urdf_usd_robot::{Geometry, Robot, Shape};
 
 const SEED: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -154,7 +154,7 @@ proptest! {
 
     #[test]
     fn damaged_texts_are_read_or_refused(edits in prop::collection::vec((0_usize..4000, 0_usize..40, 0_usize..60), 0..6)) {
-        if let Ok(text) = decode(&mutated(&edits)) {
+        if let Ok(Decoded { text, .. }) = decode(&mutated(&edits)) {
             let outcome = read(&text, None);
             match &outcome.robot {
                 Some(robot) => check(robot, &outcome.references),
@@ -167,8 +167,8 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        if let Ok(text) = decode(&bytes) {
-            read(&text, None);
+        if let Ok(decoded) = decode(&bytes) {
+            read(&decoded.text, None);
         }
     }
 }

@@ -32,7 +32,10 @@ fn every_robot_is_read_whole() {
     assert_eq!(entries.len(), 18);
     for entry in entries {
         let file = folder.join(entry["urdf"].as_str().unwrap());
-        let outcome = read(&decode(&fs::read(&file).unwrap()).unwrap(), Some(&file));
+        let outcome = read(
+            &decode(&fs::read(&file).unwrap()).unwrap().text,
+            Some(&file),
+        );
         let errors: Vec<_> = outcome
             .diagnostics
             .iter()

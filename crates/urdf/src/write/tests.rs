@@ -162,7 +162,7 @@ fn urdfs() -> Vec<PathBuf> {
 fn every_robot_survives_a_round_trip() {
     for path in urdfs() {
         let name = path.display().to_string();
-        let text = decode(&std::fs::read(&path).unwrap()).unwrap();
+        let text = decode(&std::fs::read(&path).unwrap()).unwrap().text;
         let (robot, references) = robot_of(&text);
         let written = write(&robot, &FileNames::as_read(&robot, &references));
         let (again, of_again) = robot_of(&written.text);

@@ -14,16 +14,6 @@ rule! {
     keeps: ["robot.usda", "paint.png" = "8-bit RGB PNG"],
 }
 
-/// Inputs of UsdPreviewSurface that are data, not colors.
-const DATA: [&str; 6] = [
-    "normal",
-    "metallic",
-    "roughness",
-    "occlusion",
-    "clearcoatRoughness",
-    "displacement",
-];
-
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for texture in subject
         .shading
@@ -31,11 +21,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .iter()
         .flat_map(|material| &material.textures)
     {
-        let Some((input, _)) = texture
-            .feeds
-            .iter()
-            .find(|(input, _)| DATA.contains(&input.as_str()))
-        else {
+        let Some(input) = texture.data_input() else {
             continue;
         };
         let Some(image) = subject.shading.image_of(texture) else {
