@@ -10,7 +10,8 @@ use super::plan::{LINK_SCOPES, ROOT_SCOPES};
 use super::sensors::{SensorPlan, SensorPrim, SensorPrimKind};
 use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
 use urdf_usd_usd_author::layout::{
-    ASSUMED_MASS, CAMERA_OF_TOPIC, IMAGE_SIZE, JOINT_NAME, JOINT_OWNER, LINK_OWNER, MASS_FRAME, OWNER,
+    ASSUMED_MASS, CAMERA_OF_TOPIC, IMAGE_SIZE, JOINT_NAME, JOINT_OWNER, LINK_OWNER, MASS_FRAME,
+    OWNER,
 };
 use urdf_usd_usd_author::{Attribute, Layer, Relationship, dictionary, string};
 
