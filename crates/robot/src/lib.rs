@@ -27,6 +27,7 @@ mod planning;
 mod robot;
 mod roles;
 mod sensor;
+mod simulation;
 mod solid;
 mod subtree;
 mod tree;
@@ -53,6 +54,7 @@ pub use sensor::{
     Camera, Captured, Durability, GLOBAL_FRAMES, History, Interface, InterfaceKind, NestedContext,
     Qos, Reliability, RosSettings, Sensor, SensorKind,
 };
+pub use simulation::{Actuation, Basis, SelfCollision, Simulation};
 pub use solid::Solid;
 pub use subtree::Removed;
 pub use tree::Tree;

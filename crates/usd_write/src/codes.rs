@@ -24,6 +24,10 @@ codes! {
         "The overlay newton is asked for, and a joint follows another in a way that Newton cannot express: one turns and the \
          other slides, one has not exactly one degree of freedom, or they are in different trees.",
         "In Newton the joint moves freely. The neutral layers say that it follows.";
+    PHYSX_MIMIC Warning "physx-mimic-left-out":
+        "The overlay physx is asked for, and a joint follows another in a way that PhysX cannot express: one turns and the other slides, one \
+         has not exactly one degree of freedom, or they are in different trees.",
+        "In PhysX the joint moves freely. The neutral layers say that it follows.";
     ISAAC_POSE Warning "isaac-pose-left-out":
         "The overlay isaac is asked for, and a named pose sets no joint that has one position, or joints of several trees of the robot: no \
          chain of links has them.",

@@ -8,6 +8,7 @@ mod arrays;
 mod base;
 pub mod codes;
 mod drives;
+mod engine;
 mod entry;
 mod extended_physics;
 mod extents;
@@ -20,6 +21,7 @@ mod materials;
 mod newton;
 mod openpbr;
 mod physics;
+mod physx;
 mod plan;
 mod planning;
 mod ros;
@@ -101,11 +103,23 @@ pub enum Overlay {
     Newton,
     /// MaterialX OpenPBR beside UsdPreviewSurface.
     OpenPbr,
+    /// The PhysX engine, also of Isaac Sim.
+    Physx,
 }
 
 impl Overlay {
     /// All overlays.
-    pub const ALL: [Self; 3] = [Self::Isaac, Self::Newton, Self::OpenPbr];
+    pub const ALL: [Self; 4] = [Self::Isaac, Self::Newton, Self::OpenPbr, Self::Physx];
+
+    /// Returns the overlays whose layers its entry has, strongest first: Isaac Sim's engine is PhysX.
+    pub fn layers(self) -> &'static [Self] {
+        match self {
+            Self::Isaac => &[Self::Isaac, Self::Physx],
+            Self::Newton => &[Self::Newton],
+            Self::OpenPbr => &[Self::OpenPbr],
+            Self::Physx => &[Self::Physx],
+        }
+    }
 
     /// Returns the name in options and file names.
     pub fn as_str(self) -> &'static str {
@@ -113,6 +127,7 @@ impl Overlay {
             Self::Isaac => "isaac",
             Self::Newton => "newton",
             Self::OpenPbr => "openpbr",
+            Self::Physx => "physx",
         }
     }
 }
@@ -297,13 +312,20 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, C
         .into_iter()
         .map(|(path, build)| (path.to_owned(), build))
         .collect();
-    for overlay in &options.overlays {
+    let layers: BTreeSet<Overlay> = options
+        .overlays
+        .iter()
+        .flat_map(|overlay| overlay.layers())
+        .copied()
+        .collect();
+    for overlay in layers {
         let path = format!("{}.usda", overlay.as_str());
         of_overlays.insert(path.clone());
         builds.push(match overlay {
             Overlay::Isaac => (path, |scene, found| Some(isaac::layer(scene, found))),
             Overlay::Newton => (path, |scene, found| Some(newton::layer(scene, found))),
             Overlay::OpenPbr => (path, |scene, _| Some(openpbr::layer(scene))),
+            Overlay::Physx => (path, |scene, found| Some(physx::layer(scene, found))),
         });
     }
     let has_meshes = !scene.library.meshes.is_empty() && !scene.is_over("geometries.usdc");
