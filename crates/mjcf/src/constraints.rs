@@ -1,6 +1,6 @@
 //! Writes constraints outside the tree, actuators, and named poses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::bodies::{Bodies, Motion, effort, range};
 use super::{Writer, codes};
@@ -48,8 +48,27 @@ impl Writer<'_> {
     pub(super) fn constraints(&mut self) {
         let robot = self.robot;
         self.to.open("contact", Vec::new());
-        for (a, b) in robot.filtered_collisions().iter() {
-            let [first, second] = [a, b].map(|link| self.bodies.body(link));
+        let filtered = robot.filtered_collisions();
+        let filtered = filtered
+            .iter()
+            .map(|(a, b)| [a, b].map(|link| self.bodies.body(link)));
+        // MuJoCo itself leaves out a body and its parent, unless the parent is fixed to the world.
+        let is_static = |body: &Option<LinkId>| {
+            let above = std::iter::successors(*body, |body| self.bodies.above[*body]);
+            let mut motions = above.map(|body| self.bodies.motion[body]);
+            body.is_some() && motions.all(|motion| matches!(motion, None | Some(Motion::Fixed)))
+        };
+        let moving = robot.links().handles().filter(|link| {
+            matches!(
+                self.bodies.motion[*link],
+                Some(Motion::Joint(_) | Motion::Chain(_))
+            )
+        });
+        let on_static = moving
+            .map(|link| [self.bodies.above[link], Some(link)])
+            .filter(|[above, _]| is_static(above));
+        let pairs: BTreeSet<[Option<LinkId>; 2]> = filtered.chain(on_static).collect();
+        for [first, second] in pairs {
             if first != second {
                 let [first, second] = [first, second].map(|body| {
                     body.map_or_else(|| "world".to_owned(), |body| self.names.links[body].clone())
@@ -338,13 +357,6 @@ impl Writer<'_> {
     /// Writes named poses, and the initial positions and targets of drives, as keyframes.
     pub(super) fn keyframes(&mut self) {
         let robot = self.robot;
-        let single = robot
-            .joints()
-            .iter()
-            .filter(|(_, joint)| is_single(joint.kind()));
-        let start: Vec<_> = single
-            .filter_map(|(id, joint)| Some((id, vec![joint.drive()?.initial_position?])))
-            .collect();
         self.to.open("keyframe", Vec::new());
         let mut names = UniqueNames::default();
         let is_shared = |pose: &NamedPose| {
@@ -373,15 +385,10 @@ impl Writer<'_> {
             let name = names.unique_or(&name, "pose");
             self.keyframe(name, &pose.positions, &[]);
         }
-        let has_targets = self.controls.iter().any(|target| *target != 0.0);
-        if !start.is_empty() || has_targets {
+        if self.controls.iter().any(|target| *target != 0.0) {
             let name = names.unique_or("initial_positions", "pose");
-            let controls = if has_targets {
-                std::mem::take(&mut self.controls)
-            } else {
-                Vec::new()
-            };
-            self.keyframe(name, &start, &controls);
+            let controls = std::mem::take(&mut self.controls);
+            self.keyframe(name, &[], &controls);
         }
         self.to.close();
     }

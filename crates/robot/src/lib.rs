@@ -652,6 +652,16 @@ pub enum Command {
 }
 
 impl Command {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Effort, Self::Velocity, Self::Position];
+
+    /// Returns the command with this name in ros2_control.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|command| command.as_str() == name)
+    }
+
     /// Returns its name in ros2_control.
     pub fn as_str(self) -> &'static str {
         match self {

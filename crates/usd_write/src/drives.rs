@@ -4,11 +4,9 @@
 //! Layers for engines have those of [`Actuation`].
 
 use urdf_usd_robot::{Actuation, Basis, Drive, Joint, JointKind};
+use urdf_usd_usd_author::layout::DRIVE_ASSUMED;
 use urdf_usd_usd_author::numbers::degrees;
 use urdf_usd_usd_author::{Attribute, Prim};
-
-/// Custom attribute that marks gains as assumed.
-const ASSUMED: &str = "urdf:drive:assumed";
 
 /// The drive of a joint with one degree of freedom, in USD's units: per degree, if it is angular.
 struct Instance {
@@ -108,6 +106,6 @@ pub(super) fn author_actuation(prim: &mut Prim<'_>, joint: &Joint, actuation: &A
     let target = Attribute::float(instance.position(actuation.target));
     instance.set(prim, "targetPosition", target);
     if actuation.basis == Basis::Assumed {
-        prim.attribute(ASSUMED, Attribute::bool(true).uniform().custom());
+        prim.attribute(DRIVE_ASSUMED, Attribute::bool(true).uniform().custom());
     }
 }

@@ -30,9 +30,13 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         }
     }
     engine::author_drives(scene, &mut layer);
+    let start = engine::start(scene);
     for (id, joint) in scene.robot.joints().iter() {
         if let Some(plan) = &scene.plan.joints[id] {
             passive(scene, &mut layer, id, joint, plan);
+            if let Some(position) = start.get(&id).filter(|position| **position != 0.0) {
+                author_start(&mut layer, joint, plan, *position);
+            }
         }
     }
     for (joint, following) in followed_joints(scene, &codes::NEWTON_MIMIC, diagnostics) {
@@ -111,6 +115,19 @@ fn passive(scene: &Scene<'_>, layer: &mut Layer, id: JointId, joint: &Joint, pla
             prim.attribute(name, Attribute::float(value));
         }
     }
+}
+
+/// Authors the position of a joint at the start. Newton 1.8 reads it from these attributes only, which no
+/// schema declares.
+fn author_start(layer: &mut Layer, joint: &Joint, plan: &JointPlan, position: f64) {
+    let (name, position) = match is_angular(joint.kind()) {
+        None => return,
+        Some(true) => ("newton:angular:position", degrees(position)),
+        Some(false) => ("newton:linear:position", position as f32),
+    };
+    layer
+        .over(&plan.path)
+        .attribute(name, Attribute::float(position).custom());
 }
 
 /// Authors NewtonMimicAPI: position = coef0 + coef1 · position of the leader.

@@ -330,10 +330,13 @@ fn drive_of(
     home: Option<f64>,
 ) -> Actuation {
     let drive = joint.drive();
-    let command = match (wanted.mode, drive) {
+    // A joint that a controller moves by its effort or velocity must be held while none runs, unless it is
+    // a wheel.
+    let is_wheel = joint.kind() == JointKind::Continuous;
+    let command = match (wanted.mode, drive.map(|drive| drive.command)) {
         (Some(mode), _) => mode.command(),
-        (None, Some(drive)) => drive.command,
-        (None, None) => Command::Position,
+        (None, Some(Command::Velocity)) if is_wheel => Command::Velocity,
+        (None, _) => Command::Position,
     };
     let inertia = carried.inertia.max(MIN_INERTIA) + wanted.armature.unwrap_or(0.0);
     let omega = std::f64::consts::TAU * rule.frequency;

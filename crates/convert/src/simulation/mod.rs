@@ -21,8 +21,10 @@ use super::{Options, REPORT_IT, codes};
 
 /// Maximum number of pairs of links that a message names.
 const MAX_NAMED: usize = 6;
-/// Name of the start.
+/// Name of the start that follows from limits.
 const HOME: &str = "home";
+/// Name of the start that the initial positions of drives give.
+const INITIAL: &str = "initial_positions";
 
 /// Adds the [`Simulation`] to a robot, and returns findings about what is assumed.
 ///
@@ -65,8 +67,9 @@ pub(super) fn complete(
     Ok(found)
 }
 
-/// Returns the start: the pose that the user names, a conventional one of the source, or else the positions
-/// within the limits that are nearest to zero. `None` if that is zero for all joints.
+/// Returns the start: the pose that the user names, a conventional one of the source, or else the initial
+/// positions of drives and the positions within the limits that are nearest to zero. `None` if that is zero
+/// for all joints.
 fn home(
     robot: &Robot,
     mechanism: &Mechanism,
@@ -82,21 +85,24 @@ fn home(
         return Err(Diagnostic::new(&codes::NO_POSE, robot.place.clone(), message).help(help));
     }
     let name = wanted.or_else(|| DEFAULT_POSES.into_iter().find(|name| has(name)));
+    let joints = robot.joints().iter();
+    let initial =
+        joints.filter_map(|(id, joint)| Some((id, vec![joint.drive()?.initial_position?])));
+    let initial: Vec<_> = initial.collect();
     let mut q = mechanism.rest();
+    set(mechanism, &mut q, initial.iter());
     // A pose of that name for each group: arm and gripper, for example.
     let named = poses.iter().filter(|pose| Some(pose.name.as_str()) == name);
     set(mechanism, &mut q, named.flat_map(|pose| &pose.positions));
-    let positions: Vec<(JointId, Vec<f64>)> = robot
-        .joints()
-        .iter()
-        .filter_map(|(id, joint)| {
-            let first = mechanism.first(id)?;
-            let at = q.get(first..first + position_count(joint.kind()))?;
-            at.iter().any(|at| *at != 0.0).then(|| (id, at.to_vec()))
-        })
-        .collect();
+    let positions = robot.joints().iter().filter_map(|(id, joint)| {
+        let first = mechanism.first(id)?;
+        let at = q.get(first..first + position_count(joint.kind()))?;
+        at.iter().any(|at| *at != 0.0).then(|| (id, at.to_vec()))
+    });
+    let positions: Vec<(JointId, Vec<f64>)> = positions.collect();
+    let name = name.unwrap_or(if initial.is_empty() { HOME } else { INITIAL });
     Ok((!positions.is_empty()).then(|| NamedPose {
-        name: name.unwrap_or(HOME).to_owned(),
+        name: name.to_owned(),
         group: None,
         chain: None,
         positions,
