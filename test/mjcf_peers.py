@@ -163,6 +163,7 @@ def described(model):
             "force": model.actuator_forcerange[index].tolist() if model.actuator_forcelimited[index] else None,
             "control": model.actuator_ctrlrange[index].tolist() if model.actuator_ctrllimited[index] else None,
             "bias": model.actuator_biasprm[index][:3].tolist(),
+            "gain": float(model.actuator_gainprm[index][0]),
         }
         for index in range(model.nu)
     }
@@ -193,8 +194,41 @@ def described(model):
     }
 
 
-def answer(urdf, mjcf, massless, unsound):
+def held(model):
+    """Returns what happens in one second from the start (the first keyframe): contacts and loads of gravity at the start, the distance that
+    each joint moves, and MuJoCo's warnings."""
+    data = mujoco.MjData(model)
+    if model.nkey:
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    contacts = [[model.body(model.geom_bodyid[geom]).name for geom in contact.geom] for contact in data.contact]
+    start, load = data.qpos.copy(), data.qfrc_bias.copy()
+    for _ in range(round(1 / model.opt.timestep)):
+        mujoco.mj_step(model, data)
+    moved = {}
+    for name in single_joints(model):
+        at = model.joint(name).qposadr[0]
+        moved[name] = {
+            "by": float(abs(data.qpos[at] - start[at])),
+            "load": float(load[model.joint(name).dofadr[0]]),
+            "slides": int(model.joint(name).type[0]) == mujoco.mjtJoint.mjJNT_SLIDE,
+        }
+    return {"contacts": contacts, "moved": moved, "warnings": int(sum(warning.number for warning in data.warning)), "time": data.time}
+
+
+def held_and_described(mjcf):
     model = mujoco.MjModel.from_xml_path(mjcf)
+    return {"start": held(model), "model": described(model)}
+
+
+def answer(first, *more):
+    """Compares a URDF with an MJCF; or describes an MJCF alone, if the first argument is `held_and_described`."""
+    return held_and_described(*more) if first == "held_and_described" else compare(first, *more)
+
+
+def compare(urdf, mjcf, massless, unsound):
+    model = mujoco.MjModel.from_xml_path(mjcf)
+    start = held(model)
     told = described(model)
     for name in unsound:
         if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name) >= 0:
@@ -203,4 +237,4 @@ def answer(urdf, mjcf, massless, unsound):
     root = amended(urdf, massless, unsound)
     types = {joint.get("name"): joint.get("type") for joint in root.findall("joint")}
     joints = [name for name in single_joints(model) if types.get(name) in ("revolute", "continuous", "prismatic")]
-    return {"pinocchio": against_pinocchio(root, model, joints), "mujoco": against_mujoco(root, model, joints), "model": told}
+    return {"pinocchio": against_pinocchio(root, model, joints), "mujoco": against_mujoco(root, model, joints), "model": told, "start": start}

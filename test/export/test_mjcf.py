@@ -111,18 +111,35 @@ def test_actuators_have_the_ranges_of_their_joints(converted):
         assert actuator["force"] == model["joints"][joint]["effort"], joint
 
 
+def test_robots_hold_their_start(converted):
+    """Nothing touches at the start, and every driven joint holds it for a second, if its effort limit allows."""
+    answer = told(converted)
+    start, model = answer["start"], answer["model"]
+    assert start["warnings"] == 0 and start["time"] == pytest.approx(1)
+    assert start["contacts"] == []
+    weak = [d["message"] for d in written(converted)[1]["diagnostics"] if d["code"] == "drive-too-weak"]
+    for name, joint in start["moved"].items():
+        effort = model["joints"][name]["effort"]
+        is_strong = effort is None or abs(joint["load"]) < effort[1]
+        assert is_strong or any(name in message for message in weak), name
+        if name in model["actuators"] and not weak:
+            assert joint["by"] < (0.005 if joint["slides"] else 0.1), (name, joint)
+
+
 def test_drives_become_actuators(conversions):
-    """The drives of test/robots/drives.urdf: position, velocity or effort, with MuJoCo's default gain of 1."""
+    """The drives of test/robots/drives.urdf. Without gains in the source, hinges and slides are held, and wheels have their velocity."""
     model = told(conversions("drives"))["model"]
-    # Control range, force range, and bias of a position (-kp), velocity (-kv) or motor actuator.
+    # Control range, force range, and whether there is stiffness.
     expected = {
-        "shoulder": ([-2, 2], [-80, 80], [0, -1, 0]),
-        "elbow": ([-6, 6], [-20, 20], [0, 0, -1]),
-        "slide": ([-0.02, 0.05], [-15, 15], [0, -1, 0]),
-        "torque": ([-7, 7], [-7, 7], [0, 0, 0]),
-        "geared": ([-9, 9], [-9, 9], [0, 0, 0]),
+        "shoulder": ([-2, 2], [-80, 80], True),
+        "elbow": ([-6, 6], [-20, 20], False),
+        "slide": ([-0.02, 0.05], [-15, 15], True),
+        "torque": ([-1, 1], [-7, 7], True),
+        "geared": ([-1, 1], [-9, 9], True),
+        "limp": ([-1, 1], [-1, 1], True),
     }
-    assert {name: (a["control"], a["force"], a["bias"]) for name, a in model["actuators"].items()} == expected
+    found = {name: (a["control"], a["force"], a["bias"][1] < 0) for name, a in model["actuators"].items()}
+    assert found == expected
     start = dict(zip(model["joints"], model["keys"]["initial_positions"], strict=True))
     assert start == {"shoulder": 0.5, "elbow": 0, "slide": 0.01, "torque": 0, "geared": 0, "limp": 0}
 

@@ -85,19 +85,11 @@ def test_a_floating_joint_in_mid_tree(corner):
     assert robot.get("drone", "urdf:joint:type") == "floating"
 
 
-def test_drives_do_not_carry_floating_links(corner):
-    """The drive of the mast is computed for the mast alone: (0.0015 kg m² about its own axis) · (2π · 10 Hz)², per degree."""
-    robot = corner("mid_float")
-    stiffness = 0.0015 * (20 * math.pi) ** 2 * math.pi / 180
-    assert robot.get("pad/mast_joint", "drive:angular:physics:stiffness") == pytest.approx(stiffness, rel=1e-5)
-
-
 def test_moving_links_without_mass_are_kept(corner):
     robot = corner("massless")
     assert set(robot.asset.bodies) == {"root", "a", "c", "d"} and set(robot.asset.frames) == {"b"}
     assert set(robot.asset.joints) == {"j1", "j2", "j3"}
     assert (robot.bodies("root/j1"), robot.bodies("root/a/b/j2")) == (("root", "a"), ("a", "c"))
-    assert robot.get("root/j1", "drive:angular:physics:stiffness") > 0
     assert robot.articulation_roots() == ["/massless"]
 
 
@@ -228,45 +220,28 @@ def test_invalid_mimics(corner):
     assert robot.get("base/astray/mimic", "joint") == "nowhere"
 
 
-#: (2π · 10 Hz)², and twice 2π · 10 Hz.
-STIFF, DAMP = (20 * math.pi) ** 2, 40 * math.pi
-
-
 @pytest.mark.parametrize(
-    ("joint", "instance", "stiffness", "damping", "most", "goal"),
+    ("joint", "instance", "command", "most", "goal"),
     [
-        # 0.1 kg, held at a position; of two commands, the position takes precedence.
-        ("base/upper/lower/plate/slide", "linear", 0.1 * STIFF, 0.1 * DAMP, 15, 0.01),
-        ("base/torque", "angular", 0, 0, 7, None),
-        ("base/geared", "angular", 0, 0, 9, None),
+        # Of two commands, the position takes precedence.
+        ("base/upper/lower/plate/slide", "linear", "position", 15, 0.01),
+        ("base/torque", "angular", "effort", 7, None),
+        ("base/geared", "angular", "effort", 9, None),
+        ("base/upper/elbow", "angular", "velocity", 20, None),
+        ("base/shoulder", "angular", "position", 80, math.degrees(0.5)),
     ],
 )
-def test_drives(corner, joint, instance, stiffness, damping, most, goal):
+def test_drives(corner, joint, instance, command, most, goal):
+    """The neutral layers have what the URDF says: the command and the effort limit, without gains."""
     robot, drive = corner("drives"), f"drive:{instance}:physics:"
-    assert f"PhysicsDriveAPI:{instance}" in applied(robot.at(joint))
-    assert robot.get(joint, drive + "type") == "force"
-    assert robot.get(joint, drive + "stiffness") == pytest.approx(stiffness, rel=1e-5)
-    assert robot.get(joint, drive + "damping") == pytest.approx(damping, rel=1e-5)
+    prim = robot.at(joint)
+    assert f"PhysicsDriveAPI:{instance}" in applied(prim)
+    assert robot.get(joint, drive + "type") == "force" and robot.get(joint, "urdf:drive:command") == command
     assert robot.get(joint, drive + "maxForce") == most
-    found = robot.get(joint, drive + "targetPosition") if robot.at(joint).GetAttribute(drive + "targetPosition").HasAuthoredValue() else None
+    authored = lambda name: prim.GetAttribute(drive + name).HasAuthoredValue()
+    assert not authored("stiffness") and not authored("damping")
+    found = robot.get(joint, drive + "targetPosition") if authored("targetPosition") else None
     assert found == (goal if goal is None else pytest.approx(goal))
-
-
-def test_drives_of_revolute_joints(corner):
-    """The elbow moves the lower arm, the plate and the finger; the shoulder also moves the upper arm."""
-    robot = corner("drives")
-    # The elbow rotates about the x axis of its frame, at (0, 0, 0.3) of the upper arm: the inertia of its load is along its axes.
-    lower = 0.004 + 0.7 * 0.1**2
-    plate = 0.0002 + 0.2 * 0.2**2
-    finger = 0.0001 + 0.1 * 0.2**2
-    carried = lower + plate + finger
-    elbow, per_degree = "base/upper/elbow", math.pi / 180
-    assert robot.get(elbow, "drive:angular:physics:stiffness") == 0
-    assert robot.get(elbow, "drive:angular:physics:damping") == pytest.approx(carried * DAMP * per_degree, rel=1e-5)
-    shoulder = "base/shoulder"
-    assert robot.get(shoulder, "drive:angular:physics:targetPosition") == pytest.approx(0.5 * 180 / math.pi)
-    ratio = robot.get(shoulder, "drive:angular:physics:stiffness") / robot.get(shoulder, "drive:angular:physics:damping")
-    assert ratio == pytest.approx(STIFF / DAMP, rel=1e-5)
 
 
 def test_joints_without_command_have_no_drive(corner):

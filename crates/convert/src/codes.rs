@@ -29,6 +29,24 @@ codes! {
     MASS_UNUSED Warning "mass-unused":
         "The file of masses names a link that the robot does not have, or one with a mass in its source.", "The line is ignored.";
     MASSES_FILE Error "masses-file": "The file of masses is not YAML with a positive number for each link.", "Nothing is converted.";
+    DRIVES_ASSUMED Info "drive-gains-assumed":
+        "The source gives no gains for joints that a simulation must hold. They follow from the inertia and the gravity load of each joint.",
+        "Layers for engines, MJCF and SDF have the assumed gains; the neutral OpenUSD layers and the glTF have none.";
+    DRIVE_WEAK Info "drive-too-weak":
+        "The effort limit of a joint is below the load that gravity puts on it in some configuration.",
+        "The drive has the limit of the source, so the joint may give way.";
+    DRIVES_FILE Error "drives-file":
+        "The file of drives (`drives_file`) is not YAML with the properties of a drive for each pattern of joint names.",
+        "Nothing is converted.";
+    DRIVE_UNUSED Warning "drive-unused": "A pattern in the file of drives matches no joint.", "The entry is ignored.";
+    NO_POSE Error "start-no-such-pose": "The robot has no pose with the name that is asked for as its start (`pose`).",
+        "Nothing is converted.";
+    TOUCHING Info "links-touch":
+        "Colliders of links that no joint connects touch at the start, or in all of the sampled configurations.",
+        "The pairs do not collide in simulations (`self_collision`).";
+    TOUCHING_UNTESTED Warning "links-touch-untested":
+        "The robot has so many colliders that not all pairs could be tested for contact at the start.",
+        "Pairs that were not tested collide.";
     IN_PIECES Info "robot-in-pieces":
         "Most parts of a robot are far from their parents, with all joints at zero. The usual cause is meshes in other axes or units than the \
          robot's.",

@@ -76,8 +76,8 @@ const ROWS: &[Row] = rows! {
     "damping and friction of joints" []: Kept, Kept, Kept, Kept, Kept;
     "mimic joints" []: Mostly(&[&usd::codes::NEWTON_MIMIC]), Mostly(&[&gltf::codes::MIMIC_LEFT_OUT]), Kept,
         Mostly(&[&mjcf::codes::MIMIC]), Mostly(&[&sdf::codes::MIMIC]);
-    "drives" [Drives DrivesWithoutGains]: Mostly(&[&usd::codes::DRIVE_GAINS]), Mostly(&[&gltf::codes::NO_WORD]),
-        Mostly(&[&urdf::codes::NO_WORD]), Mostly(&[&mjcf::codes::GAINS]), Mostly(&[&sdf::codes::NO_WORD]);
+    "drives" [Drives DrivesWithoutGains]: Kept, Mostly(&[&gltf::codes::NO_WORD]), Mostly(&[&urdf::codes::NO_WORD]),
+        Mostly(&[&codes::DRIVES_ASSUMED, &mjcf::codes::GAINS]), Mostly(&[&sdf::codes::NO_WORD]);
     "gains and targets of drives" []: Kept, Mostly(&[&gltf::codes::DRIVE]), Lost(&[&urdf::codes::DRIVE]),
         Mostly(&[&mjcf::codes::ACCELERATION]), Mostly(&[&sdf::codes::DRIVE]);
     "masses and inertias" []: Mostly(&[&usd::codes::MASS_MISSING, &usd::codes::INERTIA_REPAIRED]), Kept, Kept,

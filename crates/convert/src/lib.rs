@@ -25,6 +25,7 @@ mod report;
 #[cfg(test)]
 mod round_trip;
 mod simready;
+mod simulation;
 mod source;
 mod stand_in;
 mod thumbnail;
@@ -55,6 +56,7 @@ use rayon::prelude::*;
 pub use report::{Counts, FileInfo, Outcome, REPORT, Report, SourceInfo, Status, Timings};
 use sha2::{Digest, Sha256};
 pub use simready::Simready;
+pub use simulation::{DriveChoice, Rule};
 pub use source::{Format, STDIN, Source};
 
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
@@ -457,6 +459,7 @@ fn complete(
     diagnostics.extend(apply_planning_files(robot, references, job, work.files)?);
     robot.take_captured(&job.captured);
     diagnostics.extend(masses::assume(robot, &job.options, work.files)?);
+    diagnostics.extend(simulation::complete(robot, &job.options, work.files)?);
     Ok(images)
 }
 

@@ -3,9 +3,9 @@
 //! Without either, no mass is computed: an invented mass would look like a measured one.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
+use urdf_usd_diagnostic::{Code, Diagnostic, Place, did_you_mean, nearest};
 use urdf_usd_geometry::convex_hull;
 use urdf_usd_resolve::Files;
 use urdf_usd_robot::{
@@ -141,6 +141,37 @@ fn shape_solid(robot: &Robot, shape: &Shape, density: f64) -> Result<Option<Soli
     Ok(solid.map(|solid| solid.placed(&shape.origin)))
 }
 
+/// Reads a YAML file of a user; returns its documents and its absolute path. `help` says what to write.
+///
+/// # Errors
+/// If the file can't be read (with `code` if it is not YAML).
+pub(super) fn read_yaml(
+    path: &Path,
+    files: &Files,
+    code: &'static Code,
+    help: &str,
+) -> Result<(Vec<yaml::Yaml>, PathBuf), Diagnostic> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let file = files
+        .input_within(&path, MAX_FILE)
+        .map_err(|error| error.at(Place::file(path.clone())))?;
+    let text = String::from_utf8_lossy(&file.bytes);
+    let documents = yaml::read(text.trim_start_matches('\u{feff}')).map_err(|fault| {
+        let help = if fault.help.is_empty() {
+            help
+        } else {
+            &fault.help
+        };
+        let place = Place {
+            line: fault.at.line,
+            column: fault.at.column,
+            ..Place::file(path.clone())
+        };
+        Diagnostic::new(code, place, fault.message).help(help)
+    })?;
+    Ok((documents, path))
+}
+
 /// Reads the masses in a file, in kg.
 fn read(
     path: &Path,
@@ -149,24 +180,12 @@ fn read(
     found: &mut Vec<Diagnostic>,
 ) -> Result<HashMap<LinkId, f64>, Diagnostic> {
     const HELP: &str = "write a line for each link: upper_arm_link: 2.5 (kg)";
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let file = files
-        .input_within(&path, MAX_FILE)
-        .map_err(|error| error.at(Place::file(path.clone())))?;
+    let (documents, path) = read_yaml(path, files, &codes::MASSES_FILE, HELP)?;
     let place = |at: yaml::Mark| Place {
         line: at.line,
         column: at.column,
         ..Place::file(path.clone())
     };
-    let text = String::from_utf8_lossy(&file.bytes);
-    let documents = yaml::read(text.trim_start_matches('\u{feff}')).map_err(|fault| {
-        let help = if fault.help.is_empty() {
-            HELP.to_owned()
-        } else {
-            fault.help
-        };
-        Diagnostic::new(&codes::MASSES_FILE, place(fault.at), fault.message).help(help)
-    })?;
     let mut masses = HashMap::new();
     for (key, value) in documents.iter().flat_map(yaml::Yaml::entries) {
         let number = value

@@ -565,4 +565,4 @@ macro_rules! named {
         }
     )*};
 }
-named!(urdf_usd_usd_write::Base urdf_usd_usd_write::Bodies urdf_usd_usd_author::isaac_schema::RobotType urdf_usd_mesh::UpAxis urdf_usd_gltf_write::Compression super::Tiers super::MeshFormat);
+named!(urdf_usd_usd_write::Base urdf_usd_usd_write::Bodies urdf_usd_usd_author::isaac_schema::RobotType urdf_usd_mesh::UpAxis urdf_usd_gltf_write::Compression super::Tiers super::MeshFormat super::DriveChoice urdf_usd_robot::SelfCollision);

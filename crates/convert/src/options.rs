@@ -9,10 +9,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::option::{Access, Field, Kind, Opt, Value, field, texts};
+use super::simulation::Rule;
 use super::{Formats, MeshFormat, OutputFormat, Simready, Tiers, UrdfOptions};
 use urdf_usd_gltf_write as gltf;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve as resolve;
+use urdf_usd_robot::SelfCollision;
 use urdf_usd_usd_author as usd_author;
 use urdf_usd_usd_read as usd_read;
 use urdf_usd_usd_write as usd_write;
@@ -54,6 +56,13 @@ pub struct Options {
     pub density: f64,
     /// A file with the masses of such links.
     pub masses: Option<PathBuf>,
+    /// The pose to start simulations from; `None`: `default`, `home` or `ready` if there is one, or
+    /// else zero within the limits.
+    pub pose: Option<String>,
+    /// The drives of joints whose source gives no gains.
+    pub rule: Rule,
+    /// Collisions among the links in simulations.
+    pub self_collision: SelfCollision,
     /// Whether to show a box in place of a visual mesh that can't be read.
     pub stand_ins: bool,
     /// Whether to check the OpenUSD asset against REP-158 before publication.
@@ -238,6 +247,60 @@ pub static TABLE: &[Opt<Options>] = &[
         "FILE",
         field!(Options.masses),
         "A YAML file with a line LINK: KG for each link without a mass. It takes precedence over the density. Empty: none.",
+    ),
+    Opt::new(
+        "pose",
+        Kind::Text("the name of a pose of the SRDF or XRDF, or empty"),
+        "NAME",
+        field!(Options.pose),
+        "The pose from which simulations start. Empty: default, home or ready if the robot has such a pose, otherwise zero, or the position \
+         within the limits that is nearest to zero.",
+    ),
+    Opt::new(
+        "drive",
+        Kind::Text("auto, none, position, position:KP,KD, velocity, velocity:KD or effort"),
+        "MODE",
+        field!(Options.rule.drive),
+        "The drives of joints whose source gives no gains, in the layers for engines, MJCF and SDF. auto: gains that hold the joint, from \
+         its inertia and gravity load; none: no drives.",
+    ),
+    Opt::new(
+        "drives_file",
+        Kind::File,
+        "FILE",
+        field!(Options.rule.file),
+        "A YAML file of drives: patterns of joint names with mode, stiffness, damping, armature, friction, effort. Later entries take \
+         precedence, also over gains of the source. Empty: none.",
+    )
+    .short("drives"),
+    Opt::new(
+        "natural_frequency",
+        Kind::Number { from: 0.1, to: 1000.0 },
+        "HZ",
+        field!(Options.rule.frequency),
+        "The natural frequency of drives with assumed gains, in Hz.",
+    ),
+    Opt::new(
+        "damping_ratio",
+        Kind::Number { from: 0.0, to: 100.0 },
+        "RATIO",
+        field!(Options.rule.damping_ratio),
+        "The damping ratio of drives with assumed gains; 1.0 is critical damping.",
+    ),
+    Opt::new(
+        "sag",
+        Kind::Number { from: 0.0001, to: 1.0 },
+        "RAD",
+        field!(Options.rule.sag),
+        "The angle by which a joint with assumed gains gives way under gravity at most, in rad. Sliding joints: a tenth of it, in m.",
+    ),
+    Opt::new(
+        "self_collision",
+        Kind::Choice(|| SelfCollision::ALL.map(SelfCollision::as_str).to_vec()),
+        "",
+        field!(Options.self_collision),
+        "Which links of the robot collide with each other in simulations. not-touching: all pairs but those that touch at the start or in all \
+         sampled configurations. Links that a joint connects never collide.",
     ),
     Opt::new(
         "stand_ins",

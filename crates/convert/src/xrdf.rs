@@ -36,8 +36,8 @@ const NOISE: f64 = 1e-6;
 const SIDES: usize = 64;
 /// Assumed range of a prismatic joint without limits in either direction, in metres.
 const UNLIMITED_SLIDE: f64 = 1.0;
-/// Names of poses that are the default if none is named so, in order of precedence.
-const OTHER_DEFAULTS: [&str; 2] = ["home", "ready"];
+/// Names of default poses, in order of precedence.
+pub(super) const DEFAULT_POSES: [&str; 3] = [DEFAULT_POSE, "home", "ready"];
 
 /// Contents of an XRDF beyond those of the robot.
 #[derive(Clone, Debug, PartialEq)]
@@ -279,7 +279,7 @@ fn default_pose(robot: &mut Robot, options: &Options) -> Result<(), Diagnostic> 
             })?)
         }
         None if robot.default_pose().is_some() => return Ok(()),
-        None => OTHER_DEFAULTS.into_iter().find_map(named),
+        None => DEFAULT_POSES.into_iter().find_map(named),
     };
     let Some(pose) = pose.cloned() else {
         return Ok(());

@@ -64,6 +64,32 @@ impl Mechanism {
         }
     }
 
+    /// Writes the diagonal of the mass matrix: the inertia that each coordinate moves, kg·m² for angles, kg
+    /// for distances. Unlike the matrix, it needs no memory of quadratic size.
+    pub fn effective_inertia(&self, q: &[f64], data: &mut Data, inertia: &mut [f64]) {
+        inertia.fill(0.0);
+        self.forward(q, data);
+        self.compose(data);
+        for (index, step) in self.steps.iter().enumerate() {
+            let (angular, linear) = axis(step, data, index + 1);
+            let (force, moment) = momentum(&data.lumps[index + 1], &angular, &linear);
+            let mut sum = angular.dot(&moment) + linear.dot(&force);
+            // Followers above this step move what it moves, too.
+            let mut at = step.parent;
+            while at > 0 && self.shared.get(step.coordinate) == Some(&true) {
+                let other = &self.steps[at - 1];
+                if other.coordinate == step.coordinate {
+                    let (angular, linear) = axis(other, data, at);
+                    sum += 2.0 * (angular.dot(&moment) + linear.dot(&force));
+                }
+                at = other.parent;
+            }
+            if let Some(inertia) = inertia.get_mut(step.coordinate) {
+                *inertia += sum;
+            }
+        }
+    }
+
     /// Writes the generalised forces that hold the robot still against `gravity` (m/s², in the
     /// root's axes; [`GRAVITY`]), N·m and N.
     pub fn gravity_forces(

@@ -174,6 +174,8 @@ pub struct Mechanism {
     /// The mass on the root, then on each step, in its own frame.
     pub(crate) lumps: Vec<Lump>,
     coordinates: Vec<Coordinate>,
+    /// For each coordinate, whether several steps have it.
+    pub(crate) shared: Vec<bool>,
     /// For each joint its first coordinate, if it has its own.
     first: ArenaMap<Joint, Option<usize>>,
     /// The root of the tree that each link is in.
@@ -275,6 +277,14 @@ impl Mechanism {
                 lumps[seat.on].add(&Lump::of(inertial, &seat.pose));
             }
         }
+        let (mut seen, mut shared) = (
+            vec![false; coordinates.len()],
+            vec![false; coordinates.len()],
+        );
+        for step in &steps {
+            shared[step.coordinate] |= seen[step.coordinate];
+            seen[step.coordinate] = true;
+        }
         let joints = ArenaMap::new(robot.joints(), |_, joint| JointAt {
             kind: joint.kind(),
             parent: joint.parent(),
@@ -287,6 +297,7 @@ impl Mechanism {
             seats,
             lumps,
             coordinates,
+            shared,
             first,
             roots,
             model,

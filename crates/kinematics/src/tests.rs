@@ -137,7 +137,10 @@ proptest! {
         mechanism.forces(&q, &[], &qdd, &GRAVITY, &mut data, &mut forces);
         let mut mass = vec![0.0; 100];
         mechanism.mass_matrix(&q, &mut data, &mut mass);
+        let mut inertia = vec![0.0; 10];
+        mechanism.effective_inertia(&q, &mut data, &mut inertia);
         for i in 0..10 {
+            prop_assert!((inertia[i] - mass[i * 11]).abs() < 1e-12 * mass[i * 11].max(1.0));
             let by_mass: f64 = (0..10).map(|j| mass[i * 10 + j] * qdd[j]).sum();
             prop_assert!((forces[i] - held[i] - by_mass).abs() < 1e-8 * by_mass.abs().max(1.0));
         }

@@ -5,8 +5,8 @@ use nalgebra::{Unit, Vector3};
 use super::assets::Geom;
 use super::{Writer, codes, push_pose, quaternion};
 use urdf_usd_robot::{
-    ArenaMap, Base, Connector, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId, Mass,
-    Pose, Robot, Role, Roles, Shape, kinematics,
+    Actuation, ArenaMap, Base, Connector, Geometry, Inertial, Joint, JointId, JointKind, Link,
+    LinkId, Mass, Pose, Robot, Role, Roles, Shape, kinematics,
 };
 use urdf_usd_text::xml::{Attributes, number, numbers};
 
@@ -303,7 +303,7 @@ impl Writer<'_> {
         if at != Vector3::zeros() {
             attributes.push(("pos", numbers(at.iter().copied())));
         }
-        attributes.extend(passive(joint));
+        attributes.extend(passive(joint, None));
         self.to.leaf("joint", attributes);
         if chain.iter().any(|id| range(&robot.joints()[*id]).is_some()) {
             let message = format!(
@@ -355,10 +355,12 @@ impl Writer<'_> {
             if let Some((lower, upper)) = range(joint).filter(|(lower, upper)| lower < upper) {
                 attributes.push(("range", numbers([lower, upper])));
             }
-            if let Some(effort) = effort(joint).filter(|_| kind != "ball") {
+            let actuation = robot.simulation().actuation.get(&id);
+            let force = actuation.and_then(|actuation| actuation.max_force);
+            if let Some(effort) = force.or(effort(joint)).filter(|_| kind != "ball") {
                 attributes.push(("actuatorfrcrange", numbers([-effort, effort])));
             }
-            attributes.extend(passive(joint));
+            attributes.extend(passive(joint, actuation));
             self.to.leaf("joint", attributes);
         }
     }
@@ -421,11 +423,16 @@ impl Writer<'_> {
 }
 
 /// Returns the attributes of the damping and friction of a joint.
-fn passive(joint: &Joint) -> Attributes {
+fn passive(joint: &Joint, actuation: Option<&Actuation>) -> Attributes {
     let dynamics = joint.dynamics.unwrap_or_default();
+    let friction = actuation.and_then(|actuation| actuation.friction);
     [
+        (
+            "armature",
+            actuation.and_then(|actuation| actuation.armature),
+        ),
         ("damping", dynamics.damping),
-        ("frictionloss", dynamics.friction),
+        ("frictionloss", friction.or(dynamics.friction)),
     ]
     .into_iter()
     .filter_map(|(name, value)| Some((name, value?)))

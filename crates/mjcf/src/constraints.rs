@@ -1,12 +1,13 @@
 //! Writes constraints outside the tree, actuators, and named poses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::bodies::{Bodies, Motion, effort, range};
 use super::{Writer, codes};
 use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
-    Command, Connector, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics,
+    Command, Connector, Gains, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose,
+    kinematics,
 };
 use urdf_usd_text::xml::{Attributes, number, numbers};
 
@@ -47,8 +48,27 @@ impl Writer<'_> {
     pub(super) fn constraints(&mut self) {
         let robot = self.robot;
         self.to.open("contact", Vec::new());
-        for (a, b) in robot.disabled_collisions().iter() {
-            let [first, second] = [a, b].map(|link| self.bodies.body(link));
+        let filtered = robot.filtered_collisions();
+        let filtered = filtered
+            .iter()
+            .map(|(a, b)| [a, b].map(|link| self.bodies.body(link)));
+        // MuJoCo itself leaves out a body and its parent, unless the parent is fixed to the world.
+        let is_static = |body: &Option<LinkId>| {
+            let above = std::iter::successors(*body, |body| self.bodies.above[*body]);
+            let mut motions = above.map(|body| self.bodies.motion[body]);
+            body.is_some() && motions.all(|motion| matches!(motion, None | Some(Motion::Fixed)))
+        };
+        let moving = robot.links().handles().filter(|link| {
+            matches!(
+                self.bodies.motion[*link],
+                Some(Motion::Joint(_) | Motion::Chain(_))
+            )
+        });
+        let on_static = moving
+            .map(|link| [self.bodies.above[link], Some(link)])
+            .filter(|[above, _]| is_static(above));
+        let pairs: BTreeSet<[Option<LinkId>; 2]> = filtered.chain(on_static).collect();
+        for [first, second] in pairs {
             if first != second {
                 let [first, second] = [first, second].map(|body| {
                     body.map_or_else(|| "world".to_owned(), |body| self.names.links[body].clone())
@@ -216,20 +236,32 @@ impl Writer<'_> {
         let robot = self.robot;
         self.to.open("actuator", Vec::new());
         for (id, joint) in robot.joints().iter() {
-            let Some((drive, name)) = joint
-                .drive()
-                .filter(|_| is_single(joint.kind()))
-                .zip(self.single_name(id))
-            else {
+            let actuation = robot.simulation().actuation.get(&id);
+            let command = actuation
+                .map(|actuation| actuation.command)
+                .or(joint.drive().map(|drive| drive.command));
+            let name = self.single_name(id).filter(|_| is_single(joint.kind()));
+            let Some((command, name)) = command.zip(name) else {
                 continue;
             };
-            let gains = drive.gains.filter(|gains| !gains.is_idle());
+            // Gains for simulations, or else those of the source.
+            let gains = match actuation {
+                Some(actuation) => Some(Gains {
+                    stiffness: actuation.stiffness,
+                    damping: actuation.damping,
+                    target_position: Some(actuation.target),
+                    max_force: actuation.max_force,
+                    ..Gains::default()
+                }),
+                None => joint.drive().and_then(|drive| drive.gains),
+            };
+            let gains = gains.filter(|gains| !gains.is_idle());
             if gains.is_some_and(|gains| gains.max_force == Some(0.0)) {
                 // MuJoCo takes an empty range of forces as no limit.
                 continue;
             }
             let force = gains.map_or_else(|| effort(joint), |gains| gains.max_force);
-            let (mut kind, control) = match drive.command {
+            let (mut kind, control) = match command {
                 Command::Effort => ("motor", force.map(|force| [-force, force])),
                 Command::Velocity => {
                     let speed = joint
@@ -251,7 +283,7 @@ impl Writer<'_> {
             };
             let mut attributes: Attributes = vec![("name", name.clone()), ("joint", name)];
             let target = gains.map_or(0.0, |gains| {
-                let target = match drive.command {
+                let target = match command {
                     Command::Effort => None,
                     Command::Velocity => gains.target_velocity,
                     Command::Position => gains.target_position,
@@ -264,10 +296,9 @@ impl Writer<'_> {
             attributes.extend(control.map(|control| ("ctrlrange", numbers(control))));
             let force = force.filter(|force| *force > 0.0 && force.is_finite());
             attributes.extend(force.map(|force| ("forcerange", numbers([-force, force]))));
-            let gains = gains.filter(|gains| !gains.is_acceleration);
-            if let Some(gains) = gains {
+            if let Some(gains) = gains.filter(|gains| !gains.is_acceleration) {
                 let speed = gains.target_velocity.filter(|speed| *speed != 0.0);
-                match (drive.command, speed) {
+                match (command, speed) {
                     // The only control is the position; the velocity is a constant of the bias.
                     (Command::Position, Some(speed)) => {
                         kind = "general";
@@ -290,7 +321,11 @@ impl Writer<'_> {
                 }
             }
             self.to.leaf(kind, attributes);
-            if let Some(gains) = drive.gains.filter(|gains| gains.is_acceleration) {
+            let of_source = joint
+                .drive()
+                .and_then(|drive| drive.gains)
+                .filter(|_| actuation.is_none());
+            if let Some(gains) = of_source.filter(|gains| gains.is_acceleration) {
                 let message = format!(
                     "the drive of joint \"{}\" sets an acceleration, which MuJoCo's actuators can't: its {} are left out",
                     joint.name(),
@@ -322,13 +357,6 @@ impl Writer<'_> {
     /// Writes named poses, and the initial positions and targets of drives, as keyframes.
     pub(super) fn keyframes(&mut self) {
         let robot = self.robot;
-        let single = robot
-            .joints()
-            .iter()
-            .filter(|(_, joint)| is_single(joint.kind()));
-        let start: Vec<_> = single
-            .filter_map(|(id, joint)| Some((id, vec![joint.drive()?.initial_position?])))
-            .collect();
         self.to.open("keyframe", Vec::new());
         let mut names = UniqueNames::default();
         let is_shared = |pose: &NamedPose| {
@@ -339,7 +367,17 @@ impl Writer<'_> {
                 .count()
                 > 1
         };
-        for pose in robot.named_poses() {
+        // The first keyframe is the start of the simulation.
+        let home = robot.simulation().home.as_ref();
+        if let Some(home) = home {
+            let name = names.unique_or(&home.name, "pose");
+            let controls = std::mem::take(&mut self.controls);
+            self.keyframe(name, &home.positions, &controls);
+        }
+        let is_home = |pose: &NamedPose| {
+            home.is_some_and(|home| home.name == pose.name && home.positions == pose.positions)
+        };
+        for pose in robot.named_poses().iter().filter(|pose| !is_home(pose)) {
             let name = match &pose.group {
                 Some(group) if is_shared(pose) => format!("{group}/{}", pose.name),
                 _ => pose.name.clone(),
@@ -347,15 +385,10 @@ impl Writer<'_> {
             let name = names.unique_or(&name, "pose");
             self.keyframe(name, &pose.positions, &[]);
         }
-        let has_targets = self.controls.iter().any(|target| *target != 0.0);
-        if !start.is_empty() || has_targets {
+        if self.controls.iter().any(|target| *target != 0.0) {
             let name = names.unique_or("initial_positions", "pose");
-            let controls = if has_targets {
-                std::mem::take(&mut self.controls)
-            } else {
-                Vec::new()
-            };
-            self.keyframe(name, &start, &controls);
+            let controls = std::mem::take(&mut self.controls);
+            self.keyframe(name, &[], &controls);
         }
         self.to.close();
     }

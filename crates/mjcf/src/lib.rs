@@ -1,8 +1,8 @@
 //! Writes a [`Robot`] as MJCF, the XML format of the physics engine MuJoCo.
 //!
 //! Bodies have the links' frames, so poses have the same meaning in both. Everything that MJCF can
-//! express is written, and nothing is invented: no gains, no floor, no light. The diagnostics
-//! report everything that it can't express (REP-158 §3.8).
+//! express is written, with the robot's [`Simulation`](urdf_usd_robot::Simulation); no floor, no light.
+//! The diagnostics report everything that it can't express (REP-158 §3.8).
 //!
 //! This crate knows nothing of URDF, USD or glTF, nor where files are.
 
@@ -24,7 +24,7 @@ use self::bodies::Bodies;
 use self::names::Names;
 use urdf_usd_diagnostic::{Collector, Diagnostic, Most};
 use urdf_usd_robot::facts::{self, Fact};
-use urdf_usd_robot::{Base, CacheEvicted, Pose, Robot};
+use urdf_usd_robot::{Base, CacheEvicted, Pose, Robot, SelfCollision};
 use urdf_usd_text::xml::{Attributes, Document, numbers};
 
 /// Maximum number of findings with one code.
@@ -85,6 +85,16 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
             ("texturedir", folder.to_owned()),
         ],
     );
+    // MuJoCo's default integrates the damping of actuators explicitly, which is unstable for stiff ones
+    // on light links.
+    if !robot.simulation().actuation.is_empty() {
+        to.leaf("option", vec![("integrator", "implicitfast".to_owned())]);
+    }
+    let mut collision = vec![("group", "3".to_owned())];
+    // Geoms collide if one's contype meets the other's conaffinity: those of other models have both.
+    if robot.simulation().self_collision == SelfCollision::None {
+        collision.push(("conaffinity", "0".to_owned()));
+    }
     to.open("default", Vec::new());
     for (class, geom) in [
         (
@@ -95,7 +105,7 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
                 ("conaffinity", "0".to_owned()),
             ],
         ),
-        ("collision", vec![("group", "3".to_owned())]),
+        ("collision", collision),
     ] {
         to.open("default", vec![("class", class.to_owned())]);
         to.leaf("geom", geom);

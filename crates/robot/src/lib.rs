@@ -28,6 +28,7 @@ mod planning;
 mod robot;
 mod roles;
 mod sensor;
+mod simulation;
 mod solid;
 mod subtree;
 mod tree;
@@ -54,6 +55,7 @@ pub use sensor::{
     Camera, Captured, Durability, GLOBAL_FRAMES, History, Interface, InterfaceKind, NestedContext,
     Qos, Reliability, RosSettings, Sensor, SensorKind,
 };
+pub use simulation::{Actuation, Basis, SelfCollision, Simulation};
 pub use solid::Solid;
 pub use subtree::Removed;
 pub use tree::Tree;
@@ -692,6 +694,16 @@ pub enum Command {
 }
 
 impl Command {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Effort, Self::Velocity, Self::Position];
+
+    /// Returns the command with this name in ros2_control.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|command| command.as_str() == name)
+    }
+
     /// Returns its name in ros2_control.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -9,7 +9,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use super::{
     About, Arena, Custom, Geometry, Interface, Joint, JointId, JointProperties, Light, Link,
     LinkId, LinkProperties, LookVariant, Material, MaterialId, MeshId, MeshSource, Mimic,
-    NamedPose, Planning, RosSettings, Sensor, Shape, Tree, codes,
+    NamedPose, Planning, RosSettings, Sensor, Shape, Simulation, Tree, codes,
 };
 use crate::kinematics::position_count;
 
@@ -43,6 +43,7 @@ pub struct Robot {
     named_poses: Vec<NamedPose>,
     planning: Planning,
     disabled_collisions: LinkPairs,
+    simulation: Simulation,
     sensors: Vec<Sensor>,
     lights: Vec<Light>,
     /// ROS interfaces of the robot as a whole, beside `joint_states` and `robot_description`: those
@@ -157,6 +158,7 @@ impl fmt::Debug for Robot {
             .field("named_poses", &self.named_poses)
             .field("planning", &self.planning)
             .field("disabled_collisions", &self.disabled_collisions)
+            .field("simulation", &self.simulation)
             .field("sensors", &self.sensors)
             .field("lights", &self.lights)
             .field("interfaces", &self.interfaces)
@@ -184,6 +186,7 @@ impl Robot {
             named_poses: Vec::new(),
             planning: Planning::default(),
             disabled_collisions: LinkPairs::default(),
+            simulation: Simulation::default(),
             sensors: Vec::new(),
             lights: Vec::new(),
             interfaces: Vec::new(),
@@ -707,6 +710,39 @@ impl Robot {
         }
         self.disabled_collisions.extend(pairs);
         Ok(())
+    }
+
+    /// Returns what simulations need beyond the description; empty unless a conversion assumes it.
+    pub fn simulation(&self) -> &Simulation {
+        &self.simulation
+    }
+
+    /// Replaces the data for simulations.
+    ///
+    /// # Errors
+    /// If the robot does not have a link or joint of the data, or if the start does not match its
+    /// joints.
+    pub fn set_simulation(&mut self, simulation: Simulation) -> Result<(), InvalidRobot> {
+        let pairs = simulation.touching.iter();
+        for link in pairs.flat_map(<[LinkId; 2]>::from) {
+            self.check_link(link, &format!("{link:?}"))?;
+        }
+        let missing = |joint: &&JointId| !self.joints.contains(**joint);
+        if let Some(joint) = simulation.actuation.keys().find(missing) {
+            return Err(InvalidRobot::Dangling(format!("{joint:?}")));
+        }
+        if let Some(home) = &simulation.home {
+            self.check_pose(home)?;
+        }
+        self.simulation = simulation;
+        Ok(())
+    }
+
+    /// Returns pairs of links that do not collide in simulations, beside those connected by joints:
+    /// the disabled ones, and those that touch at the start.
+    pub fn filtered_collisions(&self) -> LinkPairs {
+        let (disabled, touching) = (&self.disabled_collisions, &self.simulation.touching);
+        disabled.iter().chain(touching.iter()).collect()
     }
 
     /// Returns the sensors, in the source's order.

@@ -1,7 +1,7 @@
 //! Writes joints: those of the tree, those that fix the base, and those that close loops.
 
 use super::{MODEL, Motion, Writer, codes};
-use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, Mimic, Pose};
+use urdf_usd_robot::{Command, Joint, JointId, JointKind, LinkId, Mimic, Pose};
 use urdf_usd_text::xml::{number, numbers};
 
 /// The head of a joint of the SDF.
@@ -182,12 +182,22 @@ impl Writer<'_> {
             self.axis(id, joint);
         }
         self.joint_sensors(id);
-        self.gains(joint);
+        self.gains(id, joint);
         self.to.close();
     }
 
     /// Writes the gains of a drive for Drake, the only reader of such an element.
-    fn gains(&mut self, joint: &Joint) {
+    fn gains(&mut self, id: JointId, joint: &Joint) {
+        if let Some(actuation) = self.robot.simulation().actuation.get(&id) {
+            if actuation.command == Command::Position {
+                let gains = [
+                    ("p", number(actuation.stiffness)),
+                    ("d", number(actuation.damping)),
+                ];
+                self.to.leaf("drake:controller_gains", gains.into());
+            }
+            return;
+        }
         let Some(gains) = joint.gains() else {
             return;
         };

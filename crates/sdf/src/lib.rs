@@ -21,7 +21,9 @@ use self::groups::{Groups, Motion};
 use self::names::Names;
 use urdf_usd_diagnostic::{Collector, Diagnostic, Most};
 use urdf_usd_robot::facts::{self, Fact};
-use urdf_usd_robot::{ArenaMap, Base, Element, Link, LinkId, Material, Pose, Robot, decimal};
+use urdf_usd_robot::{
+    ArenaMap, Base, Element, Link, LinkId, Material, Pose, Robot, SelfCollision, decimal,
+};
 use urdf_usd_text::xml::{Attributes, Document, numbers};
 
 /// Maximum number of findings with one code.
@@ -100,6 +102,9 @@ pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
             names::Scope::default().first([robot.name(), "robot"]),
         )],
     );
+    if robot.simulation().self_collision == SelfCollision::All {
+        to.text("self_collide", Vec::new(), "true");
+    }
     let mut writer = Writer {
         robot,
         files,

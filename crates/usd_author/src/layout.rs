@@ -55,3 +55,7 @@ pub const DEFAULT_POSE_PROPERTIES: [&str; 2] = [
 pub fn default_material() -> Material {
     Material::plain("default", [0.5, 0.5, 0.5, 1.0])
 }
+/// Attribute of a joint whose drive has no gains in the source: the commanded quantity.
+pub const DRIVE_COMMAND: &str = "urdf:drive:command";
+/// Attribute of a joint whose gains are assumed for simulations, in layers for engines.
+pub const DRIVE_ASSUMED: &str = "urdf:drive:assumed";

@@ -21,10 +21,6 @@ codes! {
         "A moment that is not above zero becomes a thousandth of the largest one. If the largest is then not below the sum of the \
          others, these are raised until it is, by a margin of 4e-6: each gets half of what lacks, but not more than the largest. \
          If none is above zero, they become those of a ball of the same mass and 5 cm radius.";
-    DRIVE_GAINS Info "usd-drive-gains":
-        "A joint takes position or velocity commands, but its source gives no stiffness and no damping.",
-        "The drive has gains computed from the inertia that the joint carries: critically damped, 10 Hz. Set those of the \
-         controller.";
     MATERIAL_MERGED Info "usd-material-merged":
         "Materials with different names have the same look. Each look is one material of the asset.",
         "Visuals of all of them are bound to one prim, which has the first name.";
@@ -32,6 +28,10 @@ codes! {
         "The overlay newton is asked for, and a joint follows another in a way that Newton cannot express: one turns and the \
          other slides, one has not exactly one degree of freedom, or they are in different trees.",
         "In Newton the joint moves freely. The neutral layers say that it follows.";
+    PHYSX_MIMIC Warning "physx-mimic-left-out":
+        "The overlay physx is asked for, and a joint follows another in a way that PhysX cannot express: one turns and the other slides, one \
+         has not exactly one degree of freedom, or they are in different trees.",
+        "In PhysX the joint moves freely. The neutral layers say that it follows.";
     ISAAC_POSE Warning "isaac-pose-left-out":
         "The overlay isaac is asked for, and a named pose sets no joint that has one position, or joints of several trees of the robot: no \
          chain of links has them.",

@@ -47,10 +47,9 @@ pub(super) fn overlay(scene: &Scene<'_>, overlay: Overlay) -> Layer {
             overlay.as_str()
         ),
     );
-    layer.sublayers([
-        format!("./{}.usda", overlay.as_str()),
-        format!("./{}.usda", scene.options.entry),
-    ]);
+    let layers = overlay.layers().iter().map(|overlay| overlay.as_str());
+    let sublayers = layers.chain([scene.options.entry.as_str()]);
+    layer.sublayers(sublayers.map(|name| format!("./{name}.usda")));
     layer.over(&root);
     layer
 }

@@ -8,6 +8,7 @@ mod arrays;
 mod base;
 pub mod codes;
 mod drives;
+mod engine;
 mod entry;
 mod extended_physics;
 mod extents;
@@ -20,6 +21,7 @@ mod materials;
 mod newton;
 mod openpbr;
 mod physics;
+mod physx;
 mod plan;
 mod planning;
 mod ros;
@@ -41,7 +43,7 @@ pub use ros::{check_namespace, default_namespace, interfaces};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 pub use urdf_usd_robot::Base;
-use urdf_usd_robot::{CacheEvicted, Command, Joint, JointKind, Robot, Role, names};
+use urdf_usd_robot::{CacheEvicted, JointKind, Robot, Role, names};
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Content, Store};
 use urdf_usd_usd_author::{Layer, text};
@@ -101,11 +103,23 @@ pub enum Overlay {
     Newton,
     /// MaterialX OpenPBR beside UsdPreviewSurface.
     OpenPbr,
+    /// The PhysX engine, also of Isaac Sim.
+    Physx,
 }
 
 impl Overlay {
     /// All overlays.
-    pub const ALL: [Self; 3] = [Self::Isaac, Self::Newton, Self::OpenPbr];
+    pub const ALL: [Self; 4] = [Self::Isaac, Self::Newton, Self::OpenPbr, Self::Physx];
+
+    /// Returns the overlays whose layers its entry has, strongest first: Isaac Sim's engine is PhysX.
+    pub fn layers(self) -> &'static [Self] {
+        match self {
+            Self::Isaac => &[Self::Isaac, Self::Physx],
+            Self::Newton => &[Self::Newton],
+            Self::OpenPbr => &[Self::OpenPbr],
+            Self::Physx => &[Self::Physx],
+        }
+    }
 
     /// Returns the name in options and file names.
     pub fn as_str(self) -> &'static str {
@@ -113,6 +127,7 @@ impl Overlay {
             Self::Isaac => "isaac",
             Self::Newton => "newton",
             Self::OpenPbr => "openpbr",
+            Self::Physx => "physx",
         }
     }
 }
@@ -297,13 +312,20 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, C
         .into_iter()
         .map(|(path, build)| (path.to_owned(), build))
         .collect();
-    for overlay in &options.overlays {
+    let layers: BTreeSet<Overlay> = options
+        .overlays
+        .iter()
+        .flat_map(|overlay| overlay.layers())
+        .copied()
+        .collect();
+    for overlay in layers {
         let path = format!("{}.usda", overlay.as_str());
         of_overlays.insert(path.clone());
         builds.push(match overlay {
             Overlay::Isaac => (path, |scene, found| Some(isaac::layer(scene, found))),
             Overlay::Newton => (path, |scene, found| Some(newton::layer(scene, found))),
             Overlay::OpenPbr => (path, |scene, _| Some(openpbr::layer(scene))),
+            Overlay::Physx => (path, |scene, found| Some(physx::layer(scene, found))),
         });
     }
     let has_meshes = !scene.library.meshes.is_empty() && !scene.is_over("geometries.usdc");
@@ -525,7 +547,6 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
         }
     }
     found.extend(merged_materials(scene));
-    found.extend(computed_gains(scene));
     found
 }
 
@@ -548,26 +569,6 @@ fn merged_materials(scene: &Scene<'_>) -> Option<Diagnostic> {
     );
     let finding = Diagnostic::new(&codes::MATERIAL_MERGED, scene.robot.place.clone(), message);
     Some(finding.help("nothing need be done, unless the materials are to be edited apart"))
-}
-
-/// Reports drives whose gains the source does not give.
-fn computed_gains(scene: &Scene<'_>) -> Option<Diagnostic> {
-    let is_computed = |joint: &&Joint| {
-        joint
-            .drive()
-            .is_some_and(|drive| drive.gains.is_none() && drive.command != Command::Effort)
-    };
-    let joints: Vec<&Joint> = scene.robot.joints().values().filter(is_computed).collect();
-    let names: Vec<String> = joints
-        .iter()
-        .map(|joint| format!("{:?}", joint.name()))
-        .collect();
-    let message = format!(
-        "the gains of drives are computed, since the source gives none: {}",
-        list(&names)
-    );
-    let finding = Diagnostic::new(&codes::DRIVE_GAINS, joints.first()?.place.clone(), message);
-    Some(finding.help("set `drive:*:physics:stiffness` and `damping` in a layer over the asset"))
 }
 
 /// Maximum number of elements that a message lists.

@@ -1,79 +1,92 @@
 //! `newton.usda`: the overlay for the Newton physics engine, prefix `newton:` (schemas of
 //! newton-usd-schemas 0.6).
 //!
-//! Everything here comes from the robot: mimic relations, the joints' friction and damping, and
-//! their velocity limits. Mass properties are not repeated: they are authored once, in
-//! `physics.usda`.
+//! Mimic relations, friction, damping and velocity limits of joints come from the robot, drives from
+//! [`Simulation`](urdf_usd_robot::Simulation). Mass properties are not repeated: they are authored once,
+//! in `physics.usda`.
 
 use super::plan::{JointPlan, Plan};
-use super::{Scene, codes};
-use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_robot::{ArenaMap, Joint, JointId, JointKind, Link, LinkId, Mimic, Robot};
+use super::{Scene, codes, engine};
+use urdf_usd_diagnostic::{Code, Diagnostic};
+use urdf_usd_robot::{
+    ArenaMap, Joint, JointId, JointKind, Link, LinkId, Mimic, Robot, SelfCollision,
+};
 use urdf_usd_usd_author::numbers::degrees;
 use urdf_usd_usd_author::{Attribute, Layer, Prim, Relationship};
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
     let (mut layer, root) = super::layer(
         scene,
-        "What joints do that UsdPhysics cannot say, in the words of Newton",
+        "Drives and what UsdPhysics cannot say, in the words of Newton",
     );
     layer.over(&root);
-    for path in &scene.plan.articulation_roots {
-        // URDF links collide with each other except for the pairs that `physics.usda` filters.
-        let mut prim = layer.over(path);
-        prim.apply(["NewtonArticulationRootAPI"])
-            .attribute("newton:selfCollisionEnabled", Attribute::bool(true));
+    // Links collide by default, and whoever imports the asset may say otherwise: the attribute would
+    // override that.
+    if scene.robot.simulation().self_collision == SelfCollision::None {
+        for path in &scene.plan.articulation_roots {
+            let mut prim = layer.over(path);
+            prim.apply(["NewtonArticulationRootAPI"])
+                .attribute("newton:selfCollisionEnabled", Attribute::bool(false));
+        }
     }
-    let bases = bases(scene.robot, &scene.plan);
+    engine::author_drives(scene, &mut layer);
+    let start = engine::start(scene);
     for (id, joint) in scene.robot.joints().iter() {
         if let Some(plan) = &scene.plan.joints[id] {
-            passive(&mut layer, joint, plan);
+            passive(scene, &mut layer, id, joint, plan);
+            if let Some(position) = start.get(&id).filter(|position| **position != 0.0) {
+                author_start(&mut layer, joint, plan, *position);
+            }
         }
+    }
+    for (joint, following) in followed_joints(scene, &codes::NEWTON_MIMIC, diagnostics) {
+        let joint = &scene.robot.joints()[joint];
+        let mut prim = layer.over(&following.plan.path);
+        author_mimic(&mut prim, joint, following.leader, &following.mimic);
+    }
+    layer
+}
+
+/// Returns the mimic relations that engines with scalar relations can express; reports the others with
+/// `code`.
+pub(super) fn followed_joints<'a>(
+    scene: &'a Scene<'_>,
+    code: &'static Code,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<(JointId, Following<'a>)> {
+    let bases = bases(scene.robot, &scene.plan);
+    let mut all = Vec::new();
+    for (id, joint) in scene.robot.joints().iter() {
         match followed(scene, &bases, id) {
             None => {}
-            Some(Ok(Following {
-                plan,
-                leader,
-                mimic,
-            })) => author_mimic(&mut layer.over(&plan.path), joint, leader, &mimic),
+            Some(Ok(following)) => all.push((id, following)),
             Some(Err(reason)) => {
                 let leader = joint
                     .mimic()
                     .map(|mimic| scene.robot.joints()[mimic.joint].name())
                     .unwrap_or_default();
                 let message = format!(
-                    "joint {:?} cannot follow {leader:?} in Newton: {reason}",
+                    "joint {:?} cannot follow {leader:?} in the engine: {reason}",
                     joint.name()
                 );
-                diagnostics.push(Diagnostic::new(&codes::NEWTON_MIMIC, joint.place.clone(), message).help(
+                diagnostics.push(Diagnostic::new(code, joint.place.clone(), message).help(
                     "let a joint that turns follow one that turns, and one that slides one that slides, of the same tree",
                 ));
             }
         }
     }
-    layer
+    all
 }
 
 /// Authors NewtonJointAPI: friction in N·m or N, damping and speed per degree if the joint is
 /// angular.
-fn passive(layer: &mut Layer, joint: &Joint, plan: &JointPlan) {
+fn passive(scene: &Scene<'_>, layer: &mut Layer, id: JointId, joint: &Joint, plan: &JointPlan) {
     let Some(is_angular) = is_angular(joint.kind()) else {
         return;
     };
-    let dynamics = joint.dynamics.unwrap_or_default();
-    let in_range = |value: &f64| value.is_finite() && *value >= 0.0;
-    let damping =
-        dynamics.damping.filter(in_range).map(|damping| if is_angular { damping.to_radians() } else { damping } as f32);
-    let friction = dynamics
-        .friction
-        .filter(in_range)
-        .map(|friction| friction as f32);
-    // Many URDFs write a velocity of 0 for "unknown"; Newton would lock the joint.
-    let velocity = joint
-        .limit
-        .and_then(|limit| limit.velocity)
-        .filter(|velocity| in_range(velocity) && *velocity > 0.0);
-    let velocity = velocity.map(|velocity| {
+    let passive = engine::passive(scene, id, joint);
+    let damping = passive.damping.map(|damping| if is_angular { damping.to_radians() } else { damping } as f32);
+    let velocity = passive.velocity.map(|velocity| {
         if is_angular {
             degrees(velocity)
         } else {
@@ -81,8 +94,15 @@ fn passive(layer: &mut Layer, joint: &Joint, plan: &JointPlan) {
         }
     });
     let values = [
+        (
+            "newton:armature",
+            passive.armature.map(|armature| armature as f32),
+        ),
         ("newton:damping", damping),
-        ("newton:friction", friction),
+        (
+            "newton:friction",
+            passive.friction.map(|friction| friction as f32),
+        ),
         ("newton:velocityLimit", velocity),
     ];
     if values.iter().all(|(_, value)| value.is_none()) {
@@ -95,6 +115,19 @@ fn passive(layer: &mut Layer, joint: &Joint, plan: &JointPlan) {
             prim.attribute(name, Attribute::float(value));
         }
     }
+}
+
+/// Authors the position of a joint at the start. Newton 1.8 reads it from these attributes only, which no
+/// schema declares.
+fn author_start(layer: &mut Layer, joint: &Joint, plan: &JointPlan, position: f64) {
+    let (name, position) = match is_angular(joint.kind()) {
+        None => return,
+        Some(true) => ("newton:angular:position", degrees(position)),
+        Some(false) => ("newton:linear:position", position as f32),
+    };
+    layer
+        .over(&plan.path)
+        .attribute(name, Attribute::float(position).custom());
 }
 
 /// Authors NewtonMimicAPI: position = coef0 + coef1 · position of the leader.
@@ -115,12 +148,12 @@ fn author_mimic(prim: &mut Prim<'_>, joint: &Joint, leader: &str, mimic: &Mimic)
 }
 
 /// A mimic relation.
-struct Following<'a> {
+pub(super) struct Following<'a> {
     /// The follower's plan.
-    plan: &'a JointPlan,
+    pub(super) plan: &'a JointPlan,
     /// The path of the leader joint.
-    leader: &'a str,
-    mimic: Mimic,
+    pub(super) leader: &'a str,
+    pub(super) mimic: Mimic,
 }
 
 /// Returns the leader of joint `id`, if it has one: the last joint of its mimic chain that can lead
@@ -190,7 +223,7 @@ fn bases(robot: &Robot, plan: &Plan) -> ArenaMap<Link, LinkId> {
 }
 
 /// Returns whether positions are angles; `None` for joints without exactly one degree of freedom.
-fn is_angular(kind: JointKind) -> Option<bool> {
+pub(super) fn is_angular(kind: JointKind) -> Option<bool> {
     match kind {
         JointKind::Revolute | JointKind::Continuous => Some(true),
         JointKind::Prismatic => Some(false),

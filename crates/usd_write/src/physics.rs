@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 
 use nalgebra::{UnitQuaternion, Vector3};
 
-use super::drives::Carried;
 use super::library::ColliderForm;
 use super::plan::JointPlan;
 use super::{Scene, codes, drives, planning};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::{
-    Contact, JointId, JointKind, Link, LinkId, Mass, Pose, Role, names, principal_axes,
+    Contact, JointId, JointKind, Link, LinkId, Mass, Pose, Role, SelfCollision, names,
+    principal_axes,
 };
 use urdf_usd_usd_author::layout::{FIDELITY, SPHERES};
 use urdf_usd_usd_author::numbers::{degrees, joint_axis, quatf, vec3f};
@@ -28,7 +28,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     );
     layer.over(&root);
     let contacts = Contacts::new(scene);
-    let (closing, carried) = (closing_joints(scene), Carried::new(scene));
+    let closing = closing_joints(scene);
     for &id in scene.robot.tree().order() {
         if scene.is_over("physics.usda") {
             return layer;
@@ -72,7 +72,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             .copied()
         {
             if let Some(plan) = &scene.plan.joints[joint] {
-                author_joint(scene, &carried, &mut layer, joint, plan);
+                author_joint(scene, &mut layer, joint, plan);
             }
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     let mut colliders = scene.library.colliders.values();
     if colliders.any(|colliders| !colliders.is_empty()) {
         contacts.author(&mut layer);
-        author_collision_group(&mut layer, &root);
+        author_collision_group(&mut layer, &root, scene.robot.simulation().self_collision);
     }
     layer
 }
@@ -241,13 +241,7 @@ fn inertia_repaired(link: &Link, mass: &Mass) -> Diagnostic {
     Diagnostic::new(&codes::INERTIA_REPAIRED, place.clone(), message).help(help)
 }
 
-fn author_joint(
-    scene: &Scene<'_>,
-    carried: &Carried,
-    layer: &mut Layer,
-    id: JointId,
-    plan: &JointPlan,
-) {
+fn author_joint(scene: &Scene<'_>, layer: &mut Layer, id: JointId, plan: &JointPlan) {
     let joint = &scene.robot.joints()[id];
     let type_name = match joint.kind() {
         JointKind::Fixed => "PhysicsFixedJoint",
@@ -300,7 +294,7 @@ fn author_joint(
         JointKind::Fixed | JointKind::Floating => {}
     }
     if let Some(drive) = &joint.drive() {
-        drives::author(scene, carried, &mut prim, id, drive);
+        drives::author(&mut prim, joint, drive);
     }
     if !plan.path.ends_with(&format!("/{}", joint.name())) {
         prim.display_name(joint.name());
@@ -483,14 +477,17 @@ fn restitution(contact: &Contact) -> f64 {
 }
 
 /// Authors one collision group with all colliders of the robot (REP-158 §1.3.3), for scenes to
-/// filter by. The group itself filters nothing.
-fn author_collision_group(layer: &mut Layer, root: &str) {
+/// filter by. The group itself filters nothing, or the links from each other if none may collide.
+fn author_collision_group(layer: &mut Layer, root: &str, self_collision: SelfCollision) {
     let scope = format!("{root}/CollisionGroups");
     layer.def(&scope, "Scope");
-    layer
-        .def(&format!("{scope}/robot"), "PhysicsCollisionGroup")
-        .relationship(
-            "collection:colliders:includes",
-            Relationship::prepend([root]),
-        );
+    let path = format!("{scope}/robot");
+    let mut group = layer.def(&path, "PhysicsCollisionGroup");
+    group.relationship(
+        "collection:colliders:includes",
+        Relationship::prepend([root]),
+    );
+    if self_collision == SelfCollision::None {
+        group.relationship("physics:filteredGroups", Relationship::prepend([&path]));
+    }
 }

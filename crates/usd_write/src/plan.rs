@@ -487,8 +487,8 @@ fn filtered_pairs(robot: &Robot, links: &ArenaMap<Link, LinkPlan>) -> Vec<(LinkI
         .filter(|joint| joint.kind() != JointKind::Floating);
     let adjacent = connecting.map(|joint| (rigid_in[joint.parent()], rigid_in[joint.child()]));
     let with_content = |link: LinkId| rigid_in[link].filter(|&body| links[body].content == link);
-    let said = robot
-        .disabled_collisions()
+    let filtered = robot.filtered_collisions();
+    let said = filtered
         .iter()
         .map(|(one, other)| (with_content(one), with_content(other)));
     // Sorted by the tree positions of both bodies.

@@ -10,8 +10,8 @@ use super::plan::{LINK_SCOPES, ROOT_SCOPES};
 use super::sensors::{SensorPlan, SensorPrim, SensorPrimKind};
 use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
 use urdf_usd_usd_author::layout::{
-    ASSUMED_MASS, CAMERA_OF_TOPIC, IMAGE_SIZE, JOINT_NAME, JOINT_OWNER, LINK_OWNER, MASS_FRAME,
-    OWNER,
+    ASSUMED_MASS, CAMERA_OF_TOPIC, DRIVE_COMMAND, IMAGE_SIZE, JOINT_NAME, JOINT_OWNER, LINK_OWNER,
+    MASS_FRAME, OWNER,
 };
 use urdf_usd_usd_author::{Attribute, Layer, Relationship, dictionary, string};
 
@@ -94,6 +94,12 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
             Some(plan) => {
                 writer.layer.over(&plan.path).apply(["UrdfJointAPI"]);
                 writer.joint(&plan.path, "urdf", joint, |attribute| attribute);
+                // Without gains, the drive in `physics.usda` doesn't tell.
+                if let Some(drive) = joint.drive().filter(|drive| drive.gains.is_none()) {
+                    let command = Attribute::token(drive.command.as_str());
+                    let mut prim = writer.layer.over(&plan.path);
+                    prim.attribute(DRIVE_COMMAND, command.uniform().custom());
+                }
                 writer.keep(&plan.path, &joint.custom, &[]);
             }
             // The attributes of a joint without a prim (to a frame, or floating) are on the child

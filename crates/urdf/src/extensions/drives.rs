@@ -66,7 +66,7 @@ fn block<'a>(
         // `Command` is ordered by precedence: position before velocity before effort.
         let Some(command) = interfaces
             .iter()
-            .filter_map(|name| command_of_interface(name))
+            .filter_map(|name| Command::named(name.trim()))
             .max()
         else {
             let message = format!(
@@ -101,15 +101,6 @@ fn block<'a>(
         element,
         name,
         joints: commanded.into_iter().collect(),
-    }
-}
-
-fn command_of_interface(name: &str) -> Option<Command> {
-    match name.trim() {
-        "position" => Some(Command::Position),
-        "velocity" => Some(Command::Velocity),
-        "effort" => Some(Command::Effort),
-        _ => None,
     }
 }
 

@@ -15,6 +15,7 @@ use urdf_usd_robot::{
     JointProperties, Limit, Mimic, NamedPose, Pose, Robot, Safety,
 };
 use urdf_usd_stage::{Prim, PrimId};
+use urdf_usd_usd_author::layout::{DRIVE_ASSUMED, DRIVE_COMMAND};
 
 /// Distance, in metres or radians, beyond which the bodies of a joint contradict its frames.
 const APART: f64 = 1e-3;
@@ -578,11 +579,25 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
             (false, true) => Command::Velocity,
             (false, false) => Command::Effort,
         };
-        joint.commanded = Some(Drive {
-            command,
-            initial_position: state(scene, found).or(gains.target_position),
-            gains: Some(gains),
-        });
+        // This program's own assets: a drive without gains in the source, whose gains are missing or
+        // assumed.
+        let is_assumed = prim.flag(DRIVE_ASSUMED) == Some(true);
+        let of_source = prim.text(DRIVE_COMMAND).and_then(Command::named);
+        let has_gains = of_drive("stiffness").or(of_drive("damping")).is_some() && !is_assumed;
+        let initial_position = state(scene, found).or(gains.target_position);
+        joint.commanded = match of_source {
+            Some(command) if !has_gains => Some(Drive {
+                command,
+                initial_position,
+                gains: None,
+            }),
+            None if is_assumed => None,
+            _ => Some(Drive {
+                command,
+                initial_position,
+                gains: Some(gains),
+            }),
+        };
     }
     words(prim, "urdf", joint);
 }

@@ -1,0 +1,487 @@
+//! Chooses the drives of joints whose source gives no gains.
+//!
+//! A joint moves the effective inertia `I` and bears at most the gravity load `G`, both as maxima over the
+//! start and random configurations with the base held. Its stiffness is `max(I·ω², G / sag)`, so that it
+//! responds at the natural frequency and gives way by at most the sag; its damping is `2·ζ·√(stiffness·I)`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use regex_lite::Regex;
+use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
+use urdf_usd_kinematics::{GRAVITY, Mechanism, Random};
+use urdf_usd_resolve::Files;
+use urdf_usd_robot::{Actuation, Basis, Command, Joint, JointId, JointKind, NamedPose, Robot};
+use urdf_usd_text::yaml::{self, Yaml};
+
+use crate::codes;
+use crate::masses::read_yaml;
+
+/// Number of random configurations that bound inertia and load.
+const SAMPLES: usize = 16;
+/// Inertia of a joint that moves no mass: that of the placeholder for a missing mass, kg·m² or kg.
+const MIN_INERTIA: f64 = 1e-6;
+/// Metres of a slide that count as one radian of a hinge, for the sag.
+const METRES_PER_RADIAN: f64 = 0.1;
+/// Keys of a joint in the file of drives.
+const KEYS: [&str; 6] = [
+    "mode",
+    "stiffness",
+    "damping",
+    "armature",
+    "friction",
+    "effort",
+];
+/// Help for a file of drives.
+const HELP: &str = "write an entry for each pattern of joint names: \"wheel_.*: {mode: velocity, damping: 5}\"; \
+    keys are mode, stiffness, damping, armature, friction, effort";
+
+/// Drives of joints whose source gives no gains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+pub enum DriveChoice {
+    /// By the rule of this module.
+    #[default]
+    Auto,
+    /// None: such joints move freely.
+    None,
+    /// These for all joints.
+    Given {
+        /// Commanded quantity.
+        mode: Mode,
+        /// N·m/rad or N/m; `None`: by the rule.
+        stiffness: Option<f64>,
+        /// N·m·s/rad or N·s/m; `None`: by the rule.
+        damping: Option<f64>,
+    },
+}
+
+/// Commanded quantity, as users write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+pub enum Mode {
+    /// Position.
+    Position,
+    /// Velocity.
+    Velocity,
+    /// Torque or force.
+    Effort,
+}
+
+impl Mode {
+    const ALL: [Self; 3] = [Self::Position, Self::Velocity, Self::Effort];
+
+    fn command(self) -> Command {
+        match self {
+            Self::Position => Command::Position,
+            Self::Velocity => Command::Velocity,
+            Self::Effort => Command::Effort,
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|mode| mode.command().as_str() == name)
+    }
+}
+
+impl fmt::Display for DriveChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::None => f.write_str("none"),
+            Self::Given {
+                mode,
+                stiffness,
+                damping,
+            } => {
+                f.write_str(mode.command().as_str())?;
+                let gains: Vec<String> = stiffness
+                    .iter()
+                    .chain(damping)
+                    .map(f64::to_string)
+                    .collect();
+                if gains.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, ":{}", gains.join(","))
+                }
+            }
+        }
+    }
+}
+
+impl FromStr for DriveChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || {
+            format!(
+                "{text:?} is none of auto, none, position, position:KP,KD, velocity, velocity:KD, effort"
+            )
+        };
+        let (mode, gains) = match text {
+            "auto" => return Ok(Self::Auto),
+            "none" => return Ok(Self::None),
+            _ => text
+                .split_once(':')
+                .map_or((text, None), |(mode, gains)| (mode, Some(gains))),
+        };
+        let mode = Mode::named(mode).ok_or_else(fault)?;
+        let gain = |text: &str| {
+            text.trim()
+                .parse()
+                .ok()
+                .filter(|gain: &f64| *gain >= 0.0 && gain.is_finite())
+        };
+        let gains: Vec<f64> = match gains {
+            None => Vec::new(),
+            Some(gains) => gains
+                .split(',')
+                .map(gain)
+                .collect::<Option<_>>()
+                .ok_or_else(fault)?,
+        };
+        let (stiffness, damping) = match (mode, &gains[..]) {
+            (_, []) => (None, None),
+            (Mode::Position, [stiffness, damping]) => (Some(*stiffness), Some(*damping)),
+            (Mode::Velocity, [damping]) => (None, Some(*damping)),
+            _ => return Err(fault()),
+        };
+        Ok(Self::Given {
+            mode,
+            stiffness,
+            damping,
+        })
+    }
+}
+
+/// Rule for the drives of joints whose source gives no gains.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+pub struct Rule {
+    /// Drives of all joints.
+    pub drive: DriveChoice,
+    /// File with the drives of some joints, which takes precedence.
+    pub file: Option<PathBuf>,
+    /// Natural frequency of a joint with its effective inertia, Hz.
+    pub frequency: f64,
+    /// Damping ratio; 1 is critical damping.
+    pub damping_ratio: f64,
+    /// Maximum deflection of a hinge under gravity, rad; a slide gives way by a tenth of it in metres.
+    pub sag: f64,
+}
+
+impl Default for Rule {
+    fn default() -> Self {
+        Self {
+            drive: DriveChoice::Auto,
+            file: None,
+            frequency: 10.0,
+            damping_ratio: 1.0,
+            sag: 0.02,
+        }
+    }
+}
+
+/// Properties of a drive that a user gives; others follow from the rule.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted {
+    mode: Option<Mode>,
+    stiffness: Option<f64>,
+    damping: Option<f64>,
+    armature: Option<f64>,
+    friction: Option<f64>,
+    effort: Option<f64>,
+}
+
+/// Entry of the file of drives.
+struct Entry {
+    pattern: Regex,
+    wanted: Wanted,
+}
+
+/// Inertia and load of a coordinate.
+#[derive(Clone, Copy)]
+struct Carried {
+    /// Effective inertia, kg·m² or kg.
+    inertia: f64,
+    /// Gravity load, N·m or N.
+    load: f64,
+}
+
+/// Chooses the drive of each joint without gains in the source, and reports how.
+///
+/// Joints with one position that follow no other and close no loop have drives. If the source says which
+/// joints are driven, others without limits (wheels, casters) move freely.
+///
+/// # Errors
+/// If the file of drives can't be read.
+pub(super) fn choose(
+    robot: &Robot,
+    mechanism: &Mechanism,
+    home: Option<&NamedPose>,
+    rule: &Rule,
+    files: &Files,
+    found: &mut Vec<Diagnostic>,
+) -> Result<BTreeMap<JointId, Actuation>, Diagnostic> {
+    let entries = match &rule.file {
+        Some(path) => read(path, robot, files, found)?,
+        None => Vec::new(),
+    };
+    let says_drives = robot.joints().values().any(|joint| joint.drive().is_some());
+    let carried = carried(mechanism, home, robot);
+    let mut chosen = BTreeMap::new();
+    let mut weak: Vec<String> = Vec::new();
+    for (id, joint) in robot.joints().iter() {
+        let is_single = matches!(
+            joint.kind(),
+            JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic
+        );
+        if !is_single || joint.closes_loop() || joint.mimic().is_some() {
+            continue;
+        }
+        let Some(carried) = mechanism.first(id).and_then(|first| carried.get(first)) else {
+            continue;
+        };
+        let of_file = entries
+            .iter()
+            .rev()
+            .find(|entry| entry.pattern.is_match(joint.name()));
+        let drive = joint.drive();
+        let wanted = match (of_file, rule.drive) {
+            (Some(entry), _) => entry.wanted,
+            (None, DriveChoice::None) => continue,
+            // Gains of the source are in the neutral layers, and are what MJCF and SDF have.
+            (None, _) if drive.is_some_and(|drive| drive.gains.is_some()) => continue,
+            (
+                None,
+                DriveChoice::Given {
+                    mode,
+                    stiffness,
+                    damping,
+                },
+            ) => Wanted {
+                mode: Some(mode),
+                stiffness,
+                damping,
+                ..Wanted::default()
+            },
+            (None, DriveChoice::Auto)
+                if says_drives && drive.is_none() && joint.kind() == JointKind::Continuous =>
+            {
+                continue;
+            }
+            (None, DriveChoice::Auto) => Wanted::default(),
+        };
+        let basis = if of_file.is_some() || matches!(rule.drive, DriveChoice::Given { .. }) {
+            Basis::User
+        } else {
+            Basis::Assumed
+        };
+        let home = home.and_then(|home| home.positions.iter().find(|(joint, _)| *joint == id));
+        let home = home.and_then(|(_, at)| at.first().copied());
+        let actuation = drive_of(joint, wanted, carried, rule, basis, home);
+        if actuation.command == Command::Position
+            && actuation
+                .max_force
+                .is_some_and(|force| force < carried.load)
+        {
+            weak.push(format!(
+                "{} ({:.3} of {:.3})",
+                joint.name(),
+                actuation.max_force.unwrap_or(0.0),
+                carried.load
+            ));
+        }
+        chosen.insert(id, actuation);
+    }
+    let assumed = chosen
+        .values()
+        .filter(|actuation| actuation.basis == Basis::Assumed)
+        .count();
+    if assumed > 0 {
+        let message = format!(
+            "the gains of {assumed} joints are assumed for simulations: natural frequency {} Hz, damping ratio {}, sag {} rad",
+            rule.frequency, rule.damping_ratio, rule.sag
+        );
+        let help = "give gains with --drives or --drive; --drive none assumes none";
+        found
+            .push(Diagnostic::new(&codes::DRIVES_ASSUMED, robot.place.clone(), message).help(help));
+    }
+    if !weak.is_empty() {
+        let message = format!(
+            "the effort limits of joints are below the load of gravity in some configuration, with the base held (N·m or N): {}",
+            weak.join(", ")
+        );
+        let help = "correct the limits in the description, if they are wrong";
+        found.push(Diagnostic::new(&codes::DRIVE_WEAK, robot.place.clone(), message).help(help));
+    }
+    Ok(chosen)
+}
+
+/// Returns the drive of a joint.
+fn drive_of(
+    joint: &Joint,
+    wanted: Wanted,
+    carried: &Carried,
+    rule: &Rule,
+    basis: Basis,
+    home: Option<f64>,
+) -> Actuation {
+    let drive = joint.drive();
+    // A joint that a controller moves by its effort or velocity must be held while none runs, unless it is
+    // a wheel.
+    let is_wheel = joint.kind() == JointKind::Continuous;
+    let command = match (wanted.mode, drive.map(|drive| drive.command)) {
+        (Some(mode), _) => mode.command(),
+        (None, Some(Command::Velocity)) if is_wheel => Command::Velocity,
+        (None, _) => Command::Position,
+    };
+    let inertia = carried.inertia.max(MIN_INERTIA) + wanted.armature.unwrap_or(0.0);
+    let omega = std::f64::consts::TAU * rule.frequency;
+    let sag = if joint.kind() == JointKind::Prismatic {
+        rule.sag * METRES_PER_RADIAN
+    } else {
+        rule.sag
+    };
+    let stiffness = (inertia * omega * omega).max(carried.load / sag);
+    let damping = 2.0
+        * rule.damping_ratio
+        * (wanted.stiffness.unwrap_or(stiffness).max(0.0) * inertia).sqrt();
+    let (stiffness, damping) = match command {
+        Command::Position => (
+            wanted.stiffness.unwrap_or(stiffness),
+            wanted.damping.unwrap_or(damping),
+        ),
+        Command::Velocity => (0.0, wanted.damping.unwrap_or(damping)),
+        Command::Effort => (0.0, 0.0),
+    };
+    // Many URDFs write an effort of 0 for "unknown".
+    let effort = joint
+        .limit
+        .and_then(|limit| limit.effort)
+        .filter(|effort| *effort > 0.0 && effort.is_finite());
+    Actuation {
+        command,
+        stiffness,
+        damping,
+        max_force: wanted.effort.or(effort),
+        armature: wanted.armature,
+        friction: wanted.friction,
+        target: drive
+            .and_then(|drive| drive.initial_position)
+            .or(home)
+            .unwrap_or(0.0),
+        basis,
+    }
+}
+
+/// Returns the maxima of inertia and load of each coordinate over the start and random configurations.
+fn carried(mechanism: &Mechanism, home: Option<&NamedPose>, robot: &Robot) -> Vec<Carried> {
+    let count = mechanism.coordinates().len();
+    let mut data = mechanism.data();
+    let (mut q, mut inertia, mut load) = (mechanism.rest(), vec![0.0; count], vec![0.0; count]);
+    super::set(
+        mechanism,
+        &mut q,
+        home.into_iter().flat_map(|home| &home.positions),
+    );
+    let mut random = Random::new(robot.joints().len() as u64);
+    let mut maxima = vec![
+        Carried {
+            inertia: 0.0,
+            load: 0.0
+        };
+        count
+    ];
+    for _ in 0..=SAMPLES {
+        mechanism.effective_inertia(&q, &mut data, &mut inertia);
+        mechanism.gravity_forces(&q, &GRAVITY, &mut data, &mut load);
+        for (most, (inertia, load)) in maxima.iter_mut().zip(inertia.iter().zip(&load)) {
+            most.inertia = most.inertia.max(*inertia);
+            most.load = most.load.max(load.abs());
+        }
+        mechanism.random_configuration(&mut random, &mut q);
+    }
+    maxima
+}
+
+/// Reads the file of drives.
+fn read(
+    path: &Path,
+    robot: &Robot,
+    files: &Files,
+    found: &mut Vec<Diagnostic>,
+) -> Result<Vec<Entry>, Diagnostic> {
+    let (documents, path) = read_yaml(path, files, &codes::DRIVES_FILE, HELP)?;
+    let place = |at: yaml::Mark| Place {
+        line: at.line,
+        column: at.column,
+        ..Place::file(path.clone())
+    };
+    let wrong = |at: yaml::Mark, message: String| {
+        Diagnostic::new(&codes::DRIVES_FILE, place(at), message).help(HELP)
+    };
+    let mut entries = Vec::new();
+    for (key, value) in documents.iter().flat_map(Yaml::entries) {
+        let pattern = Regex::new(&format!("^(?:{})$", key.text));
+        let pattern = pattern.map_err(|error| {
+            wrong(
+                key.at,
+                format!("the pattern \"{}\" is invalid: {error}", key.text),
+            )
+        })?;
+        let mut wanted = Wanted::default();
+        if value.entries().is_empty() {
+            return Err(wrong(
+                value.at,
+                format!("the pattern \"{}\" has no properties", key.text),
+            ));
+        }
+        for (name, value) in value.entries() {
+            let number = || {
+                let number = value.text().and_then(|text| text.parse::<f64>().ok());
+                let number = number.filter(|number| *number >= 0.0 && number.is_finite());
+                number.ok_or_else(|| {
+                    wrong(
+                        value.at,
+                        format!("\"{}\" is not a number of at least zero", name.text),
+                    )
+                })
+            };
+            match name.text.as_str() {
+                "mode" => {
+                    let mode = value.text().and_then(Mode::named);
+                    let fault = || {
+                        wrong(
+                            value.at,
+                            "mode is none of position, velocity, effort".to_owned(),
+                        )
+                    };
+                    wanted.mode = Some(mode.ok_or_else(fault)?);
+                }
+                "stiffness" => wanted.stiffness = Some(number()?),
+                "damping" => wanted.damping = Some(number()?),
+                "armature" => wanted.armature = Some(number()?),
+                "friction" => wanted.friction = Some(number()?),
+                "effort" => wanted.effort = Some(number()?),
+                other => {
+                    let meant = did_you_mean(nearest(other, KEYS.into_iter()));
+                    let fault = wrong(name.at, format!("\"{other}\" is no property of a drive"));
+                    return Err(meant.map_or(fault.clone(), |meant| fault.help(meant)));
+                }
+            }
+        }
+        let names = || robot.joints().values().map(Joint::name);
+        if !names().any(|name| pattern.is_match(name)) {
+            let message = format!("no joint of the robot matches \"{}\"", key.text);
+            let meant = did_you_mean(nearest(&key.text, names()));
+            let help =
+                meant.unwrap_or_else(|| "correct the pattern, or remove the entry".to_owned());
+            found.push(Diagnostic::new(&codes::DRIVE_UNUSED, place(key.at), message).help(help));
+        }
+        entries.push(Entry { pattern, wanted });
+    }
+    Ok(entries)
+}

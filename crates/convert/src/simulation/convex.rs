@@ -1,0 +1,157 @@
+//! Distances between convex shapes: the algorithm of Gilbert, Johnson and Keerthi (1988), in the crate
+//! parry3d.
+
+use nalgebra::{Isometry3, Point3, Vector3};
+use parry3d_f64::math::{Pose, Rotation, Vector};
+use parry3d_f64::query::details::distance_support_map_support_map;
+use parry3d_f64::shape::SupportMap;
+
+/// A convex shape about its own origin. Lengths in metres.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Convex {
+    /// Half the edge lengths along x, y, z.
+    Box(Vector3<f64>),
+    /// A ball.
+    Ball {
+        /// Radius.
+        radius: f64,
+    },
+    /// A cylinder along z.
+    Cylinder {
+        /// Radius.
+        radius: f64,
+        /// Half the length.
+        half: f64,
+    },
+    /// A cylinder along z with hemispherical caps.
+    Capsule {
+        /// Radius.
+        radius: f64,
+        /// Half the length without caps.
+        half: f64,
+    },
+    /// The convex hull of points; at least one.
+    Hull(Vec<Vector3<f64>>),
+}
+
+impl Convex {
+    /// Returns the centre and the radius of a bounding ball, in metres.
+    pub(super) fn bounding_ball(&self) -> (Point3<f64>, f64) {
+        let radius = match self {
+            Self::Box(half) => half.norm(),
+            Self::Ball { radius } => *radius,
+            Self::Cylinder { radius, half } => radius.hypot(*half),
+            Self::Capsule { radius, half } => radius + half,
+            Self::Hull(points) => {
+                let (low, high) = points.iter().fold(
+                    (
+                        Vector3::repeat(f64::INFINITY),
+                        Vector3::repeat(f64::NEG_INFINITY),
+                    ),
+                    |(low, high), point| (low.inf(point), high.sup(point)),
+                );
+                let centre = (low + high) / 2.0;
+                let radius = points
+                    .iter()
+                    .map(|point| (point - centre).norm())
+                    .fold(0.0, f64::max);
+                return (centre.into(), radius);
+            }
+        };
+        (Point3::origin(), radius)
+    }
+
+    /// Returns the distance to `other`, whose pose in this shape's frame is `pose`, in metres; 0 if they
+    /// overlap.
+    pub(super) fn distance(&self, other: &Self, pose: &Isometry3<f64>) -> f64 {
+        let (at, turn) = (pose.translation.vector, pose.rotation);
+        let pose = Pose::from_parts(
+            Vector::new(at.x, at.y, at.z),
+            Rotation::from_xyzw(turn.i, turn.j, turn.k, turn.w),
+        );
+        distance_support_map_support_map(&pose, self, other)
+    }
+}
+
+impl SupportMap for Convex {
+    fn local_support_point(&self, direction: Vector) -> Vector {
+        let radial = |radius: f64| {
+            let across = direction.x.hypot(direction.y);
+            if across > 0.0 {
+                (direction.x * radius / across, direction.y * radius / across)
+            } else {
+                (radius, 0.0)
+            }
+        };
+        let ball = |radius: f64| direction.try_normalize().unwrap_or(Vector::X) * radius;
+        match self {
+            Self::Box(half) => Vector::new(
+                half.x.copysign(direction.x),
+                half.y.copysign(direction.y),
+                half.z.copysign(direction.z),
+            ),
+            Self::Ball { radius } => ball(*radius),
+            Self::Cylinder { radius, half } => {
+                let (x, y) = radial(*radius);
+                Vector::new(x, y, half.copysign(direction.z))
+            }
+            Self::Capsule { radius, half } => {
+                ball(*radius) + Vector::new(0.0, 0.0, half.copysign(direction.z))
+            }
+            Self::Hull(points) => {
+                let along = |point: &Vector3<f64>| {
+                    point.x * direction.x + point.y * direction.y + point.z * direction.z
+                };
+                let farthest = points.iter().max_by(|a, b| along(a).total_cmp(&along(b)));
+                farthest.map_or(Vector::ZERO, |p| Vector::new(p.x, p.y, p.z))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::FRAC_PI_4;
+
+    use super::*;
+
+    #[test]
+    fn distances_are_those_of_geometry() {
+        let cube = || Convex::Box(Vector3::repeat(0.5));
+        let corners = (0..8).map(|k| {
+            Vector3::new(
+                f64::from(k & 1) - 0.5,
+                f64::from(k >> 1 & 1) - 0.5,
+                f64::from(k >> 2) - 0.5,
+            )
+        });
+        let hull = Convex::Hull(corners.collect());
+        let at = |x: f64, angle: f64| {
+            Isometry3::new(Vector3::new(x, 0.0, 0.0), Vector3::new(0.0, 0.0, angle))
+        };
+        let rod = Convex::Cylinder {
+            radius: 0.2,
+            half: 1.0,
+        };
+        let pill = Convex::Capsule {
+            radius: 0.2,
+            half: 1.0,
+        };
+        let diagonal = 0.5_f64.sqrt();
+        for (one, other, pose, expected) in [
+            (cube(), cube(), at(1.5, 0.0), 0.5),
+            (cube(), hull.clone(), at(1.5, FRAC_PI_4), 1.0 - diagonal),
+            (hull.clone(), hull, at(0.9, 0.0), 0.0),
+            (cube(), Convex::Ball { radius: 0.3 }, at(1.0, 1.0), 0.2),
+            (cube(), rod.clone(), at(1.0, 2.0), 0.3),
+            (rod, pill, at(1.0, 0.0), 0.6),
+        ] {
+            let found = one.distance(&other, &pose);
+            assert!(
+                (found - expected).abs() < 1e-6,
+                "{one:?} {other:?}: {found}"
+            );
+            assert!((other.distance(&one, &pose.inverse()) - expected).abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Completes a robot for simulations: drives that hold its pose, a start inside the limits, and pairs of
+//! links that must not push each other apart.
+//!
+//! `docs/simulate.md` documents the rules. This module must not know formats or engines.
+
+mod actuation;
+mod contacts;
+mod convex;
+
+pub use actuation::{DriveChoice, Rule};
+
+use urdf_usd_diagnostic::{Diagnostic, did_you_mean, nearest};
+use urdf_usd_kinematics::Mechanism;
+use urdf_usd_resolve::Files;
+use urdf_usd_robot::kinematics::position_count;
+use urdf_usd_robot::{JointId, NamedPose, Robot, SelfCollision, Simulation};
+
+use super::context::Stop;
+use super::xrdf::DEFAULT_POSES;
+use super::{Options, REPORT_IT, codes};
+
+/// Maximum number of pairs of links that a message names.
+const MAX_NAMED: usize = 6;
+/// Name of the start that follows from limits.
+const HOME: &str = "home";
+/// Name of the start that the initial positions of drives give.
+const INITIAL: &str = "initial_positions";
+
+/// Adds the [`Simulation`] to a robot, and returns findings about what is assumed.
+///
+/// # Errors
+/// If the file of drives can't be read, an option names a pose that the robot does not have, or a mesh is
+/// no longer in the cache.
+pub(super) fn complete(
+    robot: &mut Robot,
+    options: &Options,
+    files: &Files,
+) -> Result<Vec<Diagnostic>, Stop> {
+    let mut found = Vec::new();
+    let mechanism = Mechanism::of(robot);
+    let home = home(robot, &mechanism, options.pose.as_deref())?;
+    let actuation = actuation::choose(
+        robot,
+        &mechanism,
+        home.as_ref(),
+        &options.rule,
+        files,
+        &mut found,
+    )?;
+    let touching = match options.self_collision {
+        SelfCollision::NotTouching => contacts::find(robot, &mechanism, home.as_ref())?,
+        SelfCollision::All | SelfCollision::None => contacts::Touching::default(),
+    };
+    found.extend(touching_findings(robot, &touching));
+    let simulation = Simulation {
+        self_collision: options.self_collision,
+        touching: touching.pairs,
+        actuation,
+        home,
+    };
+    if let Err(error) = robot.set_simulation(simulation) {
+        found.push(
+            Diagnostic::new(&codes::INTERNAL, robot.place.clone(), error.to_string())
+                .help(REPORT_IT),
+        );
+    }
+    Ok(found)
+}
+
+/// Returns the start: the pose that the user names, a conventional one of the source, or else the initial
+/// positions of drives and the positions within the limits that are nearest to zero. `None` if that is zero
+/// for all joints.
+fn home(
+    robot: &Robot,
+    mechanism: &Mechanism,
+    wanted: Option<&str>,
+) -> Result<Option<NamedPose>, Diagnostic> {
+    let poses = robot.named_poses();
+    let has = |name: &str| poses.iter().any(|pose| pose.name == name);
+    if let Some(name) = wanted.filter(|name| !has(name)) {
+        let message = format!("the robot has no pose \"{name}\" to start from");
+        let near = nearest(name, poses.iter().map(|pose| pose.name.as_str()));
+        let help =
+            did_you_mean(near).unwrap_or_else(|| "give the robot's SRDF with --srdf".to_owned());
+        return Err(Diagnostic::new(&codes::NO_POSE, robot.place.clone(), message).help(help));
+    }
+    let name = wanted.or_else(|| DEFAULT_POSES.into_iter().find(|name| has(name)));
+    let joints = robot.joints().iter();
+    let initial =
+        joints.filter_map(|(id, joint)| Some((id, vec![joint.drive()?.initial_position?])));
+    let initial: Vec<_> = initial.collect();
+    let mut q = mechanism.rest();
+    set(mechanism, &mut q, initial.iter());
+    // A pose of that name for each group: arm and gripper, for example.
+    let named = poses.iter().filter(|pose| Some(pose.name.as_str()) == name);
+    set(mechanism, &mut q, named.flat_map(|pose| &pose.positions));
+    let positions = robot.joints().iter().filter_map(|(id, joint)| {
+        let first = mechanism.first(id)?;
+        let at = q.get(first..first + position_count(joint.kind()))?;
+        at.iter().any(|at| *at != 0.0).then(|| (id, at.to_vec()))
+    });
+    let positions: Vec<(JointId, Vec<f64>)> = positions.collect();
+    let name = name.unwrap_or(if initial.is_empty() { HOME } else { INITIAL });
+    Ok((!positions.is_empty()).then(|| NamedPose {
+        name: name.to_owned(),
+        group: None,
+        chain: None,
+        positions,
+        place: robot.place.clone(),
+    }))
+}
+
+/// Sets the positions of some joints in the coordinates `q`.
+fn set<'a>(
+    mechanism: &Mechanism,
+    q: &mut [f64],
+    positions: impl Iterator<Item = &'a (JointId, Vec<f64>)>,
+) {
+    for (joint, at) in positions {
+        let first = mechanism.first(*joint);
+        let to = first.and_then(|first| q.get_mut(first..first + at.len()));
+        to.into_iter()
+            .flatten()
+            .zip(at)
+            .for_each(|(to, at)| *to = *at);
+    }
+}
+
+fn touching_findings(robot: &Robot, touching: &contacts::Touching) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    if touching.pairs.len() > 0 {
+        let name = |link| robot.links()[link].name();
+        let named = touching.pairs.iter().take(MAX_NAMED);
+        let mut names: Vec<String> = named
+            .map(|(a, b)| format!("{} and {}", name(a), name(b)))
+            .collect();
+        let more = touching.pairs.len() - names.len();
+        names.extend((more > 0).then(|| format!("{more} more")));
+        let message = format!(
+            "pairs of links that touch at the start do not collide in simulations: {}",
+            names.join("; ")
+        );
+        let help = "let them collide with --self-collision all; write an SRDF to choose the pairs";
+        found.push(Diagnostic::new(&codes::TOUCHING, robot.place.clone(), message).help(help));
+    }
+    if touching.is_partial {
+        let message = "the robot has too many colliders: not all pairs of links were tested for contact at the start";
+        let help = "use simpler colliders, or list the pairs in an SRDF (--srdf)";
+        found.push(
+            Diagnostic::new(&codes::TOUCHING_UNTESTED, robot.place.clone(), message).help(help),
+        );
+    }
+    found
+}
