@@ -118,7 +118,14 @@ impl Element for tf::Token {
 
 impl Element for sdf::PathExpression {
     fn read(parser: &mut Parser<'_>) -> Parsed<Self> {
-        parser.string().map(|text| Self::parse(&text))
+        let start = parser.start();
+        let expression = Self::parse(&parser.string()?);
+        match expression.parse_error() {
+            Some(error) => {
+                Err(parser.fault_at(start, format!("ill-formed path expression: {error}")))
+            }
+            None => Ok(expression),
+        }
     }
 }
 
