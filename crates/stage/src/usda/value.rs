@@ -297,6 +297,7 @@ impl Parser<'_> {
             Token::Word("edit") if type_name.is_array() && type_name.kind().is_some() => {
                 self.array_edit(type_name).map(Value::UnregisteredValue)
             }
+            Token::Word("edit") => Err(self.expected("a value")),
             _ => self.value(type_name),
         }
     }
