@@ -275,7 +275,7 @@ impl Parser<'_> {
         let mut items = Vec::new();
         self.nested(|parser| {
             parser.list(open, close, |parser| {
-                if matches!(parser.token(), Token::Word("None")) {
+                if matches!(parser.token(), Token::Word("None") | Token::Path(_)) {
                     return Err(parser.expected("a value"));
                 }
                 items.push(parser.literal()?);
