@@ -376,7 +376,7 @@ SOURCES = [
     'def "a" { int[] a = edit [ write 3 to [0]; insert [2] at [-1]; erase [0]; minsize 3 fill 2; append [2]\n prepend 3; resize 4; maxsize 3 ]\n}\n',
     'def "a" { float3[] a.timeSamples = { 1: edit [ append (1, 2, 3) ], 2: [(1, 2, 3)] }\n foo b = </b.c>\n}\n',
     'def "a" { rel r = [</a/b.c>, <../d>, </a.r[/t].x>, </e>]\n prepend rel s = </a/b>\n float a.connect = </b.x>\n add float b.connect = [</c.x:y>, <.z>]\n}\n',
-    'def "a" (\n references = [@x.usda@</b>, </c>]\n inherits = [</e>, <../f>]\n specializes = </g/h>\n) {\n variantSet "v" = { "w" { rel r = </a.b> } }\n}\n',
+    'def "a" (\n references = [@x.usda@</b>, </c>]\n inherits = [</e>, <../f>]\n specializes = </g/h>\n) {\n variantSet "v" = { "w" { rel r = </a.b>\n } }\n}\n',
 ]
 
 

@@ -215,7 +215,7 @@ impl Parser<'_> {
             .or_else(|| sdf::schema_field_type(key))
             .filter(ValueTypeName::is_registered);
         match type_name {
-            Some(_) if matches!(self.token(), Token::Word("None")) => {
+            Some(_) if matches!(self.token(), Token::Word("None" | "AnimationBlock")) => {
                 Err(self.expected(&format!("a value of `{key}`")))
             }
             Some(type_name) => self.value(&type_name),

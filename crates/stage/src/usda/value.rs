@@ -118,7 +118,14 @@ impl Element for tf::Token {
 
 impl Element for sdf::PathExpression {
     fn read(parser: &mut Parser<'_>) -> Parsed<Self> {
-        parser.string().map(|text| Self::parse(&text))
+        let start = parser.start();
+        let expression = Self::parse(&parser.string()?);
+        match expression.parse_error() {
+            Some(error) => {
+                Err(parser.fault_at(start, format!("ill-formed path expression: {error}")))
+            }
+            None => Ok(expression),
+        }
     }
 }
 
@@ -268,7 +275,7 @@ impl Parser<'_> {
         let mut items = Vec::new();
         self.nested(|parser| {
             parser.list(open, close, |parser| {
-                if matches!(parser.token(), Token::Word("None")) {
+                if matches!(parser.token(), Token::Word("None") | Token::Path(_)) {
                     return Err(parser.expected("a value"));
                 }
                 items.push(parser.literal()?);
@@ -290,6 +297,7 @@ impl Parser<'_> {
             Token::Word("edit") if type_name.is_array() && type_name.kind().is_some() => {
                 self.array_edit(type_name).map(Value::UnregisteredValue)
             }
+            Token::Word("edit") => Err(self.expected("a value")),
             _ => self.value(type_name),
         }
     }
