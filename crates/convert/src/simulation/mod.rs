@@ -105,6 +105,7 @@ fn home(
         name: name.to_owned(),
         group: None,
         chain: None,
+        fixed: Vec::new(),
         positions,
         place: robot.place.clone(),
     }))
