@@ -129,6 +129,14 @@ def in_nv(script, *arguments):
     return told
 
 
+def in_physx(script, *arguments):
+    """Asks a script of this folder in the Python with test/requirements-physx.txt (worker.py). Skips without one."""
+    python = os.environ.get("URDF_USD_PHYSX_PYTHON")
+    if not python:
+        pytest.skip("URDF_USD_PHYSX_PYTHON is not set: test/run sets it to a Python with test/requirements-physx.txt")
+    return worker(python, "physx").ask(script, *arguments)[0]
+
+
 def old_usd():
     """Returns a Python with usd-core 24.5. Skips without one."""
     python = os.environ.get("URDF_USD_OLD_USD_PYTHON")

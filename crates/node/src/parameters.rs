@@ -528,13 +528,14 @@ mod tests {
     use urdf_usd_convert::{Formats, MeshFormat, Simready, Tiers, UrdfOptions};
     use urdf_usd_gltf_write::{Compression, Extent};
     use urdf_usd_mesh::UpAxis;
+    use urdf_usd_robot::SelfCollision;
     use urdf_usd_ros::parameter::Store;
     use urdf_usd_usd_write::{Base, Bodies, Overlay};
 
     /// A value for every parameter, each different from its default.
     const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, simready: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
-         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, density: 1200.0, masses_file: /m.yaml, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
+         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, density: 1200.0, masses_file: /m.yaml, pose: ready, drive: 'position:300.5,20.25', drives_file: /d.yaml, natural_frequency: 5.0, damping_ratio: 0.5, sag: 0.01, self_collision: none, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
          urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, memory_limit: 500, discover: true, capture_interfaces: true, moveit_services: true, \
          description_from: '*/rsp', asset_file: /a.usda, publish_description: true, description_to: '/r*', variants: ['a=b'], \
          urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
@@ -657,6 +658,15 @@ mod tests {
                 xrdf: Some("/x.xrdf".into()),
                 density: 1200.0,
                 masses: Some("/m.yaml".into()),
+                pose: Some("ready".into()),
+                rule: convert::Rule {
+                    drive: "position:300.5,20.25".parse().expect("valid"),
+                    file: Some("/d.yaml".into()),
+                    frequency: 5.0,
+                    damping_ratio: 0.5,
+                    sag: 0.01,
+                },
+                self_collision: SelfCollision::None,
                 stand_ins: true,
                 check: true,
                 strict: true,
@@ -749,6 +759,9 @@ mod tests {
             ("packages: [a]", "NAME=DIR"),
             ("output_dir: ''", "empty"),
             ("base: glued", "one of auto, fixed, floating"),
+            ("drive: stiff", "none of auto, none"),
+            ("drive: 'velocity:-1'", "none of auto, none"),
+            ("self_collision: some", "one of all, not-touching, none"),
             ("bodies: round", "one of nested, flat"),
             ("mesh_up_axis: up", "one of ignore, honor"),
             ("tiers: low", "one of all, high"),

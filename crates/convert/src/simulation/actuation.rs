@@ -467,7 +467,7 @@ fn read(
                 "friction" => wanted.friction = Some(number()?),
                 "effort" => wanted.effort = Some(number()?),
                 other => {
-                    let meant = did_you_mean(nearest(other, KEYS.into_iter()));
+                    let meant = did_you_mean(nearest(other, KEYS));
                     let fault = wrong(name.at, format!("\"{other}\" is no property of a drive"));
                     return Err(meant.map_or(fault.clone(), |meant| fault.help(meant)));
                 }

@@ -129,7 +129,7 @@ fn set<'a>(
 
 fn touching_findings(robot: &Robot, touching: &contacts::Touching) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    if touching.pairs.len() > 0 {
+    if !touching.pairs.is_empty() {
         let name = |link| robot.links()[link].name();
         let named = touching.pairs.iter().take(MAX_NAMED);
         let mut names: Vec<String> = named
