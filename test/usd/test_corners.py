@@ -223,7 +223,7 @@ def test_invalid_mimics(corner):
 @pytest.mark.parametrize(
     ("joint", "instance", "command", "most", "goal"),
     [
-        # Of two commands, the position takes precedence.
+        # The position takes precedence over the velocity.
         ("base/upper/lower/plate/slide", "linear", "position", 15, 0.01),
         ("base/torque", "angular", "effort", 7, None),
         ("base/geared", "angular", "effort", 9, None),

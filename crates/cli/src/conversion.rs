@@ -229,6 +229,12 @@ mod tests {
                     .prop_map(Value::List)
                     .boxed()
             }
+            Kind::Text(_) if option.about.name == "drive" => {
+                let gains = (0.0..1e6_f64, 0.0..1e6_f64);
+                gains
+                    .prop_map(|(kp, kd)| Value::Text(format!("position:{kp},{kd}")))
+                    .boxed()
+            }
             Kind::Text(_) => word.prop_map(Value::Text).boxed(),
             Kind::Texts(_) => word
                 .prop_map(|text| Value::List(vec![format!("author={text}")]))

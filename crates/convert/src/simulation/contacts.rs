@@ -1,6 +1,7 @@
 //! Finds pairs of links that touch at the start, or in every sampled configuration: they would push each
 //! other apart when a simulation starts.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use nalgebra::{Point3, Vector3};
@@ -17,30 +18,79 @@ use super::convex::Convex;
 const TOUCHING: f64 = 1e-3;
 /// Number of sampled configurations.
 const SAMPLES: usize = 32;
-/// Maximum number of tested pairs of shapes, so that the time is bounded whatever the robot.
-const MAX_TESTS: usize = 1_000_000;
+/// Maximum number of pairs whose bounding balls are compared, so that time and memory are bounded whatever
+/// the robot.
+const MAX_COMPARISONS: usize = 4_000_000;
+/// Maximum number of pairs of shapes whose distance is computed.
+const MAX_DISTANCES: usize = 200_000;
 
-/// A collider: a convex shape, its pose in the link, and the radius of its bounding ball.
-struct Collider {
-    shape: Convex,
-    pose: Pose,
+/// A collider. Its convex shape is loaded only if another collider is near.
+struct Collider<'a> {
+    robot: &'a Robot,
+    shape: &'a Shape,
+    convex: OnceCell<Convex>,
     /// Centre of the bounding ball in the link.
     centre: Point3<f64>,
     radius: f64,
 }
 
 /// A link with colliders.
-struct Body {
+struct Body<'a> {
     link: LinkId,
-    colliders: Vec<Collider>,
+    colliders: Vec<Collider<'a>>,
 }
 
 /// The pairs of links found.
 #[derive(Default)]
 pub(super) struct Touching {
     pub(super) pairs: LinkPairs,
-    /// Whether some pairs were not tested.
+    /// True if some pairs were not tested.
     pub(super) is_partial: bool,
+}
+
+/// Numbers of tests so far.
+#[derive(Default)]
+struct Tests {
+    comparisons: usize,
+    distances: usize,
+}
+
+impl Tests {
+    fn is_over(&self) -> bool {
+        self.comparisons >= MAX_COMPARISONS || self.distances >= MAX_DISTANCES
+    }
+
+    /// Returns whether two bodies touch, with links at `poses`.
+    fn touch(
+        &mut self,
+        poses: &[Pose],
+        one: &Body<'_>,
+        other: &Body<'_>,
+    ) -> Result<bool, CacheEvicted> {
+        let poses = (poses.get(one.link.index()), poses.get(other.link.index()));
+        let (Some(pose), Some(other_pose)) = poses else {
+            return Ok(false);
+        };
+        let between = pose.inverse() * other_pose;
+        for a in &one.colliders {
+            for b in &other.colliders {
+                if self.is_over() {
+                    return Ok(false);
+                }
+                self.comparisons += 1;
+                let reach = a.radius + b.radius + TOUCHING;
+                if (a.centre - between * b.centre).norm() > reach {
+                    continue;
+                }
+                self.distances += 1;
+                let pose = a.shape.origin.inverse() * between * b.shape.origin;
+                if a.convex()?.distance(b.convex()?, &pose) <= TOUCHING {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// Finds the pairs of links whose colliders touch at the start, or in all sampled configurations. Meshes
@@ -54,45 +104,26 @@ pub(super) fn find(
     mechanism: &Mechanism,
     start: Option<&NamedPose>,
 ) -> Result<Touching, CacheEvicted> {
-    let mut bodies = Vec::new();
-    for (link, properties) in robot.links().iter() {
-        if robot.world_root() == Some(link) {
-            continue;
-        }
-        let shapes = properties.collisions.iter();
-        let colliders = shapes.map(|shape| collider(robot, shape));
-        let colliders: Vec<Collider> = colliders
-            .filter_map(Result::transpose)
-            .collect::<Result<_, _>>()?;
-        if !colliders.is_empty() {
-            bodies.push(Body { link, colliders });
-        }
-    }
+    let links = robot
+        .links()
+        .iter()
+        .filter(|(link, _)| robot.world_root() != Some(*link));
+    let bodies: Vec<Body<'_>> = links
+        .map(|(link, properties)| Body {
+            link,
+            colliders: properties
+                .collisions
+                .iter()
+                .filter_map(|shape| Collider::new(robot, shape))
+                .collect(),
+        })
+        .filter(|body| !body.colliders.is_empty())
+        .collect();
     let known = neighbours(robot);
     let is_open = |a: LinkId, b: LinkId| {
         !known.contains(&(a.min(b), a.max(b))) && !robot.disabled_collisions().contains(a, b)
     };
-    let mut tests = 0;
-    let mut touch = |poses: &[Pose], one: &Body, other: &Body| {
-        let (Some(pose), Some(other_pose)) =
-            (poses.get(one.link.index()), poses.get(other.link.index()))
-        else {
-            return false;
-        };
-        let between = pose.inverse() * other_pose;
-        one.colliders.iter().any(|a| {
-            other.colliders.iter().any(|b| {
-                let reach = a.radius + b.radius + TOUCHING;
-                if tests >= MAX_TESTS || (a.centre - between * b.centre).norm() > reach {
-                    return false;
-                }
-                tests += 1;
-                a.shape
-                    .distance(&b.shape, &(a.pose.inverse() * between * b.pose))
-                    <= TOUCHING
-            })
-        })
-    };
+    let mut tests = Tests::default();
     let mut q = mechanism.rest();
     super::set(
         mechanism,
@@ -104,13 +135,15 @@ pub(super) fn find(
     mechanism.poses(&q, &mut positions, &mut poses);
     let mut pairs = LinkPairs::default();
     let mut apart = Vec::new();
-    for (index, one) in bodies.iter().enumerate() {
-        for other in bodies
-            .iter()
-            .skip(index + 1)
-            .filter(|other| is_open(one.link, other.link))
-        {
-            if touch(&poses, one, other) {
+    'all: for (index, one) in bodies.iter().enumerate() {
+        for other in bodies.iter().skip(index + 1) {
+            if tests.is_over() {
+                break 'all;
+            }
+            if !is_open(one.link, other.link) {
+                continue;
+            }
+            if tests.touch(&poses, one, other)? {
                 pairs.insert(one.link, other.link);
             } else {
                 apart.push((one, other));
@@ -120,60 +153,78 @@ pub(super) fn find(
     // Nearly all pairs are apart in the first configuration, and are not tested again.
     let mut random = Random::new(0);
     for _ in 0..SAMPLES {
+        mechanism.random_configuration(&mut random, &mut q);
+        mechanism.poses(&q, &mut positions, &mut poses);
+        let mut still = Vec::new();
+        for (one, other) in apart {
+            if tests.touch(&poses, one, other)? {
+                still.push((one, other));
+            }
+        }
+        apart = still;
         if apart.is_empty() {
             break;
         }
-        mechanism.random_configuration(&mut random, &mut q);
-        mechanism.poses(&q, &mut positions, &mut poses);
-        apart.retain(|(one, other)| touch(&poses, one, other));
     }
     pairs.extend(apart.into_iter().map(|(one, other)| (one.link, other.link)));
     Ok(Touching {
         pairs,
-        is_partial: tests >= MAX_TESTS,
+        is_partial: tests.is_over(),
     })
 }
 
-/// Returns the convex shape of a collider; `None` if it has no extent or was not read.
-fn collider(robot: &Robot, shape: &Shape) -> Result<Option<Collider>, CacheEvicted> {
-    let convex = match &shape.geometry {
-        Geometry::Box { size } => Convex::Box(size.abs() / 2.0),
-        Geometry::Sphere { radius } => Convex::Ball { radius: *radius },
-        Geometry::Cylinder { radius, length } => Convex::Cylinder {
-            radius: *radius,
-            half: length / 2.0,
-        },
-        Geometry::Capsule { radius, length } => Convex::Capsule {
-            radius: *radius,
-            half: length / 2.0,
-        },
-        Geometry::Mesh { mesh, scale } => {
-            let source = &robot.meshes()[*mesh];
-            let arrays = match &source.hull {
-                Some(hull) => hull.arrays()?,
-                None => source.mesh.arrays()?,
-            };
-            let hull = source
-                .hull
-                .is_none()
-                .then(|| convex_hull(&arrays.points).ok())
-                .flatten();
-            let points = hull.as_ref().map_or(&arrays.points, |hull| &hull.points);
-            let points = points
-                .iter()
-                .map(|point| Vector3::from(point.map(f64::from)).component_mul(scale));
-            Convex::Hull(points.collect())
+impl<'a> Collider<'a> {
+    /// Returns the collider of a shape; `None` if that has no extent or was not read.
+    fn new(robot: &'a Robot, shape: &'a Shape) -> Option<Self> {
+        let (centre, radius) = match &shape.geometry {
+            Geometry::Mesh { mesh, scale } => {
+                let outline = robot.meshes()[*mesh].mesh.outline().scaled(*scale);
+                let (low, high) = outline.bounds?;
+                let [low, high] = [low, high].map(|end| Vector3::from(end.map(f64::from)));
+                (Point3::from((low + high) / 2.0), (high - low).norm() / 2.0)
+            }
+            Geometry::Missing { .. } => return None,
+            geometry => (
+                Point3::origin(),
+                Convex::of_primitive(geometry)?.bounding_radius(),
+            ),
+        };
+        (radius > 0.0 && radius.is_finite()).then(|| Self {
+            robot,
+            shape,
+            convex: OnceCell::new(),
+            centre: shape.origin * centre,
+            radius,
+        })
+    }
+
+    /// Returns the convex shape, about the origin of the collider.
+    fn convex(&self) -> Result<&Convex, CacheEvicted> {
+        if let Some(convex) = self.convex.get() {
+            return Ok(convex);
         }
-        Geometry::Missing { .. } => return Ok(None),
-    };
-    let (centre, radius) = convex.bounding_ball();
-    let is_sound = radius > 0.0 && radius.is_finite();
-    Ok(is_sound.then(|| Collider {
-        centre: shape.origin * centre,
-        shape: convex,
-        pose: shape.origin,
-        radius,
-    }))
+        let convex = match &self.shape.geometry {
+            Geometry::Mesh { mesh, scale } => {
+                let source = &self.robot.meshes()[*mesh];
+                let arrays = match &source.hull {
+                    Some(hull) => hull.arrays()?,
+                    None => source.mesh.arrays()?,
+                };
+                let is_hull = source.hull.is_some();
+                let hull = if is_hull {
+                    None
+                } else {
+                    convex_hull(&arrays.points).ok()
+                };
+                let points = hull.as_ref().map_or(&arrays.points, |hull| &hull.points);
+                let scaled =
+                    |point: &[f32; 3]| Vector3::from(point.map(f64::from)).component_mul(scale);
+                Convex::Hull(points.iter().map(scaled).collect())
+            }
+            geometry => Convex::of_primitive(geometry).unwrap_or(Convex::Ball { radius: 0.0 }),
+        };
+        Ok(self.convex.get_or_init(|| convex))
+    }
 }
 
 /// Returns the pairs of links that engines never let collide: those connected by a joint, through links

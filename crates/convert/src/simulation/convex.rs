@@ -1,10 +1,11 @@
 //! Distances between convex shapes: the algorithm of Gilbert, Johnson and Keerthi (1988), in the crate
 //! parry3d.
 
-use nalgebra::{Isometry3, Point3, Vector3};
+use nalgebra::{Isometry3, Vector3};
 use parry3d_f64::math::{Pose, Rotation, Vector};
 use parry3d_f64::query::details::distance_support_map_support_map;
 use parry3d_f64::shape::SupportMap;
+use urdf_usd_robot::Geometry;
 
 /// A convex shape about its own origin. Lengths in metres.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,30 +36,32 @@ pub(super) enum Convex {
 }
 
 impl Convex {
-    /// Returns the centre and the radius of a bounding ball, in metres.
-    pub(super) fn bounding_ball(&self) -> (Point3<f64>, f64) {
-        let radius = match self {
+    /// Returns the shape of a box, cylinder, sphere or capsule; `None` for a mesh.
+    pub(super) fn of_primitive(geometry: &Geometry) -> Option<Self> {
+        Some(match *geometry {
+            Geometry::Box { size } => Self::Box(size.abs() / 2.0),
+            Geometry::Sphere { radius } => Self::Ball { radius },
+            Geometry::Cylinder { radius, length } => Self::Cylinder {
+                radius,
+                half: length / 2.0,
+            },
+            Geometry::Capsule { radius, length } => Self::Capsule {
+                radius,
+                half: length / 2.0,
+            },
+            Geometry::Mesh { .. } | Geometry::Missing { .. } => return None,
+        })
+    }
+
+    /// Returns the radius of the bounding ball about the origin, in metres.
+    pub(super) fn bounding_radius(&self) -> f64 {
+        match self {
             Self::Box(half) => half.norm(),
             Self::Ball { radius } => *radius,
             Self::Cylinder { radius, half } => radius.hypot(*half),
             Self::Capsule { radius, half } => radius + half,
-            Self::Hull(points) => {
-                let (low, high) = points.iter().fold(
-                    (
-                        Vector3::repeat(f64::INFINITY),
-                        Vector3::repeat(f64::NEG_INFINITY),
-                    ),
-                    |(low, high), point| (low.inf(point), high.sup(point)),
-                );
-                let centre = (low + high) / 2.0;
-                let radius = points
-                    .iter()
-                    .map(|point| (point - centre).norm())
-                    .fold(0.0, f64::max);
-                return (centre.into(), radius);
-            }
-        };
-        (Point3::origin(), radius)
+            Self::Hull(points) => points.iter().map(Vector3::norm).fold(0.0, f64::max),
+        }
     }
 
     /// Returns the distance to `other`, whose pose in this shape's frame is `pose`, in metres; 0 if they
