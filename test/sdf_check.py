@@ -25,6 +25,6 @@ def answer(root, sdf):
     text = Path(sdf).read_text()
     with tempfile.NamedTemporaryFile("w", suffix=".sdf") as file:
         # It supports everything of newer versions except mimic joints.
-        file.write(text.replace('<sdf version="1.11">', f'<sdf version="{KNOWN}">'))
+        file.write(text.replace('<sdf version="1.11"', f'<sdf version="{KNOWN}"'))
         file.flush()
         return library(root).cmdCheck(file.name.encode())

@@ -65,7 +65,7 @@ def test_no_command():
         (["convert", URDF, URDF], ["sample_arm.urdf"]),
         (["bake", URDF], ["bake"]),
         # Unknown options are rejected, not ignored.
-        (["convert", URDF, "--overlays", "physx"], ["--overlays", "physx"]),
+        (["convert", URDF, "--overlays", "bullet"], ["--overlays", "bullet"]),
     ],
     ids=lambda value: " ".join(v.name if hasattr(v, "name") else v for v in value) if isinstance(value, list) else None,
 )

@@ -52,7 +52,7 @@ def test_report_lists_the_files(converted):
 
 #: Robots without findings about the text of their URDF.
 WITHOUT_FINDINGS = {
-    "contact", "corner_colors", "pendulum", "sensors", "shapes", "simple_humanoid_description", "ur_description", "urdf_tutorial",
+    "contact", "corner_colors", "custom", "pendulum", "sensors", "shapes", "simple_humanoid_description", "ur_description",
 }  # fmt: skip
 
 

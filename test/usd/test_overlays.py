@@ -8,7 +8,7 @@ from pxr import Sdf, Usd, UsdPhysics
 
 ARM = SAMPLES / "sample_arm"
 URDF = ARM / "urdf" / "sample_arm.urdf"
-OVERLAYS = ("isaac", "newton", "openpbr")
+OVERLAYS = ("isaac", "newton", "openpbr", "physx")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,9 @@ def test_entries(converted, overlaid):
     _, asset = overlaid(converted.name)
     for overlay in OVERLAYS:
         layer = Sdf.Layer.FindOrOpen(str(entry(asset, overlay)))
-        assert list(layer.subLayerPaths) == [f"./{overlay}.usda", f"./{asset.asset_name}.usda"]
+        # Isaac Sim's engine is PhysX.
+        engine = ["./physx.usda"] if overlay == "isaac" else []
+        assert list(layer.subLayerPaths) == [f"./{overlay}.usda", *engine, f"./{asset.asset_name}.usda"]
         plain = Sdf.Layer.FindOrOpen(str(asset.entry))
         for name in ("metersPerUnit", "kilogramsPerUnit", "upAxis", "timeCodesPerSecond", "defaultPrim"):
             assert layer.pseudoRoot.GetInfo(name) == plain.pseudoRoot.GetInfo(name), (overlay, name)
@@ -70,14 +72,25 @@ def test_text_is_as_openusd_writes_it(converted, overlaid):
         assert Sdf.Layer.FindOrOpen(str(path)).ExportToString() == path.read_text(), path.name
 
 
-def test_newton_adds_only_newton_properties(converted, overlaid):
+#: Drives that are assumed for engines, in core UsdPhysics.
+DRIVES = ("drive:", "schema PhysicsDriveAPI", "urdf:drive:assumed")
+PHYSX = ("physx", "state:", "schema Physx", "schema PhysicsJointStateAPI")
+
+
+def without_targets(said):
+    """Returns opinions without targets of drives, which are the start in layers for engines."""
+    return {name: value for name, value in said.items() if not name.endswith(":physics:targetPosition")}
+
+
+@pytest.mark.parametrize(("overlay", "own"), [("newton", ("newton:", "schema Newton")), ("physx", PHYSX)])
+def test_engines_add_only_their_properties_and_drives(converted, overlaid, overlay, own):
     _, asset = overlaid(converted.name)
-    before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(Usd.Stage.Open(str(entry(asset, "newton"))))
+    before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(Usd.Stage.Open(str(entry(asset, overlay))))
     assert after.keys() == before.keys(), "an overlay must not add prims"
     for path, said in after.items():
-        assert before[path].items() <= said.items(), path
+        assert without_targets(before[path]).items() <= said.items(), path
         added = said.keys() - before[path].keys()
-        assert all(name.startswith(("newton:", "schema Newton")) for name in added), (path, added)
+        assert all(name.startswith((*own, *DRIVES)) for name in added), (path, added)
         assert not added or "Joint" in said["type"] or "schema PhysicsArticulationRootAPI" in said, path
 
 
@@ -86,9 +99,10 @@ def test_isaac_lists_every_link_site_and_joint(converted, overlaid):
     stage = Usd.Stage.Open(str(entry(asset, "isaac")))
     before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(stage)
     for path, said in after.items():
-        assert before.get(path, {}).items() <= said.items(), path
+        assert without_targets(before.get(path, {})).items() <= said.items(), path
         added = said.keys() - before.get(path, {}).keys()
-        assert "/Named_Poses" in path or all(name.startswith(("isaac:", "schema Isaac")) for name in added), (path, added)
+        own = ("isaac:", "schema Isaac", *PHYSX, *DRIVES)
+        assert "/Named_Poses" in path or all(name.startswith(own) for name in added), (path, added)
     root, prims = stage.GetDefaultPrim(), list(stage.TraverseAll())
     assert "IsaacRobotAPI" in root.GetMetadata("apiSchemas").GetAppliedItems()
     applied = lambda prim: prim.GetMetadata("apiSchemas").GetAppliedItems() if prim.GetMetadata("apiSchemas") else []
@@ -158,7 +172,7 @@ def test_an_overlay_that_is_no_longer_requested_is_removed(sample, tmp_path):
 @pytest.mark.parametrize("given", ["newton,openpbr", "openpbr,newton,newton", " openpbr , newton "])
 def test_order_and_repetition_do_not_matter(given, sample, tmp_path, overlaid):
     asset = convert(sample, tmp_path / "out", "--overlays", given)
-    files = lambda asset: {f["path"]: f["sha256"] for f in asset.report["files"] if "isaac" not in f["path"]}
+    files = lambda asset: {f["path"]: f["sha256"] for f in asset.report["files"] if not {"isaac", "physx"} & set(f["path"].split("."))}
     assert files(asset) == files(overlaid("sample_arm")[1])
 
 

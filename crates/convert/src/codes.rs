@@ -45,8 +45,9 @@ codes! {
         "Colliders of links that no joint connects touch at the start, or in all of the sampled configurations.",
         "The pairs do not collide in simulations (`self_collision`).";
     TOUCHING_UNTESTED Warning "links-touch-untested":
-        "The robot has so many colliders that not all pairs could be tested for contact at the start.",
-        "Pairs that were not tested collide.";
+        "So many colliders are close to each other that not all pairs of links were tested for contact at the start, or more than eight pairs \
+         for each link touch.",
+        "The other pairs collide.";
     IN_PIECES Info "robot-in-pieces":
         "Most parts of a robot are far from their parents, with all joints at zero. The usual cause is meshes in other axes or units than the \
          robot's.",

@@ -53,10 +53,13 @@ impl Writer<'_> {
             .iter()
             .map(|(a, b)| [a, b].map(|link| self.bodies.body(link)));
         // MuJoCo itself leaves out a body and its parent, unless the parent is fixed to the world.
+        let world = robot.world_root().map(|link| &robot.links()[link]);
+        let has_ground = world.is_some_and(|world| !world.collisions.is_empty());
         let is_static = |body: &Option<LinkId>| {
             let above = std::iter::successors(*body, |body| self.bodies.above[*body]);
             let mut motions = above.map(|body| self.bodies.motion[body]);
-            body.is_some() && motions.all(|motion| matches!(motion, None | Some(Motion::Fixed)))
+            let is_fixed = motions.all(|motion| matches!(motion, None | Some(Motion::Fixed)));
+            is_fixed && (body.is_some() || has_ground)
         };
         let moving = robot.links().handles().filter(|link| {
             matches!(

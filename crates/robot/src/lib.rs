@@ -46,8 +46,8 @@ pub use material::{
 pub use mesh::{CacheEvicted, LazyMesh, LoadArrays, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
 pub use planning::{
-    Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, Sphere, SphereGroup,
-    Touch, touches,
+    Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, STATE, Sphere,
+    SphereGroup, Touch, touches,
 };
 pub use robot::{InvalidRobot, LinkPairs, Robot};
 pub use roles::{Base, Role, Roles};

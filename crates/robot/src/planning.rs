@@ -8,6 +8,9 @@ use crate::kinematics::{Model, position_count};
 /// Name of the default pose of a planner, for the robot as a whole.
 pub const DEFAULT_POSE: &str = "default";
 
+/// Name of the pose that is the state of the joints in the source.
+pub const STATE: &str = "initial_state";
+
 /// Motion planning data of a robot beyond its kinematics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Planning {

@@ -83,18 +83,17 @@ pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
     let groups = Groups::new(robot, base);
     let mut to = Document::default();
     let has_mimics = robot.joints().values().any(|joint| joint.mimic().is_some());
-    to.open(
-        "sdf",
-        vec![(
-            "version",
-            if has_mimics {
-                VERSION_WITH_MIMIC
-            } else {
-                VERSION
-            }
-            .to_owned(),
-        )],
-    );
+    let version = if has_mimics {
+        VERSION_WITH_MIMIC
+    } else {
+        VERSION
+    };
+    let mut attributes = vec![("version", version.to_owned())];
+    let has_gains = robot.joints().values().any(|joint| joint.gains().is_some());
+    if has_gains || !robot.simulation().actuation.is_empty() {
+        attributes.push(("xmlns:drake", "http://drake.mit.edu".to_owned()));
+    }
+    to.open("sdf", attributes);
     to.open(
         "model",
         vec![(

@@ -13,11 +13,12 @@ use urdf_usd_diagnostic::{Diagnostic, did_you_mean, nearest};
 use urdf_usd_kinematics::Mechanism;
 use urdf_usd_resolve::Files;
 use urdf_usd_robot::kinematics::position_count;
-use urdf_usd_robot::{JointId, NamedPose, Robot, SelfCollision, Simulation};
+use urdf_usd_robot::{JointId, NamedPose, Robot, STATE, SelfCollision, Simulation};
 
 use super::context::Stop;
+use super::formats::OutputFormat;
 use super::xrdf::DEFAULT_POSES;
-use super::{Options, REPORT_IT, codes};
+use super::{Options, REPORT_IT, codes, usd_write};
 
 /// Maximum number of pairs of links that a message names.
 const MAX_NAMED: usize = 6;
@@ -52,6 +53,11 @@ pub(super) fn complete(
         SelfCollision::All | SelfCollision::None => contacts::Touching::default(),
     };
     found.extend(touching_findings(robot, &touching));
+    if !writes_drives(options) {
+        found.retain(|found| {
+            ![codes::DRIVES_ASSUMED.id, codes::DRIVE_WEAK.id].contains(&found.code)
+        });
+    }
     let simulation = Simulation {
         self_collision: options.self_collision,
         touching: touching.pairs,
@@ -65,6 +71,20 @@ pub(super) fn complete(
         );
     }
     Ok(found)
+}
+
+/// Returns whether any output has drives for simulations.
+fn writes_drives(options: &Options) -> bool {
+    use usd_write::Overlay;
+    let engines = [Overlay::Isaac, Overlay::Newton, Overlay::Physx];
+    options
+        .formats
+        .contains_any(&[OutputFormat::Mjcf, OutputFormat::Sdf])
+        || options.formats.contains(OutputFormat::Usd)
+            && options
+                .overlays
+                .iter()
+                .any(|overlay| engines.contains(overlay))
 }
 
 /// Returns the start: the pose that the user names, a conventional one of the source, or else the initial
@@ -84,7 +104,12 @@ fn home(
             did_you_mean(near).unwrap_or_else(|| "give the robot's SRDF with --srdf".to_owned());
         return Err(Diagnostic::new(&codes::NO_POSE, robot.place.clone(), message).help(help));
     }
-    let name = wanted.or_else(|| DEFAULT_POSES.into_iter().find(|name| has(name)));
+    let conventional = || {
+        std::iter::once(STATE)
+            .chain(DEFAULT_POSES)
+            .find(|name| has(name))
+    };
+    let name = wanted.or_else(conventional);
     let joints = robot.joints().iter();
     let initial =
         joints.filter_map(|(id, joint)| Some((id, vec![joint.drive()?.initial_position?])));
@@ -145,8 +170,8 @@ fn touching_findings(robot: &Robot, touching: &contacts::Touching) -> Vec<Diagno
         found.push(Diagnostic::new(&codes::TOUCHING, robot.place.clone(), message).help(help));
     }
     if touching.is_partial {
-        let message = "the robot has too many colliders: not all pairs of links were tested for contact at the start";
-        let help = "use simpler colliders, or list the pairs in an SRDF (--srdf)";
+        let message = "too many colliders are close to each other: some pairs of links that touch at the start may collide in simulations";
+        let help = "use fewer or simpler colliders, or list the pairs in an SRDF (--srdf)";
         found.push(
             Diagnostic::new(&codes::TOUCHING_UNTESTED, robot.place.clone(), message).help(help),
         );

@@ -42,9 +42,11 @@ const NAMESPACES: [&str; 27] = [
 ];
 
 /// Attributes of engines that are read.
-const READ: [&str; 5] = [
+const READ: [&str; 7] = [
+    "newton:angular:position",
     "newton:damping",
     "newton:friction",
+    "newton:linear:position",
     "newton:mimic",
     "newton:velocityLimit",
     "physxJoint:maxJointVelocity",

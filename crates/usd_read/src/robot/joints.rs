@@ -12,7 +12,7 @@ use crate::codes;
 use urdf_usd_robot::names::unique_from;
 use urdf_usd_robot::{
     Arena, Bounds, Calibration, Command, Drive, Dynamics, Gains, Handle, JointId, JointKind,
-    JointProperties, Limit, Mimic, NamedPose, Pose, Robot, Safety,
+    JointProperties, Limit, Mimic, NamedPose, Pose, Robot, STATE, Safety,
 };
 use urdf_usd_stage::{Prim, PrimId};
 use urdf_usd_usd_author::layout::{DRIVE_ASSUMED, DRIVE_COMMAND};
@@ -33,8 +33,8 @@ const LINEAR: [&[&str]; 3] = [
     &["linear", "transZ", "Z"],
 ];
 
-/// Name of the pose that is the state of the joints.
-const STATE: &str = "initial_state";
+/// Difference of positions, in radians or metres, below which the state is that of a named pose.
+const SAME_STATE: f64 = 1e-5;
 
 /// One end of a joint.
 #[derive(Clone, Copy)]
@@ -632,7 +632,8 @@ fn has_speed(prim: &Prim) -> bool {
         .any(|name| is_speed(name) && prim.number(name).is_some_and(|speed| speed != 0.0))
 }
 
-/// Adds the state of joints as a named pose, unless all of them are at zero.
+/// Adds the state of joints as a named pose, unless all of them are at zero, or at those of a pose of the
+/// robot.
 pub(super) fn pose(scene: &Scene<'_>, robot: &mut Robot, states: &[(JointId, PrimId, f64)]) {
     let moving = states
         .iter()
@@ -646,6 +647,17 @@ pub(super) fn pose(scene: &Scene<'_>, robot: &mut Robot, states: &[(JointId, Pri
         .map(|(joint, _, at)| (*joint, vec![*at]))
         .collect();
     positions.sort_by_key(|(joint, _)| *joint);
+    // Single precision, of degrees.
+    let is_same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < SAME_STATE);
+    let is_known = robot.named_poses().iter().any(|pose| {
+        let of_pose = |joint: JointId| pose.positions.iter().find(|(of, _)| *of == joint);
+        positions.iter().all(|(joint, at)| {
+            of_pose(*joint).map_or(is_same(at, &[0.0]), |(_, known)| is_same(at, known))
+        })
+    });
+    if is_known {
+        return;
+    }
     let is_free = |name: &str| robot.named_poses().iter().all(|pose| pose.name != name);
     let name = unique_from(STATE, "_", 2, is_free);
     let speeds = states
