@@ -673,3 +673,24 @@ def test_facts_of_others_openusd_are_in_every_format_or_named(seed, tmp_path, mo
     assert [*missing(facts, folder, "model", findings)] == []
     for code, text in named:
         assert any(d["code"] == code and text in d["message"] for d in findings), (code, text)
+
+
+def test_parts_of_a_mesh_are_no_attributes_of_other_programs(tmp_path):
+    """OpenUSD itself declares the family of subsets of a mesh (`subsetFamily:…`)."""
+    made = Usd.Stage.CreateNew(str(tmp_path / "model.usda"))
+    UsdGeom.SetStageMetersPerUnit(made, 1)
+    made.SetDefaultPrim(UsdGeom.Xform.Define(made, "/model").GetPrim())
+    UsdPhysics.ArticulationRootAPI.Apply(made.GetDefaultPrim())
+    body = UsdGeom.Xform.Define(made, "/model/link").GetPrim()
+    UsdPhysics.RigidBodyAPI.Apply(body)
+    UsdPhysics.MassAPI.Apply(body).CreateMassAttr(1)
+    mesh = UsdGeom.Mesh.Define(made, "/model/link/plate")
+    mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)])
+    mesh.CreateFaceVertexCountsAttr([3, 3])
+    mesh.CreateFaceVertexIndicesAttr([0, 1, 2, 2, 1, 3])
+    UsdShade.MaterialBindingAPI.Apply(mesh.GetPrim()).CreateMaterialBindSubset("half", [0])
+    UsdShade.MaterialBindingAPI(mesh.GetPrim()).SetMaterialBindSubsetsFamilyType("partition")
+    made.Save()
+    assert "subsetFamily:materialBind:familyType" in (tmp_path / "model.usda").read_text()
+    done = run("convert", tmp_path / "model.usda", "-o", tmp_path / "out", "--json", "--formats", "usd")
+    assert "usd-read-attributes-left-out" not in {d["code"] for d in json.loads(done.stdout)["diagnostics"]}, done.stdout

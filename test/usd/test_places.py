@@ -140,9 +140,10 @@ def test_the_state_of_joints_is_a_pose(tmp_path, kind, instance, unit, name):
     told = converted(robot.path, tmp_path / "out", "mjcf", "glb")
     assert "usd-read-joint-state" in [code for code, _ in told]
     keys = in_mujoco(tmp_path / "out")["keys"]
-    for key in ("initial_state", "initial_positions"):
-        assert keys[key]["qpos"][-1] == pytest.approx(0.5 * unit, rel=1e-6)
-    assert keys["initial_positions"]["ctrl"] == pytest.approx([0.25 * unit], rel=1e-6)
+    # It is the start of simulations, with the targets of the source.
+    (state,) = keys.values()
+    assert keys.keys() == {"initial_state"} and state["qpos"][-1] == pytest.approx(0.5 * unit, rel=1e-6)
+    assert state["ctrl"] == pytest.approx([0.25 * unit], rel=1e-6)
 
 
 def test_the_state_of_several_axes_is_a_pose(tmp_path):

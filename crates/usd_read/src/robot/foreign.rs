@@ -11,15 +11,19 @@ use urdf_usd_stage::{Attribute, PrimId};
 
 /// Namespaces of OpenUSD's own schemas, of REP-158, and of this program and the Isaac schema, whose
 /// attributes are read or reported one by one.
-const NAMESPACES: [&str; 27] = [
+const NAMESPACES: [&str; 32] = [
     "clips",
     "collection",
+    "colorSpace",
+    "colorSpaceDefinition",
     "drive",
     "ext_physics",
+    "hydra",
     "info",
     "inputs",
     "isaac",
     "light",
+    "lightList",
     "limit",
     "material",
     "model",
@@ -34,6 +38,7 @@ const NAMESPACES: [&str; 27] = [
     "skel",
     "state",
     "stereo",
+    "subsetFamily",
     "trigger",
     "ui",
     "urdf",
@@ -42,11 +47,9 @@ const NAMESPACES: [&str; 27] = [
 ];
 
 /// Attributes of engines that are read.
-const READ: [&str; 7] = [
-    "newton:angular:position",
+const READ: [&str; 5] = [
     "newton:damping",
     "newton:friction",
-    "newton:linear:position",
     "newton:mimic",
     "newton:velocityLimit",
     "physxJoint:maxJointVelocity",
