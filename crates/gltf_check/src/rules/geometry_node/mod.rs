@@ -27,7 +27,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         }
         for joint in &model.joints {
             let title = joint.title();
-            parts.extend(joint.origin.map(|node| (node, format!("the origin of {title}"))));
+            parts.extend(
+                joint
+                    .origin
+                    .map(|node| (node, format!("the origin of {title}"))),
+            );
             let dofs = joint.dof_nodes.iter().flatten();
             parts.extend(dofs.map(|node| (*node, format!("a degree of freedom of {title}"))));
         }

@@ -70,7 +70,7 @@ fn neutral_item(layer: &Layer, is_engine: bool) -> Option<Item> {
         })
     };
     let prims = layer.prims.iter().filter(|prim| !is_in_own(&prim.path));
-    prims.flat_map(prim_items).find(|item| {
-        item.content == Content::Ros || !is_engine && item.content != Content::Vendor
-    })
+    prims
+        .flat_map(prim_items)
+        .find(|item| item.content == Content::Ros || !is_engine && item.content != Content::Vendor)
 }
