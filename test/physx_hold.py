@@ -34,7 +34,7 @@ def Xform "World"
 
 
 def answer(entry):
-    """Returns the positions of joints at the start (rad, m), the largest distance that one moves and its largest speed."""
+    """Returns the positions of joints at the start and at the end (rad, m), the largest distance that one moves and its largest speed."""
     scene = Path(tempfile.mkdtemp()) / "scene.usda"
     scene.write_text(SCENE.format(asset=os.path.abspath(entry)))
     ovstage.population.register_usd_schemas([*[str(path) for path in physx_schema_paths()], str(ovphysx.newton_schema_root())])
@@ -60,4 +60,4 @@ def answer(entry):
         velocity.read(qd)
         speed = max(speed, float(np.abs(qd).max(initial=0)))
     position.read(q)
-    return {"start": start.ravel().tolist(), "moved": float(np.abs(q - start).max(initial=0)), "speed": speed}
+    return {"start": start.ravel().tolist(), "end": q.ravel().tolist(), "moved": float(np.abs(q - start).max(initial=0)), "speed": speed}

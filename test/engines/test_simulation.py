@@ -131,11 +131,12 @@ def test_drives_that_users_give(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "expected"),
     [
-        ("hinge: {mode: spring}", 1, "position, velocity, effort"),
+        ("hinge: {mode: spring}", 1, "effort, velocity, position"),
         ("lift: {effort: 1}\nhinge: {stifness: 3}", 2, "stiffness"),
         ("hinge: {damping: -1}", 1, "damping"),
         ("'(': {damping: 1}", 1, "pattern"),
         ("hinge: stiff", 1, "properties"),
+        ("- hinge", 1, "patterns"),
     ],
 )
 def test_wrong_files_of_drives(tmp_path, text, line, expected):
@@ -196,6 +197,26 @@ def test_poses_of_groups_make_one_start(tmp_path):
     assert drives(folder / "r.physx.usda")["hinge"][3] == pytest.approx(1.5)
     _, found = converted(tmp_path, *PENDULUM, options=[*srdf, "--pose", "redy"], code=1)
     assert "ready" in found["start-no-such-pose"][0]["help"]
+
+
+def test_drives_hold_the_pose_that_users_choose(tmp_path):
+    """A pose takes precedence over an initial position of ros2_control, also where it is zero."""
+    control = """<ros2_control name="c" type="system"><joint name="hinge"><command_interface name="position"/>
+        <state_interface name="position"><param name="initial_value">0.9</param></state_interface></joint></ros2_control>"""
+    (tmp_path / "r.srdf").write_text("""<robot name="r"><group name="arm"><joint name="hinge"/></group>
+        <group_state name="flat" group="arm"><joint name="hinge" value="0"/></group_state></robot>""")
+    folder, _ = converted(tmp_path, *PENDULUM, control)
+    assert drives(folder / "r.physx.usda")["hinge"][3] == pytest.approx(0.9)
+    folder, _ = converted(tmp_path, *PENDULUM, control, options=["--srdf", str(tmp_path / "r.srdf"), "--pose", "flat"])
+    assert drives(folder / "r.physx.usda")["hinge"][3] == 0 and "state:" not in (folder / "physx.usda").read_text()
+
+
+def test_effort_limits_that_users_give(tmp_path):
+    """Also of actuators without gains."""
+    (tmp_path / "drives.yaml").write_text("hinge: {mode: effort, effort: 60}")
+    folder, _ = converted(tmp_path, *PENDULUM, options=["--drives", str(tmp_path / "drives.yaml")])
+    model = in_mujoco(folder)["model"]
+    assert model["actuators"]["hinge"]["force"] == [-60, 60] and model["actuators"]["hinge"]["bias"] == [0, 0, 0]
 
 
 #: Boxes of 0.1 m: `b` overlaps `c`, which hangs on `a`; `d` touches nothing at the start.

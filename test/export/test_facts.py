@@ -96,8 +96,7 @@ class Generated:
 
     def joint(self, name, parent, child):
         kind = self.random.choice(KINDS)
-        row = {"fixed": "fixed joints", "planar": "planar joints", "floating": "floating joints"}
-        self.facts.add((row.get(kind, "revolute, continuous and prismatic joints"), name))
+        self.facts.add((kind_row(kind), name))
         inside = []
         if kind in ("revolute", "continuous", "prismatic"):
             effort, velocity = self.number(), self.number()
@@ -363,8 +362,7 @@ def in_mjcf(folder, name):
 
 
 def in_sdf(folder, name):
-    # SDFormat's readers expect no declaration of the prefix.
-    root = ElementTree.fromstring((folder / f"{name}.sdf").read_text().replace("drake:", "drake_"))
+    root = ElementTree.fromstring((folder / f"{name}.sdf").read_text())
     for link in root.iter("link"):
         yield "links and their tree", link.get("name")
         yield "masses and inertias", link.get("name"), float(link.findtext("inertial/mass", "0"))
@@ -386,8 +384,8 @@ def in_sdf(folder, name):
         yield "velocity limits", name, number("limit/velocity")
         yield "position limits", name, number("limit/lower"), number("limit/upper")
         yield "damping and friction of joints", name, number("dynamics/damping"), number("dynamics/friction")
-        if (gains := joint.find("drake_controller_gains")) is None:
-            gains = joint.find("axis/drake_controller_gains")
+        if (gains := joint.find("{http://drake.mit.edu}controller_gains")) is None:
+            gains = joint.find("axis/{http://drake.mit.edu}controller_gains")
         if gains is not None:
             yield "gains and targets of drives", name, float(gains.get("p")), float(gains.get("d"))
         if (mimic := joint.find("axis/mimic")) is not None:

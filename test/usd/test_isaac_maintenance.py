@@ -461,7 +461,7 @@ def test_a_dangling_joint_does_not_anchor_the_robot(arm, tmp_path):
 
 
 def test_a_conversion_keeps_what_the_schema_says(tmp_path):
-    """The overlay of an asset with the schema says what the asset says about its robot, its sites and its poses."""
+    """The overlay of an asset with the schema keeps the asset's data about its robot, sites and poses."""
     source = ROOT / "test" / "usd" / "cases" / "isaac_robot.usda"
     text = source.read_text().replace('        def Scope "joints"\n', '        def IsaacSurfaceGripper "suction"\n        {\n        }\n\n        def Scope "joints"\n', 1)
     text = text.replace('"jball" (\n                apiSchemas = ["IsaacJointAPI"', '"jball" (\n                apiSchemas = ["IsaacJointAPI", "IsaacAttachmentPointAPI"', 1)

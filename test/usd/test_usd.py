@@ -397,7 +397,7 @@ def test_filtered_pairs(case):
     assert len({frozenset(pair) for pair in filtered}) == len(filtered), "duplicate pair"
     wanted = {pair for pair in case.expected.adjacent if all(case.urdf.links[case.expected.content[body]].collisions for body in pair)}
     found = {frozenset((paths[a], paths[b])) for a, b in filtered}
-    # Which pairs touch is tested in test_simulation.py. Several links can be one body, or frames.
+    # test_simulation.py tests the pairs that touch. Several links can be one body, or frames.
     assert wanted <= found and len(found - wanted) <= touching(case.converted.report)
 
 

@@ -475,6 +475,9 @@ fn hints(robot: &Robot, work: Work<'_>) -> Vec<Diagnostic> {
     {
         found.extend(types::missing(robot, work.files));
     }
+    if writes_drives(options) {
+        found.extend(simulation::drive_findings(robot, options));
+    }
     if !robot.look_variants().is_empty() && options.formats.has_single_look() {
         let names: Vec<&str> = robot
             .look_variants()
@@ -486,6 +489,15 @@ fn hints(robot: &Robot, work: Work<'_>) -> Vec<Diagnostic> {
         found.push(Diagnostic::new(&codes::LOOKS, robot.place.clone(), message).help(help));
     }
     found
+}
+
+/// Returns whether any output has drives for simulations.
+fn writes_drives(options: &Options) -> bool {
+    let of_formats = [OutputFormat::Mjcf, OutputFormat::Sdf];
+    let has_layers = options.formats.contains(OutputFormat::Usd);
+    let mut overlays = options.overlays.iter();
+    options.formats.contains_any(&of_formats)
+        || has_layers && overlays.any(|overlay| overlay.has_drives())
 }
 
 /// Returns the statements of the source's package about the robot, if the files need them.

@@ -1,4 +1,4 @@
-//! Meshes: winding, triangulation, and convex hulls of colliders (REP-158 §1.3.1, §3.4).
+//! Meshes: winding; triangulation, normals and convex hulls of colliders (REP-158 §1.3.1, §3.4).
 
 use nalgebra::Vector3;
 use openusd::gf;
@@ -74,8 +74,8 @@ fn reorder(value: &mut Value, order: &[usize]) {
     }
 }
 
-/// Makes left-handed meshes right-handed, triangulates colliders, and replaces colliders with the
-/// approximation `convexHull` by their hulls.
+/// Makes left-handed meshes right-handed, triangulates colliders, replaces colliders with the
+/// approximation `convexHull` by their hulls, and adds missing normals to colliders.
 pub fn fix(scene: &mut Scene, notes: &mut Notes) {
     for index in scene.nodes.handles() {
         let node = &mut scene.nodes[index];
@@ -176,11 +176,9 @@ fn add_normals(node: &mut Node, notes: &mut Notes) {
     let has_normals = ["normals", "primvars:normals"]
         .iter()
         .any(|name| node.value(name).is_some());
-    if has_normals
-        || node.type_name != "Mesh"
-        || node.text("subdivisionScheme") != Some("none")
-        || node.text("orientation") == Some("leftHanded")
-    {
+    // Left-handed meshes are right-handed by now.
+    let is_faceted = node.type_name == "Mesh" && node.text("subdivisionScheme") == Some("none");
+    if has_normals || !is_faceted {
         return;
     }
     let (Some(faces), Some(points)) = (faces(node), node.value("points").and_then(vectors)) else {

@@ -218,7 +218,7 @@ fn repair_inertia(node: &mut Node, notes: &mut Notes) {
     notes.changed(
         &node.path,
         format!(
-            "replaced the moments of inertia ({}), one of which is not positive or not below the sum of the others, by the nearest possible ones, ({})",
+            "replaced the moments of inertia ({}), which no body has or which are too close to that for single precision, by ({})",
             list(moments),
             list(sound)
         ),

@@ -8,12 +8,10 @@ use super::placement::Placement;
 use super::scene::Scene;
 use urdf_usd_gltf_extension::Model;
 use urdf_usd_robot::names::unique_from;
-use urdf_usd_robot::{ArenaMap, Joint, JointKind, Link, LinkId, Pose, Robot};
+use urdf_usd_robot::{ArenaMap, Joint, JointKind, Link, LinkId, Pose, Robot, WORLD};
 
 /// Tolerance, in metres and radians, within which a root link is in its place.
 const SAME: f64 = 1e-6;
-/// Name of the link for the world.
-const WORLD: &str = "world";
 /// REP-105 name of a robot's base frame, in which z is up.
 const BASE: &str = "base_link";
 

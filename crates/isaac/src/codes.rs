@@ -56,7 +56,7 @@ codes! {
         "Programs use the fallback of the schema.";
     POSE Error "isaac-pose":
         "A named pose is incomplete or wrong: it does not have one finite value per joint, its joints or its first or last link do not \
-         exist, it sets a fixed joint, or it begins or ends at what is no link or site.",
+         exist, it sets a fixed joint, or its first or last prim is neither a link nor a site.",
         "Programs cannot apply the pose.";
     POSE_CHAIN Warning "isaac-pose-chain":
         "A named pose sets joints that are not between its first and its last link, or not in the order of that chain, or no joints \

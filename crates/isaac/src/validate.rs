@@ -82,9 +82,15 @@ pub fn validate(view: &View<'_>) -> Vec<Diagnostic> {
             ];
         }
     }
+    // A site may be in the list of another robot.
+    let links = robots
+        .iter()
+        .flat_map(|robot| view.stage[*robot].targets(names::ROBOT_LINKS));
+    let listed: HashSet<PrimId> = links.filter_map(|path| view.at(path)).collect();
     for &robot in &robots {
         check.check_lists(robot);
         check.check_members(robot);
+        check.check_sites(robot, &listed);
         check.check_tokens(robot);
         check.check_poses(robot);
     }
@@ -205,7 +211,6 @@ impl Check<'_, '_> {
                 }
             }
         }
-        self.check_sites(robot);
         for &joint in &found.loops {
             let message = format!("the joint {} closes a loop", self.path(joint));
             let help = "set physics:excludeFromArticulation on the joint that closes the loop";
@@ -220,18 +225,12 @@ impl Check<'_, '_> {
         self.check_first_link(robot, &found);
     }
 
-    /// Checks that the sites of the robot are in the list of links of a robot.
-    fn check_sites(&mut self, robot: PrimId) {
+    /// Checks that each site of the robot is in a list of links, all of which are in `listed`.
+    fn check_sites(&mut self, robot: PrimId, listed: &HashSet<PrimId>) {
         let view = self.view;
         if view.stage[robot].targets(names::ROBOT_LINKS).is_empty() {
             return;
         }
-        let listed: HashSet<PrimId> = view
-            .robots()
-            .into_iter()
-            .flat_map(|robot| view.stage[robot].targets(names::ROBOT_LINKS))
-            .filter_map(|path| view.at(path))
-            .collect();
         for id in view.subtree(robot) {
             // Bodies are checked as links.
             let is_site = view.is_site(id) && !view.is_body(id) && self.owner(id) == Some(robot);

@@ -112,7 +112,8 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<(Assembly, Option<Str
 fn report_morphs(root: &Root, source: &mut Source) {
     for (index, mesh) in root.meshes.iter().enumerate() {
         let targets = |primitive: &json::mesh::Primitive| primitive.targets.as_ref().map(Vec::len);
-        let Some(count) = mesh.primitives.iter().filter_map(targets).max() else {
+        let counts = mesh.primitives.iter().filter_map(targets);
+        let Some(count) = counts.max().filter(|count| *count > 0) else {
             continue;
         };
         let name = mesh.name.clone().unwrap_or_else(|| index.to_string());

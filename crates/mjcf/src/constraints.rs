@@ -263,7 +263,10 @@ impl Writer<'_> {
                 // MuJoCo takes an empty range of forces as no limit.
                 continue;
             }
-            let force = gains.map_or_else(|| effort(joint), |gains| gains.max_force);
+            let force = match actuation {
+                Some(actuation) => actuation.max_force,
+                None => gains.map_or_else(|| effort(joint), |gains| gains.max_force),
+            };
             let (mut kind, control) = match command {
                 Command::Effort => ("motor", force.map(|force| [-force, force])),
                 Command::Velocity => {

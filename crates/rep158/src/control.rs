@@ -9,7 +9,7 @@ use super::registry::controllers_of;
 
 /// Whether a schema marks a controller: the schema of the actuator, or a name with `Control`.
 ///
-/// `RosControlExternalAPI` marks what a controller outside of the simulator commands.
+/// `RosControlExternalAPI` marks prims that a controller outside the simulator commands.
 fn is_controller(schema: &str) -> bool {
     let is_external = schema == "RosControlExternalAPI";
     schema == "ExtendedPhysicsActuatorAPI"
@@ -40,7 +40,7 @@ pub fn controllers(stage: &Stage) -> impl Iterator<Item = (PrimId, &Prim)> {
         .filter(|(_, prim)| prim.schemas.iter().any(|schema| is_controller(schema)))
 }
 
-/// Iterates over the paths of what a controller moves, from its relationships and collections.
+/// Iterates over the paths of the prims that a controller moves, from its relationships and collections.
 pub fn targets(prim: &Prim) -> impl Iterator<Item = &String> {
     let is_target = |name: &str| {
         name.ends_with(":targets") || name.ends_with(":target") || name.starts_with("collection:")

@@ -131,10 +131,16 @@ impl Image {
 }
 
 impl Shading {
-    /// Returns whether an attribute names an image.
-    pub fn is_image(&self, prim: PrimId, attribute: &str) -> bool {
-        self.by_attribute
-            .contains_key(&(prim, attribute.to_owned()))
+    /// Returns whether a path that an attribute names is one of its images.
+    pub fn is_image(&self, prim: PrimId, attribute: &str, path: &str) -> bool {
+        let first = self.by_attribute.get(&(prim, attribute.to_owned()));
+        let images = first.and_then(|first| self.images.get(*first..));
+        // The images of an attribute are next to each other.
+        let mut images = images
+            .into_iter()
+            .flatten()
+            .take_while(|image| image.prim == prim && image.attribute == attribute);
+        images.any(|image| image.authored == path)
     }
 
     /// Returns the image that a texture shows.
@@ -322,11 +328,16 @@ const EXTENSIONS: [&str; 20] = [
     "png", "psd", "ptex", "tga", "tif", "tiff", "tx", "webp",
 ];
 
+/// Returns whether a prim is part of the network of a material.
+pub fn is_shading(prim: &Prim) -> bool {
+    matches!(prim.type_name.as_str(), "Shader" | "NodeGraph" | "Material")
+}
+
 /// Iterates over the images that the attributes of a prim name.
 ///
 /// Every file that an input of a shader names is an image, whatever its name.
 fn images(stage: &Stage, id: PrimId, prim: &Prim) -> impl Iterator<Item = Image> {
-    let is_shading = matches!(prim.type_name.as_str(), "Shader" | "NodeGraph" | "Material");
+    let is_shading = is_shading(prim);
     let is_in_dome = stage
         .ancestors(id)
         .any(|above| stage[above].type_name.starts_with("DomeLight"));

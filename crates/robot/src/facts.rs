@@ -105,8 +105,10 @@ facts! {
         let planning = robot.planning();
         let groups = planning.groups.iter().map(|group| group.name.clone());
         let coordinates = planning.coordinates.iter().map(|of| robot.joints()[of.joint].name().to_owned());
-        let tools = planning.tool_frames.iter().map(|link| robot.links()[*link].name().to_owned());
-        groups.chain(coordinates).chain(tools).collect()
+        let name = |link| robot.links()[link].name();
+        let tools = planning.tool_frames.iter().map(|link| name(*link).to_owned());
+        let ignored = planning.ignored.iter().map(|(a, b)| format!("{} and {}", name(a), name(b)));
+        groups.chain(coordinates).chain(tools).chain(ignored).collect()
     };
     /// Topics, services and actions of the robot and its sensors.
     Interfaces = "ROS interfaces": |robot| {
@@ -132,15 +134,17 @@ facts! {
     CustomElements = "custom elements": |robot| {
         customs(robot).flat_map(|custom| &custom.elements).map(|element| element.name.clone()).collect()
     };
-    /// Elements that the source's format does not define, without plugins and sensors of Gazebo.
+    /// Elements that the source's format does not define, without Gazebo's plugins of the whole robot and
+    /// sensors of its parts.
     CustomElementsBesideSdf = "custom elements": |robot| {
-        let elements = customs(robot).flat_map(|custom| &custom.elements);
-        let is_sdf = |element: &&crate::Element| {
-            let mut children = element.children.iter();
-            element.name == "gazebo"
-                && children.all(|child| matches!(child.name.as_str(), "plugin" | "sensor"))
+        let is_sdf = |element: &crate::Element| {
+            let is_of_part = element.attributes.iter().any(|(name, _)| name == "reference");
+            let held = if is_of_part { "sensor" } else { "plugin" };
+            element.name == "gazebo" && element.children.iter().all(|child| child.name == held)
         };
-        elements.filter(|element| !is_sdf(element)).map(|element| element.name.clone()).collect()
+        let of_robot = robot.custom.elements.iter().filter(|element| !is_sdf(element));
+        let of_parts = customs(robot).skip(1).flat_map(|custom| &custom.elements);
+        of_robot.chain(of_parts).map(|element| element.name.clone()).collect()
     };
     /// Attributes that the source's format does not define.
     CustomAttributes = "custom attributes": |robot| {
@@ -185,7 +189,7 @@ fn sensors(robot: &Robot, has: fn(&SensorKind) -> bool) -> Vec<String> {
     found.map(|sensor| sensor.name.clone()).collect()
 }
 
-/// Returns the custom data of the robot and of its parts.
+/// Returns the custom data of the robot, which are the first, and of its parts.
 fn customs(robot: &Robot) -> impl Iterator<Item = &Custom> {
     let of_links = robot.links().values().flat_map(|link| {
         let shapes = link.visuals.iter().chain(&link.collisions);

@@ -49,13 +49,13 @@ pub use planning::{
     Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, STATE, Sphere,
     SphereGroup, Touch, touches,
 };
-pub use robot::{InvalidRobot, LinkPairs, Robot};
+pub use robot::{InvalidRobot, LinkPairs, Robot, WORLD};
 pub use roles::{Base, Role, Roles};
 pub use sensor::{
     Camera, Captured, Durability, GLOBAL_FRAMES, History, Interface, InterfaceKind, NestedContext,
     Qos, Reliability, RosSettings, Sensor, SensorKind,
 };
-pub use simulation::{Actuation, Basis, SelfCollision, Simulation};
+pub use simulation::{Actuation, SelfCollision, Simulation};
 pub use solid::Solid;
 pub use subtree::Removed;
 pub use tree::Tree;
@@ -683,7 +683,9 @@ impl Gains {
 }
 
 /// The commanded quantity of a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize,
+)]
 pub enum Command {
     /// Torque or force.
     Effort,

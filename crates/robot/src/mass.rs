@@ -27,7 +27,7 @@ pub struct Mass {
     pub mass: f64,
     /// The centre of mass in the body's frame, metres.
     pub centre: Vector3<f64>,
-    /// Principal moments, kg·m²: each above zero and below the sum of the others.
+    /// Principal moments, kg·m²: each above zero and, by a margin, below the sum of the others.
     pub moments: Vector3<f64>,
     /// From the principal axes to the body's.
     pub axes: UnitQuaternion<f64>,

@@ -13,6 +13,9 @@ use super::{
 };
 use crate::kinematics::position_count;
 
+/// Name of the link that represents the world ([`Robot::world_root`]).
+pub const WORLD: &str = "world";
+
 /// A robot: links connected by joints, with geometry, sensors, lights and planning data.
 ///
 /// Its structure is valid at all times. Links and joints have unique names; each joint connects
@@ -790,7 +793,7 @@ impl Robot {
     /// geometry or with joints on it, regardless of other roots. It does not move, links connected
     /// to it by fixed joints are static, and its mass is ignored.
     pub fn world_root(&self) -> Option<LinkId> {
-        let world = self.link_named("world")?;
+        let world = self.link_named(WORLD)?;
         let tree = self.tree();
         let is_used = !self.links[world].is_empty() || !tree.child_joints(world).is_empty();
         (tree.parent_joint(world).is_none() && is_used).then_some(world)

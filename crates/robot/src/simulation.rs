@@ -70,21 +70,12 @@ pub struct Actuation {
     pub armature: Option<f64>,
     /// Friction of the drive that replaces that of the joint, N·m or N.
     pub friction: Option<f64>,
+    /// Maximum torque or force of gravity on the joint with the base held, N·m or N.
+    pub load: f64,
     /// Position that the drive holds at the start, radians or metres.
     pub target: f64,
-    /// Origin of the gains.
-    pub basis: Basis,
-}
-
-/// Origin of the gains of a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Basis {
-    /// Gains of the source.
-    Source,
-    /// Options or a file of the user.
-    User,
-    /// The rule for joints without gains.
-    Assumed,
+    /// Whether the gains follow from a rule; otherwise a user gave them.
+    pub is_assumed: bool,
 }
 
 /// Data that simulations need beyond the description of a robot.

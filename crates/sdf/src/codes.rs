@@ -14,7 +14,7 @@ codes! {
         "The joint is left out of the SDF; its child link is free, and starts at the joint's zero position.";
     MERGED Info "sdf-joint-merged":
         "A fixed joint connects a link without a mass, which SDFormat does not allow.",
-        "The SDF has the link as a frame in the other one, without the joint. Motion and masses do not change.";
+        "The SDF has one link for both, with a frame for each link without a mass. Motion and masses do not change.";
     LOOP Warning "sdf-loop":
         "A joint closes a loop between links that are rigidly connected, or ends at the world. In SDFormat a joint connects two links, and \
          its child is never the world.",

@@ -103,12 +103,12 @@ impl Writer<'_> {
         is_single && (!joint.closes_loop() || parent != child && !self.is_world(joint.child()))
     }
 
-    /// Reports a fixed joint between a link and a frame in it.
+    /// Reports a fixed joint whose links become one link of the SDF.
     fn report_merged(&mut self, id: JointId) {
         let robot = self.robot;
         let joint = &robot.joints()[id];
         let message = format!(
-            "fixed joint \"{}\" is left out of the SDF: one of its links is a frame in the other",
+            "fixed joint \"{}\" is left out of the SDF: its links become one link",
             joint.name()
         );
         self.findings.report(

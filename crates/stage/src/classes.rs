@@ -16,6 +16,8 @@ const MAX_CHAIN: usize = 1000;
 
 /// Maximum number of prims that all searches in a layer stack follow together.
 const MAX_STEPS: usize = 4_000_000;
+/// Error of a search that would follow more.
+const TOO_MANY: &str = "its prims have too many arcs to classes";
 
 /// An arc to a class that composition has to leave out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,19 +71,28 @@ pub(super) fn circle(layer: &Layer, arc: &Arc) -> CompositionError {
 /// Returns arcs of a layer stack without which no prim inherits or specializes itself, directly or
 /// through other arcs: `openusd` 0.8 overflows the stack on the prims below. OpenUSD follows such an arc
 /// up to the prim itself.
-pub(super) fn circular<'a>(arcs: impl Iterator<Item = &'a Arc>) -> Vec<&'a Arc> {
+///
+/// # Errors
+/// If the layer stack has too many arcs to search.
+pub(super) fn circular<'a>(
+    arcs: impl Iterator<Item = &'a Arc>,
+) -> Result<Vec<&'a Arc>, &'static str> {
     // A cycle through a variant exists only if it is selected, and is then a composition error.
     let arcs = arcs.filter(|arc| is_inside(arc) && !arc.site.path.contains('{'));
     let mut by_prim: BTreeMap<&str, Vec<&Arc>> = BTreeMap::new();
     for arc in arcs {
         by_prim.entry(&arc.site.path).or_default().push(arc);
     }
-    let mut found = Vec::new();
+    let (mut found, mut steps) = (Vec::new(), 0);
     let starts: Vec<&str> = by_prim.keys().copied().collect();
     for start in starts {
         let own = by_prim.get(start).cloned().unwrap_or_default();
         for arc in own.into_iter().filter(|arc| is_class(arc)) {
-            if is_circular(start, arc, &by_prim) {
+            let is_circular = is_circular(start, arc, &by_prim, &mut steps);
+            if steps > MAX_STEPS {
+                return Err(TOO_MANY);
+            }
+            if is_circular {
                 found.push(arc);
                 // Without this arc, the others of the circle are sound.
                 let arcs = by_prim.get_mut(start).into_iter();
@@ -89,22 +100,29 @@ pub(super) fn circular<'a>(arcs: impl Iterator<Item = &'a Arc>) -> Vec<&'a Arc> 
             }
         }
     }
-    found
+    Ok(found)
 }
 
-/// Returns whether the arc of a prim leads back to it.
-fn is_circular(start: &str, arc: &Arc, by_prim: &BTreeMap<&str, Vec<&Arc>>) -> bool {
+/// Returns whether the arc of a prim leads back to it. Counts the prims that it follows in `steps`.
+fn is_circular(
+    start: &str,
+    arc: &Arc,
+    by_prim: &BTreeMap<&str, Vec<&Arc>>,
+    steps: &mut usize,
+) -> bool {
     let mut paths = vec![arc.prim.clone()];
     let mut seen: HashSet<String> = HashSet::new();
     while let Some(path) = paths.pop() {
         if path == start {
             return true;
         }
-        if path.len() > MAX_CHAIN || seen.len() > MAX_CHAIN || !seen.insert(path.clone()) {
+        let is_long = path.len() > MAX_CHAIN || seen.len() > MAX_CHAIN;
+        if is_long || *steps > MAX_STEPS || !seen.insert(path.clone()) {
             continue;
         }
         for (above, below) in above(&path).chain([(path.as_str(), "")]) {
             let targets = by_prim.get(above).into_iter().flatten();
+            *steps += 1 + targets.clone().count();
             paths.extend(targets.map(|arc| format!("{}{below}", arc.prim)));
         }
     }
@@ -160,7 +178,7 @@ pub(super) fn repeated<'a>(
     arcs: impl Iterator<Item = &'a Arc>,
 ) -> Result<Vec<Repeat<'a>>, &'static str> {
     let mut by_prim: HashMap<String, Vec<&Arc>> = HashMap::new();
-    for arc in arcs.filter(|arc| arc.asset.is_empty() && !arc.prim.is_empty()) {
+    for arc in arcs.filter(|arc| is_inside(arc)) {
         let prim = without_variants(&arc.site.path);
         by_prim.entry(prim).or_default().push(arc);
     }
@@ -187,7 +205,7 @@ pub(super) fn repeated<'a>(
                     break;
                 }
                 if steps > MAX_STEPS {
-                    return Err("its prims have too many arcs to classes");
+                    return Err(TOO_MANY);
                 }
             }
             found.extend(repeat);

@@ -312,13 +312,13 @@ fn composed(
 }
 
 /// An arc that has to be left out, and the finding about it if its absence changes the result.
-type Repeated = (LeftOut, Option<CompositionError>);
+type Excluded = (LeftOut, Option<CompositionError>);
 
 /// The outcome of composing an asset.
 enum Composition {
     Done(Box<Stage>),
     /// These arcs have to be left out.
-    Repeated(Vec<Repeated>),
+    Excluded(Vec<Excluded>),
 }
 
 fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stage, String> {
@@ -331,7 +331,7 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
                 stage.errors.dedup();
                 return Ok(*stage);
             }
-            Composition::Repeated(found) => {
+            Composition::Excluded(found) => {
                 for (arc, finding) in found {
                     if !left_out.contains(&arc) {
                         left_out.push(arc);
@@ -343,7 +343,7 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     }
     let prim = left_out.last().map_or("", |arc| arc.prim.as_str());
     Err(format!(
-        "prims inherit classes that they already inherit by ancestors, at more than {MAX_ROUNDS} levels, the last one at {prim}: remove these arcs"
+        "prims inherit or specialize themselves, or inherit classes that they already inherit by ancestors, at more than {MAX_ROUNDS} levels, the last one at {prim}: remove these arcs"
     ))
 }
 
@@ -362,8 +362,8 @@ fn read_without(
     let source = composed(entry, options, session, load, &watch, left_out.clone())?;
     let mut reader = Reader::new(&source, &watch);
     let mut prims = reader.prims()?;
-    if !reader.repeated.is_empty() {
-        return Ok(Composition::Repeated(reader.repeated));
+    if !reader.excluded.is_empty() {
+        return Ok(Composition::Excluded(reader.excluded));
     }
     let by_path = (0..)
         .zip(&prims)
@@ -562,7 +562,7 @@ struct Reader<'a> {
     /// The arcs to classes of the prims so far.
     classes: Composed,
     /// The arcs that have to be left out.
-    repeated: Vec<Repeated>,
+    excluded: Vec<Excluded>,
 }
 
 type Read<T> = Result<T, openusd::Error>;
@@ -645,7 +645,7 @@ impl<'a> Reader<'a> {
             unread: Vec::new(),
             arc_children: Vec::new(),
             classes: Composed::default(),
-            repeated: Vec::new(),
+            excluded: Vec::new(),
         }
     }
 
@@ -694,7 +694,7 @@ impl<'a> Reader<'a> {
                     depth,
                 };
                 if let Some(repeats) = known.repeats.remove(&path) {
-                    self.repeated.extend(repeats);
+                    self.excluded.extend(repeats);
                     skipped.insert(path);
                 } else if let Some(targets) = known.targets.remove(&path) {
                     queue.push(path, child, targets);
@@ -881,9 +881,9 @@ impl<'a> Reader<'a> {
     fn new_layers(&mut self) -> Result<bool, String> {
         let before = self.seen;
         self.seen = self.source.layer_count();
-        let mut repeats = false;
+        let mut has_excluded = false;
         if self.seen == before {
-            return Ok(repeats);
+            return Ok(has_excluded);
         }
         // Composition has not descended below the prims of these layers yet.
         for identifier in self.source.layer_identifiers().into_iter().skip(before) {
@@ -898,14 +898,15 @@ impl<'a> Reader<'a> {
                 let prims = layers.flat_map(|layer| &layer.prims);
                 prims.flat_map(|prim| &prim.arcs)
             };
-            for arc in classes::circular(arcs()) {
+            for arc in classes::circular(arcs())? {
                 let layer = layer_at(&self.layers, arc.site.layer);
                 let finding = classes::circle(layer, arc);
-                self.repeated
+                self.excluded
                     .push((LeftOut::new(layer, arc), Some(finding)));
-                repeats = true;
+                has_excluded = true;
             }
-            if repeats {
+            // Repeats are searched for when the asset is composed again without these arcs.
+            if has_excluded {
                 continue;
             }
             for repeat in classes::repeated(arcs())? {
@@ -913,11 +914,11 @@ impl<'a> Reader<'a> {
                 let layer = layer_at(&self.layers, arc.site.layer);
                 let finding = (!repeat.is_exact)
                     .then(|| classes::finding(layer, arc, &arc.site.path, &repeat.above));
-                self.repeated.push((LeftOut::new(layer, arc), finding));
-                repeats = true;
+                self.excluded.push((LeftOut::new(layer, arc), finding));
+                has_excluded = true;
             }
         }
-        Ok(repeats)
+        Ok(has_excluded)
     }
 }
 

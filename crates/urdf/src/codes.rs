@@ -52,7 +52,7 @@ codes! {
         "Goes on without the joint (it is kept as custom data); its child becomes a root.";
     UNKNOWN_LINK Error "urdf-unknown-link": "A joint names a link that the robot does not have.",
         "Goes on without the joint (it is kept as custom data); its child, if it exists, becomes a root. A parent `world` is added \
-         instead, as Drake does, so that the robot is fixed to it.";
+         instead, as Drake does.";
     JOINT_TO_ITSELF Error "urdf-joint-to-itself": "A joint has the same link as parent and child.",
         "Goes on without the joint (it is kept as custom data).";
     LOOP Warning "urdf-loop": "A joint's child is already the child of another joint, or an ancestor of the joint itself, so the links form a loop.",
@@ -137,7 +137,7 @@ codes! {
     UNKNOWN_MATERIAL Warning "urdf-unknown-material": "A visual names an undefined material.",
         "Goes on with grey.";
     UNUSED_MATERIAL Info "urdf-unused-material": "No visual uses a material of the robot.",
-        "Goes on without it; only a URDF that is written has it.";
+        "Goes on; only URDF output contains the material.";
     EMPTY_MATERIAL Warning "urdf-empty-material": "A material has neither colour nor texture.",
         "Goes on with grey.";
     NO_TEXTURE_FILE Warning "urdf-no-texture-file": "A texture has no filename.",

@@ -40,7 +40,7 @@ use xml::{Node, Xml, children, elements, name_of, qualified_name, short};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 use urdf_usd_resolve::{LFS_HELP, is_lfs_pointer};
-use urdf_usd_robot::{Link, LinkId, LinkProperties, Robot, Shape};
+use urdf_usd_robot::{Link, LinkId, LinkProperties, Robot, Shape, WORLD};
 
 /// Remedy for text that still contains xacro.
 const RUN_XACRO: &str = "name the file robot.urdf.xacro, so that it is expanded, or run xacro first: xacro robot.urdf.xacro > robot.urdf";
@@ -48,8 +48,6 @@ const RUN_XACRO: &str = "name the file robot.urdf.xacro, so that it is expanded,
 const MAX_LEFT: usize = 20;
 /// Maximum number of names that a message lists.
 const MAX_NAMES: usize = 5;
-/// Name of the link that represents the world.
-const WORLD: &str = "world";
 /// Maximum number of links of a robot. The largest real ones have some hundreds.
 pub const MAX_LINKS: usize = 10_000;
 /// Maximum number of joints of a robot, loop-closing joints included.
@@ -560,7 +558,7 @@ fn add_world(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot) {
             return;
         }
         let message = format!(
-            "{} has the parent link \"{WORLD}\", which the robot does not have; the robot is fixed to a world that is added",
+            "{} has the parent link \"{WORLD}\", which the robot does not have; that link is added",
             xml.label(joint)
         );
         let help = format!("add <link name=\"{WORLD}\"/>: ROS's URDF parser rejects the robot");

@@ -105,11 +105,14 @@ impl Materials {
             }
             // To urdfdom, an empty name is a name.
             if !node.has_attribute("name") {
-                let message = format!(
-                    "{} has no name, so ROS's URDF parser drops {}",
-                    xml.label(node),
+                // Counting the rest of the link is worth it only for findings that are shown.
+                let lost = if xml.is_full(&codes::UNNAMED) {
+                    "the visual".to_owned()
+                } else {
                     dropped(node)
-                );
+                };
+                let label = xml.label(node);
+                let message = format!("{label} has no name, so ROS's URDF parser drops {lost}");
                 xml.report(&codes::UNNAMED, node, message, "add name=\"…\"");
             }
             let before = robot.materials().len();
@@ -237,8 +240,8 @@ impl Materials {
     }
 }
 
-/// Returns what urdfdom drops at a visual with an invalid material: it stops reading the link, whose
-/// collisions it reads last.
+/// Lists the shapes that urdfdom drops because of a visual's invalid material. It stops reading the link
+/// there, and reads collisions last.
 fn dropped(material: Node<'_>) -> String {
     let visual = material.parent_element();
     let link = visual.and_then(|visual| visual.parent_element());

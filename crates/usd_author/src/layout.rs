@@ -24,6 +24,10 @@ pub const SPHERES: &str = "spheres";
 pub const ASSUMED_MASS: &str = "urdf:inertial:assumed";
 /// Relationship of a body to the frame whose mass it has.
 pub const MASS_FRAME: &str = "urdf:inertial:frame";
+/// Attribute of a joint whose drive has no gains in the source: the commanded quantity.
+pub const DRIVE_COMMAND: &str = "urdf:drive:command";
+/// Attribute of a joint whose gains are assumed for simulations, in layers for engines.
+pub const DRIVE_ASSUMED: &str = "urdf:drive:assumed";
 
 /// Attribute of a Scope, and key path in `customData` of an attribute: the element of a URDF without
 /// a prim that they belong to, [`JOINT_OWNER`] or [`LINK_OWNER`].
@@ -55,7 +59,3 @@ pub const DEFAULT_POSE_PROPERTIES: [&str; 2] = [
 pub fn default_material() -> Material {
     Material::plain("default", [0.5, 0.5, 0.5, 1.0])
 }
-/// Attribute of a joint whose drive has no gains in the source: the commanded quantity.
-pub const DRIVE_COMMAND: &str = "urdf:drive:command";
-/// Attribute of a joint whose gains are assumed for simulations, in layers for engines.
-pub const DRIVE_ASSUMED: &str = "urdf:drive:assumed";

@@ -69,8 +69,8 @@ codes! {
         "An asset that is read has a prim of a kind for which the robot model has no word: curves, points.",
         "It is left out.";
     ATTRIBUTES Info "usd-read-attributes-left-out":
-        "Prims of an asset that is read have attributes that neither OpenUSD, REP-158 nor this program defines: those of engines, editors \
-         and users.",
+        "Prims of an asset that is read have attributes of engines, editors or users, which are not defined by OpenUSD, REP-158 or \
+         this program.",
         "They are left out. The finding counts them by namespace.";
     AREA_LIGHT Warning "usd-read-area-light":
         "A light of an asset that is read is a rectangle, a disk, a cylinder, a mesh, or of a type that UsdLux does not have. Simulators \

@@ -45,7 +45,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
     Arena, ArenaMap, Connector, Inertial, Joint, JointId, JointKind, Link, LinkId, Mass, Pose,
-    Robot,
+    Robot, WORLD,
 };
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, on_large_stack, text};
 use urdf_usd_usd_author::isaac_schema::{JOINT_NAME_OVERRIDE, NAME_OVERRIDE};
@@ -53,8 +53,6 @@ use urdf_usd_usd_author::layout::MASS_FRAME;
 
 /// Tolerance, in metres and radians, within which a body is at the pose given by its joint.
 const STANDS: f64 = 2e-6;
-/// Name of the link that represents the world ([`Robot::world_root`]).
-const WORLD: &str = "world";
 
 /// The result of reading an asset.
 #[derive(Clone, Debug)]

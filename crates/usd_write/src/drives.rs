@@ -3,71 +3,82 @@
 //! The neutral layers have the gains of the source, and only its effort limit where it gives none.
 //! Layers for engines have those of [`Actuation`].
 
-use urdf_usd_robot::{Actuation, Basis, Drive, Joint, JointKind};
+use urdf_usd_robot::{Actuation, Drive, Joint, JointKind};
 use urdf_usd_usd_author::layout::DRIVE_ASSUMED;
 use urdf_usd_usd_author::numbers::degrees;
 use urdf_usd_usd_author::{Attribute, Prim};
 
-/// The drive of a joint with one degree of freedom, in USD's units: per degree, if it is angular.
-struct Instance {
-    name: &'static str,
-    is_angular: bool,
+/// The degree of freedom of a joint that has one, with USD's units: degrees, if it is angular.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Dof {
+    /// Instance name of its schemas: `angular` or `linear`.
+    pub(super) instance: &'static str,
 }
 
-impl Instance {
-    /// Returns the instance of a joint; `None` without exactly one degree of freedom.
-    fn of(joint: &Joint) -> Option<Self> {
-        let (name, is_angular) = match joint.kind() {
-            JointKind::Revolute | JointKind::Continuous => ("angular", true),
-            JointKind::Prismatic => ("linear", false),
-            JointKind::Fixed | JointKind::Planar | JointKind::Floating => return None,
-        };
-        Some(Self { name, is_angular })
+const ANGULAR: Dof = Dof {
+    instance: "angular",
+};
+const LINEAR: Dof = Dof { instance: "linear" };
+
+impl Dof {
+    /// Returns the degree of freedom of a joint; `None` if it does not have exactly one.
+    pub(super) fn of(joint: &Joint) -> Option<Self> {
+        match joint.kind() {
+            JointKind::Revolute | JointKind::Continuous => Some(ANGULAR),
+            JointKind::Prismatic => Some(LINEAR),
+            JointKind::Fixed | JointKind::Planar | JointKind::Floating => None,
+        }
     }
 
-    fn apply(&self, prim: &mut Prim<'_>) {
-        prim.apply([format!("PhysicsDriveAPI:{}", self.name).as_str()]);
-    }
-
-    fn set(&self, prim: &mut Prim<'_>, name: &str, value: Attribute) {
-        prim.attribute(&format!("drive:{}:physics:{name}", self.name), value);
-    }
-
-    fn gain(&self, gain: f64) -> Attribute {
-        Attribute::float(if self.is_angular {
-            gain.to_radians()
-        } else {
-            gain
-        } as f32)
-    }
-
-    fn position(&self, position: f64) -> f32 {
-        if self.is_angular {
+    /// Converts a position or velocity to USD's units.
+    pub(super) fn position(self, position: f64) -> f32 {
+        if self == ANGULAR {
             degrees(position)
         } else {
             position as f32
         }
     }
+
+    /// Converts a stiffness or damping to USD's units.
+    pub(super) fn gain(self, gain: f64) -> f32 {
+        (if self == ANGULAR {
+            gain.to_radians()
+        } else {
+            gain
+        }) as f32
+    }
+
+    fn apply(self, prim: &mut Prim<'_>) {
+        prim.apply([format!("PhysicsDriveAPI:{}", self.instance).as_str()]);
+    }
+
+    fn set(self, prim: &mut Prim<'_>, name: &str, value: Attribute) {
+        prim.attribute(&format!("drive:{}:physics:{name}", self.instance), value);
+    }
 }
 
 /// Authors the drive that the source gives a joint.
 pub(super) fn author(prim: &mut Prim<'_>, joint: &Joint, drive: &Drive) {
-    let Some(instance) = Instance::of(joint) else {
+    let Some(dof) = Dof::of(joint) else {
         return;
     };
-    instance.apply(prim);
+    dof.apply(prim);
     let is_acceleration = drive.gains.is_some_and(|gains| gains.is_acceleration);
     let kind = if is_acceleration {
         "acceleration"
     } else {
         "force"
     };
-    instance.set(prim, "type", Attribute::token(kind).uniform());
+    dof.set(prim, "type", Attribute::token(kind).uniform());
     let effort = joint.limit.and_then(|limit| limit.effort);
     let (force, position, velocity) = match drive.gains {
         Some(gains) => {
-            instance.set(prim, "stiffness", instance.gain(gains.stiffness));
-            instance.set(prim, "damping", instance.gain(gains.damping));
+            dof.set(
+                prim,
+                "stiffness",
+                Attribute::float(dof.gain(gains.stiffness)),
+            );
+            dof.set(prim, "damping", Attribute::float(dof.gain(gains.damping)));
             (
                 gains.max_force,
                 gains.target_position,
@@ -82,30 +93,38 @@ pub(super) fn author(prim: &mut Prim<'_>, joint: &Joint, drive: &Drive) {
         ),
     };
     if let Some(force) = force {
-        instance.set(prim, "maxForce", Attribute::float(force as f32));
+        dof.set(prim, "maxForce", Attribute::float(force as f32));
     }
     for (name, target) in [("targetPosition", position), ("targetVelocity", velocity)] {
         if let Some(target) = target {
-            instance.set(prim, name, Attribute::float(instance.position(target)));
+            dof.set(prim, name, Attribute::float(dof.position(target)));
         }
     }
 }
 
 /// Authors the drive of a joint for simulations.
 pub(super) fn author_actuation(prim: &mut Prim<'_>, joint: &Joint, actuation: &Actuation) {
-    let Some(instance) = Instance::of(joint) else {
+    let Some(dof) = Dof::of(joint) else {
         return;
     };
-    instance.apply(prim);
-    instance.set(prim, "type", Attribute::token("force").uniform());
-    instance.set(prim, "stiffness", instance.gain(actuation.stiffness));
-    instance.set(prim, "damping", instance.gain(actuation.damping));
+    dof.apply(prim);
+    dof.set(prim, "type", Attribute::token("force").uniform());
+    dof.set(
+        prim,
+        "stiffness",
+        Attribute::float(dof.gain(actuation.stiffness)),
+    );
+    dof.set(
+        prim,
+        "damping",
+        Attribute::float(dof.gain(actuation.damping)),
+    );
     if let Some(force) = actuation.max_force {
-        instance.set(prim, "maxForce", Attribute::float(force as f32));
+        dof.set(prim, "maxForce", Attribute::float(force as f32));
     }
-    let target = Attribute::float(instance.position(actuation.target));
-    instance.set(prim, "targetPosition", target);
-    if actuation.basis == Basis::Assumed {
+    let target = Attribute::float(dof.position(actuation.target));
+    dof.set(prim, "targetPosition", target);
+    if actuation.is_assumed {
         prim.attribute(DRIVE_ASSUMED, Attribute::bool(true).uniform().custom());
     }
 }

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::drives::Dof;
+use super::plan::{JointPlan, Plan};
 use super::{Scene, drives};
-use urdf_usd_robot::{Joint, JointId};
-use urdf_usd_usd_author::Layer;
+use urdf_usd_diagnostic::{Code, Diagnostic};
+use urdf_usd_robot::{ArenaMap, Joint, JointId, Link, LinkId, Mimic, Robot};
+use urdf_usd_usd_author::{Attribute, Layer};
 
 /// Passive behaviour of a joint for simulations, in SI units; nothing that is negative or not finite.
 pub(super) struct Passive {
@@ -49,8 +52,26 @@ pub(super) fn author_drives(scene: &Scene<'_>, layer: &mut Layer) {
     }
 }
 
-/// Returns the positions of joints with one degree of freedom at the start, radians or metres, followers
-/// included; empty if the robot starts with all joints at zero.
+/// Authors those of the attributes that have a value, with their schema.
+pub(super) fn author_floats<const N: usize>(
+    layer: &mut Layer,
+    path: &str,
+    schema: &str,
+    values: [(&str, Option<f32>); N],
+) {
+    for (name, value) in values
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+    {
+        layer
+            .over(path)
+            .apply([schema])
+            .attribute(name, Attribute::float(value));
+    }
+}
+
+/// Returns the positions at the start of joints with one degree of freedom, radians or metres, followers
+/// included; only those that are not zero.
 pub(super) fn start(scene: &Scene<'_>) -> HashMap<JointId, f64> {
     let robot = scene.robot;
     let Some(home) = &robot.simulation().home else {
@@ -61,8 +82,122 @@ pub(super) fn start(scene: &Scene<'_>) -> HashMap<JointId, f64> {
     let joints = robot.joints().handles();
     joints
         .filter_map(|id| match positions.get(model.range(id.index()))? {
-            [position] => Some((id, *position)),
+            [position] if *position != 0.0 => Some((id, *position)),
             _ => None,
         })
         .collect()
+}
+
+/// Returns the mimic relations that an engine can express, between joints with one degree of freedom each;
+/// reports the others with `code`.
+pub(super) fn mimics<'a>(
+    scene: &'a Scene<'_>,
+    engine: &str,
+    code: &'static Code,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Following<'a>> {
+    let bases = bases(scene.robot, &scene.plan);
+    let mut all = Vec::new();
+    for (id, joint) in scene.robot.joints().iter() {
+        match followed(scene, &bases, id) {
+            None => {}
+            Some(Ok(following)) => all.push(following),
+            Some(Err(reason)) => {
+                let leader = joint
+                    .mimic()
+                    .map(|mimic| scene.robot.joints()[mimic.joint].name())
+                    .unwrap_or_default();
+                let message = format!(
+                    "joint {:?} cannot follow {leader:?} in {engine}: {reason}",
+                    joint.name()
+                );
+                diagnostics.push(Diagnostic::new(code, joint.place.clone(), message).help(
+                    "let a joint that turns follow one that turns, and one that slides one that slides, of the same tree",
+                ));
+            }
+        }
+    }
+    all
+}
+
+/// A mimic relation.
+pub(super) struct Following<'a> {
+    /// The follower.
+    pub(super) joint: JointId,
+    /// The follower's plan.
+    pub(super) plan: &'a JointPlan,
+    /// The path of the leader joint.
+    pub(super) leader: &'a str,
+    /// The degree of freedom of both.
+    pub(super) dof: Dof,
+    pub(super) mimic: Mimic,
+}
+
+/// Returns the leader of joint `id`, if it has one: the last joint of its mimic chain that can lead
+/// it, because engines do not support chained leaders.
+fn followed<'a>(
+    scene: &'a Scene<'_>,
+    bases: &ArenaMap<Link, LinkId>,
+    id: JointId,
+) -> Option<Result<Following<'a>, &'static str>> {
+    let joints = scene.robot.joints();
+    let mut mimic = joints[id].mimic()?;
+    // A leader whose own relation can't be expressed is independent in the engine.
+    let next = |leader: &Joint| {
+        leader
+            .mimic()
+            .filter(|next| Dof::of(&joints[next.joint]) == Dof::of(leader))
+    };
+    // Composes the chain: m·(n·x + b) + a = (m·n)·x + (a + m·b).
+    while let Some(next) = next(&joints[mimic.joint]) {
+        mimic.offset += mimic.multiplier * next.offset;
+        mimic.multiplier *= next.multiplier;
+        mimic.joint = next.joint;
+    }
+    let (follower, leader) = (&scene.plan.joints[id], &scene.plan.joints[mimic.joint]);
+    let (Some(follower), Some(leader)) = (follower, leader) else {
+        return Some(Err("one of them is no joint between bodies"));
+    };
+    let dofs = (Dof::of(&joints[id]), Dof::of(&joints[mimic.joint]));
+    let base = |joint: &JointPlan| joint.body1.or(joint.body0).map(|body| bases[body]);
+    Some(match dofs {
+        (Some(dof), Some(of_leader)) if dof == of_leader => {
+            if base(follower) != base(leader) {
+                Err("they are in different articulations")
+            } else if !(mimic.offset.is_finite() && mimic.multiplier.is_finite()) {
+                Err("the numbers of the chain are too large")
+            } else {
+                Ok(Following {
+                    joint: id,
+                    plan: follower,
+                    leader: &leader.path,
+                    dof,
+                    mimic,
+                })
+            }
+        }
+        (Some(_), Some(_)) => Err("one of them turns and the other slides"),
+        _ => Err("one of them has not exactly one degree of freedom"),
+    })
+}
+
+/// Returns the base of each link's tree of bodies, if it is a body.
+fn bases(robot: &Robot, plan: &Plan) -> ArenaMap<Link, LinkId> {
+    let mut bases = ArenaMap::new(robot.links(), |link, _| link);
+    // From the roots outwards, so that the parent's base is already known.
+    for &link in robot.tree().order() {
+        let joint = robot
+            .tree()
+            .parent_joint(link)
+            .and_then(|joint| plan.joints[joint].as_ref());
+        if let Some(JointPlan {
+            body0: Some(body0),
+            body1: Some(body1),
+            ..
+        }) = joint
+        {
+            bases[*body1] = bases[*body0];
+        }
+    }
+    bases
 }

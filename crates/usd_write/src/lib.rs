@@ -121,6 +121,13 @@ impl Overlay {
         }
     }
 
+    /// Returns whether its entry has drives for simulations.
+    pub fn has_drives(self) -> bool {
+        self.layers()
+            .iter()
+            .any(|layer| matches!(layer, Self::Newton | Self::Physx))
+    }
+
     /// Returns the name in options and file names.
     pub fn as_str(self) -> &'static str {
         match self {

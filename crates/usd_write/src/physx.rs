@@ -4,12 +4,13 @@
 //! PhysX 5.11 also reads `newton:*`, and calls some of these schemas deprecated; older versions read
 //! only these.
 
-use super::newton::{Following, followed_joints, is_angular};
+use super::drives::Dof;
+use super::engine::Following;
 use super::plan::JointPlan;
 use super::{Scene, codes, engine};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::{Joint, JointId, SelfCollision};
-use urdf_usd_usd_author::numbers::{degrees, joint_axis};
+use urdf_usd_usd_author::numbers::joint_axis;
 use urdf_usd_usd_author::{Attribute, Layer, Relationship};
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
@@ -35,8 +36,8 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             }
         }
     }
-    for (joint, following) in followed_joints(scene, &codes::PHYSX_MIMIC, diagnostics) {
-        author_mimic(scene, &mut layer, joint, &following);
+    for following in engine::mimics(scene, "PhysX", &codes::PHYSX_MIMIC, diagnostics) {
+        author_mimic(scene, &mut layer, &following);
     }
     layer
 }
@@ -49,98 +50,74 @@ fn author_joint(
     joint: &Joint,
     plan: &JointPlan,
 ) {
-    let Some(is_angular) = is_angular(joint.kind()) else {
+    let Some(dof) = Dof::of(joint) else {
         return;
     };
     let passive = engine::passive(scene, id, joint);
-    let instance = if is_angular { "angular" } else { "linear" };
-    let rate = |rate: f64| {
-        if is_angular {
-            degrees(rate)
-        } else {
-            rate as f32
-        }
-    };
-    let mut prim = layer.over(&plan.path);
     let of_joint = [
         (
             "physxJoint:armature",
             passive.armature.map(|armature| armature as f32),
         ),
-        ("physxJoint:maxJointVelocity", passive.velocity.map(rate)),
+        (
+            "physxJoint:maxJointVelocity",
+            passive.velocity.map(|velocity| dof.position(velocity)),
+        ),
     ];
-    for (name, value) in of_joint
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-    {
-        prim.apply(["PhysxJointAPI"])
-            .attribute(name, Attribute::float(value));
-    }
+    engine::author_floats(layer, &plan.path, "PhysxJointAPI", of_joint);
+    let above_zero = |value: &f64| *value > 0.0;
     let friction = passive
         .friction
-        .filter(|friction| *friction > 0.0)
+        .filter(above_zero)
         .map(|friction| friction as f32);
-    let damping = passive.damping.filter(|damping| *damping > 0.0);
-    let damping = damping.map(|damping| if is_angular { damping.to_radians() } else { damping } as f32);
+    let damping = passive
+        .damping
+        .filter(above_zero)
+        .map(|damping| dof.gain(damping));
+    let name = |name: &str| format!("physxJointAxis:{}:{name}", dof.instance);
     let of_axis = [
-        ("staticFrictionEffort", friction),
-        ("dynamicFrictionEffort", friction),
-        ("viscousFrictionCoefficient", damping),
+        (&*name("staticFrictionEffort"), friction),
+        (&*name("dynamicFrictionEffort"), friction),
+        (&*name("viscousFrictionCoefficient"), damping),
     ];
-    for (name, value) in of_axis
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-    {
-        prim.apply([format!("PhysxJointAxisAPI:{instance}").as_str()])
-            .attribute(
-                &format!("physxJointAxis:{instance}:{name}"),
-                Attribute::float(value),
-            );
-    }
+    let schema = format!("PhysxJointAxisAPI:{}", dof.instance);
+    engine::author_floats(layer, &plan.path, &schema, of_axis);
 }
 
 /// Authors the position of a joint at the start.
 fn author_state(layer: &mut Layer, joint: &Joint, plan: &JointPlan, position: f64) {
-    let Some(is_angular) = is_angular(joint.kind()) else {
-        return;
-    };
-    let (instance, position) = if is_angular {
-        ("angular", degrees(position))
-    } else {
-        ("linear", position as f32)
-    };
-    layer
-        .over(&plan.path)
-        .apply([format!("PhysicsJointStateAPI:{instance}").as_str()])
-        .attribute(
-            &format!("state:{instance}:physics:position"),
-            Attribute::float(position),
-        );
+    if let Some(dof) = Dof::of(joint) {
+        let schema = format!("PhysicsJointStateAPI:{}", dof.instance);
+        let name = format!("state:{}:physics:position", dof.instance);
+        let position = Some(dof.position(position));
+        engine::author_floats(layer, &plan.path, &schema, [(&name, position)]);
+    }
 }
 
 /// Authors PhysxMimicJointAPI: position + gearing · position of the leader + offset = 0.
-fn author_mimic(scene: &Scene<'_>, layer: &mut Layer, joint: JointId, following: &Following<'_>) {
+fn author_mimic(scene: &Scene<'_>, layer: &mut Layer, following: &Following<'_>) {
+    let Following {
+        joint,
+        plan,
+        leader,
+        dof,
+        mimic,
+    } = following;
     let joints = scene.robot.joints();
-    let [axis, leader_axis] = [joint, following.mimic.joint].map(|id| {
+    let [axis, leader_axis] = [*joint, mimic.joint].map(|id| {
         let (axis, _) = joint_axis(&joints[id].axis);
         format!("rot{axis}")
     });
-    let mimic = &following.mimic;
-    let offset = if is_angular(joints[joint].kind()) == Some(true) {
-        degrees(mimic.offset)
-    } else {
-        mimic.offset as f32
-    };
     let name = |name: &str| format!("physxMimicJoint:{axis}:{name}");
     layer
-        .over(&following.plan.path)
+        .over(&plan.path)
         .apply([format!("PhysxMimicJointAPI:{axis}").as_str()])
         .attribute(&name("gearing"), Attribute::float(-mimic.multiplier as f32))
-        .attribute(&name("offset"), Attribute::float(-offset))
-        .relationship(
-            &name("referenceJoint"),
-            Relationship::to([following.leader]),
+        .attribute(
+            &name("offset"),
+            Attribute::float(0.0 - dof.position(mimic.offset)),
         )
+        .relationship(&name("referenceJoint"), Relationship::to([*leader]))
         .attribute(
             &name("referenceJointAxis"),
             Attribute::token(leader_axis).uniform(),

@@ -165,9 +165,10 @@ struct Guest<'a> {
 impl Guest<'_> {
     /// Marks an attribute as one of the guest.
     fn mark(&self, attribute: Attribute) -> Attribute {
-        let (outer, inner) = OWNER.split_once(':').unwrap_or(("urdf", "owner"));
-        let owner = dictionary([(inner, string(self.owner))]);
-        attribute.metadata("customData", dictionary([(outer, owner)]))
+        let data = OWNER
+            .rsplit(':')
+            .fold(string(self.owner), |value, key| dictionary([(key, value)]));
+        attribute.metadata("customData", data)
     }
 }
 

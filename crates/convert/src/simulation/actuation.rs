@@ -13,7 +13,7 @@ use regex_lite::Regex;
 use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
 use urdf_usd_kinematics::{GRAVITY, Mechanism, Random};
 use urdf_usd_resolve::Files;
-use urdf_usd_robot::{Actuation, Basis, Command, Joint, JointId, JointKind, NamedPose, Robot};
+use urdf_usd_robot::{Actuation, Command, Joint, JointId, JointKind, NamedPose, Robot};
 use urdf_usd_text::yaml::{self, Yaml};
 
 use crate::codes;
@@ -25,15 +25,6 @@ const SAMPLES: usize = 16;
 const MIN_INERTIA: f64 = 1e-6;
 /// Metres of a slide that count as one radian of a hinge, for the sag.
 const METRES_PER_RADIAN: f64 = 0.1;
-/// Keys of a joint in the file of drives.
-const KEYS: [&str; 6] = [
-    "mode",
-    "stiffness",
-    "damping",
-    "armature",
-    "friction",
-    "effort",
-];
 /// Help for a file of drives.
 const HELP: &str = "write an entry for each pattern of joint names: \"wheel_.*: {mode: velocity, damping: 5}\"; \
     keys are mode, stiffness, damping, armature, friction, effort";
@@ -49,41 +40,12 @@ pub enum DriveChoice {
     /// These for all joints.
     Given {
         /// Commanded quantity.
-        mode: Mode,
+        mode: Command,
         /// N·m/rad or N/m; `None`: by the rule.
         stiffness: Option<f64>,
         /// N·m·s/rad or N·s/m; `None`: by the rule.
         damping: Option<f64>,
     },
-}
-
-/// Commanded quantity, as users write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-pub enum Mode {
-    /// Position.
-    Position,
-    /// Velocity.
-    Velocity,
-    /// Torque or force.
-    Effort,
-}
-
-impl Mode {
-    const ALL: [Self; 3] = [Self::Position, Self::Velocity, Self::Effort];
-
-    fn command(self) -> Command {
-        match self {
-            Self::Position => Command::Position,
-            Self::Velocity => Command::Velocity,
-            Self::Effort => Command::Effort,
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|mode| mode.command().as_str() == name)
-    }
 }
 
 impl fmt::Display for DriveChoice {
@@ -96,7 +58,7 @@ impl fmt::Display for DriveChoice {
                 stiffness,
                 damping,
             } => {
-                f.write_str(mode.command().as_str())?;
+                f.write_str(mode.as_str())?;
                 let gains: Vec<String> = stiffness
                     .iter()
                     .chain(damping)
@@ -128,7 +90,7 @@ impl FromStr for DriveChoice {
                 .split_once(':')
                 .map_or((text, None), |(mode, gains)| (mode, Some(gains))),
         };
-        let mode = Mode::named(mode).ok_or_else(fault)?;
+        let mode = Command::named(mode).ok_or_else(fault)?;
         let gain = |text: &str| {
             text.trim()
                 .parse()
@@ -145,8 +107,8 @@ impl FromStr for DriveChoice {
         };
         let (stiffness, damping) = match (mode, &gains[..]) {
             (_, []) => (None, None),
-            (Mode::Position, [stiffness, damping]) => (Some(*stiffness), Some(*damping)),
-            (Mode::Velocity, [damping]) => (None, Some(*damping)),
+            (Command::Position, [stiffness, damping]) => (Some(*stiffness), Some(*damping)),
+            (Command::Velocity, [damping]) => (None, Some(*damping)),
             _ => return Err(fault()),
         };
         Ok(Self::Given {
@@ -187,13 +149,27 @@ impl Default for Rule {
 /// Properties of a drive that a user gives; others follow from the rule.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wanted {
-    mode: Option<Mode>,
+    mode: Option<Command>,
     stiffness: Option<f64>,
     damping: Option<f64>,
     armature: Option<f64>,
     friction: Option<f64>,
     effort: Option<f64>,
 }
+
+/// A numeric property in the file of drives: its key and its field.
+type Number = (&'static str, fn(&mut Wanted) -> &mut Option<f64>);
+
+/// Numeric properties in the file of drives.
+const NUMBERS: [Number; 5] = [
+    ("stiffness", |wanted| &mut wanted.stiffness),
+    ("damping", |wanted| &mut wanted.damping),
+    ("armature", |wanted| &mut wanted.armature),
+    ("friction", |wanted| &mut wanted.friction),
+    ("effort", |wanted| &mut wanted.effort),
+];
+/// Key of the commanded quantity in the file of drives.
+const MODE: &str = "mode";
 
 /// Entry of the file of drives.
 struct Entry {
@@ -210,7 +186,8 @@ struct Carried {
     load: f64,
 }
 
-/// Chooses the drive of each joint without gains in the source, and reports how.
+/// Chooses the drive of each joint without gains in the source. Reports patterns of the file of drives that
+/// match no joint.
 ///
 /// Joints with one position that follow no other and close no loop have drives. If the source says which
 /// joints are driven, others without limits (wheels, casters) move freely.
@@ -232,7 +209,6 @@ pub(super) fn choose(
     let says_drives = robot.joints().values().any(|joint| joint.drive().is_some());
     let carried = carried(mechanism, home, robot);
     let mut chosen = BTreeMap::new();
-    let mut weak: Vec<String> = Vec::new();
     for (id, joint) in robot.joints().iter() {
         let is_single = matches!(
             joint.kind(),
@@ -274,32 +250,23 @@ pub(super) fn choose(
             }
             (None, DriveChoice::Auto) => Wanted::default(),
         };
-        let basis = if of_file.is_some() || matches!(rule.drive, DriveChoice::Given { .. }) {
-            Basis::User
-        } else {
-            Basis::Assumed
-        };
+        let is_given = of_file.is_some() || matches!(rule.drive, DriveChoice::Given { .. });
         let home = home.and_then(|home| home.positions.iter().find(|(joint, _)| *joint == id));
         let home = home.and_then(|(_, at)| at.first().copied());
-        let actuation = drive_of(joint, wanted, carried, rule, basis, home);
-        if actuation.command == Command::Position
-            && actuation
-                .max_force
-                .is_some_and(|force| force < carried.load)
-        {
-            weak.push(format!(
-                "{} ({:.3} of {:.3})",
-                joint.name(),
-                actuation.max_force.unwrap_or(0.0),
-                carried.load
-            ));
-        }
-        chosen.insert(id, actuation);
+        let drive = Actuation {
+            is_assumed: !is_given,
+            ..drive_of(joint, wanted, carried, rule, home)
+        };
+        chosen.insert(id, drive);
     }
-    let assumed = chosen
-        .values()
-        .filter(|actuation| actuation.basis == Basis::Assumed)
-        .count();
+    Ok(chosen)
+}
+
+/// Returns findings about the drives of a robot: those with assumed gains, and those that gravity overcomes.
+pub(super) fn findings(robot: &Robot, rule: &Rule) -> Vec<Diagnostic> {
+    let drives = &robot.simulation().actuation;
+    let assumed = drives.values().filter(|drive| drive.is_assumed).count();
+    let mut found = Vec::new();
     if assumed > 0 {
         let message = format!(
             "the gains of {assumed} joints are assumed for simulations: natural frequency {} Hz, damping ratio {}, sag {} rad",
@@ -309,6 +276,13 @@ pub(super) fn choose(
         found
             .push(Diagnostic::new(&codes::DRIVES_ASSUMED, robot.place.clone(), message).help(help));
     }
+    let weak = drives.iter().filter_map(|(id, drive)| {
+        let force = drive.max_force.filter(|force| *force < drive.load)?;
+        let name = robot.joints()[*id].name();
+        (drive.command == Command::Position)
+            .then(|| format!("{name} ({force:.3} of {:.3})", drive.load))
+    });
+    let weak: Vec<String> = weak.collect();
     if !weak.is_empty() {
         let message = format!(
             "the effort limits of joints are below the load of gravity in some configuration, with the base held (N·m or N): {}",
@@ -317,7 +291,7 @@ pub(super) fn choose(
         let help = "correct the limits in the description, if they are wrong";
         found.push(Diagnostic::new(&codes::DRIVE_WEAK, robot.place.clone(), message).help(help));
     }
-    Ok(chosen)
+    found
 }
 
 /// Returns the drive of a joint.
@@ -326,7 +300,6 @@ fn drive_of(
     wanted: Wanted,
     carried: &Carried,
     rule: &Rule,
-    basis: Basis,
     home: Option<f64>,
 ) -> Actuation {
     let drive = joint.drive();
@@ -334,7 +307,7 @@ fn drive_of(
     // a wheel.
     let is_wheel = joint.kind() == JointKind::Continuous;
     let command = match (wanted.mode, drive.map(|drive| drive.command)) {
-        (Some(mode), _) => mode.command(),
+        (Some(mode), _) => mode,
         (None, Some(Command::Velocity)) if is_wheel => Command::Velocity,
         (None, _) => Command::Position,
     };
@@ -369,11 +342,10 @@ fn drive_of(
         max_force: wanted.effort.or(effort),
         armature: wanted.armature,
         friction: wanted.friction,
-        target: drive
-            .and_then(|drive| drive.initial_position)
-            .or(home)
-            .unwrap_or(0.0),
-        basis,
+        load: carried.load,
+        // The start includes the initial position of the source.
+        target: home.unwrap_or(0.0),
+        is_assumed: true,
     }
 }
 
@@ -423,6 +395,13 @@ fn read(
     let wrong = |at: yaml::Mark, message: String| {
         Diagnostic::new(&codes::DRIVES_FILE, place(at), message).help(HELP)
     };
+    let is_map = |document: &&Yaml| matches!(document.content, yaml::Content::Map(_));
+    if let Some(other) = documents.iter().find(|document| !is_map(document)) {
+        return Err(wrong(
+            other.at,
+            "the file has no patterns of joint names".to_owned(),
+        ));
+    }
     let mut entries = Vec::new();
     for (key, value) in documents.iter().flat_map(Yaml::entries) {
         let pattern = Regex::new(&format!("^(?:{})$", key.text));
@@ -440,38 +419,28 @@ fn read(
             ));
         }
         for (name, value) in value.entries() {
-            let number = || {
-                let number = value.text().and_then(|text| text.parse::<f64>().ok());
-                let number = number.filter(|number| *number >= 0.0 && number.is_finite());
-                number.ok_or_else(|| {
-                    wrong(
-                        value.at,
-                        format!("\"{}\" is not a number of at least zero", name.text),
-                    )
-                })
-            };
-            match name.text.as_str() {
-                "mode" => {
-                    let mode = value.text().and_then(Mode::named);
-                    let fault = || {
-                        wrong(
-                            value.at,
-                            "mode is none of position, velocity, effort".to_owned(),
-                        )
-                    };
-                    wanted.mode = Some(mode.ok_or_else(fault)?);
-                }
-                "stiffness" => wanted.stiffness = Some(number()?),
-                "damping" => wanted.damping = Some(number()?),
-                "armature" => wanted.armature = Some(number()?),
-                "friction" => wanted.friction = Some(number()?),
-                "effort" => wanted.effort = Some(number()?),
-                other => {
-                    let meant = did_you_mean(nearest(other, KEYS));
-                    let fault = wrong(name.at, format!("\"{other}\" is no property of a drive"));
-                    return Err(meant.map_or(fault.clone(), |meant| fault.help(meant)));
-                }
+            if name.text == MODE {
+                let mode = value.text().and_then(Command::named);
+                let fault = || {
+                    let names = Command::ALL.map(Command::as_str).join(", ");
+                    wrong(value.at, format!("{MODE} is none of {names}"))
+                };
+                wanted.mode = Some(mode.ok_or_else(fault)?);
+                continue;
             }
+            let Some((_, field)) = NUMBERS.iter().find(|(key, _)| *key == name.text) else {
+                let keys = NUMBERS.iter().map(|(key, _)| *key).chain([MODE]);
+                let meant = did_you_mean(nearest(&name.text, keys));
+                let message = format!("\"{}\" is no property of a drive", name.text);
+                return Err(wrong(name.at, message).help(meant.unwrap_or_else(|| HELP.to_owned())));
+            };
+            let number = value.text().and_then(|text| text.parse::<f64>().ok());
+            let number = number.filter(|number| *number >= 0.0 && number.is_finite());
+            let fault = || {
+                let message = format!("\"{}\" is not a number of at least zero", name.text);
+                wrong(value.at, message)
+            };
+            *field(&mut wanted) = Some(number.ok_or_else(fault)?);
         }
         let names = || robot.joints().values().map(Joint::name);
         if !names().any(|name| pattern.is_match(name)) {

@@ -24,6 +24,9 @@ const MAX_COMPARISONS: usize = 4_000_000;
 /// Maximum number of pairs of shapes whose distance is computed.
 const MAX_DISTANCES: usize = 200_000;
 
+/// Maximum number of pairs for each link, so that outputs grow linearly with the robot.
+const MAX_PAIRS_PER_LINK: usize = 8;
+
 /// A collider. Its convex shape is loaded only if another collider is near.
 struct Collider<'a> {
     robot: &'a Robot,
@@ -47,9 +50,6 @@ pub(super) struct Touching {
     /// True if some pairs were not tested.
     pub(super) is_partial: bool,
 }
-
-/// Maximum number of pairs for each link, so that outputs grow linearly with the robot.
-const MAX_PAIRS_PER_LINK: usize = 8;
 
 /// Numbers of tests so far.
 #[derive(Default)]
@@ -97,8 +97,8 @@ impl Tests {
 }
 
 /// Finds the pairs of links whose colliders touch at the start, or in all sampled configurations. Meshes
-/// count as their convex hulls. Pairs that a joint connects, or that the source disables, are left out, and
-/// so is the world's own link: what stands on the ground must not fall through it.
+/// count as their convex hulls. Pairs that a joint connects, or that the source disables, are left out. The
+/// link of the world is left out, too: a robot would fall through the ground.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.

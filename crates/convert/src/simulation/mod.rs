@@ -16,9 +16,8 @@ use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{JointId, NamedPose, Robot, STATE, SelfCollision, Simulation};
 
 use super::context::Stop;
-use super::formats::OutputFormat;
 use super::xrdf::DEFAULT_POSES;
-use super::{Options, REPORT_IT, codes, usd_write};
+use super::{Options, REPORT_IT, codes};
 
 /// Maximum number of pairs of links that a message names.
 const MAX_NAMED: usize = 6;
@@ -27,7 +26,8 @@ const HOME: &str = "home";
 /// Name of the start that the initial positions of drives give.
 const INITIAL: &str = "initial_positions";
 
-/// Adds the [`Simulation`] to a robot, and returns findings about what is assumed.
+/// Adds the [`Simulation`] to a robot. Returns findings about the options and the pairs of links that touch;
+/// [`drive_findings`] has those about drives.
 ///
 /// # Errors
 /// If the file of drives can't be read, an option names a pose that the robot does not have, or a mesh is
@@ -53,11 +53,6 @@ pub(super) fn complete(
         SelfCollision::All | SelfCollision::None => contacts::Touching::default(),
     };
     found.extend(touching_findings(robot, &touching));
-    if !writes_drives(options) {
-        found.retain(|found| {
-            ![codes::DRIVES_ASSUMED.id, codes::DRIVE_WEAK.id].contains(&found.code)
-        });
-    }
     let simulation = Simulation {
         self_collision: options.self_collision,
         touching: touching.pairs,
@@ -73,18 +68,9 @@ pub(super) fn complete(
     Ok(found)
 }
 
-/// Returns whether any output has drives for simulations.
-fn writes_drives(options: &Options) -> bool {
-    use usd_write::Overlay;
-    let engines = [Overlay::Isaac, Overlay::Newton, Overlay::Physx];
-    options
-        .formats
-        .contains_any(&[OutputFormat::Mjcf, OutputFormat::Sdf])
-        || options.formats.contains(OutputFormat::Usd)
-            && options
-                .overlays
-                .iter()
-                .any(|overlay| engines.contains(overlay))
+/// Returns findings about the drives of a robot. Only outputs that have drives need them.
+pub(super) fn drive_findings(robot: &Robot, options: &Options) -> Vec<Diagnostic> {
+    actuation::findings(robot, &options.rule)
 }
 
 /// Returns the start: the pose that the user names, a conventional one of the source, or else the initial

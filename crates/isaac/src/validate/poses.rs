@@ -129,7 +129,6 @@ impl Check<'_, '_> {
             let is_link = |id: PrimId| {
                 view.is_body(id) || view.stage[id].has(names::LINK_API) || view.is_robot(id)
             };
-            let is_last = name == names::POSE_END;
             let message = match end {
                 None => format!(
                     "{name} of {} does not name exactly one existing link",
@@ -141,10 +140,9 @@ impl Check<'_, '_> {
                 // Frames of the robot are links and sites only if they have their schemas.
                 Some(end) if is_link(end) || view.is_site(end) || is_frame(view, end) => continue,
                 Some(end) => format!(
-                    "{name} of {} names {}, which is no link{}",
+                    "{name} of {} names {}, which is no link or site",
                     prim.path,
-                    self.path(end),
-                    if is_last { " or site" } else { "" }
+                    self.path(end)
                 ),
             };
             let help = "name one link or site of the robot";
@@ -186,44 +184,32 @@ impl Check<'_, '_> {
             .iter()
             .filter_map(|path| view.at(path))
             .filter(|joint| view.is_joint(*joint));
-        let mut places = Vec::new();
+        let (mut places, mut wrong) = (Vec::new(), Vec::new());
         for joint in joints {
             match chain.iter().position(|other| *other == joint) {
                 Some(place) => places.push((place, joint)),
-                None => {
-                    let message = format!(
-                        "{} sets {}, which is not between {} and {}",
-                        prim.path,
-                        self.path(joint),
-                        self.path(start),
-                        self.path(end)
-                    );
-                    self.add(
-                        &codes::POSE_CHAIN,
-                        id,
-                        Some(names::POSE_JOINTS),
-                        message,
-                        help,
-                    );
-                }
+                None => wrong.push(format!(
+                    "{} sets {}, which is not between {} and {}",
+                    prim.path,
+                    self.path(joint),
+                    self.path(start),
+                    self.path(end)
+                )),
             }
         }
         let mut pairs = places.iter().zip(places.iter().skip(1));
         if let Some((_, (_, joint))) = pairs.find(|((one, _), (next, _))| next <= one) {
-            let message = format!(
+            wrong.push(format!(
                 "{} sets {} out of the order from {} to {}",
                 prim.path,
                 self.path(*joint),
                 self.path(start),
                 self.path(end)
-            );
-            self.add(
-                &codes::POSE_CHAIN,
-                id,
-                Some(names::POSE_JOINTS),
-                message,
-                help,
-            );
+            ));
+        }
+        for message in wrong {
+            let property = Some(names::POSE_JOINTS);
+            self.add(&codes::POSE_CHAIN, id, property, message, help);
         }
     }
 

@@ -101,7 +101,8 @@ impl<'a> Look<'a> {
             None => [1.0; 3],
         };
         let has_alpha = opacity_from.as_ref().is_some_and(|from| {
-            Some(&from.placed.image) == image.as_ref() && from.values == Values::Alpha
+            let is_same = Some(&from.placed.image) == image.as_ref();
+            is_same && from.placed.placement == placement && from.values == Values::Alpha
         });
         // An image's alpha counts only if the material refers to it.
         let usage = if has_alpha {
@@ -502,16 +503,15 @@ impl<'a, 'input> Scope<'a, 'input> {
                 _ => Wrap::Repeat,
             };
         }
-        let settings: Vec<Node> = children(texture, "extra")
+        let settings = children(texture, "extra")
             .flat_map(|extra| children(extra, "technique"))
             .flat_map(|technique| technique.children())
-            .filter(Node::is_element)
-            .collect();
-        // Materials may share an effect with many settings.
-        if reader.assembly.spend(settings.len()).is_err() {
-            return placement;
-        }
+            .filter(Node::is_element);
         for node in settings {
+            // Materials may share an effect with many settings.
+            if reader.assembly.spend(1).is_err() {
+                break;
+            }
             self.place(reader, node, &mut placement);
         }
         placement

@@ -326,7 +326,9 @@ impl<'a> Parser<'a> {
     fn expect_space(&self) -> Parsed<()> {
         let gap = self.slice(self.last_end, self.start);
         let blanks = [' ', '\t'];
-        match gap.starts_with(blanks) || gap.ends_with(blanks) || gap.contains("*/ /*") {
+        // A block comment ends at its first mark, so that a blank after one is between two comments.
+        let is_between = ["*/ ", "*/\t"].iter().any(|end| gap.contains(end));
+        match gap.starts_with(blanks) || gap.ends_with(blanks) || is_between {
             true => Ok(()),
             false => Err(self.expected("a space")),
         }

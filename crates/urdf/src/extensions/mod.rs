@@ -68,7 +68,7 @@ fn report_model_plugins(scope: &mut Scope<'_>) {
         let [name, file] =
             ["name", "filename"].map(|key| scope::attribute(plugin, key).unwrap_or("?"));
         let message = format!(
-            "the plugin \"{}\" ({}) is not converted: its topics and services are unknown",
+            "the topics and services of the plugin \"{}\" ({}) are unknown, so the asset lacks them",
             short(name),
             short(file)
         );

@@ -8,15 +8,13 @@ use super::codes;
 use super::reader::{Findings, Known, Removed, below, optional};
 use crate::xml::short;
 use urdf_usd_diagnostic::Place;
-use urdf_usd_robot::{InvalidRobot, Joint, JointId, JointKind, Link, LinkId, Pose, Robot};
+use urdf_usd_robot::{InvalidRobot, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, WORLD};
 use urdf_usd_text::yaml::{Mark, Yaml};
 
 /// Maximum number of added frames.
 const MAX_FRAMES: usize = 1000;
 /// Deviation of a quaternion from unit length that is not reported: numbers in files are rounded.
 const UNIT_TOLERANCE: f64 = 1e-3;
-/// Name of the link that represents the world ([`Robot::world_root`]).
-const WORLD: &str = "world";
 /// Maximum number of names that a message lists.
 const MAX_NAMES: usize = 5;
 

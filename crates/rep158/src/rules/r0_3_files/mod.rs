@@ -22,11 +22,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .iter()
         .filter(|(_, prim)| prim.instance.is_none() && prim.is_present())
     {
-        for (name, attribute) in prim
-            .attributes
-            .iter()
-            .filter(|(name, _)| prim.type_name != "Shader" && !subject.shading.is_image(id, name))
-        {
+        if prim.type_name == "Shader" {
+            continue;
+        }
+        for (name, attribute) in prim.attributes.iter() {
             for (path, found) in attribute
                 .value
                 .iter()
@@ -34,6 +33,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 .flat_map(asset_paths)
             {
                 if found.is_some() || path.is_empty() || subject.is_unknown(&path) {
+                    continue;
+                }
+                if subject.shading.is_image(id, name, &path) {
                     continue;
                 }
                 let message = format!("{name} of {} names {path}, which does not exist", prim.path);

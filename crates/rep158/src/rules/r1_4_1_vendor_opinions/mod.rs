@@ -1,6 +1,6 @@
 //! Vendor-specific schemas and properties are in proprietary layers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use urdf_usd_stage::{Layer, LayerId, LayerPrim};
 
@@ -57,17 +57,16 @@ fn neutral_item(layer: &Layer, is_engine: bool) -> Option<Item> {
             || (prim.type_name == "PhysicsScene"
                 && prim.schemas.iter().any(|schema| is_vendor_schema(schema)))
     };
-    let own: Vec<&str> = layer
+    let own: HashSet<&str> = layer
         .prims
         .iter()
         .filter(|prim| is_own(prim))
         .map(|prim| prim.path.as_str())
         .collect();
     let is_in_own = |path: &str| {
-        own.iter().any(|above| {
-            path.strip_prefix(above)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+        let mut ancestors =
+            std::iter::successors(Some(path), |path| Some(path.rsplit_once('/')?.0));
+        ancestors.any(|above| own.contains(above))
     };
     let prims = layer.prims.iter().filter(|prim| !is_in_own(&prim.path));
     prims

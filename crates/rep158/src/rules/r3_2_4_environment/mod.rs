@@ -4,6 +4,7 @@ use image::ImageFormat;
 
 use super::{Findings, Subject, rule};
 use crate::pictures::Picture;
+use crate::shading::is_shading;
 
 rule! {
     severity: Error,
@@ -29,7 +30,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let light = stage
             .self_and_ancestors(image.prim)
             .map(|id| &stage[id])
-            .find(|prim| prim.type_name != "Shader")
+            .find(|prim| !is_shading(prim))
             .unwrap_or(&stage[image.prim]);
         let is_dome = light.type_name.starts_with("DomeLight");
         // Unreadable files are left to REP158-3.2.5.

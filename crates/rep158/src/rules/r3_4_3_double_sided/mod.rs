@@ -25,7 +25,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         if prim.instance.is_some() && is_reported {
             continue;
         }
-        let why = match subject.meshes.surface(prim).is_closed() {
+        let surface = subject.meshes.surface(prim);
+        let is_sound =
+            surface.is_closed() && surface.flipped_edges == 0 && !surface.is_inside_out();
+        let why = match is_sound {
             true => ", although no back of a face of its closed surface is seen",
             false => "",
         };

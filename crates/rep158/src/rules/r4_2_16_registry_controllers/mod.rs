@@ -1,4 +1,4 @@
-//! Controllers of the schema registry name what their schemas ask for.
+//! Controllers of the schema registry have the relationships and lengths that their schemas require.
 
 use urdf_usd_diagnostic::{did_you_mean, nearest};
 use urdf_usd_stage::{Prim, PrimId};
@@ -36,7 +36,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     .unwrap_or_else(|| "ask the simulator that defines it".to_owned());
                 let message = format!("{schema} of {} is not in the registry", prim.path);
                 findings.remark(id, None, message, help);
-            } else if schema == "RosControlIntegratedAPI" && !has_interface(subject, prim) {
+            } else if schema == "RosControlIntegratedAPI"
+                && controllers_of(prim).next().is_none()
+                && !has_interface(subject, prim)
+            {
                 let message = format!(
                     "the controller {} names no topic, service or action",
                     prim.path
