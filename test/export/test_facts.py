@@ -692,3 +692,26 @@ def test_parts_of_a_mesh_are_no_attributes_of_other_programs(tmp_path):
     assert "subsetFamily:materialBind:familyType" in (tmp_path / "model.usda").read_text()
     done = run("convert", tmp_path / "model.usda", "-o", tmp_path / "out", "--json", "--formats", "usd")
     assert "usd-read-attributes-left-out" not in {d["code"] for d in json.loads(done.stdout)["diagnostics"]}, done.stdout
+
+
+def test_elements_of_gazebo_that_sdf_lacks_are_named(tmp_path):
+    """SDF holds plugins of the robot and sensors of its links, but not the other way round."""
+    plugin, sensor = '<plugin name="p" filename="f.so"/>', '<sensor name="s" type="imu"/>'
+    blocks = {"plugin of a link": f'<gazebo reference="base">{plugin}</gazebo>', "sensor of none": f"<gazebo>{sensor}</gazebo>"}
+    held = f'<gazebo>{plugin}</gazebo><gazebo reference="base">{sensor}</gazebo>'
+    for lost in ({}, *({name: block} for name, block in blocks.items())):
+        folder = tmp_path / ("_".join(lost) or "held").replace(" ", "_")
+        folder.mkdir()
+        text = f'<robot name="model"><link name="base">{INERTIAL}</link>{held}{"".join(lost.values())}</robot>'
+        _, findings = converted(folder, text, "sdf")
+        assert any("custom elements (1: gazebo)" in message for message in messages(findings, "sdf-no-word")) == bool(lost), (lost, findings)
+
+
+def test_pairs_that_planners_ignore_are_named(tmp_path):
+    (tmp_path / "r.xrdf").write_text("format: xrdf\nformat_version: 1.0\nself_collision: {geometry: g, ignore: {a: [b]}}\ngeometry: {g: {spheres: {}}}\n")
+    links = "".join(f'<link name="{name}">{INERTIAL}</link>' for name in "ab")
+    joint = '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
+    (tmp_path / "model.urdf").write_text(f'<robot name="model">{links}{joint}</robot>')
+    done = run("convert", tmp_path / "model.urdf", "-o", tmp_path / "out", "--formats", "mjcf", "--xrdf", tmp_path / "r.xrdf", "--json")
+    named = messages(json.loads(done.stdout)["diagnostics"], "mjcf-no-word")
+    assert any("data for motion planners" in message and "a and b" in message for message in named), done.stdout

@@ -727,6 +727,10 @@ fn surfaces_are_analysed_after_welding() {
         matches!(&doubled[..], [one] if one.contains("is doubleSided, although")),
         "{doubled:?}"
     );
+    // The backs of faces that point inwards are seen.
+    let doubled = found(&inside, "uniform bool doubleSided = 1").join(" ");
+    let is_named = doubled.contains("is doubleSided") && !doubled.contains("although");
+    assert!(is_named, "{doubled}");
 }
 
 #[test]
