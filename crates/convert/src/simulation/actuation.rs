@@ -269,8 +269,11 @@ pub(super) fn findings(robot: &Robot, rule: &Rule) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if assumed > 0 {
         let message = format!(
-            "the gains of {assumed} joints are assumed for simulations: natural frequency {} Hz, damping ratio {}, sag {} rad",
-            rule.frequency, rule.damping_ratio, rule.sag
+            "the gains of {assumed} {} are assumed for simulations: natural frequency {} Hz, damping ratio {}, sag {} rad",
+            if assumed == 1 { "joint" } else { "joints" },
+            rule.frequency,
+            rule.damping_ratio,
+            rule.sag
         );
         let help = "give gains with --drives or --drive; --drive none assumes none";
         found
