@@ -66,16 +66,16 @@ def full_mass(model, data):
     return mass
 
 
-def against_pinocchio(root, model, joints):
-    """Returns the largest differences of frames and of mass matrices; `None` if Pinocchio rejects the URDF."""
+def against_pinocchio(root, model, joints, links=None):
+    """Returns the largest differences of frames (of all links, or some) and of mass matrices; `None` if Pinocchio rejects the URDF."""
     try:
         fixed = pin.buildModelFromXML(ElementTree.tostring(root, encoding="unicode"))
     except Exception:  # noqa: BLE001 - rejected, for any reason: there is nothing to compare
         return None
     data, theirs = mujoco.MjData(model), fixed.createData()
-    links = [link.get("name") for link in root.findall("link")]
-    top = next(name for name in links if name not in {child.get("link") for child in root.findall("joint/child")})
-    known = [name for name in links if fixed.existFrame(name, pin.FrameType.BODY)]
+    every = [link.get("name") for link in root.findall("link")]
+    top = next(name for name in every if name not in {child.get("link") for child in root.findall("joint/child")})
+    known = [name for name in links or every if fixed.existFrame(name, pin.FrameType.BODY)]
     in_frames, in_masses = 0.0, 0.0
     order = [fixed.joints[fixed.getJointId(name)].idx_v for name in joints]
     mine = [model.joint(name).dofadr[0] for name in joints]

@@ -29,6 +29,9 @@ codes! {
     MASS_UNUSED Warning "mass-unused":
         "The file of masses names a link that the robot does not have, or one with a mass in its source.", "The line is ignored.";
     MASSES_FILE Error "masses-file": "The file of masses is not YAML with a positive number for each link.", "Nothing is converted.";
+    MERGED Info "links-merged": "Links are merged into the links that they are fixed to, as `merge_fixed` says.",
+        "Mass, inertia, visuals and colliders belong to the upper link. The names of removed links and of their joints are in no output.";
+    KEEP_UNUSED Warning "keep-unused": "A pattern of links to keep as frames (`keep_frames`) matches no link.", "The pattern is ignored.";
     DRIVES_ASSUMED Info "drive-gains-assumed":
         "The source gives no gains for joints that a simulation must hold. They follow from the inertia and the gravity load of each joint.",
         "Layers for engines, MJCF and SDF have the assumed gains; the neutral OpenUSD layers and the glTF have none.";

@@ -12,6 +12,7 @@ mod description;
 mod description_tests;
 #[cfg(test)]
 mod facts;
+mod fixed;
 mod formats;
 mod identity;
 mod load;
@@ -47,6 +48,7 @@ pub use asset::{entry, named};
 pub use context::{Context, OnProgress, OnText, Progress, Step};
 use context::{Stop, Work};
 pub use description::{MeshFormat, UrdfOptions};
+pub use fixed::Pattern;
 pub use formats::{Formats, OutputFormat};
 use formats::{Origin, Outputs, Subject};
 use identity::Identity;
@@ -459,6 +461,7 @@ fn complete(
     diagnostics.extend(apply_planning_files(robot, references, job, work.files)?);
     robot.take_captured(&job.captured);
     diagnostics.extend(masses::assume(robot, &job.options, work.files)?);
+    diagnostics.extend(fixed::merge(robot, references, &job.options));
     diagnostics.extend(simulation::complete(robot, &job.options, work.files)?);
     Ok(images)
 }

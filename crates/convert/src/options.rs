@@ -8,6 +8,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::fixed::Pattern;
 use super::option::{Access, Field, Kind, Opt, Value, field, texts};
 use super::simulation::Rule;
 use super::{Formats, MeshFormat, OutputFormat, Simready, Tiers, UrdfOptions};
@@ -63,6 +64,10 @@ pub struct Options {
     pub rule: Rule,
     /// Collisions among the links in simulations.
     pub self_collision: SelfCollision,
+    /// Whether to merge links that fixed joints connect.
+    pub merge_fixed: bool,
+    /// Names of merged links that remain as frames: regular expressions for the whole name.
+    pub keep_frames: Vec<Pattern>,
     /// Whether to show a box in place of a visual mesh that can't be read.
     pub stand_ins: bool,
     /// Whether to check the OpenUSD asset against REP-158 before publication.
@@ -303,6 +308,22 @@ pub static TABLE: &[Opt<Options>] = &[
          sampled configurations. Links that a joint connects never collide.",
     ),
     Opt::new(
+        "merge_fixed",
+        Kind::Switch,
+        "",
+        field!(Options.merge_fixed),
+        "Merge links that fixed joints connect: mass, inertia, visuals and colliders go to the upper link, and simulators have fewer bodies. \
+         Frames stay: links without mass and shapes, those of sensors, and base_link, tool0 and others with a conventional name.",
+    ),
+    Opt::new(
+        "keep_frames",
+        Kind::Texts("a regular expression for the whole name of links"),
+        "PATTERN",
+        field!(Options.keep_frames),
+        "With merge_fixed, keep links with such a name as frames, too.",
+    )
+    .short("keep"),
+    Opt::new(
         "stand_ins",
         Kind::Switch,
         "",
@@ -437,6 +458,16 @@ impl Field for Vec<usd_read::VariantChoice> {
 impl Field for Vec<usd_write::Overlay> {
     fn read(value: &Value) -> Result<Self, String> {
         super::overlays(texts(value)?)
+    }
+
+    fn write(&self) -> Value {
+        Value::List(self.iter().map(ToString::to_string).collect())
+    }
+}
+
+impl Field for Vec<Pattern> {
+    fn read(value: &Value) -> Result<Self, String> {
+        texts(value)?.iter().map(|text| text.parse()).collect()
     }
 
     fn write(&self) -> Value {

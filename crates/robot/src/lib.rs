@@ -22,6 +22,7 @@ pub mod kinematics;
 mod light;
 mod mass;
 mod material;
+mod merge;
 mod mesh;
 pub mod names;
 mod planning;
@@ -43,6 +44,7 @@ pub use material::{
     Channel, ImageFormat, ImagePlacement, LookVariant, Map, MapRole, Material,
     PLAIN_CLEARCOAT_ROUGHNESS, PLAIN_IOR, Texture, VisualPart, Wrap,
 };
+pub use merge::Merged;
 pub use mesh::{CacheEvicted, LazyMesh, LoadArrays, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
 pub use planning::{

@@ -120,9 +120,8 @@ impl Mass {
     /// Returns the inertia tensor about `point`, in the body's axes (parallel axis theorem).
     fn inertia_about(&self, point: &Vector3<f64>) -> Matrix3<f64> {
         let axes = self.axes.to_rotation_matrix().into_inner();
-        let arm = self.centre - point;
         axes * Matrix3::from_diagonal(&self.moments) * axes.transpose()
-            + (Matrix3::identity() * arm.norm_squared() - arm * arm.transpose()) * self.mass
+            + steiner(self.mass, &(self.centre - point))
     }
 
     /// Returns the same mass properties in a frame in which the body's frame is at `pose`.
@@ -135,6 +134,42 @@ impl Mass {
             ..self.clone()
         }
     }
+}
+
+impl Inertial {
+    /// Merges the mass properties of bodies that are rigidly connected, given in one frame; axes of the result
+    /// are those of the frame. Nothing is repaired: tensors are summed as given. `None` without a mass above
+    /// zero.
+    pub fn together(parts: &[Self]) -> Option<Self> {
+        let parts: Vec<&Self> = parts.iter().filter(|part| part.mass > 0.0).collect();
+        let [first, others @ ..] = &parts[..] else {
+            return None;
+        };
+        if others.is_empty() {
+            // Without merging, nothing is rounded.
+            return Some((*first).clone());
+        }
+        let mass: f64 = parts.iter().map(|part| part.mass).sum();
+        let centre_of = |part: &Self| part.origin.translation.vector;
+        let weighted = parts.iter().map(|part| centre_of(part) * part.mass);
+        let centre = weighted.sum::<Vector3<f64>>() / mass;
+        let inertia = parts.iter().map(|part| {
+            let axes = part.origin.rotation.to_rotation_matrix().into_inner();
+            axes * part.inertia * axes.transpose() + steiner(part.mass, &(centre_of(part) - centre))
+        });
+        Some(Self {
+            origin: Pose::from_parts(centre.into(), UnitQuaternion::identity()),
+            mass,
+            inertia: inertia.sum(),
+            is_assumed: parts.iter().any(|part| part.is_assumed),
+            place: first.place.clone(),
+        })
+    }
+}
+
+/// Returns the inertia of a point mass at `arm` (parallel axis theorem), kg·m².
+fn steiner(mass: f64, arm: &Vector3<f64>) -> Matrix3<f64> {
+    (Matrix3::identity() * arm.norm_squared() - arm * arm.transpose()) * mass
 }
 
 /// Returns the principal moments of a ball with the placeholder's radius.

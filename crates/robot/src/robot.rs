@@ -715,6 +715,12 @@ impl Robot {
         Ok(())
     }
 
+    /// Replaces looks and pairs of links, which refer to links of the robot.
+    pub(crate) fn replace_looks_and_pairs(&mut self, looks: Vec<LookVariant>, pairs: LinkPairs) {
+        self.look_variants = looks;
+        self.disabled_collisions = pairs;
+    }
+
     /// Returns what simulations need beyond the description; empty unless a conversion assumes it.
     pub fn simulation(&self) -> &Simulation {
         &self.simulation

@@ -25,18 +25,48 @@ impl Robot {
     /// # Errors
     /// If the remaining robot would be invalid; `self` is unchanged then.
     pub fn keep_below(&mut self, base: LinkId) -> Result<Removed, InvalidRobot> {
+        // A joint that closes a loop may have any parent, but the base must stay the root.
+        let joint = |_: JointId, joint: &Joint| {
+            (joint.child() != base).then(|| joint.between(joint.parent(), joint.child()))
+        };
+        let mut kept = self.clone();
+        let is_below = |link| self.tree().is_below(link, base);
+        let Rebuilt {
+            links,
+            joints,
+            freed,
+        } = kept.rebuild(is_below, joint)?;
+        let gone = self.joints().iter().filter(|(id, _)| joints[*id].is_none());
+        let joints = gone.map(|(_, joint)| joint.name().to_owned()).collect();
+        *self = kept;
+        Ok(Removed {
+            links,
+            joints,
+            freed,
+        })
+    }
+
+    /// Keeps some links and joints: `joint` returns a joint between former links, or `None` to remove it.
+    /// Everything that refers to removed ones goes, too. Meshes and materials stay.
+    ///
+    /// # Errors
+    /// If the remaining robot would be invalid; `self` is unchanged then.
+    pub(crate) fn rebuild(
+        &mut self,
+        keep: impl Fn(LinkId) -> bool,
+        joint: impl Fn(JointId, &Joint) -> Option<Joint>,
+    ) -> Result<Rebuilt, InvalidRobot> {
         let mut kept = Self::without_links(self);
         let mut links = ArenaMap::filled(self.links(), None);
-        for (id, link) in self.links().iter() {
-            if self.tree().is_below(id, base) {
-                links[id] = Some(kept.add_link(link.clone())?);
-            }
+        for (id, link) in self.links().iter().filter(|(id, _)| keep(*id)) {
+            links[id] = Some(kept.add_link(link.clone())?);
         }
         let mut joints = ArenaMap::filled(self.joints(), None);
-        for (id, joint) in self.joints().iter() {
-            // A joint that closes a loop may have any parent, but the base must stay the root.
-            let child = links[joint.child()].filter(|_| joint.child() != base);
-            if let (Some(parent), Some(child)) = (links[joint.parent()], child) {
+        for (id, before) in self.joints().iter() {
+            let Some(joint) = joint(id, before) else {
+                continue;
+            };
+            if let (Some(parent), Some(child)) = (links[joint.parent()], links[joint.child()]) {
                 joints[id] = Some(kept.add_joint(joint.between(parent, child))?);
             }
         }
@@ -45,11 +75,8 @@ impl Robot {
         now.devices(self, &mut kept)?;
         now.looks_and_poses(self, &mut kept)?;
         kept.set_planning(now.planning(self.planning()))?;
-        let gone = self
-            .joints()
-            .iter()
-            .filter(|(id, _)| now.joints[*id].is_none());
-        let joints: Vec<String> = gone.map(|(_, joint)| joint.name().to_owned()).collect();
+        let gone = self.joints().iter();
+        let gone = gone.filter(|(id, _)| now.joints[*id].is_none());
         let named = |is_kept: bool| {
             let links = self.links().iter();
             links
@@ -58,7 +85,7 @@ impl Robot {
                 .collect()
         };
         let gone = Gone {
-            joints: joints.iter().map(String::as_str).collect(),
+            joints: gone.map(|(_, joint)| joint.name()).collect(),
             links: named(false),
             kept: named(true),
         };
@@ -69,14 +96,25 @@ impl Robot {
         kept.custom = custom;
         kept.place = self.place.clone();
         kept.about = self.about.clone();
+        kept.ros = self.ros.clone();
         kept.interfaces = std::mem::take(&mut self.interfaces);
         *self = kept;
-        Ok(Removed {
+        Ok(Rebuilt {
             links: now.links,
-            joints,
+            joints: now.joints,
             freed,
         })
     }
+}
+
+/// Outcome of [`Robot::rebuild`].
+pub(crate) struct Rebuilt {
+    /// New handle of each former link; `None` if it was removed.
+    pub(crate) links: ArenaMap<Link, Option<LinkId>>,
+    /// New handle of each former joint; `None` if it was removed.
+    pub(crate) joints: ArenaMap<Joint, Option<JointId>>,
+    /// New handles of joints that followed a removed one; they no longer follow any.
+    pub(crate) freed: Vec<JointId>,
 }
 
 /// The new handles of a robot's former elements; `None` for removed ones.

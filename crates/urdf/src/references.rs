@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{
-    ArenaMap, Geometry, InvalidRobot, LazyMesh, Link, LinkId, MaterialId, MeshId, MeshSource,
-    Robot, Shape,
+    Geometry, InvalidRobot, LazyMesh, LinkId, MaterialId, MeshId, MeshSource, Robot, Shape,
 };
 
 /// The files that a description refers to. Its [`Robot`] is complete without them; the caller loads
@@ -23,17 +22,20 @@ pub struct References {
 }
 
 impl References {
-    /// Updates handles of links after links were renumbered or removed.
-    pub fn renumber(&mut self, now: &ArenaMap<Link, Option<LinkId>>) {
+    /// Updates the places of shapes after links were renumbered, merged or removed. `now` returns the new link of
+    /// a former one's shapes and the indices of its first visual and collider there; `None` if they are gone.
+    pub fn move_shapes(&mut self, now: impl Fn(LinkId) -> Option<(LinkId, usize, usize)>) {
+        let moved = |users: &mut Vec<(LinkId, usize)>, first: fn((usize, usize)) -> usize| {
+            users.retain_mut(|(link, index)| {
+                now(*link).is_some_and(|(now, visual, collision)| {
+                    (*link, *index) = (now, *index + first((visual, collision)));
+                    true
+                })
+            });
+        };
         for reference in &mut self.meshes {
-            for users in [&mut reference.visuals, &mut reference.collisions] {
-                users.retain_mut(|(link, _)| {
-                    now[*link].is_some_and(|now| {
-                        *link = now;
-                        true
-                    })
-                });
-            }
+            moved(&mut reference.visuals, |(visual, _)| visual);
+            moved(&mut reference.collisions, |(_, collision)| collision);
         }
     }
 }

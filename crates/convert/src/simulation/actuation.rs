@@ -9,7 +9,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use regex_lite::Regex;
 use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
 use urdf_usd_kinematics::{GRAVITY, Mechanism, Random};
 use urdf_usd_resolve::Files;
@@ -17,6 +16,7 @@ use urdf_usd_robot::{Actuation, Command, Joint, JointId, JointKind, NamedPose, R
 use urdf_usd_text::yaml::{self, Yaml};
 
 use crate::codes;
+use crate::fixed::Pattern;
 use crate::masses::read_yaml;
 
 /// Number of random configurations that bound inertia and load.
@@ -173,7 +173,7 @@ const MODE: &str = "mode";
 
 /// Entry of the file of drives.
 struct Entry {
-    pattern: Regex,
+    pattern: Pattern,
     wanted: Wanted,
 }
 
@@ -407,13 +407,7 @@ fn read(
     }
     let mut entries = Vec::new();
     for (key, value) in documents.iter().flat_map(Yaml::entries) {
-        let pattern = Regex::new(&format!("^(?:{})$", key.text));
-        let pattern = pattern.map_err(|error| {
-            wrong(
-                key.at,
-                format!("the pattern \"{}\" is invalid: {error}", key.text),
-            )
-        })?;
+        let pattern: Pattern = key.text.parse().map_err(|error| wrong(key.at, error))?;
         let mut wanted = Wanted::default();
         if value.entries().is_empty() {
             return Err(wrong(

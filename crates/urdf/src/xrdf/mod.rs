@@ -234,7 +234,7 @@ fn modify(
                 return removed_names;
             }
         };
-        references.renumber(&removed.links);
+        references.move_shapes(|link| Some((removed.links[link]?, 0, 0)));
         let links = before
             .iter()
             .filter(|(id, _)| removed.links[*id].is_none())
