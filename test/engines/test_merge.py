@@ -1,6 +1,7 @@
 """Links that fixed joints connect become one body, which moves as they did; frames stay in place."""
 
 import json
+import re
 
 import pytest
 from conftest import convert, marks_of, run, scratch, source
@@ -100,3 +101,14 @@ def test_real_robots(name):
     assert told["masses"][0] == pytest.approx(told["masses"][1], abs=1e-5)
     assert told["contacts"] == [] and told["finite"]
     assert told["fall"][0] == pytest.approx(told["fall"][1], abs=1e-4)
+
+
+def test_pairs_of_an_srdf(tmp_path):
+    """Bodies do not collide if no pair of their links does."""
+    solid = {"arm": ("arm", "cover", "screw", "hook", "lamp"), "foot": ("foot", "nail"), "sole": ("sole",)}
+    pairs = [(a, b) for a in solid["arm"] for b in solid["foot"]] + [(a, "sole") for a in solid["arm"][1:]]
+    listed = "".join(f"<disable_collisions link1='{a}' link2='{b}' reason='Never'/>" for a, b in pairs)
+    (tmp_path / "r.srdf").write_text(f"<robot name='r'>{listed}</robot>")
+    folder, _ = made(tmp_path, "--srdf", tmp_path / "r.srdf", "--self-collision", "all")
+    excluded = re.findall(r'<exclude[^>]*body1="(\w+)" body2="(\w+)"', (folder / "r.xml").read_text())
+    assert {frozenset(pair) for pair in excluded if "arm" in pair and not {"base", "hand", "pad"} & set(pair)} == {frozenset(("arm", "foot"))}

@@ -349,3 +349,85 @@ fn named(robot: &Robot, is_chosen: impl Fn(LinkId) -> bool) -> Vec<String> {
     let chosen = robot.links().iter().filter(|(id, _)| is_chosen(*id));
     chosen.map(|(_, link)| link.name().to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Custom, Geometry, Limit};
+    use urdf_usd_diagnostic::Place;
+
+    fn ball(name: &str) -> Shape {
+        Shape {
+            name: Some(name.to_owned()),
+            origin: Pose::translation(0.0, 0.0, 1.0),
+            geometry: Geometry::Sphere { radius: 1.0 },
+            material: None,
+            stand_in_for: None,
+            instance_set: None,
+            custom: Custom::default(),
+            place: Place::default(),
+        }
+    }
+
+    /// Links `a`, `b` and `c` with two visuals each, fixed to each other in a row with a metre between, and `d`
+    /// on a hinge of `c`.
+    fn row() -> Robot {
+        let mut robot = Robot::new("r");
+        let links = ["a", "b", "c", "d"].map(|name| {
+            let mut link = Link::new(name);
+            link.visuals = [1, 2].map(|index| ball(&format!("{name}{index}"))).into();
+            robot.add_link(link).unwrap()
+        });
+        for (index, kind) in [JointKind::Fixed, JointKind::Fixed, JointKind::Revolute]
+            .into_iter()
+            .enumerate()
+        {
+            let mut joint = Joint::new(format!("j{index}"), kind, links[index], links[index + 1]);
+            joint.origin = Pose::translation(1.0, 0.0, 0.0);
+            joint.limit = Some(Limit::default());
+            robot.add_joint(joint).unwrap();
+        }
+        let part = |link: usize, visual: usize| VisualPart {
+            link: links[link],
+            visual,
+            part: 0,
+        };
+        robot
+            .add_look_variant(LookVariant {
+                name: "plain".to_owned(),
+                materials: [(part(2, 1), None), (part(3, 0), None)].into(),
+            })
+            .unwrap();
+        robot
+    }
+
+    #[test]
+    fn looks_follow_their_visuals() {
+        let mut robot = row();
+        let before = robot.links().clone();
+        let merged = robot.merge_fixed(|name| name == "b").unwrap();
+        let link = |name: &str| robot.link_named(name).unwrap();
+        assert_eq!((merged.removed, merged.frames), (vec!["c".to_owned()], 1));
+        let former = before.position(|link| link.name() == "c").unwrap();
+        assert_eq!(merged.shapes[former], (link("a"), 4, 0));
+        let names = |id: LinkId| -> Vec<&str> {
+            let visuals = robot.links()[id].visuals.iter();
+            visuals
+                .filter_map(|visual| visual.name.as_deref())
+                .collect()
+        };
+        assert_eq!(names(link("a")), ["a1", "a2", "b1", "b2", "c1", "c2"]);
+        assert_eq!(names(link("b")), [""; 0]);
+        let parts = robot.look_variants()[0].materials.keys();
+        let parts: Vec<_> = parts.map(|part| (part.link, part.visual)).collect();
+        assert_eq!(parts, [(link("a"), 5), (link("d"), 0)]);
+        // The frame of the hinge is below the nearest link that remains.
+        let hinge = &robot.joints()[robot.joint_named("j2").unwrap()];
+        assert_eq!(hinge.parent(), link("b"));
+        assert_eq!(hinge.origin, Pose::translation(2.0, 0.0, 0.0));
+        assert_eq!(
+            robot.links()[link("a")].visuals[5].origin,
+            Pose::translation(2.0, 0.0, 1.0)
+        );
+    }
+}
