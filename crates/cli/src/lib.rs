@@ -816,18 +816,15 @@ fn inspect_gltf(path: &Path, json: bool) -> ExitCode {
 }
 
 fn schema(directory: &Path) -> ExitCode {
-    if let Err(error) = std::fs::create_dir_all(directory) {
-        return failed(&format!("cannot create {}: {error}", directory.display()));
-    }
-    let isaac = directory.join("isaac");
-    if let Err(error) = std::fs::create_dir_all(&isaac) {
-        return failed(&format!("cannot create {}: {error}", isaac.display()));
-    }
-    let own = usd_author::SCHEMA_FILES.map(|(name, text)| (directory.join(name), text));
-    for (path, text) in own
+    let files = usd_author::SCHEMA_FILES
         .into_iter()
-        .chain(usd_author::ISAAC_SCHEMA_FILES.map(|(name, text)| (isaac.join(name), text)))
-    {
+        .chain(usd_author::ISAAC_SCHEMA_FILES);
+    for (name, text) in files {
+        let path = directory.join(name);
+        let folder = path.parent().unwrap_or(directory);
+        if let Err(error) = std::fs::create_dir_all(folder) {
+            return failed(&format!("cannot create {}: {error}", folder.display()));
+        }
         if let Err(error) = std::fs::write(&path, text) {
             return failed(&format!("cannot write {}: {error}", path.display()));
         }
