@@ -383,7 +383,12 @@ def pytest_sessionfinish(session):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Prints a line for each reason of skipped tests, which names the robot."""
+    """Prints the table of engines, and a line for each reason of skipped tests, which names the robot."""
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, []) if report.when == "call"]
+    if rows := sorted(value for report in reports for key, value in report.user_properties if key == "engines"):
+        terminalreporter.section("robots in engines: largest differences from Pinocchio (engines/table.py)")
+    for robot, engine, figures in rows:
+        terminalreporter.line(f"{robot:30} {engine:7}" + "".join(f" {what} {figure:.0e}" for what, (figure, _) in figures.items()))
     reasons = collections.Counter(r.longrepr[2].removeprefix("Skipped: ") for r in terminalreporter.stats.get("skipped", []))
     if reasons:
         terminalreporter.section("left out")

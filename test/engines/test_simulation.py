@@ -128,6 +128,37 @@ def test_drives_that_users_give(tmp_path):
     assert "drive-gains-assumed" not in found
 
 
+LEG = """<joint name='hip{n}' type='revolute'><parent link='base'/><child link='thigh{n}'/><origin xyz='{x} 0 0'/><axis xyz='0 1 0'/>{limit}</joint>
+<link name='thigh{n}'>{mass}</link>
+<joint name='knee{n}' type='{knee}'><parent link='thigh{n}'/><child link='shin{n}'/><origin xyz='0 0 -0.4'/><axis xyz='0 0 1'/>{short}</joint>
+<link name='shin{n}'>{mass}</link>
+<joint name='sole{n}' type='fixed'><parent link='shin{n}'/><child link='foot{n}'/><origin xyz='0 0 -0.4'/></joint>
+<link name='foot{n}'><collision><geometry><sphere radius='0.02'/></geometry></collision></link>"""
+
+
+@pytest.mark.parametrize("base", ["auto", "fixed"])
+def test_legs_bear_the_robot(tmp_path, base):
+    """Hips bear half of the weight at the distance of the centre of mass, vertical slides half of the weight, vertical hinges none of it; with
+    a fixed base, only the legs."""
+    limit = "<limit lower='-1' upper='1' effort='1000' velocity='2'/>"
+    mass = INERTIAL.format(at=0, mass=0.5, i=1e-4)
+    # A short slide: the leg is hardly longer in any configuration.
+    short = limit.replace("1'", "0.001'")
+    legs = [LEG.format(n=n, x=x, limit=limit, short=short, mass=mass, knee=knee) for n, x, knee in ((0, -0.3, "prismatic"), (1, 0.3, "revolute"))]
+    (tmp_path / "r.urdf").write_text(f"<robot name='r'><link name='base'>{INERTIAL.format(at=0, mass=10, i=0.1)}</link>{''.join(legs)}</robot>")
+    done = run("convert", tmp_path / "r.urdf", "-o", tmp_path, "--formats", "usd", "--overlays", "newton", "--base", base)
+    assert done.returncode == 0, done.stderr
+    weight, centre = 12 * GRAVITY, -2 * 0.5 * 0.4 / 12
+    found = {name: numbers[0] for name, numbers in drives(tmp_path / "r" / "r.newton.usda").items()}
+    # The knees move 0.5 kg, or 0.0001 kg·m² about a vertical axis.
+    light = {"knee1": 1e-4 * (2 * math.pi * 10) ** 2}
+    if base == "auto":
+        hip = weight / 2 * math.hypot(0.3, centre) / 0.02
+        assert found == pytest.approx({"hip0": hip, "hip1": hip, "knee0": weight / 2 / 0.002, **light}, rel=1e-3)
+    else:
+        assert found["knee0"] == pytest.approx(0.5 * GRAVITY / 0.002, rel=1e-3) and found["hip0"] < 1000
+
+
 @pytest.mark.parametrize(
     ("text", "line", "expected"),
     [

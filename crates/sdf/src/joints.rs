@@ -183,6 +183,7 @@ impl Writer<'_> {
         }
         self.joint_sensors(id);
         self.gains(id, joint);
+        self.mimic_of_drake(id, joint);
         self.to.close();
     }
 
@@ -221,17 +222,33 @@ impl Writer<'_> {
         }
     }
 
+    /// Writes the mimic relation for Drake, which does not read SDFormat's.
+    fn mimic_of_drake(&mut self, id: JointId, joint: &Joint) {
+        let mimic = joint.mimic();
+        if let Some(mimic) = mimic.filter(|mimic| self.moves(id) && self.moves(mimic.joint)) {
+            let attributes = vec![
+                ("joint", self.names.joints[mimic.joint].clone()),
+                ("multiplier", number(mimic.multiplier)),
+                ("offset", number(mimic.offset)),
+            ];
+            self.to.leaf("drake:mimic", attributes);
+        }
+    }
+
     fn axis(&mut self, id: JointId, joint: &Joint) {
         self.to.open("axis", Vec::new());
         self.leaf("xyz", &numbers(joint.axis.iter().copied()));
         let limit = joint.limit.unwrap_or_default();
         let (lower, upper) = joint.bounds().sides();
         let known = |value: Option<f64>| value.filter(|value| value.is_finite() && *value >= 0.0);
+        let actuation = self.robot.simulation().actuation.get(&id);
+        // An effort of 0 means "unknown" in the URDF of a driven joint, but "no actuator" in Drake.
+        let effort = actuation.map_or(limit.effort, |actuation| actuation.max_force);
         self.to.open("limit", Vec::new());
         for (name, value) in [
             ("lower", lower),
             ("upper", upper),
-            ("effort", known(limit.effort)),
+            ("effort", known(effort)),
             ("velocity", known(limit.velocity)),
         ] {
             value

@@ -90,7 +90,7 @@ pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
     };
     let mut attributes = vec![("version", version.to_owned())];
     let has_gains = robot.joints().values().any(|joint| joint.gains().is_some());
-    if has_gains || !robot.simulation().actuation.is_empty() {
+    if has_gains || has_mimics || !robot.simulation().actuation.is_empty() {
         attributes.push(("xmlns:drake", "http://drake.mit.edu".to_owned()));
     }
     to.open("sdf", attributes);

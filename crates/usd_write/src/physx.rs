@@ -9,7 +9,7 @@ use super::engine::Following;
 use super::plan::JointPlan;
 use super::{Scene, codes, engine};
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_robot::{Joint, JointId, SelfCollision};
+use urdf_usd_robot::{Joint, JointId, Role, SelfCollision};
 use urdf_usd_usd_author::numbers::joint_axis;
 use urdf_usd_usd_author::{Attribute, Layer, Relationship};
 
@@ -25,6 +25,15 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             "physxArticulation:enabledSelfCollisions",
             Attribute::bool(self_collision != SelfCollision::None),
         );
+    }
+    // PhysX damps rotations of every body by 0.05/s, which no description says and no other engine does.
+    for link in scene.plan.links.values() {
+        if link.role == Role::Body {
+            layer
+                .over(&link.path)
+                .apply(["PhysxRigidBodyAPI"])
+                .attribute("physxRigidBody:angularDamping", Attribute::float(0.0));
+        }
     }
     engine::author_drives(scene, &mut layer);
     let start = engine::start(scene);

@@ -1,7 +1,8 @@
 //! Chooses the drives of joints whose source gives no gains.
 //!
 //! A joint moves the effective inertia `I` and bears at most the gravity load `G`, both as maxima over the
-//! start and random configurations with the base held. Its stiffness is `max(I·ω², G / sag)`, so that it
+//! start and random configurations with the base held. A joint of a leg also bears the robot
+//! ([`support`](super::support)) with the load `S`. Its stiffness is `max(I·ω², G / sag, S / sag)`, so that it
 //! responds at the natural frequency and gives way by at most the sag; its damping is `2·ζ·√(stiffness·I)`.
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use std::str::FromStr;
 use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
 use urdf_usd_kinematics::{GRAVITY, Mechanism, Random};
 use urdf_usd_resolve::Files;
-use urdf_usd_robot::{Actuation, Command, Joint, JointId, JointKind, NamedPose, Robot};
+use urdf_usd_robot::{Actuation, Base, Command, Joint, JointId, JointKind, NamedPose, Robot};
 use urdf_usd_text::yaml::{self, Yaml};
 
 use crate::codes;
@@ -25,6 +26,9 @@ const SAMPLES: usize = 16;
 const MIN_INERTIA: f64 = 1e-6;
 /// Metres of a slide that count as one radian of a hinge, for the sag.
 const METRES_PER_RADIAN: f64 = 0.1;
+/// Maximum ratio of the frequency of a lifted leg to the natural frequency: a foot of a few grams must not
+/// need shorter steps than 2 ms.
+const MAX_RATIO: f64 = 8.0;
 /// Help for a file of drives.
 const HELP: &str = "write an entry for each pattern of joint names: \"wheel_.*: {mode: velocity, damping: 5}\"; \
     keys are mode, stiffness, damping, armature, friction, effort";
@@ -182,8 +186,10 @@ struct Entry {
 struct Carried {
     /// Effective inertia, kg·m² or kg.
     inertia: f64,
-    /// Gravity load, N·m or N.
+    /// Gravity load with the base held, N·m or N.
     load: f64,
+    /// Load of the robot on a joint of its legs, N·m or N.
+    support: f64,
 }
 
 /// Chooses the drive of each joint without gains in the source. Reports patterns of the file of drives that
@@ -198,6 +204,7 @@ pub(super) fn choose(
     robot: &Robot,
     mechanism: &Mechanism,
     home: Option<&NamedPose>,
+    base: Base,
     rule: &Rule,
     files: &Files,
     found: &mut Vec<Diagnostic>,
@@ -208,6 +215,7 @@ pub(super) fn choose(
     };
     let says_drives = robot.joints().values().any(|joint| joint.drive().is_some());
     let carried = carried(mechanism, home, robot);
+    let supports = super::support::loads(robot, mechanism, home, base);
     let mut chosen = BTreeMap::new();
     for (id, joint) in robot.joints().iter() {
         let is_single = matches!(
@@ -219,6 +227,10 @@ pub(super) fn choose(
         }
         let Some(carried) = mechanism.first(id).and_then(|first| carried.get(first)) else {
             continue;
+        };
+        let carried = Carried {
+            support: supports.get(&id).copied().unwrap_or(0.0),
+            ..*carried
         };
         let of_file = entries
             .iter()
@@ -255,7 +267,7 @@ pub(super) fn choose(
         let home = home.and_then(|(_, at)| at.first().copied());
         let drive = Actuation {
             is_assumed: !is_given,
-            ..drive_of(joint, wanted, carried, rule, home)
+            ..drive_of(joint, wanted, &carried, rule, home)
         };
         chosen.insert(id, drive);
     }
@@ -321,7 +333,9 @@ fn drive_of(
     } else {
         rule.sag
     };
-    let stiffness = (inertia * omega * omega).max(carried.load / sag);
+    let natural = inertia * omega * omega;
+    let support = (carried.support / sag).min(natural * MAX_RATIO * MAX_RATIO);
+    let stiffness = natural.max(carried.load / sag).max(support);
     let damping = 2.0
         * rule.damping_ratio
         * (wanted.stiffness.unwrap_or(stiffness).max(0.0) * inertia).sqrt();
@@ -366,7 +380,8 @@ fn carried(mechanism: &Mechanism, home: Option<&NamedPose>, robot: &Robot) -> Ve
     let mut maxima = vec![
         Carried {
             inertia: 0.0,
-            load: 0.0
+            load: 0.0,
+            support: 0.0
         };
         count
     ];

@@ -6,6 +6,7 @@
 mod actuation;
 mod contacts;
 mod convex;
+mod support;
 
 pub use actuation::{DriveChoice, Rule};
 
@@ -44,6 +45,7 @@ pub(super) fn complete(
         robot,
         &mechanism,
         home.as_ref(),
+        options.base,
         &options.rule,
         files,
         &mut found,
@@ -111,8 +113,13 @@ fn home(
         at.iter().any(|at| *at != 0.0).then(|| (id, at.to_vec()))
     });
     let positions: Vec<(JointId, Vec<f64>)> = positions.collect();
+    // Followers with an offset are not at zero, even if all others are.
+    let has_offset = robot
+        .joints()
+        .values()
+        .any(|joint| joint.mimic().is_some_and(|mimic| mimic.offset != 0.0));
     let name = name.unwrap_or(if initial.is_empty() { HOME } else { INITIAL });
-    Ok((!positions.is_empty()).then(|| NamedPose {
+    Ok((!positions.is_empty() || has_offset).then(|| NamedPose {
         name: name.to_owned(),
         group: None,
         chain: None,
