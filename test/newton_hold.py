@@ -7,9 +7,9 @@ import numpy as np
 STEPS = 500
 
 
-def answer(entry):
+def answer(entry, reads_mjc=False):
     """Returns, for joints with one degree of freedom, the positions at the start (rad, m) and the distances moved, by name."""
-    builder, model, _ = newton_import.load(entry)
+    builder, model, _ = newton_import.load(entry, reads_mjc)
     state, following, control = model.state(), model.state(), model.control()
     newton.eval_fk(model, model.joint_q, model.joint_qd, state)
     solver = newton.solvers.SolverMuJoCo(model, nconmax=1000, njmax=5000)

@@ -12,9 +12,11 @@ wp.config.log_level = getattr(wp, "LOG_ERROR", 40)
 import newton  # noqa: E402
 
 
-def load(entry):
+def load(entry, reads_mjc=False):
     """Returns the builder and the model of an asset, and Newton's warnings."""
     builder = newton.ModelBuilder()
+    if reads_mjc:
+        newton.solvers.SolverMuJoCo.register_custom_attributes(builder)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         builder.add_usd(entry, load_visual_shapes=False)

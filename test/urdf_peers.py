@@ -3,6 +3,7 @@ of `.test-env/urdf`."""
 
 import xml.etree.ElementTree as ElementTree
 import zlib
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -129,5 +130,12 @@ def meshes(written):
     return {model.mesh(mesh).name: np.ptp(vertices(mesh), axis=0).tolist() for mesh in range(model.nmesh)}
 
 
+def shapes(written):
+    """Returns the numbers of colliders and visuals that Pinocchio loads with their mesh files."""
+    model = pin.buildModelFromUrdf(written)
+    kinds = (pin.GeometryType.COLLISION, pin.GeometryType.VISUAL)
+    return [pin.buildGeomFromUrdf(model, written, kind, package_dirs=[str(Path(written).parent)]).ngeoms for kind in kinds]
+
+
 def answer(what, *arguments):
-    return {"pinocchio": in_pinocchio, "mujoco": in_mujoco, "meshes": meshes}[what](*arguments)
+    return {"pinocchio": in_pinocchio, "mujoco": in_mujoco, "meshes": meshes, "shapes": shapes}[what](*arguments)

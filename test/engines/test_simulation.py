@@ -2,7 +2,11 @@
 
 import json
 import math
+import os
+import re
+import sys
 import textwrap
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -41,6 +45,19 @@ def converted(folder, *parts, options=(), code=0, robot="r"):
     for diagnostic in json.loads(done.stdout)["diagnostics"]:
         found.setdefault(diagnostic["code"], []).append(diagnostic)
     return folder / robot, found
+
+
+def controllers(folder):
+    """Returns the parameters of the controller for Gazebo by joint: it gives the n-th element of each name to the n-th joint."""
+    root = ElementTree.parse(folder / "r.gazebo.sdf").getroot()
+    (plugin,) = [plugin for plugin in root.iter("plugin") if plugin.get("name") == "gz::sim::systems::JointTrajectoryController"]
+    texts = {}
+    for element in plugin:
+        texts.setdefault(element.tag, []).append(element.text)
+    names = texts.pop("joint_name")
+    assert {len(values) for values in texts.values()} == {len(names)}
+    number = lambda text: text if text in ("true", "false") else float(text)
+    return {name: {tag: number(values[index]) for tag, values in texts.items()} for index, name in enumerate(names)}
 
 
 def in_mujoco(folder):
@@ -100,6 +117,10 @@ def test_gains_hold_the_pose(tmp_path, options):
         assert model["start"]["moved"][name]["by"] <= 1.02 * LOAD[name] / expected[0]
     assert drives(folder / "r.usda") == {}, "the neutral layers have what the URDF says"
     assert (folder / "r.sdf").read_text().count("<drake:controller_gains ") == 2
+    for name, controller in controllers(folder).items():
+        expected = gains(name, **options)
+        assert (controller["position_p_gain"], controller["velocity_p_gain"]) == pytest.approx(expected, rel=1e-6)
+        assert controller["assumed"] == "true" and controller["position_cmd_max"] == 1000
 
 
 def test_drives_that_users_give(tmp_path):
@@ -157,6 +178,34 @@ def test_legs_bear_the_robot(tmp_path, base):
         assert found == pytest.approx({"hip0": hip, "hip1": hip, "knee0": weight / 2 / 0.002, **light}, rel=1e-3)
     else:
         assert found["knee0"] == pytest.approx(0.5 * GRAVITY / 0.002, rel=1e-3) and found["hip0"] < 1000
+
+
+def test_gazebo_has_its_own_sdf(tmp_path):
+    """Its controller holds the start, and leaves joints to plugins of the source; the other SDF has none of it."""
+    parts = (joint("wheel", "arm", "disc", kind="continuous", at=0.5), link("disc"), joint("knee", "arm", "shin", lower=0.5, upper=2), link("shin"))
+    (tmp_path / "drives.yaml").write_text("wheel: {mode: velocity, damping: 5, effort: 7}\n")
+    options = ["--drives", str(tmp_path / "drives.yaml")]
+    folder, _ = converted(tmp_path, *PENDULUM, *parts, options=options)
+    found = controllers(folder)
+    assert found.keys() == {"hinge", "lift", "wheel", "knee"} and found["knee"]["initial_position"] == 0.5
+    limits = {f"{kind}_cmd_{side}": value for kind in ("position", "velocity") for side, value in (("min", -7), ("max", 7))}
+    zero = ("initial_position", "position_p_gain", "position_cmd_offset", "velocity_cmd_offset")
+    assert found["wheel"] == {"assumed": "false", "velocity_p_gain": 5, **limits, **dict.fromkeys(zero, 0)}
+    plain, own = ((folder / f"r{part}.sdf").read_text() for part in ("", ".gazebo"))
+    around = re.fullmatch("(.*)    <plugin .*</plugin>\n(.*)", own, re.DOTALL)
+    assert around[1] + around[2] == plain and "plugin" not in plain
+    result, said = worker(sys.executable, "sdformat").ask("sdf_check", os.environ.get("URDF_USD_DEBIAN_ROS", ""), str(folder / "r.gazebo.sdf"))
+    assert result == 0 and "Error" not in said and "Warning" not in said, said
+
+    plugins = """<gazebo><plugin filename="gz-sim-joint-position-controller-system" name="gz::sim::systems::JointPositionController">
+        <joint_name>hinge</joint_name><p_gain>3</p_gain></plugin><plugin filename="gz_ros2_control-system" name="gz_ros2_control::GazeboSimROS2ControlPlugin"/>
+        </gazebo><ros2_control name="c" type="system"><joint name="knee"><command_interface name="position"/></joint></ros2_control>"""
+    folder, _ = converted(tmp_path, *PENDULUM, *parts, plugins, options=options)
+    assert controllers(folder).keys() == {"lift", "wheel"}
+    assert "<p_gain>3</p_gain>" in (folder / "r.sdf").read_text()
+
+    folder, _ = converted(tmp_path, *PENDULUM, options=["--drive", "none"])
+    assert not (folder / "r.gazebo.sdf").exists()
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,14 @@ def test_files_that_an_sdf_names_exist(converted):
     sdf, report = written(converted)
     elements = (element for element in ElementTree.parse(sdf).iter() if element.tag in ("uri", "albedo_map"))
     names = {element.text for element in elements if element.text.startswith("meshes/")}
+    # An OBJ names its materials, and these their images.
+    waiting = [*names]
+    while waiting:
+        path = sdf.parent / waiting.pop()
+        lines = path.read_text().splitlines() if path.suffix in (".obj", ".mtl") else []
+        found = {f"meshes/{line.split()[-1]}" for line in lines if line.startswith(("mtllib ", "map_", "norm "))} - names
+        names |= found
+        waiting += found
     there = {f"meshes/{path.name}" for path in (sdf.parent / "meshes").glob("*")} if names else set()
     assert names == there
     assert there or "mesh" not in sdf.read_text() or "missing" in str(report["diagnostics"])

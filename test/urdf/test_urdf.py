@@ -122,6 +122,27 @@ def test_mujoco_loads_the_written_meshes(conversions, tmp_path):
     assert ask("meshes", urdf)
 
 
+def test_all_programs_load_the_meshes_of_the_default_format(tmp_path):
+    drake = os.environ.get("URDF_USD_DRAKE_PYTHON")
+    if not drake:
+        pytest.skip("URDF_USD_DRAKE_PYTHON is not set: test/run sets it to a Python with test/requirements-drake.txt")
+    made = convert(source("sample_arm"), tmp_path, "--formats", "urdf,sdf")
+    urdf, sdf = (made.directory / f"{made.asset_name}.{format}" for format in ("urdf", "sdf"))
+    count = {kind: len(ElementTree.parse(urdf).findall(f"link/{kind}")) for kind in ("collision", "visual")}
+    assert count["collision"] and ask("meshes", urdf)
+    assert ask("shapes", urdf) == [count["collision"], count["visual"]]
+    for path in (urdf, sdf):
+        told = worker(drake, "drake").ask("drake_shapes", str(path))[0]
+        assert (told["collisions"], told["visuals"]) == (count["collision"], count["visual"]), path
+    assert told["warnings"] == []
+    # The option is for both.
+    for format in ("urdf", "sdf"):
+        made = convert(source("sample_arm"), tmp_path / format, "--formats", format, "--mesh-format", "stl")
+        assert {path.suffix for path in (made.directory / "meshes").iterdir()} == {".stl"}
+    done = run("convert", source("sample_arm"), "-o", tmp_path, "--formats", "mjcf", "--mesh-format", "stl")
+    assert done.returncode == 2 and "--mesh-format" in done.stderr
+
+
 def test_a_package_may_contain_the_files(conversions, tmp_path):
     arm = source("sample_arm")
     made = convert(arm, tmp_path, "--formats", "urdf", "--urdf-package", "arm_meshes")

@@ -8,7 +8,7 @@ from pxr import Sdf, Usd, UsdPhysics
 
 ARM = SAMPLES / "sample_arm"
 URDF = ARM / "urdf" / "sample_arm.urdf"
-OVERLAYS = ("isaac", "newton", "openpbr", "physx")
+OVERLAYS = ("isaac", "mujoco", "newton", "openpbr", "physx")
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +94,23 @@ def test_engines_add_only_their_properties_and_drives(converted, overlaid, overl
         assert not added or "Joint" in said["type"] or "schema PhysicsArticulationRootAPI" in said, path
 
 
+def test_mujoco_changes_only_what_its_reader_takes_otherwise(converted, overlaid):
+    _, asset = overlaid(converted.name)
+    before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(Usd.Stage.Open(str(entry(asset, "mujoco"))))
+    own = ("mjc:", "newton:", "schema Mjc", "schema PhysicsArticulationRootAPI", "schema PhysicsFilteredPairsAPI")
+    for path, said in after.items():
+        if "/MuJoCo" in path:
+            assert path not in before
+            continue
+        changed = {name for name in {**said, **before[path]} if said.get(name) != before[path].get(name)}
+        images = ("inputs:diffuseColor", "inputs:metallic", "inputs:roughness")
+        others = {name for name in changed if not name.startswith(own)}
+        allowed = {"physics:lowerLimit", "physics:upperLimit"} if "MjcEqualityJointAPI" in str(said) else set()
+        allowed |= {*images} if path.endswith("/PreviewSurface") else set()
+        allowed |= {name for name in others if name.startswith("schema PhysicsDriveAPI")}
+        assert others <= allowed, (path, changed)
+
+
 def test_isaac_lists_every_link_site_and_joint(converted, overlaid):
     _, asset = overlaid(converted.name)
     stage = Usd.Stage.Open(str(entry(asset, "isaac")))
@@ -172,7 +189,7 @@ def test_an_overlay_that_is_no_longer_requested_is_removed(sample, tmp_path):
 @pytest.mark.parametrize("given", ["newton,openpbr", "openpbr,newton,newton", " openpbr , newton "])
 def test_order_and_repetition_do_not_matter(given, sample, tmp_path, overlaid):
     asset = convert(sample, tmp_path / "out", "--overlays", given)
-    files = lambda asset: {f["path"]: f["sha256"] for f in asset.report["files"] if not {"isaac", "physx"} & set(f["path"].split("."))}
+    files = lambda asset: {f["path"]: f["sha256"] for f in asset.report["files"] if not {"isaac", "mujoco", "physx"} & set(f["path"].split("."))}
     assert files(asset) == files(overlaid("sample_arm")[1])
 
 

@@ -462,10 +462,19 @@ fn convert(arguments: &Convert) -> ExitCode {
             ));
         }
     }
-    if options.urdf != convert::UrdfOptions::default() && !formats.contains(OutputFormat::Urdf) {
-        return usage_error(
-            "--mesh-format and --urdf-… options need a URDF output: add \"urdf\" to --formats",
-        );
+    let defaults = convert::UrdfOptions::default();
+    let mesh_format = options.urdf.mesh_format;
+    if mesh_format != defaults.mesh_format
+        && !formats.contains_any(&[OutputFormat::Urdf, OutputFormat::Sdf])
+    {
+        return usage_error("--mesh-format needs \"urdf\" or \"sdf\" in --formats");
+    }
+    let of_references = convert::UrdfOptions {
+        mesh_format,
+        ..defaults
+    };
+    if options.urdf != of_references && !formats.contains(OutputFormat::Urdf) {
+        return usage_error("--urdf-… options need a URDF output: add \"urdf\" to --formats");
     }
     if options.check && !formats.contains_any(&[OutputFormat::Usd, OutputFormat::Usdz]) {
         return usage_error(

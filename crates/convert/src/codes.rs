@@ -56,7 +56,7 @@ codes! {
          robot's.",
         "It is converted unchanged.";
     MESH_LOOKS Info "urdf-mesh-looks":
-        "The format of the URDF's mesh files (`mesh_format`) can't express the look of a mesh: STL has no colours, OBJ no occlusion maps \
+        "The format of the mesh files of the URDF or the SDF (`mesh_format`) can't express the look of a mesh: STL has no colours, OBJ no occlusion maps \
          and no factors of textures.",
         "The file has the triangles; with STL, the visual has the dominant material of the mesh in the URDF.";
     LOOKS Info "looks-left-out":

@@ -34,15 +34,16 @@ const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
-/// The format of a URDF's mesh files.
+/// The format of the mesh files of a URDF and an SDF.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum MeshFormat {
-    /// Binary STL: triangles only.
+    /// Binary STL: triangles only. Drake 1.51 refuses it.
     Stl,
-    /// OBJ with its material library and images.
-    Obj,
-    /// Binary glTF: geometry and looks in one file.
+    /// OBJ with its material library and images, the only format that all of MuJoCo, Drake, Pinocchio, RViz
+    /// and Gazebo read.
     #[default]
+    Obj,
+    /// Binary glTF: geometry and looks in one file. MuJoCo 4.0 and Drake 1.51 refuse it.
     Glb,
 }
 
@@ -203,8 +204,15 @@ pub(super) fn write(
             textures,
             have_materials: *mesh_format != MeshFormat::Stl,
         };
-        let sdf::Written { text, diagnostics } = sdf::write(&beside.robot, options.base, &names);
+        let sdf::Written {
+            text,
+            gazebo,
+            diagnostics,
+        } = sdf::write(&beside.robot, options.base, &names);
         texts.insert(format!("{name}.sdf"), text.into_bytes().into());
+        if let Some(text) = gazebo {
+            texts.insert(format!("{name}.gazebo.sdf"), text.into_bytes().into());
+        }
         beside.diagnostics.extend(diagnostics);
     }
     texts.append(&mut beside.outputs);

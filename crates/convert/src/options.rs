@@ -372,8 +372,8 @@ pub static TABLE: &[Opt<Options>] = &[
         Kind::Choice(|| MeshFormat::ALL.map(MeshFormat::as_str).to_vec()),
         "",
         field!(Options.urdf.mesh_format),
-        "The format of the URDF's mesh files. glb: geometry and looks in one file; obj: with colours and images in separate files; stl: triangles \
-         only.",
+        "The format of the mesh files of the URDF and the SDF. obj: with colours and images in separate files; all robotics programs read it; glb: \
+         all looks in one file, which MuJoCo and Drake do not read; stl: triangles only, which Drake does not read.",
     ),
     Opt::new(
         "urdf_package",

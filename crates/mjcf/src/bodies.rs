@@ -357,7 +357,7 @@ impl Writer<'_> {
             }
             let actuation = robot.simulation().actuation.get(&id);
             let force = actuation.and_then(|actuation| actuation.max_force);
-            if let Some(effort) = force.or(effort(joint)).filter(|_| kind != "ball") {
+            if let Some(effort) = force.or(joint.effort()).filter(|_| kind != "ball") {
                 attributes.push(("actuatorfrcrange", numbers([-effort, effort])));
             }
             attributes.extend(passive(joint, actuation));
@@ -477,12 +477,4 @@ pub(super) fn range(joint: &Joint) -> Option<(f64, f64)> {
     let (lower, upper) = joint.bounds().sides();
     (lower.is_some() || upper.is_some())
         .then(|| (lower.unwrap_or(-UNLIMITED), upper.unwrap_or(UNLIMITED)))
-}
-
-/// Returns the maximum torque or force of a joint. In URDF, zero often means unknown.
-pub(super) fn effort(joint: &Joint) -> Option<f64> {
-    joint
-        .limit
-        .and_then(|limit| limit.effort)
-        .filter(|effort| *effort > 0.0 && effort.is_finite())
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bodies::{Bodies, Motion, effort, range};
+use super::bodies::{Bodies, Motion, range};
 use super::{Writer, codes};
 use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
-    Command, Connector, Gains, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose,
+    Actuator, Command, Connector, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose,
     kinematics,
 };
 use urdf_usd_text::xml::{Attributes, number, numbers};
@@ -246,99 +246,50 @@ impl Writer<'_> {
         let robot = self.robot;
         self.to.open("actuator", Vec::new());
         for (id, joint) in robot.joints().iter() {
-            let actuation = robot.simulation().actuation.get(&id);
-            let command = actuation
-                .map(|actuation| actuation.command)
-                .or(joint.drive().map(|drive| drive.command));
+            let actuator = Actuator::of(robot, id);
             let name = self.single_name(id).filter(|_| is_single(joint.kind()));
-            let Some((command, name)) = command.zip(name) else {
+            let Some((actuator, name)) = actuator.zip(name) else {
                 continue;
             };
-            // Gains for simulations, or else those of the source.
-            let gains = match actuation {
-                Some(actuation) => Some(Gains {
-                    stiffness: actuation.stiffness,
-                    damping: actuation.damping,
-                    target_position: Some(actuation.target),
-                    max_force: actuation.max_force,
-                    ..Gains::default()
-                }),
-                None => joint.drive().and_then(|drive| drive.gains),
-            };
-            let gains = gains.filter(|gains| !gains.is_idle());
-            if gains.is_some_and(|gains| gains.max_force == Some(0.0)) {
-                // MuJoCo takes an empty range of forces as no limit.
-                continue;
-            }
-            let force = match actuation {
-                Some(actuation) => actuation.max_force,
-                None => gains.map_or_else(|| effort(joint), |gains| gains.max_force),
-            };
-            let (mut kind, control) = match command {
-                Command::Effort => ("motor", force.map(|force| [-force, force])),
-                Command::Velocity => {
-                    let speed = joint
-                        .limit
-                        .and_then(|limit| limit.velocity)
-                        .filter(|speed| *speed > 0.0 && speed.is_finite());
-                    ("velocity", speed.map(|speed| [-speed, speed]))
-                }
-                Command::Position => {
-                    let (lower, upper) = joint.bounds().sides();
-                    (
-                        "position",
-                        lower
-                            .zip(upper)
-                            .filter(|(lower, upper)| lower < upper)
-                            .map(|(lower, upper)| [lower, upper]),
-                    )
-                }
+            let Actuator { command, gains, .. } = actuator;
+            let mut kind = match command {
+                Command::Effort => "motor",
+                Command::Velocity => "velocity",
+                Command::Position => "position",
             };
             let mut attributes: Attributes = vec![("name", name.clone()), ("joint", name)];
-            let target = gains.map_or(0.0, |gains| {
-                let target = match command {
-                    Command::Effort => None,
-                    Command::Velocity => gains.target_velocity,
-                    Command::Position => gains.target_position,
-                };
-                target.unwrap_or(0.0)
-            });
-            self.controls.push(target);
-            // A target outside of the range would be clamped.
-            let control = control.filter(|[low, high]| (*low..=*high).contains(&target));
-            attributes.extend(control.map(|control| ("ctrlrange", numbers(control))));
-            let force = force.filter(|force| *force > 0.0 && force.is_finite());
-            attributes.extend(force.map(|force| ("forcerange", numbers([-force, force]))));
-            if let Some(gains) = gains.filter(|gains| !gains.is_acceleration) {
-                let speed = gains.target_velocity.filter(|speed| *speed != 0.0);
-                match (command, speed) {
-                    // The only control is the position; the velocity is a constant of the bias.
-                    (Command::Position, Some(speed)) => {
+            self.controls.push(actuator.target);
+            let ranges = [
+                ("ctrlrange", actuator.control_range),
+                (
+                    "forcerange",
+                    actuator.max_force.map(|force| [-force, force]),
+                ),
+            ];
+            for (name, range) in ranges {
+                attributes.extend(range.map(|range| (name, numbers(range))));
+            }
+            if let Some((gain, bias)) = actuator.gain_and_bias() {
+                let [constant, _, damping] = bias;
+                match command {
+                    Command::Position if constant == 0.0 => {
+                        attributes.push(("kp", number(gain)));
+                        attributes.push(("kv", number(-damping)));
+                    }
+                    Command::Velocity => attributes.push(("kv", number(gain))),
+                    Command::Effort if bias == [0.0; 3] => {}
+                    Command::Position | Command::Effort => {
                         kind = "general";
                         attributes.extend([
-                            ("gainprm", number(gains.stiffness)),
+                            ("gainprm", number(gain)),
                             ("biastype", "affine".to_owned()),
-                            (
-                                "biasprm",
-                                numbers([gains.damping * speed, -gains.stiffness, -gains.damping]),
-                            ),
+                            ("biasprm", numbers(bias)),
                         ]);
-                    }
-                    (Command::Position, None) => {
-                        attributes.push(("kp", number(gains.stiffness)));
-                        attributes.push(("kv", number(gains.damping)));
-                    }
-                    (Command::Velocity | Command::Effort, _) => {
-                        attributes.push(("kv", number(gains.damping)));
                     }
                 }
             }
             self.to.leaf(kind, attributes);
-            let of_source = joint
-                .drive()
-                .and_then(|drive| drive.gains)
-                .filter(|_| actuation.is_none());
-            if let Some(gains) = of_source.filter(|gains| gains.is_acceleration) {
+            if let Some(gains) = gains.filter(|gains| gains.is_acceleration) {
                 let message = format!(
                     "the drive of joint \"{}\" sets an acceleration, which MuJoCo's actuators can't: its {} are left out",
                     joint.name(),
@@ -350,7 +301,7 @@ impl Writer<'_> {
                     message,
                     "let the drive have the type force, or set kp and kv in the MJCF",
                 );
-            } else if kind != "motor" && gains.is_none() {
+            } else if command != Command::Effort && gains.is_none() {
                 // No gain is invented: MuJoCo's default of 1 applies.
                 let message = format!(
                     "the {kind} actuator of joint \"{}\" has no gain",

@@ -754,7 +754,7 @@ mod tests {
             ("formats: [stl]", "stl"),
             ("formats: []", "any of usd, glb, usdz, gltf, urdf"),
             ("gltf.compression: draco", "one of none, quantize, meshopt"),
-            ("overlays: [oak]", "any of isaac, newton, openpbr"),
+            ("overlays: [oak]", "any of isaac, mujoco, newton, openpbr"),
             ("simready_metadata: ['mass=1']", "asset_license"),
             ("packages: [a]", "NAME=DIR"),
             ("output_dir: ''", "empty"),

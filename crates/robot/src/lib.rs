@@ -57,7 +57,7 @@ pub use sensor::{
     Camera, Captured, Durability, GLOBAL_FRAMES, History, Interface, InterfaceKind, NestedContext,
     Qos, Reliability, RosSettings, Sensor, SensorKind,
 };
-pub use simulation::{Actuation, SelfCollision, Simulation};
+pub use simulation::{Actuation, Actuator, SelfCollision, Simulation};
 pub use solid::Solid;
 pub use subtree::Removed;
 pub use tree::Tree;
@@ -468,6 +468,12 @@ impl Joint {
         let effort = self.limit.and_then(|limit| limit.effort);
         gains.max_force = gains.max_force.filter(|force| effort != Some(*force));
         Some(gains)
+    }
+
+    /// Returns the maximum torque or force of the limit. Many URDFs write 0 for "unknown".
+    pub fn effort(&self) -> Option<f64> {
+        let effort = self.limit.and_then(|limit| limit.effort);
+        effort.filter(|effort| *effort > 0.0 && effort.is_finite())
     }
 
     /// Returns the range of positions, in radians or metres; for a planar joint, along each

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Command, JointId, LinkPairs, NamedPose};
+use super::{Command, Gains, JointId, LinkPairs, NamedPose, Robot};
 
 /// Collisions among the links of one robot. Links that a joint connects never collide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -78,6 +78,19 @@ pub struct Actuation {
     pub is_assumed: bool,
 }
 
+impl Actuation {
+    /// Returns the gains, target and force limit.
+    fn gains(&self) -> Gains {
+        Gains {
+            stiffness: self.stiffness,
+            damping: self.damping,
+            target_position: Some(self.target),
+            max_force: self.max_force,
+            ..Gains::default()
+        }
+    }
+}
+
 /// Data that simulations need beyond the description of a robot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Simulation {
@@ -90,4 +103,97 @@ pub struct Simulation {
     pub actuation: BTreeMap<JointId, Actuation>,
     /// The start, if it is not zero for every joint.
     pub home: Option<NamedPose>,
+}
+
+/// Actuator of a joint with one degree of freedom, in SI units. Its force is
+/// `gain · control + bias[0] + bias[1] · position + bias[2] · velocity`, at most `max_force`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Actuator {
+    /// Commanded quantity, which is the control.
+    pub command: Command,
+    /// Gains for simulations, or else those of the source; `None` if neither has any.
+    pub gains: Option<Gains>,
+    /// Range of the control, if it is known and contains the target.
+    pub control_range: Option<[f64; 2]>,
+    /// Maximum torque or force, N·m or N; `None`: unlimited.
+    pub max_force: Option<f64>,
+    /// Control at the start.
+    pub target: f64,
+}
+
+impl Actuator {
+    /// Returns the actuator of a joint: that for simulations, or else the drive of its source; `None` if the
+    /// joint has neither, or may exert no force.
+    pub fn of(robot: &Robot, id: JointId) -> Option<Self> {
+        let joint = &robot.joints()[id];
+        let actuation = robot.simulation().actuation.get(&id);
+        let (command, gains) = match actuation {
+            Some(actuation) => (actuation.command, Some(actuation.gains())),
+            None => {
+                let drive = joint.drive()?;
+                (drive.command, drive.gains)
+            }
+        };
+        let gains = gains.filter(|gains| !gains.is_idle());
+        if gains.is_some_and(|gains| gains.max_force == Some(0.0)) {
+            return None;
+        }
+        let max_force = match actuation {
+            Some(actuation) => actuation.max_force,
+            None => gains.map_or_else(|| joint.effort(), |gains| gains.max_force),
+        };
+        let max_force = max_force.filter(|force| *force > 0.0 && force.is_finite());
+        let target = gains.map_or(0.0, |gains| {
+            let target = match command {
+                Command::Effort => None,
+                Command::Velocity => gains.target_velocity,
+                Command::Position => gains.target_position,
+            };
+            target.unwrap_or(0.0)
+        });
+        let symmetric = |limit: f64| [-limit, limit];
+        let control_range = match command {
+            Command::Effort => max_force.map(symmetric),
+            Command::Velocity => {
+                let speed = joint.limit.and_then(|limit| limit.velocity);
+                speed
+                    .filter(|speed| *speed > 0.0 && speed.is_finite())
+                    .map(symmetric)
+            }
+            Command::Position => {
+                let (lower, upper) = joint.bounds().sides();
+                let range = lower.zip(upper).filter(|(lower, upper)| lower < upper);
+                range.map(|(lower, upper)| [lower, upper])
+            }
+        };
+        Some(Self {
+            command,
+            gains,
+            // A target outside of the range would be clamped.
+            control_range: control_range.filter(|[low, high]| (*low..=*high).contains(&target)),
+            max_force,
+            target,
+        })
+    }
+
+    /// Returns the gain and the bias; `None` if the gains are missing, or those of an acceleration.
+    pub fn gain_and_bias(&self) -> Option<(f64, [f64; 3])> {
+        let is_missing = self.gains.is_none() && self.command != Command::Effort;
+        let gains = self.gains.unwrap_or_default();
+        let Gains {
+            stiffness, damping, ..
+        } = gains;
+        let speed = gains.target_velocity.unwrap_or(0.0);
+        let position = gains.target_position.unwrap_or(0.0);
+        // Targets that are no control are a constant of the bias.
+        let of_command = match self.command {
+            Command::Effort => (
+                1.0,
+                [stiffness * position + damping * speed, -stiffness, -damping],
+            ),
+            Command::Velocity => (damping, [0.0, 0.0, -damping]),
+            Command::Position => (stiffness, [damping * speed, -stiffness, -damping]),
+        };
+        (!is_missing && !gains.is_acceleration).then_some(of_command)
+    }
 }

@@ -93,7 +93,7 @@ impl Writer<'_> {
     }
 
     /// Returns whether a joint of the robot becomes a moving joint of the SDF.
-    fn moves(&self, id: JointId) -> bool {
+    pub(super) fn moves(&self, id: JointId) -> bool {
         let joint = &self.robot.joints()[id];
         let is_single = matches!(
             joint.kind(),
@@ -187,7 +187,8 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    /// Writes the gains of a drive for Drake, the only reader of such an element.
+    /// Writes the gains of a drive for Drake, the only reader of such an element; Gazebo's controller is in
+    /// [`gazebo`](super::gazebo).
     fn gains(&mut self, id: JointId, joint: &Joint) {
         if let Some(actuation) = self.robot.simulation().actuation.get(&id) {
             if actuation.command == Command::Position {

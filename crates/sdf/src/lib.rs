@@ -1,12 +1,14 @@
 //! Writes a [`Robot`] as SDFormat, the XML format of Gazebo and Drake.
 //!
 //! Links, joints and frames have the robot's own frames, so poses have the same meaning in both.
-//! Everything that SDFormat can express is written, and nothing is invented: no plugins, no
-//! simulation options. The diagnostics report everything that it can't express (REP-158 §3.8).
+//! Everything that SDFormat can express is written, with the robot's
+//! [`Simulation`](urdf_usd_robot::Simulation); no world, no simulation options. The diagnostics report
+//! everything that it can't express (REP-158 §3.8).
 //!
 //! This crate knows nothing of URDF, USD or glTF, nor where files are.
 
 pub mod codes;
+mod gazebo;
 mod groups;
 mod joints;
 mod links;
@@ -71,6 +73,8 @@ pub struct FileNames {
 pub struct Written {
     /// SDF text.
     pub text: String,
+    /// The same text with a controller that holds the joints in Gazebo, if any joint has gains.
+    pub gazebo: Option<String>,
     /// Findings about everything that the text can't express.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -116,10 +120,13 @@ pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
     writer.joints();
     writer.plugins();
     writer.report_omissions();
+    let plain = writer.to.clone();
+    let has_controller = writer.controller();
     let Writer {
         mut findings, to, ..
     } = writer;
-    let (text, is_changed) = to.finish();
+    let (text, is_changed) = plain.finish();
+    let gazebo = has_controller.then(|| to.finish().0);
     if is_changed {
         let message = format!(
             "names of the robot \"{}\" contain control characters",
@@ -133,7 +140,11 @@ pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
         );
     }
     let diagnostics = findings.finish_at(&robot.place);
-    Written { text, diagnostics }
+    Written {
+        text,
+        gazebo,
+        diagnostics,
+    }
 }
 
 struct Writer<'a> {

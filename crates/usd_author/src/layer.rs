@@ -198,6 +198,13 @@ impl Attribute {
         self.metadata("interpolation", Value::Token(Token::new(interpolation)))
     }
 
+    /// Removes the connections of weaker layers: `color3f inputs:diffuseColor.connect = None`.
+    #[must_use]
+    pub fn disconnected(self) -> Self {
+        let none = Value::PathListOp(sdf::PathListOp::explicit(Vec::new()));
+        self.metadata(FieldKey::ConnectionPaths.as_str(), none)
+    }
+
     /// Adds a connection to the attribute at `source`.
     #[must_use]
     pub fn connect(mut self, source: impl Into<String>) -> Self {

@@ -32,6 +32,18 @@ codes! {
         "The overlay physx is asked for, and a joint follows another in a way that PhysX cannot express: one turns and the other slides, one \
          has not exactly one degree of freedom, or they are in different trees.",
         "In PhysX the joint moves freely. The neutral layers say that it follows.";
+    MUJOCO_MIMIC Warning "mujoco-mimic-left-out":
+        "The overlay mujoco is asked for, and a joint follows another in a way that its schemas cannot express: one turns and the other slides, one \
+         has not exactly one degree of freedom, or they are in different trees.",
+        "In MuJoCo the joint moves freely. The neutral layers say that it follows.";
+    MUJOCO_LEFT_OUT Warning "mujoco-left-out":
+        "The overlay mujoco is asked for, and MuJoCo's reader of OpenUSD has no word for a joint (a planar one, or one that closes a loop and is not \
+         fixed), for a drive that sets an acceleration, or for a pair of a body and the geometry of the link world that does not collide.",
+        "The planar joint is fixed in MuJoCo, the loop is open, the joint has no actuator, or the pair collides. `--formats mjcf` expresses all but \
+         accelerations.";
+    MUJOCO_IMAGE Info "mujoco-image":
+        "The overlay mujoco is asked for, and materials have images that are no PNG, which MuJoCo's reader of OpenUSD refuses.",
+        "In the overlay, the materials have a colour, metalness and roughness in place of these images.";
     ISAAC_POSE Warning "isaac-pose-left-out":
         "The overlay isaac is asked for, and a named pose sets no joint that has one position, or joints of several trees of the robot: no \
          chain of links has them.",

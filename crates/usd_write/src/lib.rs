@@ -18,6 +18,7 @@ mod isaac;
 mod library;
 mod lights;
 mod materials;
+mod mujoco;
 mod newton;
 mod openpbr;
 mod physics;
@@ -99,6 +100,8 @@ impl FromStr for Bodies {
 pub enum Overlay {
     /// The Isaac robot schema: links, joints, sites and named poses in order.
     Isaac,
+    /// The MuJoCo physics engine.
+    Mujoco,
     /// The Newton physics engine: joint behaviour that UsdPhysics cannot express.
     Newton,
     /// MaterialX OpenPBR beside UsdPreviewSurface.
@@ -109,12 +112,19 @@ pub enum Overlay {
 
 impl Overlay {
     /// All overlays.
-    pub const ALL: [Self; 4] = [Self::Isaac, Self::Newton, Self::OpenPbr, Self::Physx];
+    pub const ALL: [Self; 5] = [
+        Self::Isaac,
+        Self::Mujoco,
+        Self::Newton,
+        Self::OpenPbr,
+        Self::Physx,
+    ];
 
     /// Returns the overlays whose layers its entry has, strongest first: Isaac Sim's engine is PhysX.
     pub fn layers(self) -> &'static [Self] {
         match self {
             Self::Isaac => &[Self::Isaac, Self::Physx],
+            Self::Mujoco => &[Self::Mujoco],
             Self::Newton => &[Self::Newton],
             Self::OpenPbr => &[Self::OpenPbr],
             Self::Physx => &[Self::Physx],
@@ -125,13 +135,14 @@ impl Overlay {
     pub fn has_drives(self) -> bool {
         self.layers()
             .iter()
-            .any(|layer| matches!(layer, Self::Newton | Self::Physx))
+            .any(|layer| matches!(layer, Self::Mujoco | Self::Newton | Self::Physx))
     }
 
     /// Returns the name in options and file names.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Isaac => "isaac",
+            Self::Mujoco => "mujoco",
             Self::Newton => "newton",
             Self::OpenPbr => "openpbr",
             Self::Physx => "physx",
@@ -330,6 +341,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, C
         of_overlays.insert(path.clone());
         builds.push(match overlay {
             Overlay::Isaac => (path, |scene, found| Some(isaac::layer(scene, found))),
+            Overlay::Mujoco => (path, |scene, found| Some(mujoco::layer(scene, found))),
             Overlay::Newton => (path, |scene, found| Some(newton::layer(scene, found))),
             Overlay::OpenPbr => (path, |scene, _| Some(openpbr::layer(scene))),
             Overlay::Physx => (path, |scene, found| Some(physx::layer(scene, found))),

@@ -32,20 +32,28 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     let start = engine::start(scene);
     for (id, joint) in scene.robot.joints().iter() {
         if let Some(plan) = &scene.plan.joints[id] {
-            passive(scene, &mut layer, id, joint, plan);
+            author_passive(scene, &mut layer, id, plan, "NewtonJointAPI");
             if let Some(position) = start.get(&id) {
                 author_start(&mut layer, joint, plan, *position);
             }
         }
     }
     for following in engine::mimics(scene, "Newton", &codes::NEWTON_MIMIC, diagnostics) {
-        author_mimic(&mut layer, &following);
+        author_mimic(&mut layer, &following, "NewtonMimicAPI");
     }
     layer
 }
 
-/// Authors NewtonJointAPI: friction in N·m or N, damping and speed in USD's units.
-fn passive(scene: &Scene<'_>, layer: &mut Layer, id: JointId, joint: &Joint, plan: &JointPlan) {
+/// Authors the attributes of NewtonJointAPI, which is or includes `schema`: friction in N·m or N, damping
+/// and speed in USD's units.
+pub(super) fn author_passive(
+    scene: &Scene<'_>,
+    layer: &mut Layer,
+    id: JointId,
+    plan: &JointPlan,
+    schema: &str,
+) {
+    let joint = &scene.robot.joints()[id];
     let Some(dof) = Dof::of(joint) else {
         return;
     };
@@ -68,7 +76,7 @@ fn passive(scene: &Scene<'_>, layer: &mut Layer, id: JointId, joint: &Joint, pla
             passive.velocity.map(|velocity| dof.position(velocity)),
         ),
     ];
-    engine::author_floats(layer, &plan.path, "NewtonJointAPI", values);
+    engine::author_floats(layer, &plan.path, schema, values);
 }
 
 /// Authors the position of a joint at the start. Newton 1.8 reads it from these attributes only, which no
@@ -81,8 +89,9 @@ fn author_start(layer: &mut Layer, joint: &Joint, plan: &JointPlan, position: f6
     }
 }
 
-/// Authors NewtonMimicAPI: position = coef0 + coef1 · position of the leader.
-fn author_mimic(layer: &mut Layer, following: &Following<'_>) {
+/// Authors the attributes of NewtonMimicAPI, which is or includes `schema`:
+/// position = coef0 + coef1 · position of the leader.
+pub(super) fn author_mimic(layer: &mut Layer, following: &Following<'_>, schema: &str) {
     let Following {
         plan,
         leader,
@@ -92,7 +101,7 @@ fn author_mimic(layer: &mut Layer, following: &Following<'_>) {
     } = following;
     layer
         .over(&plan.path)
-        .apply(["NewtonMimicAPI"])
+        .apply([schema])
         .attribute(
             "newton:mimicCoef0",
             Attribute::float(dof.position(mimic.offset)),

@@ -95,7 +95,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     for path in &scene.plan.articulation_roots {
         layer.over(path).apply(["PhysicsArticulationRootAPI"]);
     }
-    author_filtered_pairs(scene, &mut layer, diagnostics);
+    author_filtered_pairs(scene, &mut layer, &scene.plan.filtered_pairs, diagnostics);
     let mut colliders = scene.library.colliders.values();
     if colliders.any(|colliders| !colliders.is_empty()) {
         contacts.author(&mut layer);
@@ -104,10 +104,15 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     layer
 }
 
-/// Authors the filtered pairs among bodies that have colliders: engines complain about other pairs.
-fn author_filtered_pairs(scene: &Scene<'_>, layer: &mut Layer, diagnostics: &mut Vec<Diagnostic>) {
+/// Authors those of the pairs whose bodies have colliders: engines complain about other pairs.
+pub(super) fn author_filtered_pairs(
+    scene: &Scene<'_>,
+    layer: &mut Layer,
+    pairs: &[(LinkId, Vec<LinkId>)],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let mut written = 0;
-    for (body, others) in &scene.plan.filtered_pairs {
+    for (body, others) in pairs {
         let (paths, others) = (
             paths_that_touch(scene, *body),
             others
@@ -160,7 +165,7 @@ fn author_contact(prim: &mut Prim<'_>, material: &str) {
 
 /// Returns the targets of `PhysicsFilteredPairsAPI` for a link: its body, or, for the world link,
 /// each collider. Empty if it has no colliders.
-fn paths_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
+pub(super) fn paths_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
     let plan = &scene.plan.links[link];
     let colliders = &scene.library.colliders[plan.content];
     match plan.role {

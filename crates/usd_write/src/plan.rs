@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::lights;
 use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
+use super::{lights, mujoco};
 use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{
     ArenaMap, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Role, Roles, names,
@@ -17,11 +17,12 @@ use urdf_usd_usd_author::isaac_schema::NAMED_POSES;
 use urdf_usd_usd_author::layout::SPHERES;
 
 /// Names of children of the default prim that are reserved: links and joints must not use them.
-pub(super) const ROOT_SCOPES: [&str; 5] = [
+pub(super) const ROOT_SCOPES: [&str; 6] = [
     "Materials",
     "PhysicsMaterials",
     "CollisionGroups",
     "Interfaces",
+    mujoco::SCOPE,
     NAMED_POSES,
 ];
 /// Names of children of a link that are reserved: links and joints must not use them.

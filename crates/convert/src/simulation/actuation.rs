@@ -347,16 +347,11 @@ fn drive_of(
         Command::Velocity => (0.0, wanted.damping.unwrap_or(damping)),
         Command::Effort => (0.0, 0.0),
     };
-    // Many URDFs write an effort of 0 for "unknown".
-    let effort = joint
-        .limit
-        .and_then(|limit| limit.effort)
-        .filter(|effort| *effort > 0.0 && effort.is_finite());
     Actuation {
         command,
         stiffness,
         damping,
-        max_force: wanted.effort.or(effort),
+        max_force: wanted.effort.or(joint.effort()),
         armature: wanted.armature,
         friction: wanted.friction,
         load: carried.load,
