@@ -29,7 +29,7 @@ struct State {
 }
 
 impl State {
-    /// Returns the line to show: `simplifying meshes and making hulls: 22 % (body.dae)`.
+    /// Returns the line to show: `simplifying meshes and making colliders: 22 % (body.dae)`.
     fn line(&self) -> String {
         let percent = self.done.saturating_mul(100).checked_div(self.all);
         let percent = percent.map_or_else(String::new, |percent| format!(": {percent} %"));

@@ -42,6 +42,13 @@ codes! {
         "The file of drives (`drives_file`) is not YAML with the properties of a drive for each pattern of joint names.",
         "Nothing is converted.";
     DRIVE_UNUSED Warning "drive-unused": "A pattern in the file of drives matches no joint.", "The entry is ignored.";
+    CONVEX_PARTS Info "convex-parts":
+        "The meshes of colliders are decomposed into convex parts (`convex_parts`).",
+        "OpenUSD has the parts in the variant `convex_decomposition` of `collision_fidelity`. In MJCF, and in glTF for physics engines, each \
+         part is a collider.";
+    PRIMITIVES Info "primitives-fitted":
+        "Boxes, spheres, cylinders or capsules replace meshes of colliders that they resemble (`fit_primitives`).",
+        "All formats have the primitives.";
     NO_POSE Error "start-no-such-pose": "The robot has no pose with the name that is asked for as its start (`pose`).",
         "Nothing is converted.";
     TOUCHING Info "links-touch":

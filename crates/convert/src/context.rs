@@ -98,7 +98,7 @@ impl Step {
         match self {
             Self::Expand => "expanding the xacro file",
             Self::Load => "loading meshes",
-            Self::Derive => "simplifying meshes and making hulls",
+            Self::Derive => "simplifying meshes and making colliders",
             Self::Cover => "covering links with spheres",
             Self::Touch => "looking which links can touch",
             Self::Write => "writing files",

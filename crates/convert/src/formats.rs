@@ -3,6 +3,7 @@
 //! A new format is a crate that takes a `&Robot`, a [`Writer`] that calls it, and a line in
 //! `formats!`. The command line, the parameters and the documentation follow from that line.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -384,7 +385,13 @@ fn write_gltf(subject: &Subject<'_>) -> Result<Written, Stop> {
         images: subject.images.clone(),
         limit: subject.limit.clone(),
     };
-    let mut gltf = gltf::write(subject.robot, &gltf_options, subject.store)?;
+    // Without physics, collision shapes are those of the source.
+    let robot = if options.gltf.physics {
+        subject.robot.with_convex_parts()
+    } else {
+        Cow::Borrowed(subject.robot)
+    };
+    let mut gltf = gltf::write(&robot, &gltf_options, subject.store)?;
     let mut written = Written {
         files: publish::Files::new(),
         diagnostics: std::mem::take(&mut gltf.diagnostics),
@@ -424,7 +431,8 @@ fn write_descriptions(subject: &Subject<'_>) -> Result<Written, Stop> {
 
 fn write_mjcf(subject: &Subject<'_>) -> Result<Written, Stop> {
     check_time(subject.limit, "writing the MJCF")?;
-    let mjcf = mjcf::write(subject.robot, subject.options.base, MJCF_FOLDER)?;
+    let robot = subject.robot.with_convex_parts();
+    let mjcf = mjcf::write(&robot, subject.options.base, MJCF_FOLDER)?;
     let text = (
         format!("{}.xml", subject.origin.name),
         mjcf.text.into_bytes().into(),

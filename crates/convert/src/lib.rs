@@ -21,6 +21,7 @@ mod memo;
 pub mod option;
 pub mod options;
 mod pieces;
+mod primitives;
 mod publish;
 mod report;
 #[cfg(test)]

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use nalgebra::Vector3;
 use rayon::prelude::*;
 
 use super::context::{Batch, Stop, Work};
 use super::source::decoded;
-use super::{OutputFormat, Step, stand_in};
-use urdf_usd_diagnostic::{Diagnostic, Place};
+use super::{OutputFormat, Step, primitives, stand_in};
+use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 use urdf_usd_gltf_write::Images;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files, Located};
@@ -28,6 +29,10 @@ const MAX_TRIANGLES: usize = 16 << 20;
 
 /// Maximum total size of all mesh files, in bytes.
 const MAX_MESH_BYTES: u64 = 2 << 30;
+
+/// Deviation of convex parts, relative to the diagonal of the mesh's bounding box, above which they are
+/// coarse.
+const COARSE: f64 = 0.02;
 
 /// Maximum total size of controller files, in bytes.
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
@@ -63,6 +68,7 @@ pub(super) fn load(
     if options.stand_ins {
         stand_in::add(robot, &missing, &mut diagnostics)?;
     }
+    diagnostics.extend(primitives::fit(robot, work)?);
     let loaded: Vec<Arc<LazyMesh>> = robot
         .meshes()
         .values()
@@ -219,7 +225,7 @@ fn meshes<'a>(
 }
 
 /// Returns the last part of a reference to a file.
-fn file_name(uri: &str) -> &str {
+pub(super) fn file_name(uri: &str) -> &str {
     uri.rsplit('/').next().unwrap_or(uri)
 }
 
@@ -428,16 +434,20 @@ fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
 /// A mesh derived from another one.
 enum Derived {
     Tiers(Tiers),
-    Hull(Box<Result<mesh::Hull, mesh::NoHull>>),
+    Hull {
+        hull: Box<Result<mesh::Hull, mesh::NoHull>>,
+        /// `None` if they are not wanted, or there are none.
+        parts: Option<mesh::ConvexParts>,
+    },
 }
 
-/// A mesh to derive others from: its hull if it is a collider's, otherwise its tiers.
+/// A mesh to derive others from: its hull and convex parts if it is a collider's, otherwise its tiers.
 struct Task {
     mesh: Arc<LazyMesh>,
     collider: Option<Place>,
 }
 
-/// Computes coarser tiers of visual meshes, and convex hulls of collision meshes.
+/// Computes coarser tiers of visual meshes, and convex hulls and parts of collision meshes.
 ///
 /// A flat or straight mesh gets a hull with a thickness; one without any extent stays the collider.
 fn derive_meshes(
@@ -497,6 +507,8 @@ fn derive_meshes(
         return Ok(diagnostics);
     }
     let made = made.into_iter().collect::<Result<Vec<_>, CacheEvicted>>()?;
+    let is_decomposed = work.job.options.convex_parts > 0;
+    let (scales, mut decomposed) = (scales(robot), Decomposed::default());
     for (task, made) in tasks.into_iter().zip(made) {
         let sources = sources
             .get(&Arc::as_ptr(&task.mesh))
@@ -511,12 +523,30 @@ fn derive_meshes(
                     robot.mesh_mut(source).tiers = tiers.clone();
                 }
             }
-            Derived::Hull(hull) => {
+            Derived::Hull { hull, parts } => {
                 let uri = sources
                     .first()
                     .map_or("", |&source| robot.meshes()[source].uri.as_str());
                 let place = task.collider.unwrap_or_default();
                 diagnostics.extend(hull_findings(&hull, uri, &place));
+                if is_decomposed {
+                    let scale = sources.iter().filter_map(|source| scales.get(source));
+                    let scale = scale.copied().fold(0.0, f64::max);
+                    let found = decomposed.add(&task.mesh, parts.as_ref(), uri, scale);
+                    diagnostics.extend(found.map(|(code, message, help)| {
+                        Diagnostic::new(code, place.clone(), message).help(help)
+                    }));
+                }
+                if let Some(parts) = parts {
+                    let parts = parts
+                        .meshes
+                        .into_iter()
+                        .map(|part| distinct.only(part.into()));
+                    let parts: Vec<Arc<LazyMesh>> = parts.collect();
+                    for &source in sources {
+                        robot.mesh_mut(source).convex_parts.clone_from(&parts);
+                    }
+                }
                 if let Ok(hull) = *hull {
                     let hull = distinct.only(hull.mesh.into());
                     for &source in sources {
@@ -526,13 +556,113 @@ fn derive_meshes(
             }
         }
     }
+    diagnostics.extend(decomposed.finding(&robot.place));
     Ok(diagnostics)
+}
+
+/// The convex parts of the meshes of a robot.
+#[derive(Default)]
+struct Decomposed {
+    /// The number of convex meshes.
+    convex: usize,
+    /// The number of meshes with several parts, and that of the parts.
+    meshes: usize,
+    parts: usize,
+    /// The largest deviation, in metres, and the mesh that has it.
+    deviation: f64,
+    farthest: String,
+}
+
+impl Decomposed {
+    /// Counts the parts of a mesh; `scale` is the largest scale of its colliders. Returns a finding if they
+    /// are coarse, or there are none.
+    fn add(
+        &mut self,
+        mesh: &LazyMesh,
+        parts: Option<&mesh::ConvexParts>,
+        uri: &str,
+        scale: f64,
+    ) -> Option<(&'static Code, String, &'static str)> {
+        let Some(mesh::ConvexParts { meshes, deviation }) = parts else {
+            let message = format!("the mesh \"{uri}\" is not decomposed into convex parts");
+            let help =
+                "give it some volume and at most 4 million triangles, or use primitive shapes";
+            return Some((&mesh::codes::PARTS_NONE, message, help));
+        };
+        if meshes.len() > 1 {
+            self.meshes += 1;
+            self.parts += meshes.len();
+            if deviation * scale > self.deviation {
+                self.deviation = deviation * scale;
+                uri.clone_into(&mut self.farthest);
+            }
+        } else {
+            self.convex += 1;
+        }
+        let bounds = mesh
+            .bounds()
+            .map(|(low, high)| [low, high].map(Vector3::from));
+        let size = bounds.map_or(0.0, |[low, high]| f64::from((high - low).norm()));
+        (*deviation > COARSE * size).then(|| {
+            let message = format!(
+                "the {} convex parts of the mesh \"{uri}\" deviate from it by up to {}",
+                meshes.len(),
+                millimetres(deviation * scale)
+            );
+            let help = "allow more parts with --convex-parts, or use primitive shapes where the collider must be closer";
+            (&mesh::codes::PARTS_COARSE, message, help)
+        })
+    }
+
+    /// Returns a finding about all meshes; `None` if there are no parts.
+    fn finding(&self, place: &Place) -> Option<Diagnostic> {
+        if self.meshes + self.convex == 0 {
+            return None;
+        }
+        let mut message = format!("of the meshes of colliders, {} are convex", self.convex);
+        if self.meshes > 0 {
+            message += &format!(
+                "; {} are decomposed into {} convex parts, which deviate by up to {} (\"{}\")",
+                self.meshes,
+                self.parts,
+                millimetres(self.deviation),
+                self.farthest
+            );
+        }
+        let found = Diagnostic::new(&super::codes::CONVEX_PARTS, place.clone(), message);
+        Some(found.help("select the variant convex_decomposition of collision_fidelity in OpenUSD"))
+    }
+}
+
+/// Returns a length in metres as text.
+pub(super) fn millimetres(length: f64) -> String {
+    format!("{:.3} mm", length * 1e3)
+}
+
+/// Returns the largest factor by which colliders scale each mesh.
+fn scales(robot: &Robot) -> HashMap<MeshId, f64> {
+    let mut scales: HashMap<MeshId, f64> = HashMap::new();
+    for shape in robot.links().values().flat_map(|link| &link.collisions) {
+        if let Geometry::Mesh { mesh, scale } = shape.geometry {
+            let largest = scales.entry(mesh).or_default();
+            *largest = largest.max(scale.amax());
+        }
+    }
+    scales
 }
 
 fn derive(task: &Task, work: Work<'_>) -> Result<Derived, CacheEvicted> {
     let Task { mesh, collider } = task;
     if collider.is_some() {
-        return Ok(Derived::Hull(Box::new(mesh::kept_hull(mesh, work.store)?)));
+        let most = work.job.options.convex_parts;
+        return Ok(Derived::Hull {
+            hull: Box::new(mesh::kept_hull(mesh, work.store)?),
+            parts: if most > 0 {
+                mesh::kept_convex_parts(mesh, most, work.store)?
+            } else {
+                None
+            },
+        });
     }
     let spilled =
         |tier: Arc<LazyMesh>| Arc::new(mesh::spilled(Arc::unwrap_or_clone(tier), work.store));

@@ -12,6 +12,7 @@ use super::fixed::Pattern;
 use super::option::{Access, Field, Kind, Opt, Value, field, texts};
 use super::simulation::Rule;
 use super::{Formats, MeshFormat, OutputFormat, Simready, Tiers, UrdfOptions};
+use urdf_usd_geometry::decompose;
 use urdf_usd_gltf_write as gltf;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve as resolve;
@@ -62,6 +63,10 @@ pub struct Options {
     pub pose: Option<String>,
     /// The drives of joints whose source gives no gains.
     pub rule: Rule,
+    /// Maximum number of convex parts of each collider's mesh; 0 for none.
+    pub convex_parts: usize,
+    /// Maximum distance in metres of the primitives that replace meshes of colliders; 0 for none.
+    pub fit_primitives: f64,
     /// Collisions among the links in simulations.
     pub self_collision: SelfCollision,
     /// Whether to merge links that fixed joints connect.
@@ -298,6 +303,25 @@ pub static TABLE: &[Opt<Options>] = &[
         "RAD",
         field!(Options.rule.sag),
         "The angle by which a joint with assumed gains gives way under gravity at most, in rad. Sliding joints: a tenth of it, in m.",
+    ),
+    Opt::new(
+        "convex_parts",
+        Kind::Integer {
+            from: 0,
+            to: decompose::MAX_PARTS as i64,
+        },
+        "N",
+        field!(Options.convex_parts),
+        "Decompose the meshes of colliders into at most N convex parts each. OpenUSD has them in the variant convex_decomposition of \
+         collision_fidelity; MJCF, and glTF for physics engines, in place of the convex hulls. 0: no decomposition.",
+    ),
+    Opt::new(
+        "fit_primitives",
+        Kind::Number { from: 0.0, to: 1.0 },
+        "METRES",
+        field!(Options.fit_primitives),
+        "Replace the mesh of a collider by a box, sphere, cylinder or capsule if neither is outside of the other by more than this, in m. \
+         0.0: no replacement.",
     ),
     Opt::new(
         "self_collision",

@@ -39,7 +39,10 @@ const MOST_CORNERS: usize = 255;
 
 /// Maximum distance of points outside a hull of [`FEW_CORNERS`], relative to the diagonal of their
 /// bounding box.
-const DEVIATION: f64 = 0.01;
+pub(crate) const DEVIATION: f64 = 0.01;
+
+/// Minimum protrusion of the corners of a [`clean_hull`], relative to the diagonal of the bounding box.
+const PROTRUSION: f64 = 5e-4;
 
 /// The points have no hull: the finite ones among them span no volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,12 +61,31 @@ pub struct Flat;
 /// If the points (those that are finite) span no volume.
 pub fn convex_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
     let (points, cloud) = Cloud::of(&outer(points));
-    let faces = cloud
-        .first_simplex()
-        .map(|simplex| cloud.hull(simplex))
-        .filter(|faces| !cloud.is_flat(faces))
-        .ok_or(Flat)?;
-    Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces)))
+    let faces = cloud.exact_hull().ok_or(Flat)?;
+    Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces, 0.0)))
+}
+
+/// Returns the convex hull of points like [`convex_hull`], without corners that protrude by less than 0.05 %
+/// of the diagonal of the bounding box.
+///
+/// Points on cut edges are collinear but for rounding: their hull has faces without a reliable normal.
+pub(crate) fn clean_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
+    let (points, cloud) = Cloud::of(&outer(points));
+    let faces = cloud.exact_hull().ok_or(Flat)?;
+    let least = PROTRUSION * cloud.diagonal;
+    Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces, least)))
+}
+
+/// The corners of a hull, and its faces, counter-clockwise seen from outside.
+pub(crate) struct ExactHull {
+    pub corners: Vec<[f32; 3]>,
+    pub faces: Vec<[u32; 3]>,
+}
+
+/// Returns the exact convex hull of points; `None` if they span no volume.
+pub(crate) fn exact_hull(points: &[[f32; 3]]) -> Option<ExactHull> {
+    let (points, cloud) = Cloud::of(&outer(points));
+    Some(ExactHull::of(&points, &cloud.exact_hull()?))
 }
 
 /// Returns the convex hull of points in one plane or on one line, for which [`convex_hull`] fails.
@@ -348,6 +370,12 @@ impl Cloud {
         }
     }
 
+    /// Returns the faces of the hull; `None` if the points span no volume.
+    fn exact_hull(&self) -> Option<Vec<[u32; 3]>> {
+        let faces = self.hull(self.first_simplex()?);
+        (!self.is_flat(&faces)).then_some(faces)
+    }
+
     /// Computes the hull by Quickhull, from a tetrahedron of its points.
     fn hull(&self, simplex: [u32; 4]) -> Vec<[u32; 3]> {
         let mut faces = self.tetrahedron(simplex, 0..self.points.len() as u32);
@@ -362,13 +390,14 @@ impl Cloud {
         alive(&faces)
     }
 
-    /// Returns `hull` if it has few corners, else the hull of as many of its corners as the
-    /// tolerance requires; `points` are the cloud's.
-    fn reduced(&self, points: &[[f32; 3]], hull: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
+    /// Returns `hull` if it has few corners and `least` is zero, else the hull of as many of its corners as
+    /// the tolerance requires, of those that protrude by more than `least`; `points` are the cloud's.
+    fn reduced(&self, points: &[[f32; 3]], hull: Vec<[u32; 3]>, least: f64) -> Vec<[u32; 3]> {
         let mut corners = hull.as_flattened().to_vec();
         corners.sort_unstable();
         corners.dedup();
-        let Some(simplex) = self.first_simplex().filter(|_| corners.len() > FEW_CORNERS) else {
+        let is_reduced = corners.len() > FEW_CORNERS || least > 0.0;
+        let Some(simplex) = self.first_simplex().filter(|_| is_reduced) else {
             return hull;
         };
         // The extremes come first, so that the reduced hull has the bounds of the full one.
@@ -379,14 +408,14 @@ impl Cloud {
             .flat_map(|(low, high)| [low, high])
             .collect();
         let mut growth = Growth::new(self, simplex, corners.iter().copied());
-        extremes
-            .into_iter()
-            .for_each(|extreme| growth.take(extreme));
+        // Extremes may protrude by rounding only.
+        let extremes = extremes.into_iter().filter(|_| least == 0.0);
+        extremes.for_each(|extreme| growth.take(extreme));
         // Stop at the first limit at which all points left outside are within the tolerance.
         // Checking after every corner would build a search tree each time.
         for bound in [FEW_CORNERS, MOST_CORNERS / 2, MOST_CORNERS] {
             while growth.taken < bound
-                && let Some(point) = growth.farthest()
+                && let Some(point) = growth.farthest(least)
             {
                 growth.take(point);
             }
@@ -689,8 +718,10 @@ impl<'a> Growth<'a> {
         growth
     }
 
-    fn farthest(&self) -> Option<u32> {
+    /// Returns the point that is farthest outside, if its distance is above `least`.
+    fn farthest(&self, least: f64) -> Option<u32> {
         let all = self.left.distances.iter().zip(&self.left.points);
+        let all = all.filter(|(distance, _)| **distance > least);
         let farthest = all.max_by(|(a, p), (b, q)| a.total_cmp(b).then(q.cmp(p)));
         // Ties are broken by number because `swap_remove` changes the order of the points.
         farthest.map(|(_, point)| *point)
@@ -752,16 +783,24 @@ fn alive(faces: &[Face]) -> Vec<[u32; 3]> {
         .collect()
 }
 
+impl ExactHull {
+    /// Leaves out the points that no face has.
+    fn of(points: &[[f32; 3]], faces: &[[u32; 3]]) -> Self {
+        let mut new: HashMap<u32, u32, foldhash::fast::RandomState> = HashMap::default();
+        let mut corners = Vec::new();
+        let mut index = |i: u32| {
+            *new.entry(i).or_insert_with(|| {
+                corners.push(points[i as usize]);
+                corners.len() as u32 - 1
+            })
+        };
+        let faces = faces.iter().map(|face| face.map(&mut index)).collect();
+        Self { corners, faces }
+    }
+}
+
 fn mesh(points: &[[f32; 3]], cloud: &Cloud, hull: &[[u32; 3]]) -> MeshArrays {
-    let mut new: HashMap<u32, u32, foldhash::fast::RandomState> = HashMap::default();
-    let mut kept = Vec::new();
-    let mut index = |i: u32| {
-        *new.entry(i).or_insert_with(|| {
-            kept.push(points[i as usize]);
-            kept.len() as u32 - 1
-        })
-    };
-    let triangles: Vec<[u32; 3]> = hull.iter().map(|face| face.map(&mut index)).collect();
+    let ExactHull { corners, faces } = ExactHull::of(points, hull);
     let normal = |face: &[u32; 3]| {
         let [a, b, c] = face.map(|i| cloud.point(i));
         let normal = (b - a)
@@ -775,8 +814,8 @@ fn mesh(points: &[[f32; 3]], cloud: &Cloud, hull: &[[u32; 3]]) -> MeshArrays {
         indices: (0..hull.len() as u32).map(|i| [i; 3]).collect(),
     };
     MeshArrays {
-        points: kept,
-        triangles,
+        points: corners,
+        triangles: faces,
         normals,
         uvs: None,
         colors: None,
@@ -881,7 +920,7 @@ mod tests {
             let faces = cloud.hull(cloud.first_simplex().unwrap());
             assert_eq!(
                 convex_hull(&points).unwrap(),
-                mesh(&all, &cloud, &cloud.reduced(&all, faces))
+                mesh(&all, &cloud, &cloud.reduced(&all, faces, 0.0))
             );
         }
         // Flat clouds, and those whose products overflow single precision, are returned unchanged.

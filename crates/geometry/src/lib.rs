@@ -3,6 +3,8 @@
 //!
 //! - [`MeshArrays`]: indexed triangles with values at their corners.
 //! - [`convex_hull`], [`thick_hull`]: hulls by exact predicates.
+//! - [`decompose::convex_parts`]: convex parts that together cover a mesh.
+//! - [`primitives::fit`]: the box, ball, cylinder or capsule that a mesh resembles.
 //! - `simplify::tiers`: lighter versions of a mesh, within a proved bound.
 //! - [`spheres::fit`]: few spheres that cover the volume enclosed by triangles.
 //! - [`BoxTree`]: bounding volumes for searches among triangles.
@@ -13,10 +15,13 @@
 //! materials, files or file formats.
 
 mod arrays;
+mod body;
 mod boxes;
+pub mod decompose;
 mod deviation;
 mod hull;
 pub mod invariants;
+pub mod primitives;
 mod random;
 pub mod shapes;
 #[cfg(feature = "simplify")]

@@ -9,7 +9,7 @@
 //! This module must not know anything but triangles.
 
 mod cover;
-mod solid;
+pub(crate) mod solid;
 mod surface;
 
 use cover::{Ball, cover};

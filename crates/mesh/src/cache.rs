@@ -1,8 +1,8 @@
-//! Caches loaded meshes, their tiers and convex hulls in a [`Store`].
+//! Caches loaded meshes, their tiers, convex hulls and convex parts in a [`Store`].
 //!
 //! The key of a loaded mesh is the content and name of its file, with the outcome of each reference
-//! in it: another material library or image makes another mesh. The key of tiers and hulls is the
-//! digest of their mesh. Arrays are separate entries, each under the digest of its mesh, and are
+//! in it: another material library or image makes another mesh. The key of tiers, hulls and
+//! parts is the digest of their mesh. Arrays are separate entries, each under the digest of its mesh, and are
 //! loaded lazily ([`LazyMesh::cached`]).
 
 use std::path::Path;
@@ -10,11 +10,14 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use bytes::Bytes;
+use nalgebra::{Isometry3, Quaternion, Unit, Vector3, Vector4};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Error, Options, Source, codes, file_name, reference, tiers};
 use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_geometry::decompose::{self, convex_parts};
+use urdf_usd_geometry::primitives::{self, Primitive};
 use urdf_usd_geometry::{convex_hull, thick_hull};
 use urdf_usd_resolve::{self as resolve, Files, Located};
 use urdf_usd_robot::{
@@ -244,6 +247,138 @@ fn decode_hull(bytes: &[u8], store: &Store) -> Option<Hull> {
         is_thickened,
         is_of_watertight,
     })
+}
+
+/// Convex parts of a mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConvexParts {
+    /// The parts, at least one; each closed and convex.
+    pub meshes: Vec<LazyMesh>,
+    /// Hausdorff distance of the parts from the mesh, in its coordinates.
+    pub deviation: f64,
+}
+
+/// Returns at most `most` convex parts of a mesh from [`load`]; `None` if it is flat or too large to
+/// decompose.
+///
+/// # Errors
+/// If the mesh is needed and was evicted from the cache.
+pub fn kept_convex_parts(
+    mesh: &LazyMesh,
+    most: usize,
+    store: &Store,
+) -> Result<Option<ConvexParts>, CacheEvicted> {
+    // Increment the version whenever the output of `convex_parts` changes.
+    let key = key_of(&format!("convex parts 1 of {most}"), mesh, store);
+    let decode = |bytes: &[u8]| {
+        let (head, mut reader) = Reader::head::<u64>(bytes)?;
+        Some(ConvexParts {
+            meshes: reader.meshes(head.shapes, &[], store)?,
+            deviation: f64::from_bits(head.more),
+        })
+    };
+    if let Some(parts) = key.and_then(|key| store.get(&key, decode)) {
+        return Ok(Some(parts));
+    }
+    if mesh.outline().triangles > decompose::MAX_SOURCE_TRIANGLES {
+        return Ok(None);
+    }
+    let loaded = mesh.load()?;
+    let Ok(parts) = convex_parts(&loaded, most) else {
+        return Ok(None);
+    };
+    let meshes: Vec<Mesh> = parts
+        .parts
+        .into_iter()
+        .map(|part| {
+            let mut part = Mesh::plain(part);
+            part.digest = digest(&part);
+            part
+        })
+        .collect();
+    if let Some(key) = key {
+        meshes.iter().for_each(|part| keep(part, store));
+        let kept: Vec<&Mesh> = meshes.iter().collect();
+        store.put_content(&key, &entry(&kept, parts.deviation.to_bits(), Vec::new()));
+    }
+    Ok(Some(ConvexParts {
+        meshes: meshes.into_iter().map(LazyMesh::from).collect(),
+        deviation: parts.deviation,
+    }))
+}
+
+/// Returns the primitive within `error` of a mesh from [`load`] with a scale, in metres; `None` if there is
+/// none.
+///
+/// # Errors
+/// If the mesh is needed and was evicted from the cache.
+pub fn kept_primitive(
+    mesh: &LazyMesh,
+    scale: Vector3<f64>,
+    error: f64,
+    store: &Store,
+) -> Result<Option<primitives::Fit>, CacheEvicted> {
+    // Increment the version whenever the output of `fit` changes.
+    let numbers = [scale.x, scale.y, scale.z, error].map(f64::to_bits);
+    let key = key_of(&format!("primitive 1 {numbers:?}"), mesh, store);
+    let decode = |bytes: &[u8]| serde_json::from_slice::<Option<KeptFit>>(bytes).ok();
+    if let Some(kept) = key.and_then(|key| store.get(&key, decode)) {
+        return Ok(kept.map(KeptFit::fit));
+    }
+    let loaded = mesh.load()?;
+    let fit = primitives::fit(&loaded, scale, error);
+    if let Some(key) = key {
+        store.put(&key, || {
+            serde_json::to_vec(&fit.as_ref().map(KeptFit::of)).unwrap_or_default()
+        });
+    }
+    Ok(fit)
+}
+
+/// The bits of a [`primitives::Fit`]: the number of its kind with dimensions, position, rotation (x, y, z, w)
+/// and deviation.
+#[derive(Serialize, Deserialize)]
+struct KeptFit(u8, [u64; 3], [u64; 3], [u64; 4], u64);
+
+impl KeptFit {
+    fn of(fit: &primitives::Fit) -> Self {
+        let (kind, dimensions) = match fit.primitive {
+            Primitive::Box(size) => (0, size),
+            Primitive::Sphere { radius } => (1, [radius, 0.0, 0.0]),
+            Primitive::Cylinder { radius, length } => (2, [radius, length, 0.0]),
+            Primitive::Capsule { radius, length } => (3, [radius, length, 0.0]),
+        };
+        let at: [f64; 3] = fit.pose.translation.vector.into();
+        let turn: [f64; 4] = fit.pose.rotation.coords.into();
+        Self(
+            kind,
+            dimensions.map(f64::to_bits),
+            at.map(f64::to_bits),
+            turn.map(f64::to_bits),
+            fit.deviation.to_bits(),
+        )
+    }
+
+    fn fit(self) -> primitives::Fit {
+        let Self(kind, dimensions, at, turn, deviation) = self;
+        let size = dimensions.map(f64::from_bits);
+        let [radius, length, _] = size;
+        let turn = Vector4::from(turn.map(f64::from_bits));
+        primitives::Fit {
+            primitive: match kind {
+                0 => Primitive::Box(size),
+                1 => Primitive::Sphere { radius },
+                2 => Primitive::Cylinder { radius, length },
+                _ => Primitive::Capsule { radius, length },
+            },
+            pose: Isometry3::from_parts(
+                at.map(f64::from_bits).into(),
+                // Not normalised again: the result is that of the first time.
+                Unit::new_unchecked(Quaternion::from(turn)),
+            ),
+            deviation: f64::from_bits(deviation),
+        }
+    }
 }
 
 fn key_of(kind: &str, mesh: &LazyMesh, store: &Store) -> Option<Key> {

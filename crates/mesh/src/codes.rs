@@ -57,6 +57,13 @@ codes! {
         "The points of a collider's mesh are in one plane or on one line, so they have no convex hull.",
         "The default variant gets a hull that is 0.1 % of the mesh's size (the diagonal of its box) thick; a mesh without any \
          size keeps its triangles.";
+    PARTS_COARSE Info "convex-parts-coarse":
+        "The convex parts of a collider's mesh deviate from it by more than 2 % of its size, since there are too few, or it encloses \
+         no volume.",
+        "The variant `convex_decomposition` of `collision_fidelity`, MJCF, and colliders of a glTF have these parts.";
+    PARTS_NONE Info "convex-parts-none":
+        "A collider's mesh has no convex parts: it has no extent, or more than 4 million triangles.",
+        "It collides as its convex hull.";
     OPEN Info "mesh-open":
         "A collider's mesh is not watertight: it has edges that are not of exactly two triangles, or are wound differently in \
          them.",

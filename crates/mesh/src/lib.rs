@@ -41,7 +41,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 pub use self::cache::digest;
-pub use self::cache::{Hull, NoHull, kept_hull, kept_tiers, load, spilled};
+pub use self::cache::{
+    ConvexParts, Hull, NoHull, kept_convex_parts, kept_hull, kept_primitive, kept_tiers, load,
+    spilled,
+};
 pub use self::maps::replace_by_mean;
 pub use self::polygons::{PerCorner, Polygons, from_polygons};
 use self::texture::Use;

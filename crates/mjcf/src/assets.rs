@@ -226,14 +226,16 @@ impl<'a> Builder<'a, '_> {
             self.report_omission(shape, "a collision has a mesh without a convex hull");
             return Ok(Vec::new());
         };
-        let message = format!("link \"{link}\" collides as the convex hull of its mesh");
-        let help = "if the hull is too coarse, use primitive shapes or several meshes";
-        self.findings
-            .report(&codes::HULL, &shape.place, message, help);
+        let mut stem = source.stem().to_owned();
+        if !Arc::ptr_eq(hull, &source.mesh) {
+            stem += "_hull";
+            let message = format!("link \"{link}\" collides as the convex hull of its mesh");
+            let help = "if the hull is too coarse, use --convex-parts 16, or primitive shapes";
+            self.findings
+                .report(&codes::HULL, &shape.place, message, help);
+        }
         let key = (Arc::as_ptr(hull), None);
-        let file = self.file(key, &format!("{}_hull", source.stem()), "stl", || {
-            Ok(write::stl(&*hull.arrays()?))
-        })?;
+        let file = self.file(key, &stem, "stl", || Ok(write::stl(&*hull.arrays()?)))?;
         let mesh = self.mesh(file, scale);
         Ok(vec![Geom {
             mesh: Some(mesh),

@@ -15,6 +15,7 @@
 mod arena;
 mod captured;
 pub mod codes;
+mod convex_parts;
 pub mod decimal;
 pub mod facts;
 pub mod invariants;
@@ -269,18 +270,22 @@ pub struct MeshSource {
     /// Its convex hull, if it is a collider and has one: closed, wound outwards, in the same
     /// coordinates.
     pub hull: Option<Arc<LazyMesh>>,
+    /// Convex parts that together cover it, if it is a collider that was decomposed: closed, wound
+    /// outwards, in the same coordinates. A convex mesh has one, its hull.
+    pub convex_parts: Vec<Arc<LazyMesh>>,
     /// Simplified versions, if it is visible.
     pub tiers: Tiers,
 }
 
 impl MeshSource {
-    /// Creates a mesh without a hull and without simplified versions.
+    /// Creates a mesh without a hull, convex parts and simplified versions.
     pub fn new(uri: impl Into<String>, place: Place, mesh: Arc<LazyMesh>) -> Self {
         Self {
             uri: uri.into(),
             place,
             mesh,
             hull: None,
+            convex_parts: Vec::new(),
             tiers: Tiers::default(),
         }
     }

@@ -14,6 +14,8 @@ pub const DEFAULT_TIER: &str = "mesh_medium";
 pub const FIDELITY: &str = "collision_fidelity";
 /// The variant of [`FIDELITY`] in which meshes collide as their convex hulls.
 pub const HULL: &str = "convex_hull";
+/// The variant of [`FIDELITY`] in which meshes collide as several convex parts.
+pub const CONVEX_PARTS: &str = "convex_decomposition";
 /// The variant of [`FIDELITY`] in which meshes collide as they are.
 pub const TRIMESH: &str = "trimesh";
 /// The variant of [`FIDELITY`] in which the spheres of a link are its colliders, and the name of

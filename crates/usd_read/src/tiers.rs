@@ -7,23 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use super::ReadError;
 use urdf_usd_stage::{Options, Stage, VariantChoice};
-use urdf_usd_usd_author::layout::{FIDELITY, HULL, REPRESENTATION, SPHERES, TIERS, TRIMESH};
+use urdf_usd_usd_author::layout::{
+    CONVEX_PARTS, FIDELITY, HULL, REPRESENTATION, SPHERES, TIERS, TRIMESH,
+};
 
 /// The variant sets of REP-158 §1.3.2 and §1.3.1 with their variants, from fine to coarse.
-const SETS: [(&str, [&str; 3]); 2] = [
-    (REPRESENTATION, TIERS),
-    (FIDELITY, [TRIMESH, HULL, SPHERES]),
+const SETS: [(&str, &[&str]); 2] = [
+    (REPRESENTATION, &TIERS),
+    (FIDELITY, &[TRIMESH, CONVEX_PARTS, HULL, SPHERES]),
 ];
 
 /// Returns the variants in which an asset of this program has the meshes of its source, for
 /// [`Options::preferred`].
 pub fn finest() -> Vec<VariantChoice> {
-    SETS.map(|(set, [finest, ..])| VariantChoice {
-        prim: None,
-        set: set.to_owned(),
-        variant: finest.to_owned(),
-    })
-    .into()
+    let finest = SETS.into_iter().filter_map(|(set, variants)| {
+        Some(VariantChoice {
+            prim: None,
+            set: set.to_owned(),
+            variant: (*variants.first()?).to_owned(),
+        })
+    });
+    finest.collect()
 }
 
 /// A variant set of meshes with at least two variants.
@@ -56,10 +60,7 @@ pub fn read_tiers(entry: &Path) -> Result<Vec<TierSet>, ReadError> {
     }
     let tiers = SETS.into_iter().filter_map(|(set, known)| {
         let mut there = found.remove(set)?;
-        let mut variants: Vec<String> = known
-            .into_iter()
-            .filter_map(|name| there.take(name))
-            .collect();
+        let mut variants: Vec<String> = known.iter().filter_map(|name| there.take(*name)).collect();
         variants.extend(there);
         // Without a variant for the source's meshes, the others have no reference to compare with.
         let has_source = variants
@@ -113,7 +114,7 @@ mod tests {
             + &scope(
                 "c",
                 "collision_fidelity",
-                &["convex_hull", "spheres", "trimesh"],
+                &["convex_decomposition", "convex_hull", "spheres", "trimesh"],
             )
             + &scope("d", "look", &["red", "blue"]);
         let known = |set: &str, names: &[&str]| {
@@ -129,7 +130,10 @@ mod tests {
                     "visual_representation",
                     &["mesh_high", "mesh_medium", "mesh_low", "lego"]
                 ),
-                known("collision_fidelity", &["trimesh", "convex_hull", "spheres"]),
+                known(
+                    "collision_fidelity",
+                    &["trimesh", "convex_decomposition", "convex_hull", "spheres"]
+                ),
             ]
         );
     }

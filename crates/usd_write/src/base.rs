@@ -7,7 +7,7 @@ use super::library::{Collider, ColliderForm, Look, Visual};
 use super::{lights, planning, sensors};
 use urdf_usd_robot::{LinkId, Role};
 use urdf_usd_usd_author::layout::{
-    DEFAULT_TIER, FIDELITY, HULL, REPRESENTATION, SPHERES, TIERS, TRIMESH,
+    CONVEX_PARTS, DEFAULT_TIER, FIDELITY, HULL, REPRESENTATION, SPHERES, TIERS, TRIMESH,
 };
 use urdf_usd_usd_author::numbers::place;
 use urdf_usd_usd_author::{Attribute, Layer, Prim, Relationship, string};
@@ -109,11 +109,15 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, collider
     let variant = |name: &str| format!("{scope}{{{FIDELITY}={name}}}");
     let is_mesh = |collider: &&Collider| matches!(collider.form, ColliderForm::Mesh { .. });
     let spheres = planning::colliders(scene.robot.planning(), link);
+    let is_decomposed = scene.library.is_decomposed;
     if colliders.iter().any(|c| is_mesh(&c)) || !spheres.is_empty() {
         layer.over(scope).variant_set(FIDELITY, HULL);
         // The default selection has to name an existing variant, even if only spheres need the set.
-        [HULL, TRIMESH]
-            .iter()
+        // A variant that is chosen for the whole robot has to exist in all scopes.
+        let parts = is_decomposed.then_some(CONVEX_PARTS);
+        std::iter::once(HULL)
+            .chain(parts)
+            .chain([TRIMESH])
             .for_each(|name| drop(layer.over(&variant(name))));
     }
     for collider in colliders {
@@ -126,13 +130,22 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, collider
             ColliderForm::Mesh {
                 convex_hull,
                 trimesh,
+                convex_parts,
             } => {
-                for (name, mesh) in [(HULL, convex_hull), (TRIMESH, trimesh)] {
-                    let mut prim =
-                        layer.def(&format!("{}{}", variant(name), collider.name), "Mesh");
+                let mut shapes = vec![
+                    (HULL, collider.name.clone(), *convex_hull),
+                    (TRIMESH, collider.name.clone(), *trimesh),
+                ];
+                if is_decomposed && convex_parts.is_empty() {
+                    shapes.push((CONVEX_PARTS, collider.name.clone(), *convex_hull));
+                }
+                let parts = collider.convex_parts();
+                shapes.extend(parts.map(|(name, mesh)| (CONVEX_PARTS, name, mesh)));
+                for (in_variant, name, mesh) in shapes {
+                    let mut prim = layer.def(&format!("{}{name}", variant(in_variant)), "Mesh");
                     prim.payload(
                         "./geometries.usdc",
-                        &format!("/Geometries/{}", scene.library.meshes[*mesh].name),
+                        &format!("/Geometries/{}", scene.library.meshes[mesh].name),
                     );
                     finish_collider(&mut prim, collider, collider.scale.as_ref());
                 }

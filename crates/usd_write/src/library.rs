@@ -158,7 +158,23 @@ pub(super) enum ColliderForm {
     Mesh {
         convex_hull: MeshIndex,
         trimesh: MeshIndex,
+        /// At least two, or none.
+        convex_parts: Vec<MeshIndex>,
     },
+}
+
+impl Collider {
+    /// Returns the names and meshes of its convex parts, which are alone in their variant.
+    pub fn convex_parts(&self) -> impl Iterator<Item = (String, MeshIndex)> {
+        let parts = match &self.form {
+            ColliderForm::Mesh { convex_parts, .. } => convex_parts.as_slice(),
+            ColliderForm::Primitive(_) => &[],
+        };
+        let name = move |(number, part): (usize, &MeshIndex)| {
+            (format!("{}_part_{number}", self.name), *part)
+        };
+        parts.iter().enumerate().map(name)
+    }
 }
 
 /// The shared items of the asset, and the visuals and colliders of each link.
@@ -172,6 +188,8 @@ pub(super) struct Library {
     pub textures: Vec<(String, Arc<Texture>)>,
     pub visuals: ArenaMap<Link, Vec<Visual>>,
     pub colliders: ArenaMap<Link, Vec<Collider>>,
+    /// True if some mesh has convex parts.
+    pub is_decomposed: bool,
 }
 
 /// A mesh and the bits of the scale that is baked into its points.
@@ -263,6 +281,10 @@ impl Library {
                 textures: Vec::new(),
                 visuals: ArenaMap::new(robot.links(), |_, _| Vec::new()),
                 colliders: ArenaMap::new(robot.links(), |_, _| Vec::new()),
+                is_decomposed: robot
+                    .meshes()
+                    .values()
+                    .any(|source| !source.convex_parts.is_empty()),
             },
             mesh_index: HashMap::new(),
             baked: HashMap::new(),
@@ -375,10 +397,12 @@ impl Builder<'_> {
                     }
                     None => trimesh,
                 };
+                let convex_parts = self.convex_parts(*id, trimesh, baked);
                 (
                     ColliderForm::Mesh {
                         convex_hull,
                         trimesh,
+                        convex_parts,
                     },
                     left,
                 )
@@ -394,6 +418,17 @@ impl Builder<'_> {
             scale,
             form,
         })
+    }
+
+    /// Returns the convex parts of a mesh with the scale baked in, if it has several.
+    fn convex_parts(&mut self, id: MeshId, mesh: MeshIndex, baked: Vector3<f64>) -> Vec<MeshIndex> {
+        let parts = &self.robot.meshes()[id].convex_parts;
+        if parts.len() < 2 {
+            return Vec::new();
+        }
+        let stem = self.library.meshes[mesh].name.clone();
+        let entry = |(number, part)| self.mesh_entry(part, baked, format!("{stem}_part_{number}"));
+        parts.iter().enumerate().map(entry).collect()
     }
 
     /// Returns the mesh with the scale baked in, and the split of the scale.

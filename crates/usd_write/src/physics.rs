@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use nalgebra::{UnitQuaternion, Vector3};
 
-use super::library::ColliderForm;
+use super::library::{Collider, ColliderForm};
 use super::plan::JointPlan;
 use super::{Scene, codes, drives, planning};
 use urdf_usd_diagnostic::Diagnostic;
@@ -13,7 +13,7 @@ use urdf_usd_robot::{
     Contact, JointId, JointKind, Link, LinkId, Mass, Pose, Role, SelfCollision, names,
     principal_axes,
 };
-use urdf_usd_usd_author::layout::{FIDELITY, SPHERES};
+use urdf_usd_usd_author::layout::{CONVEX_PARTS, FIDELITY, SPHERES};
 use urdf_usd_usd_author::numbers::{degrees, joint_axis, quatf, vec3f};
 use urdf_usd_usd_author::{Attribute, Layer, Prim, Relationship, token};
 
@@ -49,7 +49,12 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             if matches!(collider.form, ColliderForm::Mesh { .. }) {
                 prim.apply(["PhysicsMeshCollisionAPI"]);
             }
-            author_contact(&mut prim, &contacts.path(link.contact));
+            author_contact(&mut prim, &contacts.path(link.contact), "none");
+            for (name, _) in collider.convex_parts() {
+                let mut prim = layer.over(&format!("{scope}{{{FIDELITY}={CONVEX_PARTS}}}{name}"));
+                prim.apply(["PhysicsCollisionAPI", "PhysicsMeshCollisionAPI"]);
+                author_contact(&mut prim, &contacts.path(link.contact), "convexHull");
+            }
         }
         for (name, _) in planning::colliders(scene.robot.planning(), id)
             .iter()
@@ -59,6 +64,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             author_contact(
                 prim.apply(["PhysicsCollisionAPI"]),
                 &contacts.path(link.contact),
+                "none",
             );
         }
         // Each joint follows its parent body and precedes its child, so that the layer is in the
@@ -140,7 +146,7 @@ pub(super) fn author_filtered_pairs(
             );
             break;
         }
-        for path in paths {
+        for path in paths.into_iter().chain(parts_that_touch(scene, *body)) {
             layer
                 .over(&path)
                 .apply(["PhysicsFilteredPairsAPI"])
@@ -152,11 +158,17 @@ pub(super) fn author_filtered_pairs(
     }
 }
 
-/// Authors the contact properties of a collider: its own shape as approximation, and the contact
-/// material at `material`.
-fn author_contact(prim: &mut Prim<'_>, material: &str) {
+/// Authors the contact properties of a collider: its approximation, and the contact material at
+/// `material`.
+///
+/// The approximation of colliders is their own shape, as REP-158 §1.3.1 asks. Convex parts of a mesh say
+/// that they are convex: engines otherwise treat each as a concave mesh.
+fn author_contact(prim: &mut Prim<'_>, material: &str, approximation: &str) {
     prim.apply(["MaterialBindingAPI"])
-        .attribute("physics:approximation", Attribute::token("none").uniform())
+        .attribute(
+            "physics:approximation",
+            Attribute::token(approximation).uniform(),
+        )
         .relationship(
             "material:binding:physics",
             Relationship::to([material]).metadata("bindMaterialAs", token("weakerThanDescendants")),
@@ -176,6 +188,20 @@ pub(super) fn paths_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
         _ if colliders.is_empty() => Vec::new(),
         _ => vec![plan.path.clone()],
     }
+}
+
+/// Returns the convex parts of the colliders that [`paths_that_touch`] returns, in their variant.
+fn parts_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
+    let plan = &scene.plan.links[link];
+    if plan.role != Role::World {
+        return Vec::new();
+    }
+    let parts = scene.library.colliders[plan.content]
+        .iter()
+        .flat_map(Collider::convex_parts);
+    parts
+        .map(|(name, _)| format!("{}/collision{{{FIDELITY}={CONVEX_PARTS}}}{name}", plan.path))
+        .collect()
 }
 
 /// Returns the joints that close loops, by parent link, in the source's order.

@@ -224,7 +224,12 @@ impl<'a> Collider<'a> {
                 let points = hull.as_ref().map_or(&arrays.points, |hull| &hull.points);
                 let scaled =
                     |point: &[f32; 3]| Vector3::from(point.map(f64::from)).component_mul(scale);
-                Convex::Hull(points.iter().map(scaled).collect())
+                let mut corners: Vec<Vector3<f64>> = points.iter().map(scaled).collect();
+                // Hulls have few corners, so that parts may protrude from the whole one.
+                for part in &source.convex_parts {
+                    corners.extend(part.arrays()?.points.iter().map(scaled));
+                }
+                Convex::Hull(corners)
             }
             geometry => Convex::of_primitive(geometry).unwrap_or(Convex::Ball { radius: 0.0 }),
         };

@@ -27,8 +27,8 @@ enum Cell {
 }
 
 /// A body on a voxel grid.
-pub(super) struct Solid {
-    low: Point,
+pub(crate) struct Solid {
+    pub low: Point,
     /// The length of a cell's edge.
     pub edge: f64,
     count: [usize; 3],
@@ -230,13 +230,41 @@ impl Solid {
     /// an upper bound of the distance.
     pub fn depth(&self, point: Point) -> f64 {
         let distance = self.outer.distance(point);
-        let is_inside = match self.cell_of(point).map(|cell| self.cells[cell]) {
+        if self.contains(point) {
+            distance
+        } else {
+            -distance
+        }
+    }
+
+    /// Returns the distance of a point from the body, as [`Self::depth`] does, if it is more than
+    /// `least`, otherwise `least`. That is faster for points near the surface.
+    pub fn height_above(&self, point: Point, least: f64) -> f64 {
+        let distance = self.outer.distance(point);
+        if distance > least && !self.contains(point) {
+            distance
+        } else {
+            least
+        }
+    }
+
+    /// Returns an upper bound of the distance of a point from the body; negative if it is certainly
+    /// inside.
+    pub fn max_height(&self, point: Point) -> f64 {
+        let distance = self.outer.distance(point);
+        match self.cell_of(point).map(|cell| self.cells[cell]) {
+            Some(Cell::Inside) => -distance,
+            _ => distance,
+        }
+    }
+
+    fn contains(&self, point: Point) -> bool {
+        match self.cell_of(point).map(|cell| self.cells[cell]) {
             Some(Cell::Inside) => true,
             // Such a cell is partly inside, so the point itself has to be tested.
             Some(Cell::Surface) => self.all.winding(point).abs() > 0.5,
             _ => false,
-        };
-        if is_inside { distance } else { -distance }
+        }
     }
 
     /// Returns points near the medial axis with their depths: cells of which no neighbour is deeper
@@ -370,7 +398,7 @@ fn is_closed(triangles: &[Triangle]) -> bool {
 
 /// Samples triangles at a spacing of about `edge`. Returns points, each with the radius of a ball;
 /// the balls cover all triangles.
-pub(super) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, f64)> {
+pub(crate) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, f64)> {
     let mut boxes: HashMap<[i64; 3], Bounds<f64>> = HashMap::new();
     // Split triangles at their longest edge until they are smaller than the spacing, and take the
     // bounding sphere of the pieces in each cell of a hash grid.

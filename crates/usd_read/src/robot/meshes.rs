@@ -141,7 +141,15 @@ fn name<'a>(scene: &'a Scene<'_>, id: PrimId) -> &'a str {
         .into_iter()
         .find_map(|stage| name.strip_suffix(stage))
         .filter(|_| is_own);
+    let part = || {
+        let (stem, number) = name.rsplit_once("_part_").filter(|_| is_own)?;
+        // Meshes of the source may have such names, too.
+        let is_part = prim.name().starts_with("collision_")
+            && prim.name().ends_with(&format!("_part_{number}"));
+        is_part.then_some(stem)
+    };
     stage
+        .or_else(part)
         .or(Some(name))
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| prim.name())

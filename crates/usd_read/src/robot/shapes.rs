@@ -93,7 +93,8 @@ fn number(scene: &Scene<'_>, id: PrimId) -> usize {
         let number = name
             .strip_prefix("visual_")
             .or_else(|| name.strip_prefix("collision_"))?;
-        number.parse().ok()
+        // The convex parts of a mesh have a suffix.
+        number.split("_part_").next()?.parse().ok()
     });
     numbers.next().unwrap_or(0)
 }

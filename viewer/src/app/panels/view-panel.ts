@@ -26,7 +26,11 @@ const SCENE: [Switch, string][] = [
 /** The variant sets, with labels of their variants; other variants are shown by name. */
 const DETAIL: [keyof typeof TIER_SETS, string, Record<string, string>][] = [
   ['meshes', 'Meshes', { mesh_high: 'full', mesh_medium: 'medium', mesh_low: 'low' }],
-  ['colliders', 'Collision shapes', { trimesh: 'triangle meshes', convex_hull: 'convex hulls', spheres: 'spheres' }],
+  [
+    'colliders',
+    'Collision shapes',
+    { trimesh: 'triangle meshes', convex_decomposition: 'convex parts', convex_hull: 'convex hulls', spheres: 'spheres' },
+  ],
 ];
 
 /** The panel of what is drawn. */
