@@ -2,7 +2,7 @@
 //
 //   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js with its lazily loaded chunks, main.css, static/, and LICENSES.txt
 //   node build.mjs loader     lib/ (or $VIEWER_OUT): the package ext-robot-kinematics, for `npm pack`; three and
-//                            Babylon.js are not bundled. Needs typescript, too.
+//                            Babylon.js are not bundled, except in the web component. Needs typescript, too.
 //
 // The viewer needs the packages under "dependencies" only. The same sources give the same bytes.
 import { build } from 'esbuild';
@@ -61,11 +61,26 @@ async function buildLoader() {
   };
   await build({ ...options, outdir: out });
   await build({ ...options, minify: true, outfile: join(out, 'index.min.js'), entryPoints: ['src/loader/index.ts'] });
+  // The web component contains three, since it is for pages without a bundler.
+  const element = { minify: true, metafile: true, outfile: join(out, 'viewer.js'), entryPoints: ['src/element/viewer.ts'] };
+  const { metafile } = await build({ ...common, ...element });
+  await writeFile(join(out, 'LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
   const types = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rootDir', 'src/loader', '--outDir', out];
   const tsc = join(here, 'node_modules', 'typescript', 'bin', 'tsc');
   execFileSync(process.execPath, [tsc, '-p', join('loader', 'tsconfig.json'), ...types], { cwd: here, stdio: 'inherit' });
+  await writeFile(join(out, 'viewer.d.ts'), await elementTypes(tsc));
   for (const file of ['package.json', 'README.md', 'example.mjs']) await cp(join(here, 'loader', file), join(out, file));
   await cp(join(here, '..', 'LICENSE'), join(out, 'LICENSE'));
+}
+
+/** Returns the types of the web component, which refer only to those of the loader. */
+async function elementTypes(tsc) {
+  const folder = join(out, 'types');
+  const types = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rootDir', 'src', '--outDir', folder];
+  execFileSync(process.execPath, [tsc, '-p', join('loader', 'element.json'), ...types], { cwd: here, stdio: 'inherit' });
+  const text = await readFile(join(folder, 'element', 'viewer.d.ts'), 'utf8');
+  await rm(folder, { recursive: true });
+  return text.replaceAll("'../loader/index.js'", "'./index.js'");
 }
 
 /** Collects the licences of all bundled packages, and those of the libraries that three includes. */

@@ -50,9 +50,9 @@ def project(request, package, tmp_path_factory):
 def test_it_contains_only_the_loader(package):
     with tarfile.open(package) as tar:
         files = {name.removeprefix("package/"): tar.extractfile(name).read().decode() for name in tar.getnames()}
-    types = {"babylon.d.ts", "collisions.d.ts", "core.d.ts", "extension.d.ts", "index.d.ts", "mimic.d.ts", "plugin.d.ts", "problems.d.ts", "robot.d.ts"}
+    types = {"babylon.d.ts", "collisions.d.ts", "core.d.ts", "extension.d.ts", "index.d.ts", "mimic.d.ts", "plugin.d.ts", "problems.d.ts", "robot.d.ts", "viewer.d.ts"}
     assert types <= files.keys()
-    assert {name for name in files if not name.endswith(".d.ts")} == {"LICENSE", "README.md", "babylon.js", "example.mjs", "index.js", "index.min.js", "package.json"}
+    assert {name for name in files if not name.endswith(".d.ts")} == {"LICENSE", "LICENSES.txt", "README.md", "babylon.js", "example.mjs", "index.js", "index.min.js", "package.json", "viewer.js"}
     manifest = json.loads(files["package.json"])
     assert not manifest.get("dependencies") and set(manifest["peerDependencies"]) == {"three", "@babylonjs/core", "@babylonjs/loaders"}
     # Engines are peer dependencies: they are not bundled, and neither part imports the other's.
@@ -96,6 +96,8 @@ def test_its_types_are_correct(project):
         export const limit: number | undefined = joint?.dofs[0]?.limit?.lower;
         import { TransformNode } from '@babylonjs/core/Meshes/transformNode.js';
         import { robotsOf as inBabylon } from 'ext-robot-kinematics/babylon';
+        import 'ext-robot-kinematics/viewer';
+        document.querySelector('urdf-usd-viewer')?.robot?.setPosition('elbow', 0.5);
         export const node: TransformNode | undefined = inBabylon({ meshes: [], transformNodes: [] })[0]?.links[0]?.node;
     """
     check.write_text(right)

@@ -20,8 +20,7 @@ use super::terminal::say_as;
 use super::{failed, open_cache, usage_error};
 use crate::viewer::{self, Subject};
 use urdf_usd_convert::{
-    self as convert, Context, Failure, Formats, Job, Options, OutputFormat, REPORT, Report, Source,
-    Status, Tiers, named,
+    self as convert, Context, Failure, Job, Options, REPORT, Report, Source, Status, named,
 };
 use urdf_usd_diagnostic::{self as diagnostic, Severity};
 use urdf_usd_store::Store;
@@ -185,18 +184,14 @@ impl Maker {
                 (folder.path().to_owned(), Some(folder))
             }
         };
-        // The viewer needs the glTF only; `convert` makes layers.
-        let formats = Formats::only(OutputFormat::Glb);
         let Limits {
             time: time_limit,
             memory: memory_limit,
         } = arguments.limits.0;
-        let (tiers, variants) = (Tiers::High, variants.clone());
+        // As the node: all files, with tiers, colliders and the layer of named poses.
         let options = Options {
-            formats,
             resolve,
-            tiers,
-            variants,
+            variants: variants.clone(),
             time_limit,
             memory_limit,
             ..Options::default()

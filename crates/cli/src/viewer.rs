@@ -47,6 +47,31 @@ pub struct Options {
     /// always
     #[arg(long)]
     allow_writing: bool,
+    /// Let pages of this origin show the viewer in a frame, such as https://example.org; * for any
+    /// (may be given several times). By default, none may
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    embed_in: Vec<String>,
+}
+
+/// Parses the origin of a page.
+fn origin(text: &str) -> Result<String, String> {
+    let host = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    let is_host = |host: &str| {
+        !host.is_empty()
+            && host
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || "-.:*[]".contains(letter))
+    };
+    if text == "*" || host.is_some_and(is_host) {
+        Ok(text.to_owned())
+    } else {
+        Err(
+            "expected an origin such as https://example.org or http://localhost:3000, or *"
+                .to_owned(),
+        )
+    }
 }
 
 /// Converts the asset again.
@@ -95,6 +120,7 @@ async fn run(
     let server = bind(options)
         .await?
         .allow_writing(options.allow_writing)
+        .embed_in(options.embed_in.clone())
         .render_with(workers, memory);
     let (url, site) = (server.url(), Arc::new(Site::default()));
     say(&format!(
@@ -225,6 +251,7 @@ fn keep_after_failure(shown: &RobotView, diagnostics: &[Diagnostic]) -> RobotVie
     });
     RobotView {
         state: RobotState::Error,
+        is_outdated: true,
         message: format!("{}{revision}", diagnostic::status(diagnostics)),
         diagnostics: diagnostics.to_vec(),
         ..shown.clone()
@@ -235,6 +262,7 @@ fn keep_after_failure(shown: &RobotView, diagnostics: &[Diagnostic]) -> RobotVie
 fn failed(shown: &RobotView, diagnostic: &Diagnostic) -> RobotView {
     RobotView {
         state: RobotState::Error,
+        is_outdated: true,
         message: diagnostic.message.clone(),
         diagnostics: vec![diagnostic.clone()],
         ..shown.clone()
@@ -396,6 +424,7 @@ fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
         counts: Some(report.counts),
         diagnostics: report.diagnostics,
         frames: None,
+        is_outdated: false,
         namespace: "/".to_owned(),
         presence: Presence::Live,
         only_listed: false,
@@ -458,6 +487,7 @@ fn single_file(
         counts: None,
         diagnostics: Vec::new(),
         frames: None,
+        is_outdated: false,
         namespace: "/".to_owned(),
         presence: Presence::Live,
         only_listed: true,

@@ -17,12 +17,13 @@ use super::parts::Parts;
 use super::robots;
 use super::tf_messages;
 use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_robot::Pose;
 use urdf_usd_ros::graph::TopicEnd;
 use urdf_usd_ros::msg::sensor_msgs::JointState;
 use urdf_usd_ros::msg::tf2_msgs::TFMessage;
 use urdf_usd_ros::{Node, Qos, Subscription, Timeline};
-use urdf_usd_serve::Site;
-use urdf_usd_tf_check::{Live, Sources, Topic, Topics};
+use urdf_usd_serve::{Base, Bases, Site};
+use urdf_usd_tf_check::{Live, Sources, Topic, Topics, Tree, TreeFrame};
 
 /// Queue depth of transforms.
 const TRANSFORM_QUEUE_DEPTH: usize = 1000;
@@ -30,6 +31,10 @@ const TRANSFORM_QUEUE_DEPTH: usize = 1000;
 const JOINT_STATE_QUEUE_DEPTH: usize = 100;
 /// Time after the last joint states for which a robot counts as moved by them.
 const JOINT_STATE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Minimum time between two updates of the poses of robots in the frames above them: 60 Hz.
+const BASE_PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 60);
+/// Maximum number of frames above a robot.
+const MAX_ABOVE: usize = 16;
 /// Maximum number of namespaces with subscriptions.
 const MAX_NAMESPACES: usize = 1000;
 /// Maximum number of other scopes in which a robot's frames are looked for.
@@ -95,8 +100,8 @@ impl<N: Node> NamespaceSubscriptions<N> {
             Arc::new(move || node.timeline())
         };
         let mut own = NamespaceSubscription::new(topics, clock.clone());
-        own.follow(moving, Topic::Moving, &parts);
-        own.follow(fixed, Topic::Static, &parts);
+        own.follow(moving, Topic::Moving, &site, None, &parts);
+        own.follow(fixed, Topic::Static, &site, None, &parts);
         own.follow_joints(joints, &site, None, &parts);
         let by_robot: Arc<RwLock<HashMap<String, Shared>>> = Arc::default();
         site.set_transforms_source({
@@ -333,6 +338,8 @@ impl NamespaceSubscription {
                     self.follow(
                         node.subscribe(&moving, Qos::best_effort(TRANSFORM_QUEUE_DEPTH))?,
                         Topic::Moving,
+                        site,
+                        Some(self.keys.clone()),
                         parts,
                     );
                     &moving
@@ -341,6 +348,8 @@ impl NamespaceSubscription {
                     self.follow(
                         node.subscribe(&fixed, Qos::latched(TRANSFORM_QUEUE_DEPTH))?,
                         Topic::Static,
+                        site,
+                        Some(self.keys.clone()),
                         parts,
                     );
                     &fixed
@@ -358,9 +367,22 @@ impl NamespaceSubscription {
         Ok(())
     }
 
-    fn follow(&mut self, transforms: Subscription<TFMessage>, topic: Topic, parts: &Parts) {
+    fn follow(
+        &mut self,
+        transforms: Subscription<TFMessage>,
+        topic: Topic,
+        site: &Arc<Site>,
+        keys: Option<Keys>,
+        parts: &Parts,
+    ) {
         let name = format!("listening to {}", transforms.topic());
-        let following = follow(transforms, topic, self.live.clone(), self.clock.clone());
+        let following = follow(
+            transforms,
+            topic,
+            (self.live.clone(), self.clock.clone()),
+            site.clone(),
+            keys,
+        );
         self.tasks.spawn(parts.clone().run(name, following));
     }
 
@@ -397,19 +419,86 @@ fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
     live.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Processes transforms until the subscription ends.
-async fn follow(mut transforms: Subscription<TFMessage>, topic: Topic, live: Shared, clock: Clock) {
+/// Processes transforms until the subscription ends, and passes the poses of robots in the frames
+/// above them on to the viewer.
+async fn follow(
+    mut transforms: Subscription<TFMessage>,
+    topic: Topic,
+    (live, clock): (Shared, Clock),
+    site: Arc<Site>,
+    keys: Option<Keys>,
+) {
     let mut has_warned = false;
-    while let Some(sample) = transforms.next().await {
-        let now = clock();
-        let mut live = lock(&live);
-        tf_messages::add_transforms(&mut live, topic, &sample, now);
-        if live.tree().is_full() && !std::mem::replace(&mut has_warned, true) {
-            tracing::warn!(
-                "{}: too many frames; further ones are ignored",
-                transforms.topic()
-            );
+    // When to pass the poses on; `None` without news.
+    let mut due = None;
+    loop {
+        let pause = OptionFuture::from(due.map(tokio::time::sleep_until));
+        tokio::select! {
+            sample = transforms.next() => {
+                let Some(sample) = sample else { return };
+                let now = clock();
+                let mut live = lock(&live);
+                tf_messages::add_transforms(&mut live, topic, &sample, now);
+                if live.tree().is_full() && !std::mem::replace(&mut has_warned, true) {
+                    tracing::warn!(
+                        "{}: too many frames; further ones are ignored",
+                        transforms.topic()
+                    );
+                }
+                due.get_or_insert_with(|| tokio::time::Instant::now() + BASE_PERIOD);
+            }
+            Some(()) = pause => {
+                due = None;
+                let roots = site.roots();
+                let bases = bases(lock(&live).tree(), roots);
+                for key in keys_of(keys.as_ref()) {
+                    site.update_bases(key.as_deref(), bases.clone());
+                }
+            }
         }
+    }
+}
+
+/// Returns the poses of roots in all frames above them, as far as there are any.
+fn bases(tree: &Tree, roots: BTreeSet<String>) -> Bases {
+    let found = roots.into_iter().map(|root| {
+        let above = above(tree, &root);
+        (root, above)
+    });
+    found.filter(|(_, above)| !above.is_empty()).collect()
+}
+
+/// Returns the pose of a frame in each frame above it, the nearest first.
+fn above(tree: &Tree, frame: &str) -> Vec<Base> {
+    let mut found: Vec<Base> = Vec::new();
+    let (mut at, mut pose) = (frame, Pose::identity());
+    while let Some((_, edge)) = tree.get(at).and_then(TreeFrame::newest) {
+        // Transforms may form a cycle.
+        if found.len() == MAX_ABOVE || found.iter().any(|base| base.frame == edge.parent) {
+            break;
+        }
+        pose = edge.pose * pose;
+        let (t, r) = (pose.translation, pose.rotation);
+        found.push(Base {
+            frame: edge.parent.clone(),
+            pose: [t.x, t.y, t.z, r.i, r.j, r.k, r.w],
+        });
+        at = &edge.parent;
+    }
+    found
+}
+
+/// Returns the robots of a scope: all, or those with these keys.
+fn keys_of(keys: Option<&Keys>) -> Vec<Option<String>> {
+    match keys {
+        None => vec![None],
+        Some(keys) => keys
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .map(Some)
+            .collect(),
     }
 }
 
@@ -423,16 +512,7 @@ async fn follow_joints(
 ) {
     // When the positions become stale; `None` without any.
     let mut until = None;
-    let keys = || match &keys {
-        None => vec![None],
-        Some(keys) => keys
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .cloned()
-            .map(Some)
-            .collect(),
-    };
+    let keys = || keys_of(keys.as_ref());
     loop {
         let silence = OptionFuture::from(until.map(tokio::time::sleep_until));
         tokio::select! {

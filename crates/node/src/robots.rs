@@ -312,6 +312,7 @@ impl Robot {
             presence: self.presence(),
             state: self.state(),
             message: redact(output_dir, self.message()),
+            is_outdated: self.outcome.is_err() && report.is_some(),
             revision: report.map(|report| report.revision),
             time: self.time.seconds(),
             directory: report.map(|report| report.directory.clone()),

@@ -1,4 +1,5 @@
-//! `/joints`: a WebSocket with the latest joint positions. A slow client gets fewer states, never
+//! `/joints`: a WebSocket with the latest joint positions, and the poses of robots in the frames
+//! above them. A slow client gets fewer states, never
 //! older ones.
 //!
 //! Every message is the complete state of one robot, or of all robots with such joints. A numbered
@@ -43,6 +44,18 @@ const JOINT_EXPIRY: Duration = Duration::from_secs(10);
 
 /// Maximum number of robots in a batch. If there are more, those sent longest ago come first.
 const MAX_BATCH: usize = 64;
+
+/// The pose of a robot's root in a frame above it in TF.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Base {
+    /// The frame.
+    pub frame: String,
+    /// x, y, z in metres, then the quaternion x, y, z, w.
+    pub pose: [f64; 7],
+}
+
+/// The poses of roots by their name, in all frames above, the nearest first.
+pub type Bases = BTreeMap<String, Vec<Base>>;
 
 /// The latest positions of each robot. The key `None` means every robot with such joints, and
 /// always exists.
@@ -124,6 +137,7 @@ pub(super) struct States {
     live: bool,
     stamp: f64,
     positions: BTreeMap<String, f64>,
+    bases: Bases,
     /// Time of each joint's last update.
     heard: BTreeMap<String, Instant>,
     text: OnceLock<Utf8Bytes>,
@@ -136,6 +150,8 @@ struct View<'a> {
     live: bool,
     stamp: f64,
     positions: &'a BTreeMap<String, f64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    bases: &'a Bases,
 }
 
 impl States {
@@ -173,6 +189,16 @@ impl States {
         any
     }
 
+    /// Stores the poses of roots; returns whether they differ from the former ones.
+    pub(super) fn place(&mut self, bases: Bases) -> bool {
+        if self.bases == bases {
+            return false;
+        }
+        self.bases = bases;
+        self.text = OnceLock::new();
+        true
+    }
+
     /// Records that positions are no longer published; returns whether that is new.
     pub(super) fn end(&mut self) -> bool {
         self.text = OnceLock::new();
@@ -185,6 +211,7 @@ impl States {
             live,
             stamp,
             positions,
+            bases,
             ..
         } = self;
         let view = View {
@@ -192,6 +219,7 @@ impl States {
             live: *live,
             stamp: *stamp,
             positions,
+            bases,
         };
         self.text
             .get_or_init(|| serde_json::to_string(&view).unwrap_or_default().into())

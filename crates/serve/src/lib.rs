@@ -41,6 +41,7 @@ use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::variant_cache::VariantCache;
 pub use assets::is_servable;
+pub use joints::{Base, Bases};
 use seats::Seats;
 pub use site::{
     AssetFrameView, Event, FrameView, FramesView, Presence, RobotState, RobotView, Site,
@@ -69,6 +70,7 @@ pub struct Server {
     address: SocketAddr,
     connections: Option<usize>,
     allows_writing: bool,
+    embedders: Vec<String>,
     variant_cache: Arc<VariantCache>,
 }
 
@@ -106,6 +108,7 @@ impl Server {
             address,
             connections: None,
             allows_writing: address.ip().is_loopback(),
+            embedders: Vec::new(),
             variant_cache: Arc::default(),
         })
     }
@@ -124,6 +127,15 @@ impl Server {
     pub fn allow_writing(self, allowed: bool) -> Self {
         Self {
             allows_writing: allowed || self.address.ip().is_loopback(),
+            ..self
+        }
+    }
+
+    /// Lets pages of these origins show the viewer in a frame; by default none may.
+    #[must_use]
+    pub fn embed_in(self, origins: Vec<String>) -> Self {
+        Self {
+            embedders: origins,
             ..self
         }
     }
@@ -162,6 +174,7 @@ impl Server {
         let limits = connections::Limits::with_max_connections(self.connections);
         let app = App {
             allows_writing: self.allows_writing,
+            policy: viewer::policy(&self.embedders),
             variant_cache: self.variant_cache,
             ..App::new(site.clone(), page, limits.streams())
         };
@@ -204,6 +217,8 @@ struct App {
     watchers: Seats,
     /// Whether poses may be stored and deleted.
     allows_writing: bool,
+    /// Content security policy of the page.
+    policy: HeaderValue,
     /// GLBs in other variants.
     variant_cache: Arc<VariantCache>,
     /// One GLB is rendered at a time.
@@ -223,6 +238,7 @@ impl App {
             listeners: Seats::new(streams, Duration::ZERO),
             watchers: Seats::new(streams, Duration::ZERO),
             allows_writing: false,
+            policy: viewer::policy(&[]),
             variant_cache: Arc::default(),
             turn: Arc::new(Semaphore::new(1)),
             working: Arc::new(Semaphore::new(MAX_BLOCKING_REQUESTS)),

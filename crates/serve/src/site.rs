@@ -1,6 +1,6 @@
 //! The state that the server shows: written by the node, read by requests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
-use super::joints::{AllStates, States};
+use super::joints::{AllStates, Bases, States};
 use urdf_usd_convert::{Counts, FileInfo, file_name};
 use urdf_usd_diagnostic::Diagnostic;
 
@@ -53,6 +53,9 @@ pub struct RobotView {
     pub state: RobotState,
     /// The result as a sentence.
     pub message: String,
+    /// True if the last conversion failed, so that the files are those of an earlier description.
+    #[serde(rename = "outdated")]
+    pub is_outdated: bool,
     /// The revision of the asset; `None` if there is none yet.
     pub revision: Option<u64>,
     /// End of the last conversion, in seconds since 1970.
@@ -240,6 +243,25 @@ impl Site {
                 states.take(stamp, positions, Instant::now())
             })
         })
+    }
+
+    /// Stores the poses of robots' roots in the frames above them, as heard in the scope of one
+    /// robot or of all.
+    pub fn update_bases(&self, robot: Option<&str>, bases: Bases) {
+        self.joints
+            .send_if_modified(|states| states.change(robot, |states| states.place(bases)));
+    }
+
+    /// Returns the names of all robots' root frames, in OpenUSD and in the description.
+    pub fn roots(&self) -> BTreeSet<String> {
+        let robots = self.robots.read().unwrap_or_else(PoisonError::into_inner);
+        robots
+            .values()
+            .flat_map(|shown| shown.frames.iter())
+            .filter(|frame| frame.parent.is_none())
+            .flat_map(|frame| std::iter::once(&frame.name).chain(&frame.alias))
+            .cloned()
+            .collect()
     }
 
     /// Records that joint positions are no longer published; the last ones stay.

@@ -30,6 +30,7 @@ fn robot(key: &str, directory: &Path) -> RobotView {
         key: key.to_owned(),
         state: RobotState::Ok,
         message: "revision 1".to_owned(),
+        is_outdated: false,
         revision: Some(1),
         time: 0.0,
         directory: Some(directory.to_owned()),
@@ -566,6 +567,37 @@ async fn state(socket: &mut Socket) -> serde_json::Value {
             other => panic!("{other:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn poses_of_roots_are_sent_with_joint_states() {
+    let site = Arc::new(Site::default());
+    let address = start(site.clone()).await;
+    let mut client = joints(address).await;
+    let before = state(&mut client).await;
+    let base = super::Base {
+        frame: "odom".to_owned(),
+        pose: [1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+    };
+    let bases = std::collections::BTreeMap::from([("base_link".to_owned(), vec![base])]);
+    site.update_bases(None, bases.clone());
+    // The same poses are not sent again.
+    site.update_bases(None, bases);
+    let sent = state(&mut client).await;
+    assert_eq!(before["bases"], serde_json::Value::Null);
+    assert_eq!(
+        sent["bases"],
+        serde_json::json!({ "base_link": [{ "frame": "odom", "pose": [1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 1.0] }] })
+    );
+    site.update_joints(None, 1.0, [("hip", 0.5)].into_iter());
+    let sent = state(&mut client).await;
+    assert_eq!(
+        (
+            &sent["positions"]["hip"],
+            &sent["bases"]["base_link"][0]["frame"]
+        ),
+        (&0.5.into(), &"odom".into())
+    );
 }
 
 #[tokio::test]

@@ -15,8 +15,19 @@ use super::{App, media, tagged};
 /// Content security policy of the page: its own files and what it creates itself, nothing from
 /// elsewhere. WebAssembly decodes compressed meshes, and textures of a GLB are loaded as blobs.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self' blob:; \
-                      img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                      img-src 'self' data: blob:; media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors";
 const INDEX: &str = "index.html";
+
+/// Returns the policy of a page that pages of these origins may show in a frame.
+pub(super) fn policy(embedders: &[String]) -> HeaderValue {
+    let ancestors = if embedders.is_empty() {
+        "'none'".to_owned()
+    } else {
+        embedders.join(" ")
+    };
+    HeaderValue::from_str(&format!("{POLICY} {ancestors}"))
+        .unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"))
+}
 
 /// The viewer; empty if it was not built (see build.rs).
 #[derive(RustEmbed)]
@@ -58,7 +69,7 @@ pub(super) async fn index(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    answer(app.page, INDEX, &method, &headers)
+    answer(&app, INDEX, &method, &headers)
 }
 
 pub(super) async fn file(
@@ -67,11 +78,11 @@ pub(super) async fn file(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    answer(app.page, &path, &method, &headers)
+    answer(&app, &path, &method, &headers)
 }
 
-fn answer(page: Page, path: &str, method: &Method, headers: &HeaderMap) -> Response {
-    let file = page.get(path);
+fn answer(app: &App, path: &str, method: &Method, headers: &HeaderMap) -> Response {
+    let file = app.page.get(path);
     let found = file.and_then(|file| {
         let hash: String = file
             .metadata
@@ -93,7 +104,12 @@ fn answer(page: Page, path: &str, method: &Method, headers: &HeaderMap) -> Respo
             Selection::NotModified(known) => (Body::empty(), StatusCode::NOT_MODIFIED, known),
             _ => (Body::from(Bytes::from_owner(data)), StatusCode::OK, tag),
         };
-    let mut response = (status, [(header::CONTENT_SECURITY_POLICY, POLICY)], body).into_response();
+    let mut response = (
+        status,
+        [(header::CONTENT_SECURITY_POLICY, app.policy.clone())],
+        body,
+    )
+        .into_response();
     tagged(&mut response, media::type_of(path), tag);
     response
 }

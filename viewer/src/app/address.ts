@@ -108,6 +108,7 @@ export function address(state: State, fleet: Fleet, camera: Camera): void {
     if (shapes) for (const shape of SHAPES) state.set(shape, shapes.includes(shape));
     if (Object.keys(joints).length > 0) fleet.setPositions(key, joints);
     if (then) camera.set(then);
+    else state.emit('placed', key);
   };
   state.onAny(['robots', 'model', 'current'], apply);
   const keep = () => {

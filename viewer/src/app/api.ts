@@ -43,6 +43,8 @@ export interface RobotEntry {
   presence?: 'live' | 'gone';
   state: 'ok' | 'warning' | 'error';
   message: string;
+  /** Whether its newest description could not be converted, so that the files are those of an earlier one. */
+  outdated?: boolean;
   revision: number | null;
   /** Seconds since 1970. */
   time: number;

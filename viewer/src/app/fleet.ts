@@ -1,6 +1,8 @@
 // The robots: the server's list, models, visibility, joint states. No DOM, no drawing.
 
+import { Matrix4 } from 'three';
 import * as api from './api.js';
+import { chosenBase, toTransform, type Base } from './base.js';
 import { Live, type JointsMessage, type LiveState } from './live.js';
 import { load, loadLocal } from './load.js';
 import type { Edition, Model, Positions } from './model.js';
@@ -55,6 +57,10 @@ export class Fleet {
   private readonly coming = new Map<string, Coming>();
   private readonly heard = new Live();
   private readonly wasLive = new Map<string, string>();
+  /** The frames above a robot in a recording that plays; it has precedence over TF. */
+  private readonly recorded = new Map<string, readonly Base[]>();
+  /** The names of the frames above each robot, as last announced. */
+  private readonly framesAbove = new Map<string, string>();
   private currentKey: string | null = null;
   private all = false;
   private refreshing: Promise<void> | null = null;
@@ -65,6 +71,7 @@ export class Fleet {
     const choice = () => CHOICES.map((option) => state.options[option]).join('\n');
     let before = choice();
     state.on('options', () => {
+      for (const key of this.models.keys()) this.stand(key);
       if (choice() === before) return;
       before = choice();
       this.loadShown();
@@ -248,7 +255,8 @@ export class Fleet {
   private remove(key: string): void {
     this.callOff(key);
     const model = this.models.get(key);
-    for (const map of [this.models, this.problems, this.frames, this.poses, this.tiers, this.wasLive]) map.delete(key);
+    const maps = [this.models, this.problems, this.frames, this.poses, this.tiers, this.wasLive, this.recorded, this.framesAbove];
+    for (const map of maps) map.delete(key);
     if (this.state.selection?.key === key) this.state.select(null);
     this.state.emit('model', key);
     model?.dispose();
@@ -340,6 +348,7 @@ export class Fleet {
     this.problems.delete(key);
     this.state.emit('model', key);
     old?.dispose();
+    this.stand(key);
     this.followLive(key);
     const selection = this.state.selection;
     if (selection?.key === key && !model.link(selection.link)) this.state.select(null);
@@ -372,7 +381,37 @@ export class Fleet {
   applyLive(): void {
     if (!this.news) return;
     this.news = false;
-    for (const key of this.models.keys()) this.followLive(key);
+    for (const key of this.models.keys()) {
+      this.stand(key);
+      this.followLive(key);
+    }
+  }
+
+  /** The frames above a robot, with its pose in them. */
+  above(key: string): readonly Base[] {
+    return this.recorded.get(key) ?? this.heard.above(key, this.models.get(key)?.roots() ?? []);
+  }
+
+  /** Places a robot by a recording; null: by TF again. */
+  drive(key: string, above: readonly Base[] | null): void {
+    if (above) this.recorded.set(key, above);
+    else this.recorded.delete(key);
+    this.stand(key);
+  }
+
+  /** Places a robot where it stands in the chosen frame. */
+  private stand(key: string): void {
+    const above = this.above(key);
+    const base = chosenBase(above, this.state.options.fixedFrame);
+    const model = this.models.get(key);
+    if (model?.stand(base ? toTransform(base.pose) : new Matrix4())) {
+      this.state.emit('pose', key);
+      this.state.emit('placed', key);
+    }
+    const names = JSON.stringify(above.map(({ frame }) => frame));
+    if (this.framesAbove.get(key) === names) return;
+    this.framesAbove.set(key, names);
+    this.state.emit('bases', key);
   }
 
   private followLive(key: string): void {
@@ -380,6 +419,7 @@ export class Fleet {
     if (following) {
       this.models.get(key)?.setPositions(Object.fromEntries(positions));
       this.state.emit('pose', key);
+      this.state.emit('placed', key);
     }
     const now = `${live} ${following}`;
     if (this.wasLive.get(key) === now) return;
@@ -417,11 +457,13 @@ export class Fleet {
   applyPose(key: string, { joints }: Pick<api.NamedPose, 'joints'>): void {
     this.models.get(key)?.setPositions(joints);
     this.state.emit('pose', key);
+    this.state.emit('placed', key);
   }
 
   reset(key: string): void {
     this.models.get(key)?.reset();
     this.state.emit('pose', key);
+    this.state.emit('placed', key);
   }
 }
 

@@ -41,6 +41,14 @@ export function tfTree(frames: readonly TfFrame[]): FrameNode[] {
   return grow(new Map(frames.map((frame) => [frame.frame, frame.parent])));
 }
 
+/** Returns the nodes that match, with their ancestors. */
+export function sought(nodes: readonly FrameNode[], matches: (name: string) => boolean): FrameNode[] {
+  return nodes.flatMap(({ name, children }) => {
+    const below = sought(children, matches);
+    return below.length > 0 || matches(name) ? [{ name, children: below }] : [];
+  });
+}
+
 /** Builds trees from children and their parents. Parents that are no children are roots, and so is the first frame of a cycle. */
 export function grow(edges: ReadonlyMap<string, string | null>): FrameNode[] {
   const children = new Map<string, string[]>();

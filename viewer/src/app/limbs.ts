@@ -48,7 +48,13 @@ export function limbs(joints: readonly Joint[]): Limb[] {
   const found = groups.filter((group) => group.length > 0).map((group) => inTreeOrder(group, below));
   // Arms and legs before casters and other small branches.
   found.sort((a, b) => b.length - a.length);
-  return found.map((group) => ({ name: found.length === 1 ? '' : nameOf(group), joints: group }));
+  const names = found.map((group) => (found.length === 1 ? '' : nameOf(group)));
+  return found.map((group, k) => {
+    const name = names[k] ?? '';
+    // Limbs of one name are told apart by their first links.
+    const isShared = name !== '' && names.filter((other) => other === name).length > 1;
+    return { name: isShared ? `${name}: ${group[0]?.child.name ?? ''}` : name, joints: group };
+  });
 }
 
 /** Branches with at most this many joints do not split a limb... */
@@ -115,13 +121,32 @@ function inTreeOrder(group: readonly Joint[], below: ReadonlyMap<Link, Joint[]>)
   return ordered;
 }
 
-/** The common part of the joints' names, or else the first and the last. */
+/** Sides as words of names have them. */
+const SIDES: Record<string, string> = {
+  l: 'left', r: 'right', left: 'left', right: 'right',
+  lf: 'left front', fl: 'front left', rf: 'right front', fr: 'front right',
+  lh: 'left hind', hl: 'hind left', rh: 'right hind', hr: 'hind right',
+  rl: 'rear left', rr: 'rear right', bl: 'back left', br: 'back right',
+};
+
+/** Parts of a body, by words in the names of their joints. */
+const PARTS: [string, RegExp][] = [
+  ['arm', /^(?:arm|shoulder|elbow|forearm|upperarm|wrist)/],
+  ['leg', /^(?:leg|hip|thigh|knee|calf|shank|ankle|foot|haa|hfe|kfe)/],
+  ['hand', /^(?:hand|thumb|finger|index|middle|ring|pinky|palm|knuckle|gripper)/],
+];
+
+/** Names a limb by what the names of its joints have in common, and the part of the body that most of them name. */
 function nameOf(group: readonly Joint[]): string {
-  const words = (name: string) => name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
-  const [first, ...others] = group.map((joint) => words(joint.name));
-  const common = (first ?? []).filter(
-    (word) => !EVERYDAY.has(word.toLowerCase()) && others.every((other) => other.includes(word)),
-  );
+  const wordsOf = (name: string) => name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '' && !/^\d+$/.test(word) && !EVERYDAY.has(word.toLowerCase()));
+  const names = group.map((joint) => wordsOf(joint.name).map((word) => SIDES[word.toLowerCase()] ?? word));
+  const [first = [], ...others] = names;
+  const common = [...new Set(first.filter((word) => others.every((other) => other.includes(word))))];
+  const votes = PARTS.map(([part, pattern]) => ({ part, count: names.filter((words) => words.some((word) => pattern.test(word.toLowerCase()))).length }));
+  // A branch with an arm and a hand is an arm.
+  const voted = votes.find(({ part, count }) => part !== 'hand' && count > 1) ?? votes.find(({ count }) => 2 * count > group.length);
+  const isSide = (word: string) => Object.values(SIDES).includes(word);
+  if (voted && common.every(isSide) && (common.length > 0 || group.length > 1)) return [...common, voted.part].join(' ');
   if (common.length > 0) return common.join(' ');
   const [from, to] = [group[0]?.child.name ?? '', group.at(-1)?.child.name ?? ''];
   return from === to ? from : `${from} … ${to}`;

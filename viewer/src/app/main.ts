@@ -13,33 +13,41 @@
 //           a branch; #joint-search, #joint-count, #angles-rad, #angles-deg, #live-badge (hidden unless live), #follow-live (switch)
 //   poses:  button[data-pose=POSE] applies one, "Delete the pose POSE", #reset-joints; #pose-name and #store-pose, #pose-problem (why
 //           not), #pose-said (the result), #pose-locked (why none can be stored)
-//   frames: trees named "Links" and "TF tree as heard" with treeitem[data-id=FRAME]; #frames-summary; #link-details
+//   frames: trees named "Links" and "TF tree as heard" with treeitem[data-id=FRAME]; #frames-summary; #link-search; #link-details with
+//           #link-pose: #pose-reference, fields #pose-x … #pose-yaw, #pose-quaternion, #copy-pose, #pose-note; #hide-link, #isolate-link,
+//           #show-all-links
 //   view:   switches #option-visual, -collision, -wireframe, -axes, -labels, -grid, -shadows; sliders #option-transparency, -axesSize;
+//           #option-follow, #choose-frame (if TF has frames above the robot);
 //           selects #choose-meshes, #choose-colliders (if the robot has a choice), #detail-said (triangles, loading, why not)
 //   diagnostics: #filter-error, #filter-warning, #filter-info (aria-pressed), li.finding
-//   player: #player (hidden unless something plays) with #player-toggle, the slider "Time", #player-speed, #player-close; #play-poses
-//           with #play-from, #play-to; #open-files with #file-input; #said has the result of opening files
+//   files:  #open-files with #file-input; #said has the result
+//   player: #player (hidden unless something plays) with #player-toggle, the slider "Time", #player-speed, #player-loop, #player-plot (the
+//           #plot of #plot-quantity, with path[data-joint=NAME] and buttons of the legend), #player-close; #play-poses
+//           with #play-from, #play-to
 //   camera: #camera-front, -left, -top, -iso, -fit; #tool-move (aria-pressed), #handles-turn; #by-hand with #back-to-live, #at-limit;
-//           #screenshot; #selected-link shows the selected link over the picture
+//           #screenshot, #record and #fullscreen (hidden where the browser can't); #selected-link shows the selected link over the picture
 //   robots: #choose-robot-N, details of files with links
 
 import './main.css';
-import { Vector2, Vector3 } from 'three';
+import { Quaternion, Vector2, Vector3 } from 'three';
 import { address } from './address.js';
 import * as api from './api.js';
 import { byId } from './dom.js';
+import { degrees } from './format.js';
 import { Fleet } from './fleet.js';
 import { connectionStatus, gridSize, handNotes, keys, messages, panelSize, robotChoice, sayings, themeButton } from './page.js';
 import type { Positions } from './model.js';
 import { DiagnosticsPanel } from './panels/diagnostics-panel.js';
 import { FramesPanel } from './panels/frames-panel.js';
 import { JointsPanel } from './panels/joints-panel.js';
+import type { MoveLink } from './panels/pose-fields.js';
 import { RobotsPanel } from './panels/robots-panel.js';
 import { Tabs } from './panels/tabs.js';
 import { ViewPanel } from './panels/view-panel.js';
 import { State } from './state.js';
 import { Theme } from './theme.js';
 import { toolbar } from './toolbar.js';
+import { length } from './units.js';
 import { gizmo } from './view/gizmo.js';
 import { labels } from './view/labels.js';
 import { openFiles } from './open-files.js';
@@ -51,7 +59,7 @@ import { Hand } from './view/hand.js';
 import { JointMarks } from './view/joint-mark.js';
 import { pick, pickable } from './view/pick.js';
 import { Show } from './view/show.js';
-import { Stage } from './view/stage.js';
+import { Stage, type Covered } from './view/stage.js';
 
 /** The interface for tests and scripts. Everything is in glTF's axes and units. */
 export interface Viewer {
@@ -63,6 +71,8 @@ export interface Viewer {
   positions(key: string): Positions;
   /** The pose of a link relative to the robot, column-major; null if there is no such link. */
   linkMatrix(key: string, link: string): number[] | null;
+  /** The pose of the robot in the fixed frame, 16 numbers, column-major; null if it is not loaded. */
+  base(key: string): number[] | null;
   /** Moves a joint. Returns whether it could. */
   setPosition(key: string, joint: string, value: number | number[]): boolean;
   /** The numbers of triangles of a robot's visual and collision shapes; null if it is not loaded. */
@@ -91,11 +101,14 @@ declare global {
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
 function start(): void {
+  // In a frame of another page, `?chrome=off` leaves the picture only.
+  const isBare = new URLSearchParams(location.search).get('chrome') === 'off';
+  document.documentElement.classList.toggle('bare', isBare);
   const state = new State();
   const theme = new Theme(state);
   const fleet = new Fleet(state);
   const canvas = byId<HTMLCanvasElement>('canvas');
-  const stage = new Stage(canvas, () => still.matches);
+  const stage = new Stage(canvas, () => still.matches, () => covered(canvas));
   const show = new Show(state, fleet, stage, theme);
   const hand = new Hand(canvas, state, fleet, stage, show);
   const marks = new JointMarks(state, stage, show, theme);
@@ -113,31 +126,47 @@ function start(): void {
   panelSize();
   keys(state, stage, show);
   const player = new Player(state, fleet, (work) => requestAnimationFrame(work));
-  playerBar(state, player);
+  playerBar(state, player, fleet);
+  const controls = new ResizeObserver(() => {
+    byId('stage').style.setProperty('--player-height', `${byId('player').offsetHeight}px`);
+    stage.resize();
+  });
+  for (const id of ['toolbar', 'player']) controls.observe(byId(id));
   const say = sayings();
   openFiles(fleet, player, say);
   measure(canvas, byId('labels'), state, stage, show, say);
   const masses = massMarks(state, stage, show);
-  const { camera, controls } = stage.eye;
+  const { camera, controls: orbit } = stage.eye;
   address(state, fleet, {
-    get: () => [...camera.position.toArray(), ...controls.target.toArray()],
+    get: () => [...camera.position.toArray(), ...orbit.target.toArray()],
     set: (numbers) => stage.eye.look(new Vector3().fromArray(numbers), new Vector3().fromArray(numbers, 3)),
     moved: (work) => {
-      for (const kind of ['end', 'change'] as const) controls.addEventListener(kind, work);
+      for (const kind of ['end', 'change'] as const) orbit.addEventListener(kind, work);
     },
   });
-  const tabs = panels(state, fleet, player);
+  const tabs = panels(state, fleet, player, hand);
   openDetails = () => tabs.show('frames');
   talk(state, fleet, stage);
   window.viewer = expose(state, fleet, stage, show, () => [...marks.marked()], masses.drawn);
 }
 
-function panels(state: State, fleet: Fleet, player: Player): Tabs {
+/** The height of the axes and of the rounded panel below the picture on narrow pages, in CSS pixels. */
+const FOOT = 28;
+
+/** Measures the margins of the picture behind the toolbar and the timeline. */
+function covered(canvas: HTMLElement): Covered {
+  const whole = canvas.getBoundingClientRect();
+  const [bar, player] = [byId('toolbar').getBoundingClientRect(), byId('player')];
+  const bottom = player.hidden ? FOOT : whole.bottom - player.getBoundingClientRect().top;
+  return { top: Math.max(0, bar.bottom - whole.top), bottom: Math.max(FOOT, bottom) };
+}
+
+function panels(state: State, fleet: Fleet, player: Player, hand: Hand): Tabs {
   const joints = new JointsPanel(state, fleet, player);
   const frames = new FramesPanel(state, fleet, (joint) => {
     tabs.show('joints');
     joints.reveal(joint);
-  });
+  }, mover(fleet, hand));
   const all = [joints, new RobotsPanel(state, fleet), frames, new ViewPanel(state, fleet), new DiagnosticsPanel(state, fleet)];
   const tabs = new Tabs(byId('tabs'), byId('panel-body'), all);
   const badges = () => {
@@ -150,6 +179,30 @@ function panels(state: State, fleet: Fleet, player: Player): Tabs {
   };
   state.onAny(['robots', 'current', 'live'], badges);
   return tabs;
+}
+
+/** Moves links of the current robot to typed poses. */
+function mover(fleet: Fleet, hand: Hand): MoveLink {
+  return (link, reference, to, turned) => {
+    const [key, node] = [fleet.current?.key ?? '', fleet.currentModel?.link(reference)?.node];
+    if (!node) return '';
+    node.updateWorldMatrix(true, false);
+    const [position, orientation] = [new Vector3(), new Quaternion()];
+    to.clone().premultiply(node.matrixWorld).decompose(position, orientation, new Vector3());
+    const start = fleet.currentModel?.positions() ?? {};
+    let outcome = hand.moveTo(key, link, { position, orientation });
+    if (!outcome) return `No joint moves ${link}.`;
+    let note = '';
+    if (!outcome.reached && !turned) {
+      // An arm with few joints reaches the position only with another orientation.
+      fleet.setPositions(key, start);
+      outcome = hand.moveTo(key, link, { position }) ?? outcome;
+      note = 'Reached with another orientation.';
+    }
+    if (outcome.reached) return note;
+    const off = [`${length(outcome.position)}`, ...(turned ? [degrees(outcome.angle)] : [])];
+    return `Out of reach: ${off.join(' and ')} away.`;
+  };
 }
 
 /** Subscribes to the server. */
@@ -209,6 +262,7 @@ function expose(state: State, fleet: Fleet, stage: Stage, show: Show, marked: ()
     robots: () => fleet.entries.map((entry) => entry.key),
     positions: (key) => fleet.models.get(key)?.positions() ?? {},
     linkMatrix: (key, link) => fleet.models.get(key)?.linkMatrix(link) ?? null,
+    base: (key) => fleet.models.get(key)?.base.matrix.toArray() ?? null,
     setPosition: (key, joint, value) => fleet.setPosition(key, joint, value),
     triangles: (key) => fleet.models.get(key)?.triangles() ?? null,
     revision: (key) => fleet.models.get(key)?.edition.revision ?? null,

@@ -17,8 +17,10 @@ export interface Edition {
 
 /** The robots of a file. Nearly always one. */
 export class Model {
-  /** Placed with the robot; everything below is as in the file. */
+  /** Placed beside other robots. */
   readonly holder = new Group();
+  /** Placed where the robot stands in a fixed frame; everything below is as in the file. */
+  readonly base = new Group();
   readonly robots: readonly Robot[];
   readonly joints: readonly Joint[];
   readonly links: readonly Link[];
@@ -34,7 +36,8 @@ export class Model {
     gltf: GLTF,
     readonly edition: Edition,
   ) {
-    this.holder.add(gltf.scene);
+    this.holder.add(this.base.add(gltf.scene));
+    this.base.matrixAutoUpdate = false;
     this.robots = robotsOf(gltf);
     this.hasShapes = gltf.scene.getObjectsByProperty('isMesh', true).length > 0;
     this.joints = this.robots.flatMap((robot) => robot.joints);
@@ -49,6 +52,20 @@ export class Model {
         if (!this.jointByName.has(joint.name)) this.jointByName.set(joint.name, { robot, joint });
       }
     }
+  }
+
+  /** The links that no joint moves, by name. */
+  roots(): string[] {
+    const moved = new Set(this.joints.map((joint) => joint.child));
+    return this.links.filter((link) => !moved.has(link)).map(({ name }) => name);
+  }
+
+  /** Places the robot in a fixed frame; returns whether that is elsewhere. */
+  stand(transform: Matrix4): boolean {
+    if (this.base.matrix.equals(transform)) return false;
+    this.base.matrix.copy(transform);
+    this.base.matrixWorldNeedsUpdate = true;
+    return true;
   }
 
   link(name: string): Link | undefined {
@@ -117,6 +134,7 @@ export class Model {
    * others get their new defaults, and followers the positions of their drivers.
    */
   standAs(old: Model): void {
+    this.stand(old.base.matrix);
     this.robots.forEach((robot, at) => {
       const before = old.robots.find(({ name }) => name === robot.name) ?? old.robots[at];
       const kept = robot.joints.flatMap((joint) => {
@@ -160,7 +178,7 @@ export class Model {
     const link = this.link(name);
     if (!link) return null;
     this.holder.updateWorldMatrix(true, true);
-    return new Matrix4().copy(this.holder.matrixWorld).invert().multiply(link.node.matrixWorld).toArray();
+    return new Matrix4().copy(this.base.matrixWorld).invert().multiply(link.node.matrixWorld).toArray();
   }
 
   /** Frees the graphics resources. */

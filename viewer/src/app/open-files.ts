@@ -3,6 +3,7 @@
 import { byId, make } from './dom.js';
 import type { Fleet } from './fleet.js';
 import type { Player } from './motion/player.js';
+import { ACCEPTED, command, endingOf, opening } from './opened.js';
 import { readCsv, Recording, Unplayable } from './motion/trajectory.js';
 
 /** A file with its path in the folder that it was dropped with. */
@@ -17,7 +18,7 @@ const MOST = 5000;
 /** Accepts files that are dropped anywhere, and those of the button. */
 export function openFiles(fleet: Fleet, player: Player, tell: (text: string) => void): void {
   const input = make('input', { type: 'file', multiple: true, hidden: true, id: 'file-input' });
-  input.accept = '.csv,.mcap,.glb,.gltf,.bin,.png,.jpg,.jpeg,.webp,.ktx2';
+  input.accept = ACCEPTED;
   const button = byId<HTMLButtonElement>('open-files');
   button.after(input);
   button.addEventListener('click', () => input.click());
@@ -56,28 +57,30 @@ export function openFiles(fleet: Fleet, player: Player, tell: (text: string) => 
 }
 
 /** Opens files and returns a message. Throws an error with a sentence for the user if none can be opened. */
-async function open(given: Given[], fleet: Fleet, player: Player): Promise<string> {
-  const ending = ({ path }: Given) => path.toLowerCase().split('.').at(-1) ?? '';
-  const robot = given.find((one) => ending(one) === 'glb') ?? given.find((one) => ending(one) === 'gltf');
-  if (robot) {
-    const name = fleet.addLocal(robot, given);
-    return `${name} is shown. It stays in this browser.`;
-  }
-  const recording = given.find((one) => ending(one) === 'csv' || ending(one) === 'mcap');
-  if (!recording) {
-    // A reader of SQLite would be larger than the page.
-    const bag = given.find((one) => ending(one) === 'db3');
-    if (bag) throw new Error(`${bag.path} is an SQLite bag, which the viewer cannot read. Convert it to MCAP: ros2 bag convert (storage_id: mcap).`);
+async function open(dropped: Given[], fleet: Fleet, player: Player): Promise<string> {
+  const given = await withArchives(dropped);
+  const found = opening(given.map(({ path }) => path));
+  const chosen = given.find(({ path }) => path === found?.path);
+  if (!found || !chosen) {
     const what = given.length === 1 ? `${given[0]?.path ?? 'This'} is` : 'These files are';
     throw new Error(`${what} not supported: drop a recording of joint states (.csv, .mcap) or a robot (.glb, .gltf with its files).`);
   }
+  if (found.kind === 'robot') {
+    const name = fleet.addLocal(chosen, given);
+    return `${name} is shown. It stays in this browser.`;
+  }
+  if (found.kind === 'description') throw new Error(command(found.path));
+  // A reader of SQLite would be larger than the page.
+  if (found.kind === 'bag') throw new Error(`${found.path} is an SQLite bag, which the viewer cannot read. Convert it to MCAP: ros2 bag convert (storage_id: mcap).`);
   const [key, model] = [fleet.current?.key, fleet.currentModel];
   if (key === undefined || !model) throw new Error('No robot is shown yet that could play a recording.');
-  const { file } = recording;
+  const { file } = chosen;
   try {
     // The reader of MCAP is large, and is loaded lazily.
-    const samples = ending(recording) === 'csv' ? readCsv(await file.text()) : await bag(file);
-    const trajectory = samples.trajectory(file.name, (name) => model.joint(name)?.dofs.length === 1);
+    const roots = model.roots();
+    const above = (frame: string) => roots.includes(frame) || !model.link(frame);
+    const samples = endingOf(chosen.path) === 'csv' ? readCsv(await file.text()) : await bag(file, above);
+    const trajectory = samples.trajectory(file.name, (name) => model.joint(name)?.dofs.length === 1, roots);
     player.open(key, trajectory);
     const count = trajectory.tracks.length;
     return `${file.name}: ${count} ${count === 1 ? 'joint' : 'joints'}, ${trajectory.duration.toFixed(2)} s.`;
@@ -87,13 +90,23 @@ async function open(given: Given[], fleet: Fleet, player: Player): Promise<strin
   }
 }
 
-async function bag(file: File): Promise<Recording> {
+async function bag(file: File, above: (frame: string) => boolean): Promise<Recording> {
   const samples = new Recording();
   const { readMcap } = await import('./motion/mcap.js');
-  await readMcap(file, samples).catch((error: unknown) => {
+  await readMcap(file, samples, above).catch((error: unknown) => {
     throw new Unplayable(error instanceof Error ? error.message : String(error));
   });
   return samples;
+}
+
+/** Replaces ZIP archives by their files. */
+async function withArchives(given: readonly Given[]): Promise<Given[]> {
+  const parts = given.map(async (one): Promise<Given[]> => {
+    if (endingOf(one.path) !== 'zip') return [one];
+    const { unpacked } = await import('./unzip.js');
+    return unpacked(one.file);
+  });
+  return (await Promise.all(parts)).flat();
 }
 
 /** Collects all files, including those in folders. */

@@ -3,6 +3,7 @@
 
 import { byId, icon, make, setAttributes, setText } from './dom.js';
 import type { Fleet } from './fleet.js';
+import { outdated } from './notices.js';
 import type { Preset, State } from './state.js';
 import type { Theme } from './theme.js';
 import { length } from './units.js';
@@ -61,6 +62,7 @@ export function messages(state: State, fleet: Fleet, stage: Stage): void {
     const text = stageMessage(fleet);
     setText(message, text);
     message.hidden = text === '';
+    message.classList.toggle('error', fleet.current?.outdated === true && text !== '');
   };
   state.onAny(['robots', 'current', 'model'], update);
   state.on('model', (key) => {
@@ -156,6 +158,8 @@ function stageMessage(fleet: Fleet): string {
   const model = fleet.models.get(entry.key);
   if (problem) return model ? `${problem.replace(/\.$/, '')}. Revision ${model.edition.revision ?? ''} stays.` : problem;
   if (!model) return fleet.isLoading(entry.key) ? `Loading ${entry.name}…` : '';
+  const old = outdated(entry, model.edition.revision);
+  if (old) return old;
   if (model.hasShapes) return '';
   const errors = entry.diagnostics.some((finding) => finding.severity === 'error');
   const why = errors ? 'The tab Diagnostics says why.' : 'Its description has none.';

@@ -23,6 +23,14 @@ export interface Options {
   inertia: boolean;
   grid: boolean;
   shadows: boolean;
+  /** The frame of TF in which robots are placed; null: odom or the outermost; empty: none. */
+  fixedFrame: string | null;
+  /** The size of saved pictures, as "WIDTHxHEIGHT" in pixels; null: as shown. */
+  pictureSize: string | null;
+  /** Whether saved pictures have no background. */
+  transparentPicture: boolean;
+  /** Whether the camera moves with the robot. */
+  follow: boolean;
 }
 
 /** A link of a robot. */
@@ -59,9 +67,13 @@ export interface Changes {
   model: string;
   /** Positions of a robot's joints. */
   pose: string;
+  /** A robot was moved by a pose, a recording, joint states or the address, not by hand. */
+  placed: string;
   /** Whether a robot's joints are published, or whether it is followed. */
   live: string;
   selection: undefined;
+  /** The hidden links of a robot. */
+  hidden: string;
   /** The highlighted joint. */
   pointed: undefined;
   /** The joints at a limit while a link is moved. */
@@ -75,6 +87,8 @@ export interface Changes {
   options: undefined;
   /** The verdicts on a robot's frames. */
   frames: string;
+  /** The frames above a robot in TF. */
+  bases: string;
   /** The named poses of a robot. */
   poses: string;
   /** The available meshes of a robot. */
@@ -89,6 +103,8 @@ export interface Connection {
   events: boolean | null;
   joints: boolean | null;
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** State that belongs neither to a robot nor to the server. */
 export class State extends Emitter<Changes> {
@@ -105,9 +121,14 @@ export class State extends Emitter<Changes> {
     inertia: false,
     grid: true,
     shadows: true,
+    fixedFrame: null,
+    pictureSize: null,
+    transparentPicture: false,
+    follow: false,
   };
   readonly connection: Connection = { events: null, joints: null };
   private selected: Selection | null = null;
+  private readonly concealed = new Map<string, ReadonlySet<string>>();
   private at: Pointed | null = null;
   private atLimits: Stopped | null = null;
   private inHand: Tool = 'look';
@@ -122,6 +143,17 @@ export class State extends Emitter<Changes> {
     if (selection?.key === this.selected?.key && selection?.link === this.selected?.link) return;
     this.selected = selection;
     this.emit('selection', undefined);
+  }
+
+  /** The hidden links of a robot. */
+  hidden(key: string): ReadonlySet<string> {
+    return this.concealed.get(key) ?? NONE;
+  }
+
+  /** Hides these links of a robot, and shows all others. */
+  hide(key: string, links: Iterable<string>): void {
+    this.concealed.set(key, new Set(links));
+    this.emit('hidden', key);
   }
 
   /** The joint at the pointer or the focus. */

@@ -1,20 +1,8 @@
-// Light and dark: the system's setting unless the user chose otherwise. The page's colours are in main.css; the 3D side reads its own
-// from there.
+// Light and dark: the system's setting unless the user chose otherwise. The page's colours are in main.css.
 
 import { Kept } from './kept.js';
 import type { State } from './state.js';
-
-/** Colours of the 3D side. */
-export interface Colors {
-  dark: boolean;
-  /** Top and bottom of the background. */
-  sky: string;
-  floor: string;
-  /** The grid. */
-  line: string;
-  /** The selected link. */
-  accent: string;
-}
+import { DARK, LIGHT, type Colors } from './view/colors.js';
 
 const chosen = new Kept(() => localStorage, 'urdf_usd viewer theme', ['dark', 'light']);
 const system = matchMedia('(prefers-color-scheme: dark)');
@@ -39,16 +27,7 @@ export class Theme {
   }
 
   colors(): Colors {
-    const style = getComputedStyle(document.documentElement);
-    const color = (name: string) => style.getPropertyValue(name).trim();
-    const side = this.dark ? 'dark' : 'light';
-    return {
-      dark: this.dark,
-      sky: color(`--sky-${side}`),
-      floor: color(`--floor-${side}`),
-      line: color(`--grid-${side}`),
-      accent: color(`--glow-${side}`),
-    };
+    return this.dark ? DARK : LIGHT;
   }
 
   private apply(): void {

@@ -35,10 +35,30 @@ export function toolbar(box: HTMLElement, state: State, stage: Stage, show: Show
     'screenshot',
     'Save a picture',
     'Save a picture (PNG)',
-    () => void download(stage, fleet),
+    () => void savePicture(state, stage, fleet),
     icon('M2 5h3l1-2h4l1 2h3v8H2zM8 11a2.4 2.4 0 100-4.8 2.4 2.4 0 000 4.8'),
   );
   save.disabled = stage.problem !== null;
+  const film = button('record', 'Record a video', 'Record a video (WebM)', () => void toggleFilm(), icon('M2 4.5h8v7H2zM10 7l4-2.5v7L10 9'));
+  film.hidden = !stage.records;
+  film.setAttribute('aria-pressed', 'false');
+  let stop: (() => Promise<Blob>) | null = null;
+  const toggleFilm = async () => {
+    const running = stop;
+    stop = running ? null : stage.record();
+    film.setAttribute('aria-pressed', String(stop !== null));
+    film.title = stop ? 'Stop, and save the video' : 'Record a video (WebM)';
+    if (running) saveAs(await running(), `${fleet.current?.name ?? 'robot'}.webm`);
+  };
+  const full = button(
+    'fullscreen',
+    'Full screen',
+    'Full screen',
+    () => void (document.fullscreenElement ? document.exitFullscreen() : byId('stage').requestFullscreen()),
+    icon('M2 5.5V2h3.5M10.5 2H14v3.5M14 10.5V14h-3.5M5.5 14H2v-3.5M5 5h6v6H5z'),
+  );
+  full.hidden = !document.fullscreenEnabled;
+  document.addEventListener('fullscreenchange', () => full.setAttribute('aria-pressed', String(document.fullscreenElement !== null)));
   const tool = (name: Tool, label: string, title: string, path: string) => {
     const one = button(`tool-${name}`, label, title, () => (state.tool = state.tool === name ? 'look' : name), icon(path));
     one.disabled = stage.problem !== null;
@@ -77,9 +97,9 @@ export function toolbar(box: HTMLElement, state: State, stage: Stage, show: Show
     if (key === 'd') ruler.click();
     if (key === 't' && state.tool === 'move') turn.click();
   });
-  box.append(...presets, fit, move, turn, ruler, save);
+  box.append(...presets, fit, full, move, turn, ruler, save, film);
   // One tab stop; arrow keys move between buttons.
-  const buttons = [...presets, fit, move, turn, ruler, save];
+  const buttons = [...presets, fit, full, move, turn, ruler, save, film];
   buttons.forEach((each, at) => (each.tabIndex = at === 0 ? 0 : -1));
   box.addEventListener('keydown', (event) => {
     const there = buttons.filter((each) => !each.hidden && !each.disabled);
@@ -93,11 +113,17 @@ export function toolbar(box: HTMLElement, state: State, stage: Stage, show: Show
   });
 }
 
-async function download(stage: Stage, fleet: Fleet): Promise<void> {
-  const blob = await stage.picture();
-  if (!blob) return;
+/** Saves a picture as the options say. */
+export async function savePicture(state: State, stage: Stage, fleet: Fleet): Promise<void> {
+  const { pictureSize, transparentPicture: isTransparent } = state.options;
+  const [width, height] = (pictureSize ?? '').split('x').map(Number);
+  const blob = await stage.picture({ size: width && height ? [width, height] : null, isTransparent });
+  if (blob) saveAs(blob, `${fleet.current?.name ?? 'robot'}.png`);
+}
+
+function saveAs(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);
-  make('a', { href: url, download: `${fleet.current?.name ?? 'robot'}.png` }).click();
+  make('a', { href: url, download: name }).click();
   // The browser has started the download by then.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

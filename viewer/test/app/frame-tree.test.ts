@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { byName, grow, linkTree, tfTree, type FrameNode } from '../../src/app/frame-tree.js';
+import { byName, grow, linkTree, tfTree, type FrameNode, sought } from '../../src/app/frame-tree.js';
 import type { Model } from '../../src/app/model.js';
 
 const shape = (node: FrameNode): string =>
@@ -75,4 +75,11 @@ describe('the tree of links', () => {
       ),
     ).toBe('b a(c)');
   });
+});
+
+it('a search keeps the ancestors of what it finds', () => {
+  const leaf = (name: string) => ({ name, children: [] });
+  const tree = [{ name: 'base', children: [{ name: 'arm', children: [leaf('hand'), leaf('camera')] }, leaf('wheel')] }];
+  expect(sought(tree, (name) => name === 'hand')).toEqual([{ name: 'base', children: [{ name: 'arm', children: [leaf('hand')] }] }]);
+  expect(sought(tree, () => false)).toEqual([]);
 });

@@ -51,6 +51,22 @@ describe('limbs', () => {
     expect(found.flatMap((limb) => limb.joints)).toHaveLength(9);
   });
 
+  it('have the names of limbs, with their side', () => {
+    const side = (letter: string, hand: string) => [
+      ...chain(letter, 'torso', ['shoulder_pitch', 'elbow', 'wrist']),
+      joint(`${hand}_thumb_joint`, `${letter}_wrist`, `${letter}_thumb`),
+    ];
+    const leg = (corner: string) => ['HAA', 'HFE', 'KFE'].map((part, n) => joint(`${corner}_${part}`, n ? `${corner}_${n - 1}` : 'torso', `${corner}_${n}`));
+    const found = limbs([...side('l', 'L'), ...side('right', 'R'), ...leg('LF'), ...leg('RH')]);
+    expect(found.map(({ name }) => name)).toEqual(['left arm', 'right arm', 'left front leg', 'right hind leg']);
+  });
+
+  it('of one name have different ones', () => {
+    const finger = (n: number) => [0, 1, 2].map((k) => joint(`joint_${n}${k}.0`, k ? `f${n}_${k - 1}` : 'palm', `f${n}_${k}`));
+    const found = limbs([...finger(0), ...finger(1)]).map(({ name }) => name);
+    expect(new Set(found).size).toBe(2);
+  });
+
   it('end where the tree goes in a circle', () => {
     expect(limbs([joint('a', 'x', 'y'), joint('b', 'y', 'x')]).flatMap((limb) => limb.joints)).toHaveLength(2);
     const deep = Array.from({ length: 5000 }, (_, n) => joint(`j${n}`, `l${n}`, `l${n + 1}`));

@@ -38,3 +38,15 @@ it('a model that was drawn otherwise is as the file has it when its look is gone
     expect(collision?.material).toBe(own);
   }
 });
+
+it('a hidden link is not drawn, whatever the options say', async () => {
+  const shown = await model();
+  const [link] = shown.links;
+  const look = new Look(shown);
+  const drawn = () => [...(link?.visuals ?? []), ...(link?.collisions ?? [])].map((shape) => shape.visible);
+  const options = { ...new State().options, collision: true };
+  look.apply(options, new Set([link?.name ?? '']));
+  expect(drawn()).toEqual([false, false]);
+  look.apply(options);
+  expect(drawn()).toEqual([true, true]);
+});

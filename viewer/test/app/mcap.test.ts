@@ -51,9 +51,22 @@ async function bag(compression: string): Promise<Blob> {
   const channelId = await writer.registerChannel({ schemaId, topic: '/joint_states', messageEncoding: 'cdr', metadata: new Map() });
   for (const [sequence, position] of [0.25, 1.25].entries()) {
     const cdr = new CdrWriter();
-    cdr.int32(0).uint32(0).string('').sequenceLength(1).string('elbow').float64Array([position], true).sequenceLength(0).sequenceLength(0);
+    cdr.int32(0).uint32(0).string('').sequenceLength(1).string('elbow').float64Array([position], true).float64Array([2], true).float64Array([sequence], true);
     const time = BigInt(10 + 4 * sequence) * 1_000_000_000n;
     await writer.addMessage({ channelId, sequence, logTime: time, publishTime: time, data: cdr.data });
+  }
+  const type = { name: 'tf2_msgs/msg/TFMessage', encoding: 'ros2msg', data: new Uint8Array() };
+  const transforms = { schemaId: await writer.registerSchema(type), topic: '/tf', messageEncoding: 'cdr', metadata: new Map() };
+  const tf = await writer.registerChannel(transforms);
+  for (const [sequence, x] of [0, 3].entries()) {
+    const cdr = new CdrWriter();
+    cdr.sequenceLength(2);
+    for (const [parent, child] of [['/odom', 'base'], ['base', 'wheel']] as const) {
+      cdr.int32(0).uint32(0).string(parent).string(child);
+      [x, 0, 0, 0, 0, 0, 1].forEach((value) => cdr.float64(value));
+    }
+    const time = BigInt(10 + 4 * sequence) * 1_000_000_000n;
+    await writer.addMessage({ channelId: tf, sequence, logTime: time, publishTime: time, data: cdr.data });
   }
   await writer.end();
   return new Blob(parts as BlobPart[]);
@@ -61,12 +74,15 @@ async function bag(compression: string): Promise<Blob> {
 
 it.each(Object.keys(COMPRESSIONS))('chunks of a bag are read, compressed by "%s"', async (compression) => {
   const recording = new Recording();
-  await readMcap(await bag(compression), recording);
+  await readMcap(await bag(compression), recording, (frame) => frame !== 'wheel');
   const trajectory = recording.trajectory('moves', () => true);
   expect([trajectory.tracks.length, trajectory.duration]).toEqual([1, 4]);
+  expect(recording.drive.at('base', 12)).toEqual([{ frame: 'odom', pose: [1.5, 0, 0, 0, 0, 0, 1] }]);
+  expect(recording.drive.at('wheel', 12)).toEqual([]);
+  expect(trajectory.tracks[0]).toMatchObject({ velocities: [2, 2], efforts: [0, 1] });
 });
 
 it('chunks that are compressed by something else are named', async () => {
   COMPRESSIONS['brotli'] = (data) => data;
-  await expect(readMcap(await bag('brotli'), new Recording())).rejects.toThrow('brotli');
+  await expect(readMcap(await bag('brotli'), new Recording(), () => true)).rejects.toThrow('brotli');
 });

@@ -92,7 +92,7 @@ describe('a bag', () => {
       { time: 101, names: ['elbow', 'wrist'], positions: [2, -1] },
     ]);
     const recording = new Recording();
-    await readMcap(file, recording);
+    await readMcap(file, recording, () => true);
     const played = recording.trajectory('x.mcap', any);
     expect(played.duration).toBeCloseTo(1, 9);
     expect(sample(played, 0.5)).toEqual({ elbow: 1, wrist: 0, finger: 0.02 });
@@ -102,7 +102,7 @@ describe('a bag', () => {
     const messages = Array.from({ length: 200 }, (_, k) => ({ time: k / 100, names: ['elbow'], positions: [k / 100] }));
     const played = async (file: Blob) => {
       const recording = new Recording();
-      await readMcap(file, recording);
+      await readMcap(file, recording, () => true);
       return recording.trajectory('x.mcap', any);
     };
     /** A Zstandard frame with one uncompressed block. */
@@ -132,7 +132,7 @@ describe('a bag', () => {
   });
 
   it('says why it is none', async () => {
-    const read = (file: Blob) => readMcap(file, new Recording());
+    const read = (file: Blob) => readMcap(file, new Recording(), () => true);
     await expect(read(new Blob(['no bag']))).rejects.toThrow(/not an MCAP file/);
     await expect(read(await bag([], 'std_msgs/msg/String'))).rejects.toThrow(/no topic of the type sensor_msgs/);
     const whole = await bag([{ time: 1, names: ['a'], positions: [0] }]);

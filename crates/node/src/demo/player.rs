@@ -1,5 +1,5 @@
 //! Plays a robot: publishes its description, joint states that swing within their limits, and the
-//! resulting transforms.
+//! resulting transforms; a robot with wheels drives in the frame of its odometry.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,10 +78,13 @@ impl Player {
                 .joint_states
                 .publish(joint_state(&self.robot, &positions, stamp))
                 .and_then(|()| {
-                    self.moving
-                        .publish(transforms(&self.robot, &positions, stamp, |joint| {
-                            joint.kind() != JointKind::Fixed
-                        }))
+                    let mut moving = transforms(&self.robot, &positions, stamp, |joint| {
+                        joint.kind() != JointKind::Fixed
+                    });
+                    moving
+                        .transforms
+                        .extend(odometry(&self.robot, &positions, stamp));
+                    self.moving.publish(moving)
                 });
             if sent.is_err() {
                 // The node is shutting down; this future is dropped next.
@@ -95,6 +98,36 @@ impl Player {
 const DRIVE: f64 = 12.0;
 /// Amplitude of the casters' swivels, in rad.
 const STEER: f64 = 0.7;
+
+/// Frame of the odometry.
+const ODOMETRY: &str = "odom";
+
+/// Returns the transform of the root in the frame of the odometry, if the robot has wheels: the
+/// largest one rolls on the ground, straight forward and back.
+fn odometry(robot: &Robot, positions: &[Vec<f64>], stamp: Time) -> Option<TransformStamped> {
+    let model = kinematics::Model::of(robot);
+    let places = model.poses(&model.flat(positions));
+    let height = |joint: &Joint| {
+        let link = places.get(joint.child().index());
+        link.map_or(0.0, |place| place.translation.z)
+    };
+    let wheels = robot
+        .joints()
+        .iter()
+        .filter(|(_, joint)| joint.kind() == JointKind::Continuous && !is_swivel(robot, joint));
+    let (id, wheel) = wheels.max_by(|(_, a), (_, b)| height(a).total_cmp(&height(b)))?;
+    let angle = positions.get(id.index())?.first()?;
+    let root = robot.tree().roots().first()?;
+    let forward = Pose::translation(height(wheel) * angle, 0.0, 0.0);
+    Some(TransformStamped {
+        header: Header {
+            stamp,
+            frame_id: ODOMETRY.to_owned(),
+        },
+        child_frame_id: robot.links()[*root].name().to_owned(),
+        transform: transform(&forward),
+    })
+}
 
 /// Returns the positions of all joints at a time, in rad or m.
 ///
@@ -271,6 +304,26 @@ mod tests {
             );
         }
         assert!(at(swivel, 3.0) > 0.5 && at(swivel, 9.0) < -0.5);
+    }
+
+    #[test]
+    fn the_rover_drives_as_far_as_its_wheels_roll() {
+        let (_folder, robot) = sample();
+        let at = |seconds: f64| {
+            let positions = positions(&robot, seconds);
+            let sent = odometry(&robot, &positions, Time::default()).unwrap();
+            assert_eq!(sent.header.frame_id, "odom");
+            assert_eq!(
+                sent.child_frame_id,
+                robot.links()[robot.tree().roots()[0]].name()
+            );
+            sent.transform.translation.x
+        };
+        assert!(at(0.0).abs() < 1e-12);
+        let farthest = at(std::f64::consts::TAU);
+        assert!((0.5..3.0).contains(&farthest), "{farthest} m");
+        let back = at(3.0 * std::f64::consts::TAU);
+        assert!((farthest + back).abs() < 1e-9, "{back} m");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-// Joint states of an MCAP file of rosbag2. Loaded lazily; it imports no module of the page,
+// Joint states and transforms of an MCAP file of rosbag2. Loaded lazily; it imports no module of the page,
 // since shared modules would become a chunk of their own.
 
 import { CdrReader } from '@foxglove/cdr';
@@ -7,7 +7,9 @@ import { decompress } from 'fzstd';
 import { decompressLz4 } from './lz4.js';
 import type { Recording } from './trajectory.js';
 
-const TYPE = 'sensor_msgs/msg/JointState';
+const JOINTS = 'sensor_msgs/msg/JointState';
+const TRANSFORMS = 'tf2_msgs/msg/TFMessage';
+const TYPES = [JOINTS, TRANSFORMS];
 
 /** The magic bytes of a file. */
 const MAGIC = [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a];
@@ -15,8 +17,11 @@ const MAGIC = [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a];
 /** Bytes per read of a file without an index. */
 const PIECE = 1 << 20;
 
-/** Adds the joint states of a file to a recording. Throws an error with a sentence for the user. */
-export async function readMcap(file: Blob, recording: Recording): Promise<void> {
+/**
+ * Adds the joint states of a file to a recording, and the transforms of frames that are `above` the robot. Throws an error with a sentence
+ * for the user.
+ */
+export async function readMcap(file: Blob, recording: Recording, above: (frame: string) => boolean): Promise<void> {
   const magic = new Uint8Array(await file.slice(0, MAGIC.length).arrayBuffer());
   if (MAGIC.some((byte, k) => byte !== magic[k])) throw new Error('it is not an MCAP file');
   const decompressHandlers: McapTypes.DecompressHandlers = {
@@ -29,21 +34,22 @@ export async function readMcap(file: Blob, recording: Recording): Promise<void> 
   };
   const reader = await McapIndexedReader.Initialize({ readable, decompressHandlers }).catch(() => null);
   // A truncated recording has no index, and one without chunking has no chunks.
-  if (!reader || reader.chunkIndexes.length === 0) return readOn(file, new McapStreamReader({ decompressHandlers }), recording);
-  const channels = [...reader.channelsById.values()].filter(({ schemaId }) => reader.schemasById.get(schemaId)?.name === TYPE);
+  if (!reader || reader.chunkIndexes.length === 0) return readOn(file, new McapStreamReader({ decompressHandlers }), recording, above);
+  const channels = [...reader.channelsById.values()].filter(({ schemaId }) => TYPES.includes(reader.schemasById.get(schemaId)?.name ?? ''));
   if (channels.length === 0) throw none([...reader.channelsById.values()].map(({ topic }) => topic));
   channels.forEach(readableChannel);
   try {
     const topics = channels.map(({ topic }) => topic);
-    for await (const message of reader.readMessages({ topics })) take(message, recording);
+    const transforms = new Set(channels.filter(({ schemaId }) => reader.schemasById.get(schemaId)?.name === TRANSFORMS).map(({ id }) => id));
+    for await (const message of reader.readMessages({ topics })) take(message, transforms.has(message.channelId), recording, above);
   } catch (error) {
     throw new Error(`it can't be read to its end: ${reason(error)}`);
   }
 }
 
 /** Reads a file sequentially; of a truncated one, as much as it has. */
-async function readOn(file: Blob, reader: McapStreamReader, recording: Recording): Promise<void> {
-  const states = new Set<number>();
+async function readOn(file: Blob, reader: McapStreamReader, recording: Recording, above: (frame: string) => boolean): Promise<void> {
+  const states = new Map<number, boolean>();
   const schemas = new Map<number, string>();
   const topics: string[] = [];
   let count = 0;
@@ -54,11 +60,12 @@ async function readOn(file: Blob, reader: McapStreamReader, recording: Recording
         if (record.type === 'Schema') schemas.set(record.id, record.name);
         else if (record.type === 'Channel') {
           topics.push(record.topic);
-          if (schemas.get(record.schemaId) !== TYPE) continue;
+          const type = schemas.get(record.schemaId) ?? '';
+          if (!TYPES.includes(type)) continue;
           readableChannel(record);
-          states.add(record.id);
+          states.set(record.id, type === TRANSFORMS);
         } else if (record.type === 'Message' && states.has(record.channelId)) {
-          take(record, recording);
+          take(record, states.get(record.channelId) ?? false, recording, above);
           count += 1;
         }
       }
@@ -71,23 +78,44 @@ async function readOn(file: Blob, reader: McapStreamReader, recording: Recording
 
 function none(topics: readonly string[]): Error {
   const some = topics.slice(0, 4).join(', ');
-  return new Error(`it has no topic of the type ${TYPE}${some ? `, only ${some}` : ''}`);
+  return new Error(`it has no topic of the type ${TYPES.join(' or ')}${some ? `, only ${some}` : ''}`);
 }
 
 function readableChannel({ topic, messageEncoding }: { topic: string; messageEncoding: string }): void {
   if (messageEncoding !== 'cdr') throw new Error(`${topic} is encoded as ${messageEncoding}, and only cdr (ROS 2) is supported`);
 }
 
-function take({ data, logTime }: { data: Uint8Array; logTime: bigint }, recording: Recording): void {
+function take(
+  { data, logTime }: { data: Uint8Array; logTime: bigint },
+  isTransforms: boolean,
+  recording: Recording,
+  above: (frame: string) => boolean,
+): void {
+  const time = Number(logTime) / 1e9;
   // Only the length of the header is used: stamps of several publishers may be of different clocks.
   const cdr = new CdrReader(data);
+  if (isTransforms) {
+    for (let count = cdr.sequenceLength(); count > 0; count -= 1) {
+      cdr.int32();
+      cdr.uint32();
+      const [parent, child] = [frameName(cdr.string()), frameName(cdr.string())];
+      const [x, y, z] = [cdr.float64(), cdr.float64(), cdr.float64()];
+      const pose = [x, y, z, cdr.float64(), cdr.float64(), cdr.float64(), cdr.float64()] as const;
+      if (above(child)) recording.drive.add(time, parent, child, pose);
+    }
+    return;
+  }
   cdr.int32();
   cdr.uint32();
   cdr.string();
   const names = cdr.stringArray();
-  const positions = cdr.float64Array();
-  const time = Number(logTime) / 1e9;
-  names.forEach((name, k) => recording.add(time, name, positions[k] ?? Number.NaN));
+  const [positions, velocities, efforts] = [cdr.float64Array(), cdr.float64Array(), cdr.float64Array()];
+  names.forEach((name, k) => recording.add(time, name, positions[k] ?? Number.NaN, velocities[k], efforts[k]));
+}
+
+/** Frames of TF may begin with a slash, from ROS 1. */
+function frameName(name: string): string {
+  return name.replace(/^\//, '');
 }
 
 function reason(error: unknown): string {

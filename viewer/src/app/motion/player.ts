@@ -12,6 +12,8 @@ export class Player {
   /** Seconds from the start. */
   time = 0;
   speed = 1;
+  /** Whether it starts again at its end. */
+  loop = false;
   private last: number | null = null;
   /** Whether a frame is requested, so that pause and play do not request a second one. */
   private waiting = false;
@@ -21,22 +23,24 @@ export class Player {
     private readonly fleet: Fleet,
     private readonly frame: (work: (time: number) => void) => void,
   ) {
-    // Playback ends if the robot is gone, or follows joint states again.
+    // Playback ends if the robot is gone or another one is shown, and pauses if it follows joint states again.
     state.onAny(['robots', 'live', 'current'], () => {
       const { playing } = this;
       if (!playing) return;
-      if (!fleet.models.has(playing.key)) this.close();
+      if (!fleet.models.has(playing.key) || !fleet.shown().includes(playing.key)) this.close();
       else if (fleet.live(playing.key).following) this.run(false);
     });
   }
 
   open(key: string, trajectory: Trajectory): void {
+    this.close();
     this.playing = { key, trajectory };
     this.seek(0);
     this.run(true);
   }
 
   close(): void {
+    if (this.playing?.trajectory.drive) this.fleet.drive(this.playing.key, null);
     this.playing = null;
     this.running = false;
     this.state.emit('player', undefined);
@@ -65,7 +69,17 @@ export class Player {
     this.time = Math.min(Math.max(time, 0), this.duration);
     this.fleet.takeOver(playing.key);
     this.fleet.setPositions(playing.key, sample(playing.trajectory, this.time));
+    this.state.emit('placed', playing.key);
+    this.drive();
     this.state.emit('player', undefined);
+  }
+
+  /** Places the robot where it drove. */
+  private drive(): void {
+    const { key, trajectory: { drive = undefined } = {} } = this.playing ?? {};
+    if (!drive || key === undefined) return;
+    const above = (this.fleet.models.get(key)?.roots() ?? []).map((root) => drive.recorded.at(root, drive.start + this.time));
+    this.fleet.drive(key, above.find((one) => one.length > 0) ?? []);
   }
 
   private next(): void {
@@ -81,7 +95,9 @@ export class Player {
     if (!this.running || !this.playing) return;
     const passed = this.last === null ? 0 : (now - this.last) / 1000;
     this.last = now;
-    this.seek(this.time + passed * this.speed);
+    const next = this.time + passed * this.speed;
+    const again = this.loop && this.duration > 0 && next >= this.duration;
+    this.seek(again ? next % this.duration : next);
     if (this.time >= this.duration) this.run(false);
     else this.next();
   }

@@ -1,6 +1,8 @@
 // Joint positions over time: recorded, or between two poses. No DOM.
 
 import type { Positions } from '../model.js';
+import { valueAt } from './curves.js';
+import { Drive } from './drive.js';
 
 /** The positions of one joint, with times of its own. */
 export interface Track {
@@ -9,6 +11,9 @@ export interface Track {
   times: readonly number[];
   /** Radians or metres. */
   values: readonly number[];
+  /** Recorded velocities and efforts at these times, NaN where there is none. */
+  velocities?: readonly number[];
+  efforts?: readonly number[];
 }
 
 /** A playable trajectory. */
@@ -17,6 +22,8 @@ export interface Trajectory {
   /** Seconds. */
   duration: number;
   tracks: readonly Track[];
+  /** The drive of the robot, if it is recorded: times are `start` later than those of the tracks. */
+  drive?: { recorded: Drive; start: number };
 }
 
 /** The reason why a file cannot be played. */
@@ -24,21 +31,7 @@ export class Unplayable extends Error {}
 
 /** Interpolates the positions linearly; constant before the first and after the last sample. */
 export function sample(trajectory: Trajectory, time: number): Record<string, number> {
-  return Object.fromEntries(trajectory.tracks.map((track) => [track.joint, at(track, time)]));
-}
-
-function at({ times, values }: Track, time: number): number {
-  let [low, high] = [0, times.length - 1];
-  if (time <= (times[low] ?? 0)) return values[low] ?? 0;
-  if (time >= (times[high] ?? 0)) return values[high] ?? 0;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] ?? 0) <= time) low = middle;
-    else high = middle;
-  }
-  const [from, to] = [times[low] ?? 0, times[high] ?? 0];
-  const part = to > from ? (time - from) / (to - from) : 1;
-  return (values[low] ?? 0) + part * ((values[high] ?? 0) - (values[low] ?? 0));
+  return Object.fromEntries(trajectory.tracks.map((track) => [track.joint, valueAt(track, time) ?? 0]));
 }
 
 /** Default velocities between poses in rad/s and m/s, and the minimum duration in s. */
@@ -67,27 +60,40 @@ export function between(name: string, from: Positions, to: Positions): Trajector
 
 const STEPS = 60;
 
+/** A sample of a joint. */
+interface Sample {
+  time: number;
+  value: number;
+  velocity: number;
+  effort: number;
+}
+
 /** Samples of a recording, in any order. */
 export class Recording {
-  private readonly tracks = new Map<string, { time: number; value: number }[]>();
+  private readonly tracks = new Map<string, Sample[]>();
 
-  add(time: number, joint: string, value: number): void {
+  /** Adds a sample; without a velocity or an effort, that is NaN. */
+  add(time: number, joint: string, value: number, velocity = Number.NaN, effort = Number.NaN): void {
     if (!Number.isFinite(time) || !Number.isFinite(value)) return;
-    const track = this.tracks.get(joint);
-    if (track) track.push({ time, value });
-    else this.tracks.set(joint, [{ time, value }]);
+    const track = this.tracks.get(joint) ?? [];
+    this.tracks.set(joint, track);
+    track.push({ time, value, velocity, effort });
   }
 
-  /** Returns the recorded trajectory of these joints. Throws `Unplayable`. */
-  trajectory(name: string, has: (joint: string) => boolean): Trajectory {
+  /** The transforms above the robot. */
+  readonly drive = new Drive();
+
+  /** Returns the recorded trajectory of these joints, and of a robot with these roots. Throws `Unplayable`. */
+  trajectory(name: string, has: (joint: string) => boolean, roots: readonly string[] = []): Trajectory {
     const own = [...this.tracks].filter(([joint]) => has(joint));
-    if (this.tracks.size === 0) throw new Unplayable('it has no joint positions');
-    if (own.length === 0) {
+    const driven = this.drive.span(roots);
+    if (this.tracks.size === 0 && !driven) throw new Unplayable('it has no joint positions, and no transforms of this robot');
+    if (own.length === 0 && !driven) {
       const names = [...this.tracks.keys()];
       const some = names.slice(0, 3).join(', ');
       throw new Unplayable(`none of its joints is one of this robot's: ${some}${names.length > 3 ? ', …' : ''}`);
     }
-    let [first, last] = [Infinity, -Infinity];
+    let [first, last] = driven ?? [Infinity, -Infinity];
     for (const [, samples] of own) {
       samples.sort((a, b) => a.time - b.time);
       first = Math.min(first, samples[0]?.time ?? first);
@@ -97,12 +103,17 @@ export class Recording {
       joint,
       times: samples.map(({ time }) => time - first),
       values: samples.map(({ value }) => value),
+      ...(samples.some(({ velocity }) => Number.isFinite(velocity)) && { velocities: samples.map(({ velocity }) => velocity) }),
+      ...(samples.some(({ effort }) => Number.isFinite(effort)) && { efforts: samples.map(({ effort }) => effort) }),
     }));
-    return { name, duration: last - first, tracks };
+    return { name, duration: last - first, tracks, ...(driven && { drive: { recorded: this.drive, start: first } }) };
   }
 }
 
-/** Parses CSV: a header with `time` (seconds) and joint names, then a line for each sample. Throws `Unplayable`. */
+/**
+ * Parses CSV: a header with `time` (seconds) and joint names, then a line for each sample. Columns `NAME.velocity` and `NAME.effort` are
+ * those of the joint NAME. Throws `Unplayable`.
+ */
 export function readCsv(text: string): Recording {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const head = lines[0] ?? '';
@@ -110,19 +121,25 @@ export function readCsv(text: string): Recording {
   const names = cells(head, mark);
   const time = names.findIndex((name) => name.toLowerCase() === 'time');
   if (time < 0) throw new Unplayable('line 1: there is no column "time" (seconds); the first line names the columns: time, then joints');
+  const columns = new Map(names.map((name, column) => [name, column]));
+  const besides = new Set(names.filter((name) => /\.(?:velocity|effort)$/.test(name) && columns.has(name.replace(/\.\w+$/, ''))));
   const recording = new Recording();
   lines.slice(1).forEach((line, k) => {
     if (line.trim() === '') return;
     const values = cells(line, mark);
     const at = number(values[time]);
     if (at === null) throw new Unplayable(`line ${k + 2}: "${values[time] ?? ''}" is not a time in seconds`);
+    const read = (name: string, what: string) => {
+      const cell = values[columns.get(name) ?? -1] ?? '';
+      // An empty cell is an unknown value.
+      const value = cell === '' ? Number.NaN : number(cell);
+      if (value === null) throw new Unplayable(`line ${k + 2}: "${cell}" is not ${what}`);
+      return value;
+    };
     names.forEach((name, column) => {
-      const cell = values[column] ?? '';
-      // An empty cell is an unknown position.
-      if (column === time || name === '' || cell === '') return;
-      const value = number(cell);
-      if (value === null) throw new Unplayable(`line ${k + 2}: "${cell}" is not a position of ${name} (radians or metres)`);
-      recording.add(at, name, value);
+      if (column === time || name === '' || besides.has(name)) return;
+      const [velocity, effort] = [read(`${name}.velocity`, `a velocity of ${name}`), read(`${name}.effort`, `an effort of ${name}`)];
+      recording.add(at, name, read(name, `a position of ${name} (radians or metres)`), velocity, effort);
     });
   });
   return recording;

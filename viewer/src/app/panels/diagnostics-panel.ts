@@ -6,6 +6,7 @@ import type { Fleet } from '../fleet.js';
 import { counted, place } from '../format.js';
 import { grouped, type Group } from '../groups.js';
 import type { State } from '../state.js';
+import { subjects } from '../subjects.js';
 import { mark } from './marks.js';
 import type { Panel } from './tabs.js';
 
@@ -27,7 +28,7 @@ export class DiagnosticsPanel implements Panel {
   private shown = '';
 
   constructor(
-    state: State,
+    private readonly state: State,
     private readonly fleet: Fleet,
   ) {
     this.element.append(
@@ -48,7 +49,7 @@ export class DiagnosticsPanel implements Panel {
 
   refresh(): void {
     const all = this.all();
-    const now = JSON.stringify([all, [...this.hiddenKinds]]);
+    const now = JSON.stringify([all, [...this.hiddenKinds], this.fleet.current?.key, this.fleet.currentModel?.edition.version]);
     if (now === this.shown) return;
     this.shown = now;
     this.showFilters(all);
@@ -56,7 +57,7 @@ export class DiagnosticsPanel implements Panel {
     const groups = grouped(wanted);
     // Errors first, otherwise in their order.
     groups.sort(([a], [b]) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
-    this.list.replaceChildren(...groups.slice(0, MOST).map(finding));
+    this.list.replaceChildren(...groups.slice(0, MOST).map((group) => this.finding(group)));
     if (groups.length > MOST)
       this.list.append(make('li', { className: 'dim', textContent: `… and ${groups.length - MOST} more kinds, all in report.json` }));
     setText(
@@ -91,38 +92,51 @@ export class DiagnosticsPanel implements Panel {
     this.filters.replaceChildren(...buttons);
     if (focused?.startsWith('filter-')) document.getElementById(focused)?.focus();
   }
-}
 
-/** Makes a finding; of several of one kind the first, with the others folded. */
-function finding([item, ...others]: Group): HTMLElement {
-  const at = place(item.where);
-  const element = item.where?.element;
-  return make(
-    'li',
-    { className: `finding ${item.severity}` },
-    {},
-    make(
-      'div',
-      { className: 'head' },
-      {},
-      mark(item.severity, WORDS[item.severity] ?? item.severity),
-      make('code', { className: 'code', textContent: others.length > 0 ? `${item.code} ×${others.length + 1}` : item.code }),
-    ),
-    make('p', { textContent: item.message }),
-    at ? make('p', { className: 'where' }, {}, make('code', { textContent: at })) : '',
-    element ? make('p', { className: 'where dim', textContent: element }) : '',
-    item.help ? make('p', { className: 'help' }, {}, make('b', { textContent: 'Help: ' }), item.help) : '',
-    others.length > 0 ? more(others) : '',
-  );
-}
+  /** Makes buttons that select the links and joints of a finding. */
+  private buttons(item: Diagnostic): HTMLElement | string {
+    const found = subjects(item, this.fleet.currentModel);
+    if (found.length === 0) return '';
+    const buttons = found.map(({ name, kind, link }) => {
+      const button = make('button', { type: 'button', className: 'small', textContent: name }, { 'aria-label': `Select the ${kind} ${name}` });
+      button.addEventListener('click', () => this.state.select({ key: this.fleet.current?.key ?? '', link }));
+      return button;
+    });
+    return make('p', { className: 'subjects' }, {}, ...buttons);
+  }
 
-/** Makes the further findings of a kind: their places and messages. */
-function more(others: Diagnostic[]): HTMLElement {
-  const lines = others.slice(0, MOST).map((item) => {
+  /** Makes a finding; of several of one kind the first, with the others folded. */
+  private finding([item, ...others]: Group): HTMLElement {
     const at = place(item.where);
-    return make('li', {}, {}, at ? make('code', { textContent: at }) : '', at ? ' ' : '', item.message);
-  });
-  if (others.length > MOST) lines.push(make('li', { textContent: `… and ${others.length - MOST} more, all in report.json` }));
-  const list = make('ul', {}, {}, ...lines);
-  return make('details', { className: 'more' }, {}, make('summary', { textContent: `${others.length} more` }), list);
+    const element = item.where?.element;
+    return make(
+      'li',
+      { className: `finding ${item.severity}` },
+      {},
+      make(
+        'div',
+        { className: 'head' },
+        {},
+        mark(item.severity, WORDS[item.severity] ?? item.severity),
+        make('code', { className: 'code', textContent: others.length > 0 ? `${item.code} ×${others.length + 1}` : item.code }),
+      ),
+      make('p', { textContent: item.message }),
+      this.buttons(item),
+      at ? make('p', { className: 'where' }, {}, make('code', { textContent: at })) : '',
+      element ? make('p', { className: 'where dim', textContent: element }) : '',
+      item.help ? make('p', { className: 'help' }, {}, make('b', { textContent: 'Help: ' }), item.help) : '',
+      others.length > 0 ? this.more(others) : '',
+    );
+  }
+
+  /** Makes the further findings of a kind: their places and messages. */
+  private more(others: Diagnostic[]): HTMLElement {
+    const lines = others.slice(0, MOST).map((item) => {
+      const at = place(item.where);
+      return make('li', {}, {}, at ? make('code', { textContent: at }) : '', at ? ' ' : '', item.message, this.buttons(item));
+    });
+    if (others.length > MOST) lines.push(make('li', { textContent: `… and ${others.length - MOST} more, all in report.json` }));
+    const list = make('ul', {}, {}, ...lines);
+    return make('details', { className: 'more' }, {}, make('summary', { textContent: `${others.length} more` }), list);
+  }
 }

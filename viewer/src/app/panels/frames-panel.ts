@@ -2,11 +2,13 @@
 
 import { make, setText } from '../dom.js';
 import type { Fleet } from '../fleet.js';
-import { byName, linkTree, tfTree, type FrameNode } from '../frame-tree.js';
+import { byName, linkTree, sought, tfTree, type FrameNode } from '../frame-tree.js';
 import { age } from '../format.js';
+import { matches } from '../joint-model.js';
 import type { State } from '../state.js';
 import { linkDetails } from './link-details.js';
 import { mark, verdictMark } from './marks.js';
+import { PoseFields, type MoveLink } from './pose-fields.js';
 import type { Panel } from './tabs.js';
 import { Tree, type TreeNode } from './tree.js';
 
@@ -24,6 +26,16 @@ export class FramesPanel implements Panel {
   private readonly links = new Tree('Links', (id) => this.choose(id));
   private readonly tf = new Tree('TF tree as heard', (id) => this.choose(id));
   private readonly heard = make('p', { className: 'dim' });
+  private readonly search = make(
+    'input',
+    { type: 'search', id: 'link-search', className: 'search', placeholder: 'Search links and joints' },
+    { 'aria-label': 'Search links and joints', autocomplete: 'off' },
+  );
+  private readonly unhide = make('button', { type: 'button', id: 'show-all-links', className: 'quiet small', textContent: 'Show all', hidden: true });
+  private readonly pose;
+  /** The parts of the details around the pose, whose fields must keep their focus. */
+  private readonly top = make('div');
+  private readonly facts = make('div');
   private stale = true;
   private detailed = '';
 
@@ -31,7 +43,21 @@ export class FramesPanel implements Panel {
     private readonly state: State,
     private readonly fleet: Fleet,
     private readonly showJoint: (joint: string) => void,
+    move: MoveLink,
   ) {
+    this.pose = new PoseFields(state, move);
+    this.details.append(this.top, this.pose.element, this.facts);
+    this.search.addEventListener('input', () => this.build());
+    this.search.addEventListener('keydown', (event) => {
+      if (event.key !== 'Escape' || this.search.value === '') return;
+      event.stopPropagation();
+      this.search.value = '';
+      this.build();
+    });
+    this.unhide.addEventListener('click', () => {
+      this.state.hide(this.key, []);
+      this.search.focus();
+    });
     const all = (text: string, open: boolean) => {
       const button = make('button', { type: 'button', textContent: text, className: 'quiet small' });
       button.addEventListener('click', () => this.links.openAll(open));
@@ -49,16 +75,22 @@ export class FramesPanel implements Panel {
         {},
         side(
           'Links',
-          make('div', { className: 'tree-tools' }, {}, all('Open all', true), all('Close all', false)),
+          make('div', { className: 'tree-tools' }, {}, this.unhide, all('Open all', true), all('Close all', false)),
+          this.search,
           this.links.element,
         ),
         side('TF as heard', this.heard, this.tf.element),
       ),
       this.details,
     );
-    state.onAny(['robots', 'current', 'model', 'frames'], () => this.changed());
+    state.onAny(['robots', 'current', 'model', 'frames', 'hidden'], () => this.changed());
+    state.on('current', () => (this.search.value = ''));
     state.on('selection', () => this.select(true));
     setInterval(() => this.readAges(), REREAD_MS);
+  }
+
+  private get key(): string {
+    return this.fleet.current?.key ?? '';
   }
 
   refresh(): void {
@@ -75,10 +107,20 @@ export class FramesPanel implements Panel {
 
   private build(): void {
     this.stale = false;
-    const key = this.fleet.current?.key ?? '';
+    const { key } = this;
+    const model = this.fleet.currentModel;
+    const hidden = this.state.hidden(key);
+    this.unhide.hidden = hidden.size === 0;
     const frames = this.fleet.frames.get(key) ?? { frames: [], causes: [], tf: [] };
     const verdicts = byName(frames.frames);
-    const links = linkTree(this.fleet.currentModel, frames.frames);
+    const jointAbove = new Map((model?.joints ?? []).map((joint) => [joint.child.name, joint]));
+    const all = linkTree(model, frames.frames);
+    const words = this.search.value.trim();
+    const found = (name: string) => {
+      const joint = jointAbove.get(name);
+      return matches(`${name} ${joint?.name ?? ''} ${joint?.type ?? ''}`, words);
+    };
+    const links = words === '' ? all : sought(all, found);
     // Without any TF, the line above the tree says so.
     const silent = frames.frames.every((frame) => frame.verdict === null);
     const heardParent = new Map(frames.tf.map((frame) => [frame.frame, frame.parent]));
@@ -86,8 +128,11 @@ export class FramesPanel implements Panel {
       links.map((node) =>
         this.node(node, (name) => {
           const frame = verdicts.get(name);
-          if (!frame || silent) return [];
-          const marks = [verdictMark(frame.verdict)];
+          const joint = jointAbove.get(name);
+          const marks = joint ? [make('span', { className: 'dim joint-of', textContent: `${joint.name} · ${joint.type}` })] : [];
+          if (hidden.has(name)) marks.push(make('span', { className: 'chip', textContent: 'hidden' }));
+          if (!frame || silent) return marks;
+          marks.push(verdictMark(frame.verdict));
           const parent = heardParent.get(name);
           const above = frame.parent === null ? undefined : verdicts.get(frame.parent);
           if (parent !== undefined && frame.parent !== null && parent !== frame.parent && parent !== above?.alias)
@@ -95,6 +140,7 @@ export class FramesPanel implements Panel {
           return marks;
         }),
       ),
+      words !== '',
     );
     const ages = new Map(frames.tf.map((frame) => [frame.frame, frame]));
     this.tf.show(
@@ -167,8 +213,7 @@ export class FramesPanel implements Panel {
     const { selection } = this.state;
     const name = selection && selection.key === this.fleet.current?.key ? selection.link : null;
     this.details.hidden = name === null;
-    if (name === null || !selection) this.details.replaceChildren();
-    else this.showDetails(selection.key, name);
+    if (name !== null && selection) this.showDetails(selection.key, name);
     // Last, since visibility depends on the height of the details.
     const inTf = this.tf.element.contains(document.activeElement);
     this.links.select(name, show && !inTf);
@@ -178,8 +223,10 @@ export class FramesPanel implements Panel {
   private showDetails(key: string, name: string): void {
     const frame = byName(this.fleet.frames.get(key)?.frames ?? []).get(name);
     // Rebuilt only if it differs, so that its focus stays.
-    const now = JSON.stringify([key, name, frame, this.fleet.currentModel?.edition.version]);
-    if (now === this.detailed && this.details.childElementCount) return;
+    const model = this.fleet.currentModel;
+    const hidden = this.state.hidden(key);
+    const now = JSON.stringify([key, name, frame, model?.edition.version, hidden.has(name), hidden.size]);
+    if (now === this.detailed) return;
     this.detailed = now;
     const close = make(
       'button',
@@ -187,13 +234,30 @@ export class FramesPanel implements Panel {
       { 'aria-label': 'Clear the selection' },
     );
     close.addEventListener('click', () => this.state.select(null));
+    const hide = (id: string, text: string, links: () => Iterable<string>) => {
+      const button = make('button', { type: 'button', id, className: 'quiet small', textContent: text });
+      button.addEventListener('click', () => {
+        this.state.hide(key, links());
+        document.getElementById(id)?.focus();
+      });
+      return button;
+    };
+    const isHidden = hidden.has(name);
+    const others = () => model?.links.map((link) => link.name).filter((link) => link !== name) ?? [];
+    const tools = model?.link(name)
+      ? [
+          hide('hide-link', isHidden ? 'Show' : 'Hide', () => (isHidden ? [...hidden].filter((link) => link !== name) : [...hidden, name])),
+          hide('isolate-link', 'Isolate', others),
+        ]
+      : [];
     const verdict = frame
       ? [verdictMark(frame.verdict), ...(frame.detail ? [make('span', { className: 'dim', textContent: frame.detail })] : [])]
       : [mark('none', 'not checked')];
-    this.details.replaceChildren(
-      make('div', { className: 'head' }, {}, make('h3', { textContent: name }), close),
+    this.top.replaceChildren(
+      make('div', { className: 'head' }, {}, make('h3', { textContent: name }), make('span', { className: 'head-tools' }, {}, ...tools, close)),
       make('p', { className: 'verdict' }, {}, ...verdict),
-      linkDetails(this.fleet.currentModel, name, frame ?? null, this.showJoint),
     );
+    this.facts.replaceChildren(linkDetails(model, name, frame ?? null, this.showJoint));
+    this.pose.show(model, name);
   }
 }

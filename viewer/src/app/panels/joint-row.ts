@@ -3,7 +3,7 @@
 import { make, setAttributes, setText } from '../dom.js';
 import { position } from '../format.js';
 import { beyond, following, onSlider, type Control } from '../joint-model.js';
-import { between, shown, symbol, TURN, turned, turnsText, typed, word, type AngleUnit } from '../units.js';
+import { shown, symbol, TURN, turned, turnsText, typed, word, type AngleUnit } from '../units.js';
 import { fill, slider, stepOf } from './controls.js';
 
 /** Callbacks of a row. */
@@ -20,7 +20,9 @@ export class JointRow {
   private readonly slider: HTMLInputElement;
   private readonly field = make('input', { type: 'text', inputMode: 'decimal' }, { autocomplete: 'off', spellcheck: 'false' });
   private readonly unit = make('span', { className: 'unit' });
-  private readonly range = make('span', { className: 'range' });
+  /** The limits below the ends of the slider. */
+  private readonly limits = { lower: make('span'), upper: make('span') };
+  private readonly range = make('p', { className: 'range' }, {}, this.limits.lower, this.limits.upper);
   private readonly turns = make('button', { type: 'button', className: 'turns', hidden: true });
   private readonly outside = make('span', { className: 'outside', hidden: true });
   private value = Number.NaN;
@@ -48,11 +50,10 @@ export class JointRow {
       {},
       make('span', { className: 'joint-name', textContent: name, title: `${name} (${joint.type})` }),
       this.outside,
-      this.range,
       this.turns,
     );
     const reading = make('div', { className: 'joint-reading' }, {}, this.field, this.unit);
-    this.element = make('li', { className: 'joint' }, { 'data-joint': joint.name }, title, this.slider, reading);
+    this.element = make('li', { className: 'joint' }, { 'data-joint': joint.name }, title, this.slider, reading, this.range);
     if (joint.mimic) this.element.append(make('p', { className: 'follows', textContent: following(joint.mimic) }));
     for (const kind of ['pointerenter', 'focusin'] as const) this.element.addEventListener(kind, () => events.point(true));
     for (const kind of ['pointerleave', 'focusout'] as const) this.element.addEventListener(kind, () => events.point(false));
@@ -65,10 +66,10 @@ export class JointRow {
     this.angles = angles;
     this.field.setAttribute('aria-label', `${name} value in ${word(unit, angles)}`);
     setText(this.unit, symbol(unit, angles));
-    const [from, to] = [limited.lower ? lower : undefined, limited.upper ? upper : undefined];
-    const range = wraps ? 'no limits' : between(from, to, (value) => shown(value, unit, angles));
-    setText(this.range, range);
-    this.range.title = `Limits in ${word(unit, angles)}`;
+    const limit = (value: number, isLimit: boolean, none: string) => (isLimit ? shown(value, unit, angles).replace('-', '−') : none);
+    setText(this.limits.lower, wraps ? 'no limits' : limit(lower, limited.lower, '−∞'));
+    setText(this.limits.upper, wraps ? '' : limit(upper, limited.upper, '∞'));
+    this.range.title = wraps ? 'The joint turns without end' : `Limits in ${word(unit, angles)}`;
     this.value = Number.NaN;
     this.update();
   }
@@ -111,7 +112,6 @@ export class JointRow {
   private showTurns(turns: number): void {
     const text = turnsText(turns);
     this.turns.hidden = text === '';
-    this.range.hidden = text !== '';
     if (text === '') return;
     setText(this.turns, text);
     setAttributes(this.turns, { title: 'Remove full turns', 'aria-label': `${this.control.name}: ${text}. Remove them` });

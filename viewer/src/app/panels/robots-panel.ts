@@ -1,7 +1,7 @@
 // Robots: the list, the results of conversions, files.
 
 import { assetUrl, type AssetFile, type RobotEntry } from '../api.js';
-import { make } from '../dom.js';
+import { make, setAttributes } from '../dom.js';
 import type { Fleet } from '../fleet.js';
 import { bytes, counted } from '../format.js';
 import type { State } from '../state.js';
@@ -87,7 +87,7 @@ export class RobotsPanel implements Panel {
     if (this.fleet.isLoading(entry.key)) item.append(make('p', { className: 'dim', textContent: 'loading…' }));
     if (entry.counts) item.append(this.counts(entry.counts));
     if (entry.files.length) item.append(this.files(entry, at));
-    if (entry.files.length && !this.fleet.isLocal(entry.key)) item.append(this.zip(entry, at));
+    if (entry.files.length && !this.fleet.isLocal(entry.key)) item.append(this.zip(entry, at), ...this.ar(entry));
     return item;
   }
 
@@ -96,6 +96,18 @@ export class RobotsPanel implements Panel {
       make('div', {}, {}, make('dt', { textContent: what }), make('dd', { textContent: count.toLocaleString('en') })),
     );
     return make('dl', { className: 'counts' }, {}, ...pairs);
+  }
+
+  /** Makes a link that opens the USDZ in augmented reality, where the browser can (Safari on iPhone and iPad). */
+  private ar(entry: RobotEntry): HTMLElement[] {
+    const file = entry.files.find(({ path }) => !path.includes('/') && path.endsWith('.usdz'));
+    if (!file) return [];
+    const link = make('a', { href: assetUrl(entry.key, file.path, entry.revision, file.sha256), className: 'ar' }, { rel: 'ar' });
+    // Safari opens AR only for a link whose only child is a picture.
+    if (link.relList.supports('ar')) link.append(make('img', { alt: 'View in your room (AR)' }, { src: 'data:image/gif;base64,R0lGODlhAQABAAAAACw=' }));
+    else setAttributes(link, { download: file.path, rel: null });
+    if (link.childElementCount === 0) link.textContent = 'USDZ for AR';
+    return [link];
   }
 
   private zip(entry: RobotEntry, at: number): HTMLElement {

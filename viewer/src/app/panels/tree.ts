@@ -1,4 +1,5 @@
-// A tree after ARIA's pattern: arrow keys move, open and close; one item is in the tab order.
+// A tree after ARIA's pattern: arrow keys move, open and close; one item is in the tab order. Items are the rows; groups follow them, so
+// that an item's text is its own.
 
 import { icon, make } from '../dom.js';
 
@@ -16,9 +17,12 @@ export class Tree {
   readonly element = make('ul', { className: 'tree' }, { role: 'tree' });
   private readonly closed = new Set<string>();
   private readonly items = new Map<string, HTMLElement>();
+  /** The texts of items with their marks. */
+  private readonly names = new Map<string, string>();
   private selected: string | null = null;
   private focus: string | null = null;
   private shape = '';
+  private allOpen = false;
 
   constructor(
     label: string,
@@ -29,13 +33,15 @@ export class Tree {
     this.element.addEventListener('click', (event) => this.click(event));
   }
 
-  /** Shows nodes, keeping open branches and the focus. If only marks differ, only marks are rebuilt. */
-  show(roots: TreeNode[]): void {
-    const shape = JSON.stringify(roots, (key, value: unknown) => (key === 'marks' || key === 'text' ? undefined : value));
+  /** Shows nodes, keeping open branches and the focus. If only marks differ, only marks are rebuilt. `allOpen`: all branches are open. */
+  show(roots: TreeNode[], allOpen = false): void {
+    this.allOpen = allOpen;
+    const shape = JSON.stringify([allOpen, roots], (key, value: unknown) => (key === 'marks' || key === 'text' ? undefined : value));
     if (shape === this.shape) return this.update(roots);
     this.shape = shape;
     const focused = this.element.contains(document.activeElement);
     this.items.clear();
+    this.names.clear();
     this.element.replaceChildren(...roots.map((root) => this.item(root, 1)));
     if (this.focus === null || !this.items.has(this.focus)) this.focus = roots[0]?.id ?? null;
     this.rove(this.focus, focused);
@@ -44,11 +50,10 @@ export class Tree {
   private update(nodes: TreeNode[]): void {
     for (const node of nodes) {
       const item = this.items.get(node.id);
-      if (item && item.getAttribute('aria-label') !== name(node)) {
-        item.setAttribute('aria-label', name(node));
-        const row = item.querySelector('.row');
-        while (row && row.childElementCount > 2) row.lastElementChild?.remove();
-        row?.append(...node.marks);
+      if (item && this.names.get(node.id) !== name(node)) {
+        this.names.set(node.id, name(node));
+        while (item.childElementCount > 2) item.lastElementChild?.remove();
+        item.append(...node.marks);
       }
       this.update(node.children);
     }
@@ -61,15 +66,9 @@ export class Tree {
     const item = id === null ? undefined : this.items.get(id);
     if (!item || id === null) return;
     item.setAttribute('aria-selected', 'true');
-    for (
-      let at = item.parentElement?.closest<HTMLElement>('[role=treeitem]');
-      at;
-      at = at.parentElement?.closest<HTMLElement>('[role=treeitem]')
-    ) {
-      this.open(at, true);
-    }
+    for (let at = above(item); at; at = above(at)) this.open(at, true);
     this.rove(id, false);
-    if (show) item.querySelector('.row')?.scrollIntoView({ block: 'nearest' });
+    if (show) item.scrollIntoView({ block: 'nearest' });
   }
 
   /** Opens or closes all branches. */
@@ -77,6 +76,7 @@ export class Tree {
     for (const item of this.items.values()) this.open(item, open);
   }
 
+  /** Makes the entry of a node with those below it. */
   private item(node: TreeNode, level: number): HTMLElement {
     const branch = node.children.length > 0;
     const text = make('span', { className: 'text', textContent: node.text, title: node.text });
@@ -86,29 +86,35 @@ export class Tree {
       { 'aria-hidden': 'true' },
       branch ? icon('M6 4l4 4-4 4') : '',
     );
-    const row = make('div', { className: 'row' }, {}, twisty, text, ...node.marks);
-    row.style.setProperty('--level', String(level));
     const item = make(
-      'li',
-      { tabIndex: -1 },
+      'div',
+      { className: 'row', tabIndex: -1 },
       { role: 'treeitem', 'aria-level': level, 'aria-selected': String(node.id === this.selected), 'data-id': node.id },
-      row,
+      twisty,
+      text,
+      ...node.marks,
     );
-    item.setAttribute('aria-label', name(node));
+    item.style.setProperty('--level', String(level));
     this.items.set(node.id, item);
+    this.names.set(node.id, name(node));
+    const entry = make('li', {}, { role: 'none' }, item);
     if (branch) {
-      item.append(make('ul', {}, { role: 'group' }, ...node.children.map((child) => this.item(child, level + 1))));
-      this.open(item, !this.closed.has(node.id));
+      entry.append(make('ul', {}, { role: 'group' }, ...node.children.map((child) => this.item(child, level + 1))));
+      this.unfold(item, this.allOpen || !this.closed.has(node.id));
     }
-    return item;
+    return entry;
   }
 
   private open(item: HTMLElement, open: boolean): void {
-    const group = item.querySelector<HTMLElement>(':scope > ul');
-    if (!group) return;
     const id = item.dataset['id'] ?? '';
     if (open) this.closed.delete(id);
     else this.closed.add(id);
+    this.unfold(item, open);
+  }
+
+  private unfold(item: HTMLElement, open: boolean): void {
+    const group = item.nextElementSibling as HTMLElement | null;
+    if (!group) return;
     item.setAttribute('aria-expanded', String(open));
     group.hidden = !open;
   }
@@ -136,7 +142,7 @@ export class Tree {
       End: () => go(visible.at(-1)),
       ArrowRight: () => (expanded === 'false' ? this.open(item, true) : expanded === 'true' && go(visible[at + 1])),
       ArrowLeft: () =>
-        expanded === 'true' ? this.open(item, false) : go(item.parentElement?.closest<HTMLElement>('[role=treeitem]')),
+        expanded === 'true' ? this.open(item, false) : go(above(item)),
       Enter: () => this.chosen(item.dataset['id'] ?? ''),
       ' ': () => this.chosen(item.dataset['id'] ?? ''),
     };
@@ -158,7 +164,13 @@ export class Tree {
   }
 }
 
-/** The accessible name of an item. */
+/** The item above an item. */
+function above(item: HTMLElement): HTMLElement | null {
+  const group = item.parentElement?.parentElement;
+  return group?.getAttribute('role') === 'group' ? (group.previousElementSibling as HTMLElement | null) : null;
+}
+
+/** The text of an item with its marks. */
 function name(node: TreeNode): string {
   return [node.text, ...node.marks.map((mark) => mark.textContent)].join(', ');
 }

@@ -1,5 +1,6 @@
 // View: display options and the choice of meshes.
 
+import { NO_FRAME } from '../base.js';
 import { make, setText } from '../dom.js';
 import { TIER_SETS, type Fleet } from '../fleet.js';
 import type { Options, State } from '../state.js';
@@ -22,6 +23,13 @@ const SCENE: [Switch, string][] = [
   ['grid', 'Grid and origin'],
   ['shadows', 'Shadows'],
 ];
+
+const PICTURE: [Switch, string][] = [['transparentPicture', 'Without background']];
+
+/** Sizes of saved pictures in pixels. */
+const SIZES = ['1280x720', '1920x1080', '3840x2160', '2048x2048'];
+
+const FOLLOW: [Switch, string][] = [['follow', 'Camera follows the robot']];
 
 /** The variant sets, with labels of their variants; other variants are shown by name. */
 const DETAIL: [keyof typeof TIER_SETS, string, Record<string, string>][] = [
@@ -57,10 +65,11 @@ export class ViewPanel implements Panel {
         ...this.switches(FRAMES),
         this.slider('axesSize', 'Length of axes', 0.01, 0.5, 0.01, (value) => `${Math.round(value * 100)} cm`),
       ),
-      this.group('Scene', ...this.switches(SCENE)),
+      this.group('Scene', ...this.switches(SCENE), this.place(), ...this.switches(FOLLOW)),
+      this.picture(),
       this.keys(),
     );
-    state.onAny(['options', 'tiers', 'current', 'model', 'robots'], () => this.refresh());
+    state.onAny(['options', 'tiers', 'current', 'model', 'robots', 'bases'], () => this.refresh());
   }
 
   refresh(): void {
@@ -107,6 +116,30 @@ export class ViewPanel implements Panel {
     if (!model) return '';
     const { visual, collision } = model.triangles();
     return `Triangles: ${visual.toLocaleString('en')} visual, ${collision.toLocaleString('en')} collision`;
+  }
+
+  /** The options of saved pictures. */
+  private picture(): HTMLElement {
+    const row = choice('choose-picture-size', 'Size', (size) => this.state.set('pictureSize', size));
+    const options = [[null, 'as shown'] as const, ...SIZES.map((size) => [size, size.replace('x', ' × ')] as const)];
+    this.updates.push(() => row.set(options, this.state.options.pictureSize));
+    row.set(options, null);
+    return this.group('Saved pictures', row.element, ...this.switches(PICTURE));
+  }
+
+  /** The choice of the fixed frame, if TF or a recording has one. */
+  private place(): HTMLElement {
+    const row = choice('choose-frame', 'Fixed frame', (name) => this.state.set('fixedFrame', name));
+    const update = () => {
+      const names = this.fleet.above(this.fleet.current?.key ?? '').map(({ frame }) => frame);
+      row.element.hidden = names.length === 0;
+      const { fixedFrame } = this.state.options;
+      const own = names.includes('odom') ? 'odom' : names.at(-1);
+      row.set([...names.map((name) => [name, name] as const), [NO_FRAME, 'none: stay at the origin']], fixedFrame ?? own ?? NO_FRAME);
+    };
+    update();
+    this.updates.push(update);
+    return row.element;
   }
 
   private switches(list: [Switch, string][]): HTMLElement[] {

@@ -33,6 +33,8 @@ export class Eye {
   private move: Move | null = null;
   /** The part of the picture's height that no control covers. */
   private free = 1;
+  /** The visible range of y in normalised device coordinates, between the covered margins. */
+  private range: readonly [number, number] = [-1, 1];
 
   constructor(
     canvas: HTMLCanvasElement,
@@ -54,7 +56,8 @@ export class Eye {
   /** Sets the picture's size in CSS pixels, and the covered margins at top and bottom: the target is centred between them. */
   resize(width: number, height: number, covered: { top: number; bottom: number }): void {
     this.camera.aspect = width / height;
-    this.free = Math.max(0.5, 1 - (covered.top + covered.bottom) / height);
+    this.free = Math.max(0.15, 1 - (covered.top + covered.bottom) / height);
+    this.range = [(2 * covered.bottom) / height - 1, 1 - (2 * covered.top) / height];
     this.camera.setViewOffset(width, height, 0, (covered.bottom - covered.top) / 2, width, height);
   }
 
@@ -67,9 +70,9 @@ export class Eye {
     this.camera.updateProjectionMatrix();
   }
 
-  /** Brings points into view, from a preset's direction or the current one. */
-  fit(points: readonly Vector3[], preset: Preset | null, atOnce = false): void {
-    if (points.length === 0) return;
+  /** Brings points into view, from a preset's direction or the current one. Returns distance and target, as `framing`. */
+  fit(points: readonly Vector3[], preset: Preset | null, atOnce = false): number[] | undefined {
+    if (points.length === 0) return undefined;
     const { center, radius } = new Box3().setFromPoints([...points]).getBoundingSphere(new Sphere());
     const direction = preset ? new Vector3(...DIRECTIONS[preset]) : this.camera.position.clone().sub(this.controls.target);
     if (direction.lengthSq() < 1e-12) direction.set(...DIRECTIONS.iso);
@@ -89,11 +92,40 @@ export class Eye {
     const distance = Math.max(most(needed) * MARGIN, radius * 0.5, this.controls.minDistance);
     const target = center.addScaledVector(right, x).addScaledVector(up, y);
     this.go(target.clone().addScaledVector(direction, distance), target, atOnce);
+    return [distance, ...target.toArray()];
+  }
+
+  /** Whether all points are in the picture, where no control covers it. */
+  sees(points: readonly Vector3[]): boolean {
+    this.camera.updateMatrixWorld();
+    const [low, high] = this.range;
+    return points.every((point) => {
+      const { x, y, z } = point.clone().project(this.camera);
+      return Math.abs(x) <= 1 && y >= low && y <= high && z < 1;
+    });
+  }
+
+  /** Moves camera and target together. */
+  shift(by: Vector3): void {
+    for (const at of [this.camera.position, this.controls.target]) at.add(by);
+    for (const end of [this.move?.from, this.move?.to]) for (const at of end ? [end.position, end.target] : []) at.add(by);
+    this.controls.dispatchEvent({ type: 'change' });
+  }
+
+  /** Whether the camera is moving by itself. */
+  get moves(): boolean {
+    return this.move !== null;
+  }
+
+  /** Distance and target of the camera: what a turn leaves. */
+  framing(): number[] {
+    return [this.camera.position.distanceTo(this.controls.target), ...this.controls.target.toArray()];
   }
 
   /** Sets position and target at once. */
   look(position: Vector3, target: Vector3): void {
     this.go(position, target, true);
+    this.controls.dispatchEvent({ type: 'end' });
   }
 
   /** Moves there, in one step if the user prefers reduced motion. */
@@ -128,7 +160,7 @@ export class Eye {
     round.phi = Math.min(this.controls.maxPolarAngle, Math.max(1e-3, round.phi + up));
     round.radius = Math.min(this.controls.maxDistance, Math.max(this.controls.minDistance, round.radius * nearer));
     this.camera.position.copy(this.controls.target).add(new Vector3().setFromSpherical(round));
-    this.controls.dispatchEvent({ type: 'change' });
+    for (const type of ['change', 'end'] as const) this.controls.dispatchEvent({ type });
   }
 
   /** Advances the movement to this time. Returns whether it continues. */

@@ -3,7 +3,7 @@
 
 import { Matrix4, Object3D, Plane, Quaternion, Raycaster, Vector2, Vector3 } from 'three';
 import { TransformControls } from 'three/addons/controls/TransformControls.js';
-import { Problem, type Goal } from '../../kinematics/lm.js';
+import { Problem, type Goal, type Outcome } from '../../kinematics/lm.js';
 import type { Link, Robot } from '../../loader/index.js';
 import type { Fleet } from '../fleet.js';
 import type { Model } from '../model.js';
@@ -266,6 +266,19 @@ export class Hand {
 
   // ---- Solving ----
 
+  /** Moves a link towards a pose in the world, or without `orientation` to a position; null if no joint moves it. */
+  moveTo(key: string, link: string, goal: Goal): Outcome | null {
+    const found = this.find(key, link);
+    const problem = found && new Problem(found.robot, found.link);
+    if (!found || !problem || problem.variables.length === 0) return null;
+    this.fleet.takeOver(key);
+    const inRoot = inRootOf(found.robot, goal);
+    let outcome = problem.solve(inRoot);
+    if (!outcome.reached) outcome = problem.refine(inRoot);
+    this.fleet.setPositions(key, problem.positions());
+    return outcome;
+  }
+
   /** Moves the link as near to its target as possible, once per frame. */
   private work(): void {
     const { grip } = this;
@@ -274,12 +287,7 @@ export class Hand {
     const { key, problem, robot, goal } = grip;
     // Joint states may have been published meanwhile.
     this.fleet.takeOver(key);
-    robot.root.updateWorldMatrix(true, false);
-    const inverse = new Matrix4().copy(robot.root.matrixWorld).invert();
-    const inRoot: Goal = {};
-    if (goal.position) inRoot.position = goal.position.clone().applyMatrix4(inverse);
-    if (goal.orientation) inRoot.orientation = new Quaternion().setFromRotationMatrix(inverse).multiply(goal.orientation);
-    const outcome = problem.solve(inRoot);
+    const outcome = problem.solve(inRootOf(robot, goal));
     this.fleet.setPositions(key, problem.positions());
     const stopped = problem.stopped().map((joint) => joint.name);
     this.state.stop(stopped.length ? { key, joints: stopped } : null);
@@ -299,6 +307,16 @@ export class Hand {
     const box = this.canvas.getBoundingClientRect();
     return new Vector2(((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2);
   }
+}
+
+/** Converts a goal in the world to the robot's frame. */
+function inRootOf(robot: Robot, goal: Goal): Goal {
+  robot.root.updateWorldMatrix(true, false);
+  const inverse = new Matrix4().copy(robot.root.matrixWorld).invert();
+  const inRoot: Goal = {};
+  if (goal.position) inRoot.position = goal.position.clone().applyMatrix4(inverse);
+  if (goal.orientation) inRoot.orientation = new Quaternion().setFromRotationMatrix(inverse).multiply(goal.orientation);
+  return inRoot;
 }
 
 const KEYS: Record<string, [number, number, number]> = {

@@ -50,7 +50,7 @@ export class JointMarks {
     private readonly show: Show,
     private readonly theme: Theme,
   ) {
-    state.onAny(['pointed', 'selection', 'stopped', 'model', 'current'], () => this.update());
+    state.onAny(['pointed', 'selection', 'stopped', 'model', 'current', 'tool'], () => this.update());
     state.on('pose', () => this.turn());
     state.on('theme', () => this.paint());
     this.paint();
@@ -77,11 +77,14 @@ export class JointMarks {
       return model && joint?.dofs.length ? [{ key, model, joint, stopped }] : [];
     };
     const atLimits = stopped ? stopped.joints.flatMap((name) => found(stopped.key, name, true)) : [];
+    const model = selection ? models.get(selection.key) : undefined;
+    const above = selection && model?.movedBy(model.link(selection.link));
+    const hasHandles = this.state.tool === 'move';
+    // The handles of the selected link have the place of its joint's mark.
+    if (hasHandles && pointed?.key === selection?.key && pointed?.joint === above?.name) return atLimits;
     if (pointed) return [...atLimits, ...found(pointed.key, pointed.joint, stopped?.joints.includes(pointed.joint) ?? false)];
     if (stopped) return atLimits;
-    const model = selection && models.get(selection.key);
-    const joint = selection && model?.movedBy(model.link(selection.link));
-    return selection && joint ? found(selection.key, joint.name, false) : [];
+    return selection && above && !hasHandles ? found(selection.key, above.name, false) : [];
   }
 
   private update(): void {
@@ -173,7 +176,8 @@ function facing(joint: Joint, dof: Dof, group: Group): number {
   return Math.hypot(way.x, way.z) < 1e-6 ? 0 : Math.atan2(-way.z, way.x);
 }
 
-function sizeOf(model: Model): number {
+/** Returns the size of a robot in metres. */
+export function sizeOf(model: Model): number {
   const box = new Box3();
   for (const link of model.links) for (const visual of link.visuals) for (const mesh of meshes(visual)) box.expandByObject(mesh);
   if (box.isEmpty()) for (const link of model.links) box.expandByPoint(new Vector3().setFromMatrixPosition(link.node.matrixWorld));

@@ -22,8 +22,6 @@ export class Look {
   private readonly originals = new Map<Drawn, Original>();
   /** The file's materials of collision meshes. */
   private readonly covered = new Map<Mesh, Mesh['material']>();
-  private readonly visuals: Object3D[];
-  private readonly collisions: Object3D[];
   private readonly solid = new MeshStandardMaterial({
     color: COLLISION,
     roughness: 0.7,
@@ -36,10 +34,8 @@ export class Look {
     polygonOffsetUnits: -1,
   });
 
-  constructor(model: Model) {
-    this.visuals = model.links.flatMap((link) => link.visuals);
-    this.collisions = model.links.flatMap((link) => link.collisions);
-    const collisionMeshes = new Set(this.collisions.flatMap(meshes));
+  constructor(private readonly model: Model) {
+    const collisionMeshes = new Set(model.links.flatMap((link) => link.collisions).flatMap(meshes));
     for (const mesh of meshes(model.holder)) {
       if (collisionMeshes.has(mesh)) {
         this.covered.set(mesh, mesh.material);
@@ -56,9 +52,12 @@ export class Look {
     }
   }
 
-  apply(options: Options): void {
-    for (const visual of this.visuals) visual.visible = options.visual;
-    for (const collision of this.collisions) collision.visible = options.collision;
+  /** `hidden`: names of links that are not drawn. */
+  apply(options: Options, hidden: ReadonlySet<string> = new Set()): void {
+    for (const { name, visuals, collisions } of this.model.links) {
+      for (const visual of visuals) visual.visible = options.visual && !hidden.has(name);
+      for (const collision of collisions) collision.visible = options.collision && !hidden.has(name);
+    }
     for (const [material, original] of this.originals) {
       const clear = options.transparency > 0;
       dress(material, {

@@ -1,4 +1,4 @@
-// Marks on a robot: the glow of the selected link, and link frames in ROS's colours (x red, y green, z blue).
+// Marks on a robot: link frames in ROS's colours (x red, y green, z blue).
 
 import {
   BufferAttribute,
@@ -8,13 +8,11 @@ import {
   ConeGeometry,
   Mesh,
   MeshBasicMaterial,
-  type Object3D,
 } from 'three';
 import { mergeGeometries } from 'three/addons/utils/BufferGeometryUtils.js';
 import type { Link } from '../../loader/index.js';
 import type { Model } from '../model.js';
 import type { Options } from '../state.js';
-import { meshes } from './look.js';
 
 /** Colours of x, y and z. */
 export const AXIS_COLORS = ['#e5484d', '#46a758', '#3e7bfa'] as const;
@@ -46,22 +44,8 @@ export class Marks {
     depthTest: false,
     transparent: true,
   });
-  private readonly glow = new MeshBasicMaterial({
-    transparent: true,
-    opacity: 0.34,
-    depthWrite: false,
-    polygonOffset: true,
-    polygonOffsetFactor: -2,
-    polygonOffsetUnits: -2,
-  });
-  private readonly ghost = new MeshBasicMaterial({ transparent: true, opacity: 0.14, depthWrite: false, depthTest: false });
   private readonly frames = new Map<Model, Mesh[]>();
-  private highlighted: Mesh[] = [];
-
-  set color(color: string) {
-    this.glow.color.set(color);
-    this.ghost.color.set(color);
-  }
+  private selected: Mesh | null = null;
 
   /** Makes a triad at the origin. */
   origin(size: number): Mesh {
@@ -91,25 +75,11 @@ export class Marks {
     this.frames.delete(model);
   }
 
-  /** Highlights one link, or none. */
-  highlight(link: Link | null, options: Options): void {
-    for (const mesh of this.highlighted) mesh.removeFromParent();
-    this.highlighted = [];
-    if (!link) return;
-    const shapes: Object3D[] = [...(options.visual ? link.visuals : []), ...(options.collision ? link.collisions : [])];
-    for (const mesh of shapes.flatMap(meshes)) {
-      for (const [material, order] of [
-        [this.ghost, 2],
-        [this.glow, 3],
-      ] as const) {
-        const over = unseen(new Mesh(mesh.geometry, material), order);
-        mesh.add(over);
-        this.highlighted.push(over);
-      }
-    }
-    const frame = this.arrows(this.axesThrough, options.axesSize * 1.2);
-    link.node.add(frame);
-    this.highlighted.push(frame);
+  /** Shows the frame of one link with axes of this length, or none. */
+  select(link: Link | null, size: number): void {
+    this.selected?.removeFromParent();
+    this.selected = link && this.arrows(this.axesThrough, size);
+    if (this.selected) link?.node.add(this.selected);
   }
 }
 

@@ -5,6 +5,8 @@ import type { Fleet } from '../fleet.js';
 import type { Model } from '../model.js';
 import type { Preset, State } from '../state.js';
 import type { Theme } from '../theme.js';
+import { sizeOf } from './joint-mark.js';
+import { corners } from './corners.js';
 import { Look, meshes } from './look.js';
 import { Marks } from './marks.js';
 import type { Stage } from './stage.js';
@@ -14,6 +16,9 @@ interface Shown {
   look: Look;
 }
 
+/** The length of the selected link's axes as a share of the robot's size: within the mark of its joint. */
+const FRAME = 0.07;
+
 /** The robots in the picture. */
 export class Show {
   private readonly shown = new Map<string, Shown>();
@@ -21,6 +26,14 @@ export class Show {
   private readonly origin: Mesh;
   /** The robots that the camera was last fitted to. */
   private fitted = '';
+  /** Whether all of the robot was in view after the user moved the camera: then it stays in view. */
+  private whole = true;
+  /** Distance and target of the last fit; a camera that was only turned since then fits again. */
+  private framed: number[] = [];
+  private isToFit = false;
+  /** The position of the first robot in the last frame. */
+  private readonly stood = new Vector3();
+  private isMovedByHand = false;
 
   constructor(
     private readonly state: State,
@@ -34,17 +47,30 @@ export class Show {
     state.on('pose', (key) => {
       if (this.shown.has(key)) stage.invalidate({ shadows: true });
     });
-    state.onAny(['options'], () => this.look());
-    state.on('selection', () => this.highlight());
+    state.onAny(['options', 'hidden'], () => this.look());
+    state.on('placed', (key) => {
+      if (!this.shown.has(key)) return;
+      this.isToFit = true;
+      stage.request();
+    });
+    stage.beforeFrame(() => {
+      this.followBase();
+      this.keepInView();
+    });
+    stage.afterFrame(() => this.judge());
+    stage.onResize(() => {
+      if (this.isFitted()) this.refit(true);
+      else if (this.whole && !stage.eye.sees(this.points())) this.refit(true);
+    });
+    stage.eye.controls.addEventListener('end', () => (this.isMovedByHand = true));
+    state.onAny(['selection', 'tool'], () => this.highlight());
     state.on('theme', () => this.paint());
     this.paint();
     this.look();
   }
 
   private paint(): void {
-    const colors = this.theme.colors();
-    this.marks.color = colors.accent;
-    this.stage.paint(colors);
+    this.stage.paint(this.theme.colors());
   }
 
   /** Places the visible robots beside each other, along ROS's y. */
@@ -80,7 +106,8 @@ export class Show {
     for (const [key, { model, look }] of this.shown) {
       if (wanted.get(key) === model) continue;
       this.marks.hideFrames(model);
-      this.marks.highlight(null, this.state.options);
+      this.marks.select(null, 0);
+      this.stage.outline.meshes = [];
       model.holder.removeFromParent();
       look.dispose();
       this.shown.delete(key);
@@ -102,14 +129,14 @@ export class Show {
     this.origin.scale.setScalar(size * 0.12);
     const keys = [...this.shown.keys()].sort().join('\n');
     if (keys === this.fitted) return;
-    this.stage.eye.fit(points, this.fitted ? null : 'iso', !this.fitted);
+    this.refit(!this.fitted, this.fitted ? null : 'iso');
     this.fitted = keys;
   }
 
   private look(): void {
     const { options } = this.state;
-    for (const { model, look } of this.shown.values()) {
-      look.apply(options);
+    for (const [key, { model, look }] of this.shown) {
+      look.apply(options, this.state.hidden(key));
       this.marks.showFrames(model, options);
     }
     this.stage.ground.gridShown = options.grid;
@@ -121,9 +148,13 @@ export class Show {
   }
 
   private highlight(): void {
-    const { selection, options } = this.state;
-    const link = selection && this.shown.get(selection.key)?.model.link(selection.link);
-    this.marks.highlight(link ?? null, options);
+    const { selection, options, tool } = this.state;
+    const model = selection ? this.shown.get(selection.key)?.model : undefined;
+    const link = selection && model?.link(selection.link);
+    const shapes = link ? [...(options.visual ? link.visuals : []), ...(options.collision ? link.collisions : [])] : [];
+    this.stage.outline.meshes = shapes.flatMap(meshes).filter((mesh) => !mesh.userData['mark']);
+    // The handles of the tool have the same place.
+    this.marks.select(model && link && tool !== 'move' ? link : null, model ? FRAME * sizeOf(model) : 0);
     this.stage.invalidate();
   }
 
@@ -134,39 +165,51 @@ export class Show {
 
   /** Fits everything into view, from a preset's direction or the current one. */
   fit(preset: Preset | null): void {
-    this.stage.eye.fit(this.points(), preset);
+    this.refit(false, preset);
+  }
+
+  private refit(atOnce: boolean, preset: Preset | null = null): void {
+    this.framed = this.stage.eye.fit(this.points(), preset, atOnce) ?? [];
+    this.whole = true;
+  }
+
+  /** Whether the camera was only turned since the last fit. */
+  private isFitted(): boolean {
+    const now = this.stage.eye.framing();
+    return this.framed.length > 0 && now.every((value, k) => Math.abs(value - (this.framed[k] ?? 0)) < 1e-2 * (now[0] ?? 1));
+  }
+
+  /** Moves ground, light and, if it follows, the camera with a robot that drives. */
+  private followBase(): void {
+    const at = new Vector3();
+    const [[, model] = []] = this.models();
+    if (model) at.setFromMatrixPosition(model.base.matrix);
+    const moved = at.clone().sub(this.stood);
+    if (moved.lengthSq() === 0) return;
+    this.stood.copy(at);
+    if (this.state.options.follow) {
+      this.stage.eye.shift(moved);
+      if (this.framed.length > 0) this.framed = this.framed.map((value, k) => value + (k > 0 ? moved.getComponent(k - 1) : 0));
+    }
+    const box = new Box3().setFromPoints(this.points());
+    if (!box.isEmpty()) this.stage.enclose(box, Math.min(0, box.min.y));
+  }
+
+  /** Fits again if a pose, a recording or joint states moved the robot out of view. */
+  private keepInView(): void {
+    if (!this.isToFit || this.stage.eye.moves) return;
+    this.isToFit = false;
+    if (this.whole && !this.stage.eye.sees(this.points())) this.refit(false);
+  }
+
+  /** Once the user has moved the camera, whether all of the robot is in view. */
+  private judge(): void {
+    if (!this.isMovedByHand || this.stage.eye.moves) return;
+    this.isMovedByHand = false;
+    this.whole = this.stage.eye.sees(this.points());
   }
 
   private points(): Vector3[] {
-    return this.models().flatMap(([, model]) => corners(model, this.state.options));
+    return this.models().flatMap(([key, model]) => corners(model, this.state.options, this.state.hidden(key)));
   }
 }
-
-/**
- * Returns the corners of the bounding boxes of a model's drawn shapes, the visual ones unless others are drawn; of its frames, with a
- * margin, if none is.
- */
-function corners(model: Model, shown = { visual: true, collision: false }): Vector3[] {
-  model.holder.updateMatrixWorld(true);
-  const collisions = new Set(model.links.flatMap((link) => link.collisions).flatMap(meshes));
-  const all = meshes(model.holder).filter((mesh) => !mesh.userData['mark']);
-  const visuals = all.filter((mesh) => !collisions.has(mesh));
-  const seen = all.filter((mesh) => (collisions.has(mesh) ? shown.collision : shown.visual));
-  const drawn = [seen, visuals, all].find((meshes) => meshes.length) ?? [];
-  const points = drawn.flatMap((mesh) => {
-    if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
-    const { min, max } = mesh.geometry.boundingBox ?? new Box3();
-    if (!(min.x <= max.x)) return [];
-    const ends = [min, max] as const;
-    const corner = (x: 0 | 1, y: 0 | 1, z: 0 | 1) => new Vector3(ends[x].x, ends[y].y, ends[z].z).applyMatrix4(mesh.matrixWorld);
-    return SIDES.flatMap((x) => SIDES.flatMap((y) => SIDES.map((z) => corner(x, y, z))));
-  });
-  if (points.length) return points.filter((point) => Number.isFinite(point.lengthSq()));
-  const room = new Vector3(0.1, 0.1, 0.1);
-  return model.links.flatMap(({ node }) => {
-    const at = new Vector3().setFromMatrixPosition(node.matrixWorld);
-    return [at.clone().add(room), at.clone().sub(room)];
-  });
-}
-
-const SIDES = [0, 1] as const;

@@ -15,16 +15,20 @@ import {
   type WebGLCubeRenderTarget,
   type Box3,
 } from 'three';
-import type { Colors } from '../theme.js';
+import type { Colors } from './colors.js';
 import { Eye } from './eye.js';
 import { Ground } from './ground.js';
+import { Outline } from './outline.js';
 import { room } from './room.js';
 
 /** Maximum device pixel ratio: more costs more than it shows. */
 const MOST_PIXELS = 2;
 
-/** The margins of the picture behind the toolbar and the axes, in CSS pixels. */
-const COVERED = { top: 48, bottom: 28 };
+/** The margins of the picture behind controls, in CSS pixels. */
+export interface Covered {
+  top: number;
+  bottom: number;
+}
 
 /**
  * Whether to antialias: as `?antialias=on` or `off` in the address says, otherwise if there is a graphics card. Without one (most
@@ -38,19 +42,36 @@ function isSmooth(): boolean {
   return !gl || !info || !/swiftshader|llvmpipe|software/i.test(String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)));
 }
 
+/** Options of a saved picture. */
+export interface PictureOptions {
+  /** Width and height in pixels; null: as it is shown. */
+  size?: readonly [number, number] | null;
+  isTransparent?: boolean;
+}
+
+const VIDEO = 'video/webm';
+/** Frames and bits per second of a video. */
+const FRAME_RATE = 30;
+const BITRATE = 8_000_000;
+
 /** The scene and its renderer. */
 export class Stage {
   readonly scene = new Scene();
   readonly eye: Eye;
   readonly ground = new Ground();
+  /** The outline of the selection. */
+  readonly outline = new Outline();
   /** Why nothing can be drawn, if so. */
   readonly problem: string | null = null;
   /** The number of drawn frames. */
   frame = 0;
   private readonly renderer: WebGLRenderer | null = null;
   private readonly sun = new DirectionalLight(0xffffff, 1.9);
+  /** Lights from behind the robot as the camera sees it, on both sides: the edges of a black robot shine. */
+  private readonly rims = [new DirectionalLight(0xdfe9ff), new DirectionalLight(0xdfe9ff)] as const;
   private readonly before = new Set<() => void>();
   private readonly after = new Set<() => void>();
+  private readonly resized = new Set<() => void>();
   private requested = false;
   private stale = true;
   private lost = false;
@@ -59,16 +80,19 @@ export class Stage {
   constructor(
     private readonly canvas: HTMLCanvasElement,
     calm: () => boolean,
+    private readonly covered: () => Covered,
+    private readonly outer: Element = canvas.parentElement ?? canvas,
   ) {
     this.eye = new Eye(canvas, () => this.invalidate(), calm);
     this.scene.add(this.ground.object, this.sun, this.sun.target, new HemisphereLight(0xffffff, 0x5d6470, 0.3));
+    for (const rim of this.rims) this.scene.add(rim, rim.target);
     try {
       this.renderer = this.start();
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);
       return;
     }
-    new ResizeObserver(() => this.resize()).observe(canvas.parentElement ?? canvas);
+    new ResizeObserver(() => this.resize()).observe(this.outer);
     canvas.addEventListener('webglcontextlost', (event) => {
       event.preventDefault();
       this.lost = true;
@@ -85,7 +109,7 @@ export class Stage {
   }
 
   private start(): WebGLRenderer {
-    const renderer = new WebGLRenderer({ canvas: this.canvas, antialias: isSmooth() });
+    const renderer = new WebGLRenderer({ canvas: this.canvas, antialias: isSmooth(), alpha: true });
     renderer.toneMapping = NeutralToneMapping;
     renderer.shadowMap.enabled = true;
     renderer.shadowMap.type = PCFShadowMap;
@@ -103,7 +127,6 @@ export class Stage {
   private surround(renderer: WebGLRenderer): void {
     this.environment = room(renderer);
     this.scene.environment = this.environment.texture;
-    this.scene.environmentIntensity = 0.42;
   }
 
   /** Applies the colours of the page. */
@@ -123,6 +146,16 @@ export class Stage {
     background.colorSpace = SRGBColorSpace;
     this.scene.background = background;
     this.ground.paint(colors);
+    this.outline.color = colors.accent;
+    this.scene.environmentIntensity = colors.dark ? 0.75 : 0.42;
+    for (const rim of this.rims) rim.intensity = colors.dark ? 3.2 : 0.5;
+    this.invalidate();
+  }
+
+  /** Removes the background. */
+  clear(): void {
+    if (this.scene.background instanceof CanvasTexture) this.scene.background.dispose();
+    this.scene.background = null;
     this.invalidate();
   }
 
@@ -181,25 +214,87 @@ export class Stage {
     if (this.lost) return;
     this.stale = false;
     this.scene.updateMatrixWorld();
+    this.placeRims();
     this.renderer?.render(this.scene, this.eye.camera);
+    if (this.renderer) this.outline.draw(this.renderer, this.scene, this.eye.camera);
     this.frame += 1;
     for (const work of this.after) work();
   }
 
-  private resize(): void {
-    const box = this.canvas.parentElement?.getBoundingClientRect();
-    if (!box || box.width < 1 || box.height < 1) return;
+  /** Places the lights behind the robot, above it. */
+  private placeRims(): void {
+    const { camera, controls } = this.eye;
+    const away = controls.target.clone().sub(camera.position).setY(0);
+    if (away.lengthSq() < 1e-12) away.set(0, 0, -1);
+    away.normalize();
+    const right = new Vector3().crossVectors(away, camera.up);
+    this.rims.forEach((rim, k) => {
+      rim.target.position.copy(controls.target);
+      rim.position.copy(controls.target).add(away).addScaledVector(right, k ? 0.9 : -0.9).addScaledVector(camera.up, 0.55);
+      for (const object of [rim, rim.target]) object.updateMatrixWorld();
+    });
+  }
+
+  /** Calls `work` after each change of the picture's size or of its covered margins. */
+  onResize(work: () => void): void {
+    this.resized.add(work);
+  }
+
+  /** Adapts to the size of the canvas and to the controls over it. */
+  resize(): void {
+    const box = this.outer.getBoundingClientRect();
+    if (box.width < 1 || box.height < 1) return;
     this.renderer?.setPixelRatio(Math.min(window.devicePixelRatio, MOST_PIXELS));
     this.renderer?.setSize(box.width, box.height, false);
-    this.eye.resize(box.width, box.height, COVERED);
+    this.eye.resize(box.width, box.height, this.covered());
+    for (const work of this.resized) work();
     // At once, since resizing clears a canvas.
     this.draw();
   }
 
-  /** The picture as PNG. */
-  async picture(): Promise<Blob | null> {
+  /** The picture as PNG, of this size in pixels or as it is; without background and ground if it is to be transparent. */
+  async picture({ size = null, isTransparent = false }: PictureOptions = {}): Promise<Blob | null> {
     if (!this.renderer) return null;
-    this.draw();
-    return new Promise((resolve) => this.canvas.toBlob(resolve, 'image/png'));
+    const { background } = this.scene;
+    if (size) {
+      this.renderer.setPixelRatio(1);
+      this.renderer.setSize(...size, false);
+      this.eye.resize(...size, { top: 0, bottom: 0 });
+    }
+    if (isTransparent) {
+      this.scene.background = null;
+      this.ground.object.visible = false;
+    }
+    try {
+      this.draw();
+      // The copy is taken at once, before the picture is restored.
+      return await new Promise((resolve) => this.canvas.toBlob(resolve, 'image/png'));
+    } finally {
+      this.scene.background = background;
+      this.ground.object.visible = true;
+      this.resize();
+    }
+  }
+
+  /** Records a video until the returned function is called, which resolves to a WebM file. */
+  record(): () => Promise<Blob> {
+    const recorder = new MediaRecorder(this.canvas.captureStream(FRAME_RATE), { mimeType: VIDEO, videoBitsPerSecond: BITRATE });
+    const parts: Blob[] = [];
+    recorder.addEventListener('dataavailable', ({ data }) => parts.push(data));
+    const stopped = new Promise<Blob>((resolve) => recorder.addEventListener('stop', () => resolve(new Blob(parts, { type: 'video/webm' }))));
+    recorder.start();
+    // A picture at rest is not drawn, and would give an empty file.
+    this.invalidate();
+    return () => {
+      this.draw();
+      recorder.stop();
+      for (const track of recorder.stream.getTracks()) track.stop();
+      return stopped;
+    };
+  }
+
+  /** Whether videos can be recorded. */
+  get records(): boolean {
+    return this.renderer !== null && typeof MediaRecorder === 'function' && MediaRecorder.isTypeSupported(VIDEO);
   }
 }
