@@ -11,7 +11,9 @@ import functools
 import itertools
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -107,6 +109,12 @@ def run(*arguments, timeout=600, obeys_permissions=False, **options):
     if obeys_permissions and os.geteuid() == 0:
         command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=timeout, **options)
+
+
+def limit_files(size):
+    """Limits the size of the files that this process writes; further writes fail (for `preexec_fn`)."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 def reported(done, errors=False):

@@ -212,11 +212,17 @@ def test_unreadable_input_is_reported(tmp_path):
     huge = tmp_path / "huge.usda"
     with huge.open("wb") as file:
         file.truncate(5 << 30)
-    words = {folder: "contains no", pipe: "not a regular file", zero: "not a regular file", secret: "ermission denied", deep: "256 deep", huge: "4 GiB"}
+    words = {folder: "contains neither", pipe: "not a regular file", zero: "not a regular file", secret: "ermission denied", deep: "256 deep", huge: "4 GiB"}
     for path in (folder, pipe, zero, empty, binary, package, secret, deep, huge, tmp_path / "gone.usda"):
         for form in ("text", "json", "sarif"):
             done = run("check", path, "--format", form, timeout=60, obeys_permissions=True)
-            assert (done.returncode, done.stdout) == (1, ""), f"{path}: {done.stderr}"
+            assert done.returncode == 1, f"{path}: {done.stderr}"
+            if form == "text":
+                assert done.stdout == ""
+            else:
+                told = json.loads(done.stdout)
+                (found,) = told["diagnostics"] if form == "json" else told["runs"][0]["results"]
+                assert found["code" if form == "json" else "ruleId"] == "command-failed"
             assert done.stderr.startswith("error: ") and "panicked" not in done.stderr, done.stderr
             assert words.get(path, "error") in done.stderr, f"{path}: {done.stderr}"
 

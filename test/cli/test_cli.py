@@ -422,7 +422,7 @@ def test_an_asset_is_opened_by_its_folder(asset, tmp_path):
         assert checked[0] == checked[1]
     (copy / "report.json").unlink()
     message(run("inspect", copy), 1, "copy of arm contains neither an asset nor a robot description")
-    message(run("check", copy), 1, "contains no copy of arm.usda")
+    message(run("check", copy), 1, "copy of arm contains neither an asset nor a robot description")
 
 
 def test_inspect_nothing(tmp_path):

@@ -21,7 +21,7 @@ def test_no_unexpected_errors(converted):
 
 def test_report_shape(converted):
     report = converted.report
-    assert set(report) == {"robot", "status", "source", "revision", "files", "counts", "timings_ms", "diagnostics"}
+    assert set(report) == {"robot", "status", "source", "options", "revision", "files", "counts", "timings_ms", "diagnostics"}
     assert report == json.loads((converted.directory / "report.json").read_text()), "--json and report.json differ"
     assert report["robot"] == kinematics.read(converted.urdf).name
     assert report["source"]["kind"] == "urdf"

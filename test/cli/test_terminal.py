@@ -173,7 +173,7 @@ def test_colours_elsewhere(tmp_path):
 def test_the_version_names_the_features_and_the_ros_client(program, arguments):
     short, long = run(*arguments, "-V").stdout, run(*arguments, "--version").stdout
     assert re.fullmatch(rf"{program} \d+\.\d+\.\d+\n", short)
-    assert long.startswith(short.strip()) and re.search(r"\nfeatures: (none|\w+(, \w+)*)\nROS client: (embedded|rclrs|r2r)\n$", long), long
+    assert long.startswith(short.strip()) and re.search(r"\n3D viewer: (yes|no).*\noutput formats: usd, glb.*\nROS networks: .+\nROS client: (embedded|rclrs|r2r)\n$", long), long
 
 
 def test_completions(tmp_path):
@@ -185,6 +185,23 @@ def test_completions(tmp_path):
     ask = f'. {script}; COMP_WORDS=(urdf_usd con); COMP_CWORD=1; _urdf_usd urdf_usd con urdf_usd; echo "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "--norc", "-c", ask], capture_output=True, text=True)
     assert done.stdout.split() == ["convert"], done.stderr
+    # The names of a list.
+    for option, names in (("--formats", {"usd", "mjcf"}), ("--overlays", {"isaac"})):
+        ask = f'. {script}; COMP_WORDS=(urdf_usd convert {option} ""); COMP_CWORD=3; _urdf_usd urdf_usd "" {option}; echo "${{COMPREPLY[@]}}"'
+        done = subprocess.run(["bash", "--norc", "-c", ask], capture_output=True, text=True)
+        assert names <= set(done.stdout.split()), done.stdout + done.stderr
+
+
+def test_help_has_headings_and_examples():
+    text = run("convert", "--help").stdout
+    headings = re.findall(r"^([A-Z]\w+):$", text, re.MULTILINE)
+    assert headings == ["Arguments", "Options", "Input", "Output", "Packages", "Physics", "Appearance", "Global", "Examples"], headings
+    for command in ("convert", "inspect", "check", "ik", "view", "isaac populate", "pose store"):
+        examples = run(*command.split(), "--help").stdout.partition("Examples:\n")[2]
+        assert len([line for line in examples.splitlines() if f"urdf_usd {command} " in line]) == 2, command
+    text = run("bridge", "--help").stdout
+    parameters = json.loads((conftest.ROOT / "config" / "parameters.json").read_text())
+    assert all(f"  {name}: " in text for name in (parameter["name"] for parameter in parameters)) and '  http.port: "8642"' in text, text
 
 
 def test_manual_pages(tmp_path):

@@ -53,6 +53,15 @@ def test_the_sample(tmp_path):
     assert told["counts"]["links"] == 5 and told["diagnostics"] == []
 
 
+def test_arguments_work_in_all_commands(tmp_path):
+    for name, *options in (("inspect",), ("pose",), ("check", "--format", "json"), ("xrdf", "write", "-o", tmp_path / "walker.xrdf", "--samples", "0")):
+        command = [name, *options[:1], FILE, *options[1:]] if name == "xrdf" else [name, FILE, *options]
+        done = run(*command, "legs:=6", "prefix:=w_", env=os.environ | ENVIRONMENT)
+        assert done.returncode == 0, done.stderr
+        assert "w_body" in (done.stdout if name in ("inspect", "pose") else "w_body"), done.stdout
+    assert "w_" in (tmp_path / "walker.xrdf").read_text()
+
+
 def test_arguments(tmp_path):
     named = ("--xacro-arg", "legs:=6", "--xacro-arg", "prefix:=w_")
     trailing = ("legs:=6", "prefix:=w_")

@@ -21,7 +21,7 @@ def commands(page):
     return [line for block in blocks for line in block.splitlines()]
 
 
-#: Pages with commands to run, each in a folder of its own.
+#: Pages with commands to run.
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))) if commands(page)]
 
 
@@ -40,25 +40,43 @@ def test_the_book_has_no_broken_links(tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_commands_of_a_page_work_in_order(page, tmp_path):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "urdf_usd").symlink_to(conftest.program())
+    run_commands(page, tmp_path)
+
+
+def test_the_commands_of_all_pages_work_in_one_clone(tmp_path):
+    """A reader goes on from the README to the guides in the same folder: no command fails on what another one wrote, or removes it."""
+    written = set()
+    for page in PAGES:
+        run_commands(page, tmp_path)
+        now = {path for folder in ("assets", "out", "back") for path in (tmp_path / folder).glob("sample_arm/sample_arm.*")}
+        assert written <= now, f"{page} removed {written - now}"
+        written = now
+    endings = {path.name.removeprefix("sample_arm.") for path in written if path.parents[1].name == "assets"}
+    assert {"usda", "isaac.usda", "newton.usda", "glb", "xml"} <= endings
+
+
+def run_commands(page, folder):
+    """Runs the commands of a page as they stand, in order."""
+    programs = folder / "bin"
+    if not programs.is_dir():
+        shutil.copytree(ROOT / "examples", folder / "examples")
+        programs.mkdir()
+        (programs / "urdf_usd").symlink_to(conftest.program())
     environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"}
     for line in commands(page):
         if line.startswith(NOT_RUN):
             continue
         assert line.startswith("urdf_usd "), line
         if line.startswith("urdf_usd view "):
-            assert_the_viewer_starts(line, tmp_path, environment)
+            assert_the_viewer_starts(line, folder, environment)
             continue
-        done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
 
 
 def assert_the_viewer_starts(line, folder, environment):
-    """Runs the command until it has printed its address."""
-    command = [*shlex.split(line, comments=True), "--no-open"]
+    """Runs the command until it has printed its address. Without a terminal, no browser opens."""
+    command = shlex.split(line, comments=True)
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as view:
         try:
             assert view.stdout.readline().startswith("http://127.0.0.1:"), line

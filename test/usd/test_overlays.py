@@ -178,10 +178,12 @@ def test_the_report_lists_the_files(overlaid):
         assert (asset.directory / file["path"]).stat().st_size == file["bytes"]
 
 
-def test_an_overlay_that_is_no_longer_requested_is_removed(sample, tmp_path):
+def test_an_overlay_stays_until_the_asset_is_replaced(sample, tmp_path):
     first = convert(sample, tmp_path / "out", "--overlays", "newton")
     assert entry(first, "newton").exists()
-    second = convert(sample, tmp_path / "out")
+    added = convert(sample, tmp_path / "out")
+    assert added.report["revision"] == 1 and entry(added, "newton").exists()
+    second = convert(sample, tmp_path / "out", "--replace")
     assert second.report["revision"] == 2
     assert not entry(second, "newton").exists() and not (second.directory / "newton.usda").exists()
 

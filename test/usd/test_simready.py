@@ -174,7 +174,8 @@ def test_the_report_lists_them_and_they_outlive_a_revision(sample, tmp_path):
     sample.urdf.write_text(sample.urdf.read_text().replace("0 0 1", "0 1 0"))
     changed = convert(sample, tmp_path / "out", "--simready")
     assert changed.report["revision"] == 2 and thumbnail(changed).exists()
-    without = convert(sample, tmp_path / "out")
+    assert thumbnail(convert(sample, tmp_path / "out")).exists(), "removed without --replace"
+    without = convert(sample, tmp_path / "out", "--replace")
     assert without.report["revision"] == 3
     assert not thumbnail(without).exists() and not (without.directory / "sample_arm.json").exists()
     assert (without.directory / ".thumbs" / "mine.txt").read_text() == "mine", "foreign files must be kept"

@@ -1,31 +1,36 @@
 //! `urdf_usd check`: checks an asset against the rules (REP-158 for OpenUSD, EXT_robot_kinematics
-//! for glTF), or a running robot against its asset.
+//! for glTF), a description as a conversion does, or a running robot against its asset.
 //!
 //! Prints findings as text, JSON or SARIF.
 
 mod live;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::OUTPUT;
 use super::conversion::CommandLimits;
-use super::findings::print_results;
-use super::packages::{Packages, in_package};
-use super::{failed, plural, print_json, sarif, usage_error};
+use super::findings::as_results;
+use super::packages::Packages;
+use super::results::{failed, print, print_json, usage_error};
+use super::subject::{ASSETS, AssetFile, INPUT, Read, Robot, XacroArguments, located};
+use super::{convert_for_findings, plural, sarif};
 use crate::codes;
-use urdf_usd_convert::{self as convert, REPORT, Report, Status};
+use urdf_usd_convert::{self as convert, REPORT, Report, STDIN, Source, Status};
 use urdf_usd_diagnostic::{
     self as diagnostic, Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest,
 };
 use urdf_usd_gltf_check as gltf_check;
 use urdf_usd_rep158::{self as rep158, VariantChoice};
-use urdf_usd_resolve::Opened;
+use urdf_usd_resolve::{self as resolve, Opened, Resolver};
 use urdf_usd_tf_check::Limits;
 
 /// Maximum size of a glTF file in bytes: a GLB can't be larger, and a .gltf need not be.
@@ -39,11 +44,17 @@ const MAX_LINE: usize = 240;
 /// The command's arguments.
 #[derive(Args)]
 pub struct Check {
-    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), a .glb or .gltf file, or the
-    /// folder of an asset, in which OpenUSD files take precedence. package://PACKAGE/FILE is
-    /// accepted, too
-    #[arg(required_unless_present = "explain")]
+    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz); a .glb or .gltf file; a URDF
+    /// or xacro file; the folder of an asset, in which OpenUSD files take precedence, or of a ROS
+    /// package with one robot; or package://PACKAGE/PATH of any of these. `-` reads any of these
+    /// files but xacro from standard input
+    #[arg(required_unless_present = "explain", value_name = "INPUT")]
     asset: Option<PathBuf>,
+    /// Choose a robot of a folder by the name of its file, with or without its extension
+    #[arg(long, value_name = "NAME", help_heading = INPUT, conflicts_with = "live")]
+    robot: Option<String>,
+    #[command(flatten)]
+    xacro: XacroArguments,
     /// Explain a code: what the rule requires, what breaking it causes, and an example
     #[arg(long, value_name = "CODE")]
     explain: Option<String>,
@@ -68,7 +79,7 @@ pub struct Check {
     ignore: Vec<String>,
     /// Select a variant of an OpenUSD asset instead of its own selection (may be given several
     /// times): on all prims with that variant set, or on one prim
-    #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}", conflicts_with = "live")]
+    #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}", conflicts_with = "live", help_heading = INPUT)]
     variant: Vec<VariantChoice>,
     /// Check every variant of an OpenUSD asset, one after the other, instead of the selected ones
     /// only
@@ -82,10 +93,10 @@ pub struct Check {
     #[arg(long, num_args = 0.., allow_hyphen_values = true, value_terminator = "--", value_name = "ARGS", requires = "live")]
     ros_args: Vec<OsString>,
     /// The output format: text for people, JSON for programs, or SARIF 2.1.0 for code scanning
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = OUTPUT)]
     format: Format,
     /// The lowest severity that is shown; hidden errors still fail the check
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = OUTPUT)]
     severity: MinSeverity,
 }
 
@@ -141,7 +152,7 @@ impl Counts {
 
 #[derive(Serialize)]
 struct Findings<'a> {
-    asset: &'a Path,
+    asset: Cow<'a, str>,
     diagnostics: &'a [Diagnostic],
     counts: Counts,
 }
@@ -152,22 +163,24 @@ pub fn run(arguments: &Check) -> ExitCode {
         let Some(text) = codes::explain(code) else {
             return unknown_code(code);
         };
-        match &arguments.asset {
+        match (&arguments.asset, arguments.format) {
             // Machine-readable output must be alone on standard output.
-            Some(_) => eprintln!("{text}"),
-            None => print!("{text}"),
+            (Some(_), _) => eprintln!("{text}"),
+            (None, Format::Text) => return print(text),
+            (None, Format::Json) => {
+                return print_json(&serde_json::json!({ "code": code, "explanation": text }));
+            }
+            (None, Format::Sarif) => {
+                return usage_error("--explain prints text or JSON: choose --format text or json");
+            }
         }
     }
     let Some(asset) = &arguments.asset else {
         return ExitCode::SUCCESS;
     };
-    let resolver = match arguments.packages.resolver() {
-        Ok(resolver) => resolver,
+    let resolve = match arguments.packages.options() {
+        Ok(resolve) => resolve,
         Err(message) => return usage_error(&message),
-    };
-    let asset = match in_package(asset, &resolver) {
-        Ok(asset) => asset,
-        Err(message) => return failed(&message),
     };
     if arguments.live {
         let limits = Limits {
@@ -179,6 +192,10 @@ pub fn run(arguments: &Check) -> ExitCode {
         let Check {
             format, timeout, ..
         } = *arguments;
+        let asset = match located(asset, &resolve) {
+            Ok(asset) => asset,
+            Err(message) => return failed(&message),
+        };
         return live::run(live::Listen {
             asset: &asset,
             format,
@@ -200,10 +217,7 @@ pub fn run(arguments: &Check) -> ExitCode {
             return unknown_code(pattern);
         }
     }
-    let asset = match convert::entry(&asset, &["usda", "usd", "usdc", "usdz", "glb", "gltf"]) {
-        Ok(file) => file,
-        Err(message) => return failed(&message),
-    };
+    let resolver = Arc::new(Resolver::new(resolve.clone()));
     let options = rep158::Options {
         variants: arguments.variant.clone(),
         all_variants: arguments.all_variants,
@@ -212,31 +226,29 @@ pub fn run(arguments: &Check) -> ExitCode {
         interfaces: resolver.interfaces(),
         packages: Some(resolver),
     };
-    if let Err(message) = check_extension(&asset) {
-        return failed(&message);
-    }
-    let found = if is_usd(&asset) {
-        check_usd(&asset, &options)
-    } else if options.all_variants || !options.variants.is_empty() {
-        return usage_error("--variant and --all-variants apply only to OpenUSD assets");
-    } else {
-        check_gltf(&asset, &options)
+    let subject = match Subject::find(asset, arguments, &resolve) {
+        Ok(subject) => subject,
+        Err(code) => return code,
     };
-    let (mut diagnostics, text) = match found {
+    let has_variants = options.all_variants || !options.variants.is_empty();
+    if has_variants && !matches!(subject.kind, Kind::Usd) {
+        return usage_error("--variant and --all-variants apply only to OpenUSD assets");
+    }
+    let asset = subject.shown.clone();
+    let Found {
+        mut diagnostics,
+        text,
+    } = match subject.check(&options, resolve) {
         Ok(found) => found,
         Err(message) => return failed(&message),
     };
-    print_conversion_note(&asset);
     let counts = Counts::new(&diagnostics);
     let least = arguments.severity.into();
     diagnostics.retain(|diagnostic| diagnostic.severity >= least);
     let printed = match arguments.format {
-        Format::Text => {
-            print_text(&asset, &text, diagnostics, counts);
-            ExitCode::SUCCESS
-        }
+        Format::Text => print_text(&asset, &text, diagnostics, counts),
         Format::Json => print_json(&Findings {
-            asset: &asset,
+            asset: asset.to_string_lossy(),
             diagnostics: &diagnostics,
             counts,
         }),
@@ -274,10 +286,144 @@ fn print_conversion_note(asset: &Path) {
     let _ = writeln!(std::io::stderr(), "{}", escape_controls(&note));
 }
 
-/// The findings, and the bytes of the glTF file that their places refer to.
-type Found = Result<(Vec<Diagnostic>, Vec<u8>), String>;
+/// The kind of a subject.
+enum Kind {
+    /// An OpenUSD asset.
+    Usd,
+    /// The bytes of a glTF file.
+    Gltf(Arc<[u8]>),
+    /// A description.
+    Description(Read),
+}
 
-fn check_gltf(asset: &Path, options: &rep158::Options) -> Found {
+/// A file to check.
+struct Subject {
+    kind: Kind,
+    /// The file, also if it is a copy of standard input.
+    file: PathBuf,
+    /// The name of the file for users.
+    shown: PathBuf,
+    /// Deletes the copy of standard input.
+    _copy: Option<tempfile::TempDir>,
+}
+
+impl Subject {
+    /// Finds the file to check, and determines its kind.
+    ///
+    /// On failure, prints the error and returns the exit code.
+    fn find(asset: &Path, arguments: &Check, resolve: &resolve::Options) -> Result<Self, ExitCode> {
+        let robot = Robot {
+            input: asset.to_owned(),
+            robot: arguments.robot.clone(),
+        };
+        let fail = |message: String| failed(&message);
+        if robot.input != Path::new("-") {
+            let path = located(asset, resolve).map_err(fail)?;
+            if !path.is_dir() {
+                convert::entry(&path, &ASSETS).map_err(fail)?;
+            }
+        }
+        let read = robot.read(&arguments.xacro, resolve)?;
+        match &read.source {
+            Source::File(file) | Source::Xacro { file, .. } => Self::of_file(file.clone(), read),
+            Source::Bytes { bytes, .. } => Self::of_bytes(bytes.clone(), read),
+            Source::Text { .. } => Ok(Self::of_description(STDIN.into(), read)),
+        }
+    }
+
+    fn of_file(file: PathBuf, read: Read) -> Result<Self, ExitCode> {
+        let fail = |message: String| failed(&message);
+        check_extension(&file).map_err(fail)?;
+        let kind = if is_usd(&file) {
+            Kind::Usd
+        } else if is_gltf(&file) || format_of(&file).map_err(fail)? != convert::Format::Urdf {
+            Kind::Gltf(gltf_bytes(&file).map_err(fail)?.into())
+        } else {
+            return Ok(Self::of_description(file, read));
+        };
+        Ok(Self {
+            kind,
+            shown: file.clone(),
+            file,
+            _copy: None,
+        })
+    }
+
+    fn of_description(file: PathBuf, read: Read) -> Self {
+        Self {
+            kind: Kind::Description(read),
+            shown: file.clone(),
+            file,
+            _copy: None,
+        }
+    }
+
+    /// Creates the subject for the bytes of standard input.
+    fn of_bytes(bytes: Arc<[u8]>, read: Read) -> Result<Self, ExitCode> {
+        let (kind, file, copy) = match convert::Format::detect(&bytes) {
+            convert::Format::Urdf => return Ok(Self::of_description(STDIN.into(), read)),
+            convert::Format::Glb | convert::Format::Gltf => (Kind::Gltf(bytes), STDIN.into(), None),
+            convert::Format::Usd => {
+                let AssetFile { path, copy } =
+                    AssetFile::copy(&bytes).map_err(|message| failed(&message))?;
+                (Kind::Usd, path, copy)
+            }
+        };
+        Ok(Self {
+            kind,
+            file,
+            shown: STDIN.into(),
+            _copy: copy,
+        })
+    }
+
+    /// Checks the file.
+    fn check(self, options: &rep158::Options, resolve: resolve::Options) -> Result<Found, String> {
+        let (mut diagnostics, text) = match self.kind {
+            Kind::Usd => (check_usd(&self.file, options)?, Text::Layers),
+            Kind::Gltf(bytes) => (
+                gltf_check::check(&bytes, Some(&self.shown)),
+                Text::Gltf(bytes),
+            ),
+            Kind::Description(read) => {
+                let folder = tempfile::tempdir()
+                    .map_err(|error| format!("cannot create a temporary folder: {error}"))?;
+                let (outcome, expanded) = convert_for_findings(read, resolve, folder.path());
+                let found =
+                    outcome.map_or_else(|failure| failure.diagnostics, |report| report.diagnostics);
+                (found, Text::Description(expanded))
+            }
+        };
+        diagnostics.retain(|finding| options.includes(finding.code));
+        let places = diagnostics
+            .iter_mut()
+            .map(|finding| &mut finding.place.file);
+        places
+            .filter(|file| file.as_deref() == Some(&*self.file))
+            .for_each(|file| *file = Some(self.shown.clone().into()));
+        print_conversion_note(&self.file);
+        Ok(Found { diagnostics, text })
+    }
+}
+
+/// The result of a check.
+struct Found {
+    diagnostics: Vec<Diagnostic>,
+    text: Text,
+}
+
+/// The text that places of findings refer to.
+enum Text {
+    /// OpenUSD layers, which are read as needed.
+    Layers,
+    /// A glTF file.
+    Gltf(Arc<[u8]>),
+    /// A description, with the output of xacro if it is a xacro file.
+    Description(Option<String>),
+}
+
+/// Reads a glTF file.
+fn gltf_bytes(asset: &Path) -> Result<Vec<u8>, String> {
     let (file, bytes) = open_regular(asset)?;
     if bytes > MAX_BYTES {
         return Err(format!(
@@ -289,12 +435,17 @@ fn check_gltf(asset: &Path, options: &rep158::Options) -> Found {
     file.take(MAX_BYTES)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
-    let mut found = gltf_check::check(&bytes, Some(asset));
-    found.retain(|finding| options.includes(finding.code));
-    Ok((found, bytes))
+    if resolve::is_lfs_pointer(&bytes) {
+        return Err(format!(
+            "{} is a Git LFS pointer, not the file itself: {}",
+            asset.display(),
+            resolve::LFS_HELP
+        ));
+    }
+    Ok(bytes)
 }
 
-fn check_usd(asset: &Path, options: &rep158::Options) -> Found {
+fn check_usd(asset: &Path, options: &rep158::Options) -> Result<Vec<Diagnostic>, String> {
     open_regular(asset)?;
     let (stage, found) = rep158::check_stage(asset, options).map_err(|error| error.to_string())?;
     let names_type = |name: &String| name.starts_with("ros:") && name.ends_with(":type");
@@ -308,7 +459,7 @@ fn check_usd(asset: &Path, options: &rep158::Options) -> Found {
                     not looked at";
         let _ = writeln!(std::io::stderr(), "{note}");
     }
-    Ok((found, Vec::new()))
+    Ok(found)
 }
 
 pub(super) fn is_usd(asset: &Path) -> bool {
@@ -319,32 +470,33 @@ pub(super) fn is_usd(asset: &Path) -> bool {
     matches!(extension.as_str(), "usd" | "usda" | "usdc" | "usdz")
 }
 
-/// Checks that the extension of a file matches its contents, and otherwise explains what to do.
-fn check_extension(asset: &Path) -> Result<(), String> {
-    let is_gltf = asset.extension().is_some_and(|extension| {
+fn is_gltf(asset: &Path) -> bool {
+    asset.extension().is_some_and(|extension| {
         ["glb", "gltf"]
             .iter()
             .any(|of| extension.eq_ignore_ascii_case(of))
-    });
-    if is_usd(asset) || is_gltf {
-        return Ok(());
-    }
+    })
+}
+
+/// Returns the format of a file by its content.
+fn format_of(asset: &Path) -> Result<convert::Format, String> {
     let mut start = Vec::new();
     let (file, _) = open_regular(asset)?;
     file.take(BEGINNING)
         .read_to_end(&mut start)
         .map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
-    match convert::Format::detect(&start) {
-        convert::Format::Glb | convert::Format::Gltf => Ok(()),
-        convert::Format::Usd => Err(format!(
-            "{} is an OpenUSD file without its extension: rename it to .usd, .usda, .usdc or .usdz, which OpenUSD requires",
-            asset.display()
-        )),
-        convert::Format::Urdf => Err(format!(
-            "{} is neither an OpenUSD asset nor a glTF file; `urdf_usd convert` creates both from a URDF",
-            asset.display()
-        )),
+    Ok(convert::Format::detect(&start))
+}
+
+/// Refuses an OpenUSD file without its extension.
+fn check_extension(asset: &Path) -> Result<(), String> {
+    if is_usd(asset) || is_gltf(asset) || format_of(asset)? != convert::Format::Usd {
+        return Ok(());
     }
+    Err(format!(
+        "{} is an OpenUSD file without its extension: rename it to .usd, .usda, .usdc or .usdz, which OpenUSD requires",
+        asset.display()
+    ))
 }
 
 /// Reports an unknown code as an error of usage.
@@ -378,19 +530,27 @@ fn open_regular(asset: &Path) -> Result<(File, u64), String> {
     }
 }
 
-/// Prints findings as text.
-///
-/// `text` is the content of a glTF file; excerpts of OpenUSD are read from its layers.
-fn print_text(asset: &Path, text: &[u8], mut diagnostics: Vec<Diagnostic>, counts: Counts) {
+/// Prints findings as text, with excerpts of `text`.
+fn print_text(
+    asset: &Path,
+    text: &Text,
+    mut diagnostics: Vec<Diagnostic>,
+    counts: Counts,
+) -> ExitCode {
     let hidden = counts.error + counts.warning + counts.info - diagnostics.len();
-    let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+    let (gltf, expanded) = match text {
+        Text::Gltf(bytes) => (&**bytes, None),
+        Text::Description(expanded) => (&[][..], expanded.as_deref()),
+        Text::Layers => (&[][..], None),
+    };
+    let lines: Vec<&[u8]> = gltf.split(|&byte| byte == b'\n').collect();
     let is_long = |line: &&[u8]| line.len() > MAX_LINE;
     let has_excerpt = |place: &Place| {
         place.line > 0
-            && if is_usd(asset) {
-                place.file.as_ref().is_some_and(|file| file.is_file())
-            } else {
-                !lines.get(place.line as usize - 1).is_some_and(is_long)
+            && match text {
+                Text::Layers => place.file.as_ref().is_some_and(|file| file.is_file()),
+                Text::Gltf(_) => !lines.get(place.line as usize - 1).is_some_and(is_long),
+                Text::Description(_) => true,
             }
     };
     for diagnostic in &mut diagnostics {
@@ -409,7 +569,6 @@ fn print_text(asset: &Path, text: &[u8], mut diagnostics: Vec<Diagnostic>, count
         }
         (place.line, place.column) = (0, 0);
     }
-    print_results(&diagnostics);
     let hidden = if hidden > 0 {
         format!(" ({hidden} below --severity not shown)")
     } else {
@@ -420,10 +579,9 @@ fn print_text(asset: &Path, text: &[u8], mut diagnostics: Vec<Diagnostic>, count
         plural(counts.error, "error"),
         plural(counts.warning, "warning"),
     );
-    // A closed pipe (`| head`) is not an error.
-    let _ = writeln!(
-        std::io::stdout(),
-        "{}: {errors}, {warnings}{hidden}",
+    print(format!(
+        "{}{}: {errors}, {warnings}{hidden}\n",
+        as_results(&diagnostics, expanded),
         escape_controls(&asset)
-    );
+    ))
 }

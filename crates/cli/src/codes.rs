@@ -35,6 +35,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ),
     ("ROS", urdf_usd_ros::codes::ALL),
     ("The node", urdf_usd_node::codes::ALL),
+    ("The command line", crate::results::codes::ALL),
     ("The process", urdf_usd_worker::codes::ALL),
     ("HTTP and watched files", urdf_usd_serve::codes::ALL),
 ];

@@ -1,18 +1,26 @@
 //! Conversion options as command-line arguments, generated from their table.
 
-use clap::builder::PossibleValuesParser;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 
 use urdf_usd_convert::Options;
 use urdf_usd_convert::option::{About, Kind, Opt, Value};
-use urdf_usd_convert::options::TABLE;
+use urdf_usd_convert::options::{TABLE, heading};
 use urdf_usd_resolve as resolve;
 use urdf_usd_worker::Limits;
 
 /// Conversion options, as given on the command line.
-pub(super) struct Conversion(pub(super) Options);
+#[derive(Default)]
+pub(super) struct Conversion {
+    pub(super) options: Options,
+    /// The names of the options that are given.
+    pub(super) given: BTreeSet<String>,
+}
 
 impl Args for Conversion {
     fn augment_args(command: Command) -> Command {
@@ -84,11 +92,17 @@ fn argument(option: &Opt<Options>) -> Arg {
         .long(about.flag())
         .aliases(about.list_flag())
         .visible_aliases(about.short_flag)
+        .help_heading(heading(about.name))
         .help(help);
     match about.kind {
         Kind::Switch => return argument.action(ArgAction::SetTrue),
         Kind::Choice(names) => argument.value_parser(PossibleValuesParser::new(names())),
-        Kind::Choices(_) => argument.value_delimiter(',').action(ArgAction::Append),
+        // The help text lists the names already.
+        Kind::Choices(names) => argument
+            .value_delimiter(',')
+            .action(ArgAction::Append)
+            .value_parser(Names(names))
+            .hide_possible_values(true),
         kind if kind.is_list() => argument.action(ArgAction::Append),
         // A negative number is reported as out of range, not as an unknown flag.
         _ => argument.allow_negative_numbers(true),
@@ -99,6 +113,28 @@ fn argument(option: &Opt<Options>) -> Arg {
         about.value_name.to_owned()
     })
     .default_values(Some(default).filter(|text| !text.is_empty()))
+}
+
+/// Names of a list, with or without spaces around them, for clap's errors and shells' completions.
+#[derive(Clone)]
+struct Names(fn() -> Vec<&'static str>);
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, Error> {
+        let value = value.to_string_lossy();
+        PossibleValuesParser::new((self.0)()).parse_ref(command, argument, value.trim().as_ref())
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
 }
 
 /// Returns the help text of an option.
@@ -115,16 +151,18 @@ fn help(about: &About) -> String {
 
 impl FromArgMatches for Conversion {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut conversion = Self(Options {
-            resolve: resolve::Options::from_environment(),
-            ..Options::default()
-        });
+        let mut conversion = Self::default();
+        conversion.options.resolve = resolve::Options::from_environment();
         conversion.update_from_arg_matches(matches)?;
         Ok(conversion)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        set_given(TABLE.iter(), &mut self.0, matches)
+        let is_given = |row: &&Opt<Options>| is_given(row, matches);
+        let names = TABLE.iter().filter(is_given);
+        self.given
+            .extend(names.map(|row| row.about.name.to_owned()));
+        set_given(TABLE.iter(), &mut self.options, matches)
     }
 }
 
@@ -135,9 +173,7 @@ fn set_given(
     matches: &ArgMatches,
 ) -> Result<(), Error> {
     // clap's defaults are for the help text: `options` has its own.
-    for option in rows
-        .filter(|option| matches.value_source(option.about.name) == Some(ValueSource::CommandLine))
-    {
+    for option in rows.filter(|option| is_given(option, matches)) {
         given(option, matches)
             .and_then(|value| option.set(options, &value))
             .map_err(|why| {
@@ -148,6 +184,10 @@ fn set_given(
             })?;
     }
     Ok(())
+}
+
+fn is_given(option: &Opt<Options>, matches: &ArgMatches) -> bool {
+    matches.value_source(option.about.name) == Some(ValueSource::CommandLine)
 }
 
 /// Returns the value that is given for an option.
@@ -179,7 +219,7 @@ mod tests {
 
     fn parse(arguments: &[String]) -> Result<Options, Error> {
         Conversion::from_arg_matches(&command().try_get_matches_from(arguments)?)
-            .map(|conversion| conversion.0)
+            .map(|conversion| conversion.options)
     }
 
     #[test]
@@ -300,6 +340,8 @@ mod tests {
         fn a_value_has_the_same_effect_through_every_interface(all in TABLE.iter().map(values).collect::<Vec<_>>()) {
             for (option, value) in TABLE.iter().zip(&all) {
                 let about = &option.about;
+                let json = serde_json::to_string(value).expect("text");
+                prop_assert_eq!(&serde_json::from_str::<Value>(&json).expect("a value"), value);
                 let mut expected = Options { resolve: resolve::Options::from_environment(), ..Options::default() };
                 prop_assert_eq!(option.set(&mut expected, value), Ok(()), "{}", about.name);
                 let others = about.list_flag().into_iter().chain(about.short_flag.map(str::to_owned));
@@ -325,16 +367,8 @@ mod tests {
     #[test]
     fn every_interface_explains_refusals() {
         for (name, value, part) in [
-            (
-                "formats",
-                Value::List(vec!["stl".into()]),
-                "unknown format \"stl\"",
-            ),
-            (
-                "overlays",
-                Value::List(vec!["oak".into()]),
-                "unknown overlay",
-            ),
+            ("formats", Value::List(vec!["stl".into()]), "stl"),
+            ("overlays", Value::List(vec!["oak".into()]), "oak"),
             ("time_limit", Value::Number(-1.0), "0.0 … 86400.0"),
             ("time_limit", Value::Number(f64::NAN), "0.0 … 86400.0"),
             ("packages", Value::List(vec!["a".into()]), "NAME=DIR"),

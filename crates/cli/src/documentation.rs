@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
 
-use super::Cli;
+use super::{Cli, examples};
 
 /// Escapes text for a table or a paragraph of Markdown.
 fn plain(text: impl ToString) -> String {
@@ -71,7 +71,9 @@ fn rows(command: &Command, is_global: bool) -> String {
         let names: Vec<String> = argument
             .get_possible_values()
             .iter()
-            .filter(|_| argument.get_action().takes_values())
+            .filter(|_| {
+                argument.get_action().takes_values() && !argument.is_hide_possible_values_set()
+            })
             .map(|v| format!("`{}`", v.get_name()))
             .collect();
         let help = argument.get_help().map(plain).unwrap_or_default();
@@ -93,12 +95,20 @@ fn section(text: &mut String, name: &str, command: &Command) {
         .map(plain)
         .unwrap_or_default();
     let _ = write!(text, "\n## `urdf_usd {name}`\n\n{about}\n");
+    write_examples(text, name);
     let rows = rows(command, false);
     if !rows.is_empty() {
         let _ = write!(
             text,
             "\n| option | default | description |\n|---|---|---|\n{rows}"
         );
+    }
+}
+
+/// Appends the examples of a command.
+fn write_examples(text: &mut String, name: &str) {
+    if let Some(examples) = examples::of(name) {
+        let _ = write!(text, "\n```\n{}\n```\n", examples.join("\n"));
     }
 }
 

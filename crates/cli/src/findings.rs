@@ -35,36 +35,23 @@ pub(super) static STANDARD_INPUT: OnceLock<Arc<str>> = OnceLock::new();
 pub(super) fn print_diagnostics(diagnostics: &[Diagnostic], expanded: Option<&str>) {
     let mut out = std::io::stderr();
     let is_coloured = is_coloured(&out);
-    show(
-        diagnostics,
-        expanded,
-        &mut out,
-        (is_coloured, true),
-        verbosity(),
-    );
+    let text = show(diagnostics, expanded, (is_coloured, true), verbosity());
+    let _ = out.write_all(text.as_bytes());
 }
 
-/// Prints findings as the result of a command, on standard output.
-pub(super) fn print_results(diagnostics: &[Diagnostic]) {
-    let mut out = std::io::stdout();
-    let is_coloured = is_coloured(&out);
-    show(
-        diagnostics,
-        None,
-        &mut out,
-        (is_coloured, false),
-        verbosity(),
-    );
+/// Returns findings as the result of a command, for standard output.
+pub(super) fn as_results(diagnostics: &[Diagnostic], expanded: Option<&str>) -> String {
+    let is_coloured = is_coloured(&std::io::stdout());
+    show(diagnostics, expanded, (is_coloured, false), verbosity())
 }
 
-/// Writes findings to `out`; `is_brief` shortens informational ones to a line each.
+/// Returns findings as text; `is_brief` shortens informational ones to a line each.
 pub(super) fn show(
     diagnostics: &[Diagnostic],
     expanded: Option<&str>,
-    out: &mut dyn Write,
     (is_coloured, is_brief): (bool, bool),
     verbosity: Verbosity,
-) {
+) -> String {
     let theme = if is_coloured {
         GraphicalTheme::unicode()
     } else {
@@ -97,8 +84,7 @@ pub(super) fn show(
             }
         }
     }
-    // A closed pipe (`| head`) is not an error.
-    let _ = out.write_all(text.as_bytes());
+    text
 }
 
 /// Returns an informational finding as one line.
@@ -284,9 +270,7 @@ mod tests {
             finding(&LINK, 10, "y"),
             finding(&PACKAGE, 4, "q").because("no package p", "p/b.stl"),
         ]);
-        let mut out = Vec::new();
-        show(&found, None, &mut out, (is_coloured, true), verbosity);
-        String::from_utf8(out).expect("text")
+        show(&found, None, (is_coloured, true), verbosity)
     }
 
     #[test]

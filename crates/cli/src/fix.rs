@@ -7,11 +7,16 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::OUTPUT;
 use super::check::{Counts, is_usd};
 use super::conversion::CommandLimits;
-use super::packages::{Packages, in_package};
+use super::isaac::ENTRIES;
+use super::packages::PACKAGES;
+use super::packages::Packages;
+use super::results::{failed, failed_with, print_json, usage_error};
+use super::subject::{AssetFile, INPUT};
 use super::terminal::say;
-use super::{failed, plural, print_diagnostics, print_json, usage_error};
+use super::{plural, print_diagnostics};
 use urdf_usd_convert::{self as convert, SourceInfo};
 use urdf_usd_diagnostic::{Severity, escape_controls};
 use urdf_usd_fix as fix;
@@ -22,26 +27,26 @@ use urdf_usd_resolve::{Opened, Resolver};
 #[derive(Args)]
 pub struct Fix {
     /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), or its folder.
-    /// package://PACKAGE/FILE is accepted, too
+    /// package://PACKAGE/PATH of any of these; or `-`, standard input
     asset: PathBuf,
     /// The directory in which to create the asset's directory, named after its default prim. Source
     /// files are never overwritten
-    #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR", help_heading = OUTPUT)]
     pub(super) output: PathBuf,
     /// Make this variant the default (may be given several times): on all prims with that variant
     /// set, or on one prim
-    #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}")]
+    #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}", help_heading = INPUT)]
     variant: Vec<VariantChoice>,
     #[command(flatten)]
     packages: Packages,
     /// Allow copying layers, textures and other files from this folder (may be given several
     /// times), in addition to packages, the asset's folder and the package that contains it
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = PACKAGES)]
     allowed_root: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) limits: CommandLimits,
     /// Print the report as JSON to standard output
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
@@ -51,14 +56,13 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Ok(options) => Arc::new(Resolver::new(options)),
         Err(message) => return usage_error(&message),
     };
-    let entry = in_package(&arguments.asset, &resolver)
-        .and_then(|asset| convert::entry(&asset, &["usda", "usd", "usdc", "usdz"]));
-    let entry = match entry {
-        Ok(entry) if is_usd(&entry) => entry,
-        Ok(entry) => {
+    let found = AssetFile::find(&arguments.asset, &ENTRIES, &resolver);
+    let AssetFile { path: entry, copy } = match found {
+        Ok(found) if is_usd(&found.path) => found,
+        Ok(found) => {
             return failed(&format!(
                 "{} is not an OpenUSD file: give a .usda, .usd, .usdc or .usdz",
-                entry.display()
+                found.path.display()
             ));
         }
         Err(message) => return failed(&message),
@@ -78,6 +82,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
     let source = SourceInfo {
         kind: "usd".into(),
         uri: None,
+        file: copy.is_none().then(|| entry.to_string_lossy().into_owned()),
         sha256: Opened::at(&entry)
             .and_then(|opened| urdf_usd_serve::hash(&opened.file))
             .unwrap_or_default(),
@@ -95,10 +100,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
         fixed.diagnostics,
     ) {
         Ok(report) => report,
-        Err(diagnostics) => {
-            print_diagnostics(&diagnostics, None);
-            return ExitCode::FAILURE;
-        }
+        Err(diagnostics) => return failed_with(&diagnostics, None),
     };
     let written = report.directory.join(&fixed.entry);
     // Findings of these checks are printed, and are not in the published report.json.
@@ -166,11 +168,14 @@ fn check_output(directory: &Path, used: &[PathBuf]) -> Result<(), String> {
         ));
     }
     let is_empty = std::fs::read_dir(&there).is_ok_and(|mut entries| entries.next().is_none());
-    if !is_empty && convert::Report::read(&there).is_err() {
-        return Err(format!(
-            "{} exists, and is not an asset written by this program: choose another directory with -o",
-            directory.display()
-        ));
-    }
-    Ok(())
+    let other = match convert::Report::read(&there) {
+        Ok(report) if report.options.is_empty() => return Ok(()),
+        Ok(report) => format!("is the asset that was converted from {}", report.source),
+        Err(_) if is_empty => return Ok(()),
+        Err(_) => "exists, and is not an asset written by this program".to_owned(),
+    };
+    Err(format!(
+        "{} {other}: choose another directory with -o",
+        directory.display()
+    ))
 }

@@ -1,9 +1,12 @@
-//! Finds the robot description in a folder: the only one, or the one that is named.
+//! Finds the robot in a folder: the only description, otherwise the only asset, or the one that is
+//! named.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::subject::ASSETS;
+use urdf_usd_convert::{REPORT, entry};
 use urdf_usd_diagnostic::{did_you_mean, nearest};
 use urdf_usd_resolve::Opened;
 
@@ -16,7 +19,7 @@ const MAX_LISTED: usize = 30;
 /// Number of bytes at the beginning of a file that identify a robot.
 const BEGINNING: u64 = 64 << 10;
 
-/// Returns the robot description in a folder.
+/// Returns the robot description in a folder, or, if there are none, the entry of the asset below it.
 ///
 /// `robot` selects one by its file name, with or without extensions; without it, the only one is
 /// returned.
@@ -31,7 +34,13 @@ pub(super) fn description_in(folder: &Path, robot: Option<&str>) -> Result<PathB
             folder.display()
         ));
     }
-    let robots = robots_in(folder);
+    let mut robots = files_below(folder, is_robot);
+    // A folder of assets: their directories are below it.
+    if robots.is_empty() {
+        let reports = files_below(folder, |path| path.ends_with(REPORT));
+        let entry = |report: &PathBuf| entry(report.parent()?, &ASSETS).ok();
+        robots = reports.iter().filter_map(entry).collect();
+    }
     let short = |file: &Path| {
         file.strip_prefix(folder)
             .unwrap_or(file)
@@ -107,10 +116,8 @@ fn names(file: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the robot descriptions below a folder, in order.
-///
-/// Hidden folders, symbolic links, and xacro files that only define macros are skipped.
-fn robots_in(folder: &Path) -> Vec<PathBuf> {
+/// Returns the wanted files below a folder, in order. Hidden folders and symbolic links are skipped.
+fn files_below(folder: &Path, is_wanted: fn(&Path) -> bool) -> Vec<PathBuf> {
     let (mut robots, mut entries) = (Vec::new(), 0);
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
@@ -125,7 +132,7 @@ fn robots_in(folder: &Path) -> Vec<PathBuf> {
             }
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && depth < DEPTH => open.push((path, depth + 1)),
-                Ok(kind) if kind.is_file() && is_robot(&path) => robots.push(path),
+                Ok(kind) if kind.is_file() && is_wanted(&path) => robots.push(path),
                 _ => {}
             }
         }
@@ -135,8 +142,8 @@ fn robots_in(folder: &Path) -> Vec<PathBuf> {
     robots
 }
 
-/// Returns whether a file has an extension of descriptions and a named robot; files of macros have
-/// none.
+/// Returns whether a file has an extension of descriptions and a named robot; xacro files that only
+/// define macros have none.
 fn is_robot(path: &Path) -> bool {
     if !path
         .extension()
@@ -213,6 +220,13 @@ mod tests {
         );
         write("other/gripper.urdf", "<robot name='gripper'/>");
         assert!(found(Some("gripper")).contains("give the path of one"));
+        // Assets count only where there is no description.
+        let report = r#"{"robot":"leg","revision":1}"#;
+        write("assets/leg/leg.usda", "#usda 1.0");
+        write("assets/leg/report.json", report);
+        assert!(found(None).contains("3 robots"));
+        let assets = description_in(&folder.path().join("assets"), None);
+        assert_eq!(assets, Ok(folder.path().join("assets/leg/leg.usda")));
         let file = folder.path().join("urdf/gripper.urdf");
         assert!(
             description_in(&file, Some("gripper"))

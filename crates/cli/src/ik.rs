@@ -1,14 +1,16 @@
 //! `urdf_usd ik`: finds joint positions that bring links to targets.
 
-use std::io::Write;
+use std::fmt::Write;
 use std::process::ExitCode;
 
 use clap::Args;
 use nalgebra::{Point3, Quaternion, UnitQuaternion};
 use serde_json::{Map, json};
 
+use super::OUTPUT;
 use super::pose::{Positions, Subject, coordinates, joints, numbers, read};
-use super::{print_diagnostics, print_json, usage_error};
+use super::print_diagnostics;
+use super::results::{failed_with, print, print_json, usage_error};
 use urdf_usd_diagnostic::{Diagnostic, escape_controls};
 use urdf_usd_kinematics::ik::{Goal, Lm, Outcome, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Mechanism, codes, names};
@@ -46,7 +48,7 @@ pub struct Ik {
     seed: u64,
     /// Print JSON: `joints` (radians, metres), `reached`, `error` (`position` in metres, `angle` in
     /// radians), `iterations`, `attempts`
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
@@ -94,8 +96,7 @@ pub fn run(arguments: &Ik) -> ExitCode {
         Ok(solved) => solved,
         Err(stop) => {
             found.push(stop);
-            print_diagnostics(&found, None);
-            return ExitCode::FAILURE;
+            return failed_with(&found, None);
         }
     };
     if !outcome.is_reached {
@@ -109,38 +110,29 @@ pub fn run(arguments: &Ik) -> ExitCode {
             "not reached in {attempts} attempts: {position:.6} m and {angle:.6} rad are left"
         );
         let help = "move the target within reach, give x,y,z alone if the orientation does not matter, or allow more --attempts";
-        found.push(Diagnostic::new(&codes::NOT_REACHED, robot.place.clone(), message).help(help));
+        found
+            .push(Diagnostic::new(&codes::NOT_REACHED, names::of_file(&robot), message).help(help));
     }
     print_diagnostics(&found, None);
     let joints = joints(&robot, &mechanism, &q, |joint| moved.contains(&joint));
-    if arguments.json {
+    let printed = if arguments.json {
         let error = json!({ "position": outcome.position, "angle": outcome.angle });
         let joints = Map::from_iter(joints);
         let outcome_json = json!({
             "robot": robot.name(), "joints": joints, "reached": outcome.is_reached, "error": error,
             "iterations": outcome.iterations, "attempts": outcome.attempts, "diagnostics": found,
         });
-        let code = print_json(&outcome_json);
-        return if outcome.is_reached {
-            code
-        } else {
-            ExitCode::FAILURE
-        };
-    }
-    let mut out = std::io::stdout().lock();
-    for (name, position) in &joints {
-        // A closed pipe (`| head`) is not an error.
-        let _ = writeln!(
-            out,
-            "{}",
-            escape_controls(&format!(
-                "{name}={}",
-                position.to_string().replace(['[', ']', ' '], "")
-            ))
-        );
-    }
+        print_json(&outcome_json)
+    } else {
+        let mut text = String::new();
+        for (name, position) in &joints {
+            let position = position.to_string().replace(['[', ']', ' '], "");
+            let _ = writeln!(text, "{}", escape_controls(&format!("{name}={position}")));
+        }
+        print(text)
+    };
     if outcome.is_reached {
-        ExitCode::SUCCESS
+        printed
     } else {
         ExitCode::FAILURE
     }
@@ -155,7 +147,8 @@ fn solved(
     arguments: &Ik,
     found: &mut Vec<Diagnostic>,
 ) -> Result<Solved, Diagnostic> {
-    let mut q = coordinates(robot, mechanism, &arguments.start, found)?;
+    let outside = "the search starts from the nearest limit";
+    let mut q = coordinates(robot, mechanism, &arguments.start, outside, found)?;
     let base = arguments
         .base
         .as_deref()
@@ -181,7 +174,7 @@ fn solved(
     {
         let message = format!("no joint moves \"{tip}\" relative to the base");
         let help = "choose another --base or --tip, or remove a --fix";
-        return Err(Diagnostic::new(&codes::NO_MOTION, robot.place.clone(), message).help(help));
+        return Err(Diagnostic::new(&codes::NO_MOTION, names::of_file(robot), message).help(help));
     }
     let restarts = Restarts {
         attempts: arguments.attempts as usize,

@@ -8,12 +8,14 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::OUTPUT;
 use super::check::{Counts, is_usd};
 use super::deferred::Deferred;
-use super::findings::print_results;
-use super::packages::{Packages, in_package};
-use super::{failed, plural, print_diagnostics, print_json, usage_error};
-use urdf_usd_convert as convert;
+use super::findings::as_results;
+use super::packages::Packages;
+use super::results::{failed, print, print_json, usage_error};
+use super::subject::{AssetFile, INPUT};
+use super::{plural, print_diagnostics};
 use urdf_usd_diagnostic::{Diagnostic, Severity, escape_controls};
 use urdf_usd_isaac::{self as isaac, Edit, Label, LinkTree, Saved, Sites, View};
 use urdf_usd_rep158::Stage;
@@ -59,12 +61,13 @@ pub enum Isaac {
 #[derive(Args)]
 struct Asset {
     /// The entry file of any OpenUSD asset (.usda, .usd, .usdc, .usdz), or its folder, in which an
-    /// overlay takes precedence. package://PACKAGE/FILE is accepted, too
+    /// overlay takes precedence; or package://PACKAGE/PATH of any of these. Commands that write no
+    /// overlay read `-`, standard input, too
     asset: PathBuf,
     #[command(flatten)]
     packages: Packages,
     /// Print the result as JSON to standard output
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
@@ -75,7 +78,7 @@ pub struct Tree {
     asset: Asset,
     /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
     /// default prim]
-    #[arg(long, value_name = "PRIM")]
+    #[arg(long, value_name = "PRIM", help_heading = INPUT)]
     robot: Option<String>,
 }
 
@@ -86,11 +89,11 @@ pub struct Populate {
     asset: Asset,
     /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
     /// default prim]
-    #[arg(long, value_name = "PRIM")]
+    #[arg(long, value_name = "PRIM", help_heading = INPUT)]
     robot: Option<String>,
     /// The directory in which to create the asset's directory NAME for the overlay's files
     /// [default: beside the asset]
-    #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR", help_heading = OUTPUT)]
     output: Option<PathBuf>,
     /// Do not create sites from the empty Xforms in links; existing sites are still listed
     #[arg(long)]
@@ -107,11 +110,11 @@ pub struct Migrate {
     asset: Asset,
     /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
     /// default prim]
-    #[arg(long, value_name = "PRIM")]
+    #[arg(long, value_name = "PRIM", help_heading = INPUT)]
     robot: Option<String>,
     /// The directory in which to create the asset's directory NAME for the overlay's files
     /// [default: beside the asset]
-    #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR", help_heading = OUTPUT)]
     output: Option<PathBuf>,
 }
 
@@ -148,19 +151,33 @@ pub(super) fn entry(
     asset: &Path,
     endings: &[&str],
     packages: &Packages,
-) -> Result<(PathBuf, std::sync::Arc<Resolver>), ExitCode> {
+) -> Result<(AssetFile, std::sync::Arc<Resolver>), ExitCode> {
     let resolver = packages
         .resolver()
         .map_err(|message| usage_error(&message))?;
-    let entry = in_package(asset, &resolver).and_then(|asset| convert::entry(&asset, endings));
-    let entry = entry.map_err(|message| failed(&message))?;
-    if !is_usd(&entry) {
+    let entry = AssetFile::find(asset, endings, &resolver).map_err(|message| failed(&message))?;
+    if !is_usd(&entry.path) {
         return Err(failed(&format!(
-            "{} is not an OpenUSD file: give a .usda, .usd, .usdc or .usdz",
-            entry.display()
+            "{} is not an OpenUSD file: give a .usd, .usda, .usdc or .usdz",
+            entry.path.display()
         )));
     }
     Ok((entry, resolver))
+}
+
+/// As [`entry`], for a command that writes an overlay, which refers to the asset by its path.
+pub(super) fn entry_to_edit(
+    asset: &Path,
+    endings: &[&str],
+    packages: &Packages,
+) -> Result<(PathBuf, std::sync::Arc<Resolver>), ExitCode> {
+    if asset == Path::new("-") {
+        return Err(usage_error(
+            "an overlay refers to its asset by the path: give a file instead of standard input",
+        ));
+    }
+    let (entry, resolver) = entry(asset, endings, packages)?;
+    Ok((entry.path, resolver))
 }
 
 fn opened(asset: &Asset) -> Result<Stage, ExitCode> {
@@ -169,7 +186,7 @@ fn opened(asset: &Asset) -> Result<Stage, ExitCode> {
         packages: Some(resolver),
         ..Default::default()
     };
-    Stage::open(&entry, &options).map_err(|error| failed(&error.to_string()))
+    Stage::open(&entry.path, &options).map_err(|error| failed(&error.to_string()))
 }
 
 fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
@@ -203,9 +220,7 @@ fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
             &serde_json::json!({ "robot": path(robot), "links": links }),
         ));
     }
-    // A closed pipe (`| head`) is not an error.
-    let _ = write!(std::io::stdout(), "{}", tree.print(&stage));
-    Ok(ExitCode::SUCCESS)
+    Ok(print(tree.print(&stage).to_string()))
 }
 
 type Work =
@@ -286,7 +301,7 @@ fn migrate(arguments: &Migrate) -> Result<ExitCode, ExitCode> {
 
 /// Opens an asset with its overlay for editing.
 fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, ExitCode> {
-    let (entry, resolver) = entry(&asset.asset, &WITH_OVERLAY, &asset.packages)?;
+    let (entry, resolver) = entry_to_edit(&asset.asset, &WITH_OVERLAY, &asset.packages)?;
     Edit::open(&entry, label, output, Some(resolver)).map_err(|error| failed(&error.to_string()))
 }
 
@@ -302,7 +317,7 @@ pub(super) fn written(saved: &Saved) -> String {
 fn validate(asset: &Asset) -> Result<ExitCode, ExitCode> {
     #[derive(Serialize)]
     struct Findings<'a> {
-        asset: &'a Path,
+        asset: std::borrow::Cow<'a, str>,
         diagnostics: &'a [Diagnostic],
         counts: Counts,
     }
@@ -312,21 +327,21 @@ fn validate(asset: &Asset) -> Result<ExitCode, ExitCode> {
     let counts = Counts::new(&found);
     let printed = if asset.json {
         print_json(&Findings {
-            asset: &stage.entry,
+            asset: stage.entry.to_string_lossy(),
             diagnostics: &found,
             counts,
         })
     } else {
-        print_results(&found);
-        let mut out = std::io::stdout().lock();
         let entry = stage.entry.to_string_lossy();
         let (errors, warnings) = (
             plural(counts.error, "error"),
             plural(counts.warning, "warning"),
         );
-        // A closed pipe (`| head`) is not an error.
-        let _ = writeln!(out, "{}: {errors}, {warnings}", escape_controls(&entry));
-        ExitCode::SUCCESS
+        print(format!(
+            "{}{}: {errors}, {warnings}\n",
+            as_results(&found, None),
+            escape_controls(&entry)
+        ))
     };
     Ok(
         if found

@@ -10,6 +10,7 @@ mod conversion;
 mod deferred;
 #[cfg(test)]
 mod documentation;
+mod examples;
 mod excerpt;
 mod findings;
 mod fix;
@@ -20,39 +21,39 @@ mod named_poses;
 mod packages;
 mod pose;
 mod progress;
+mod results;
 mod sarif;
+mod subject;
 mod terminal;
 mod version;
 mod view;
 mod viewer;
 mod xrdf;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 use self::conversion::{CommandLimits, Conversion};
 use self::deferred::Deferred;
 use self::findings::print_diagnostics;
-use self::folder::description_in;
 use self::packages::Packages;
 use self::progress::Bar;
-use self::terminal::{ERROR, OutputOptions, say, say_as};
+use self::results::{failed, failed_with, print, print_clap, print_json, usage_error};
+use self::subject::{AssetFile, Read, Robot, XacroArguments};
+use self::terminal::{OutputOptions, say, say_as};
 use urdf_usd_convert::{
-    self as convert, Job, Options, OutputFormat, Report, STDIN, Source, Status,
+    self as convert, Existing, Job, Options, OutputFormat, Report, Source, Status,
 };
-use urdf_usd_diagnostic::{
-    self as diagnostic, Diagnostic, Severity, escape_controls, escape_controls_in_json,
-    escape_controls_in_list,
-};
+use urdf_usd_diagnostic::{self as diagnostic, Diagnostic, Place, Severity, escape_controls};
 use urdf_usd_node::{self as node, demo};
 use urdf_usd_store::Store;
-use urdf_usd_urdf::xacro;
 pub use urdf_usd_worker::Program;
 use urdf_usd_worker::{self as worker, LIMITED, Limits, WORKER, limited};
 use {
@@ -61,8 +62,10 @@ use {
     urdf_usd_usd_read as usd_read,
 };
 
-/// Exit code of a usage error.
-const USAGE: u8 = 2;
+/// Heading of the options of results.
+const OUTPUT: &str = "Output";
+/// Heading of the options that do not depend on the command.
+const GLOBAL: &str = "Global";
 
 /// Convert robots from ROS to OpenUSD (REP-158) and glTF (EXT_robot_kinematics).
 #[derive(Parser)]
@@ -92,12 +95,14 @@ enum Command {
     /// bodies, of a URDF or xacro file as converted, or the robots in a glTF file
     Inspect(Deferred<Inspect>),
     /// Check an OpenUSD asset against the rules of REP-158, a glTF file against those of
-    /// EXT_robot_kinematics, or with --live a running robot against its OpenUSD asset
+    /// EXT_robot_kinematics, a URDF or xacro file as a conversion does, or with --live a running
+    /// robot against its OpenUSD asset
     ///
     /// Breaking a requirement of the specification is an error, breaking a recommendation a
     /// warning, and anything optional at most an info; docs/rules.md lists all rules. Of a glTF
     /// file, only the extension is checked; the Khronos glTF validator checks accessors, meshes,
-    /// images and the rest of core glTF.
+    /// images and the rest of core glTF. The findings of a URDF are those of its conversion to
+    /// OpenUSD; no asset is written.
     ///
     /// With --live, a node listens to TF and joint states for some seconds. For every frame that
     /// the asset declares (REP-158 §2.7), it reports whether the frame exists, under the right
@@ -169,77 +174,68 @@ enum Command {
     Man {
         /// Write the pages of all commands to this directory instead (urdf_usd.1,
         /// urdf_usd-convert.1, …)
-        #[arg(short = 'o', long = "output", value_name = "DIR")]
+        #[arg(short = 'o', long = "output", value_name = "DIR", help_heading = OUTPUT)]
         output: Option<PathBuf>,
     },
 }
 
 #[derive(Args)]
 struct Convert {
-    /// A URDF file; a xacro file (`.xacro`), which the installed program xacro expands; an OpenUSD
-    /// file (`.usd`, `.usda`, `.usdc`, `.usdz`); a glTF file with EXT_robot_kinematics (`.glb`,
-    /// `.gltf`); the directory of an asset, or the folder of a ROS package with one robot. `-`
-    /// reads any of these files but xacro from standard input
-    input: PathBuf,
-    /// Choose a robot of a folder by the name of its file, with or without its extension, or a
-    /// robot of a glTF file by its name
-    #[arg(long, value_name = "NAME")]
-    robot: Option<String>,
-    /// Arguments of the xacro file, in xacro's syntax
-    #[arg(value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
-    xacro_arguments: Vec<xacro::Argument>,
-    /// An argument of the xacro file (may be given several times)
-    #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
-    xacro_args: Vec<xacro::Argument>,
+    #[command(flatten)]
+    robot: Robot,
+    #[command(flatten)]
+    xacro: XacroArguments,
     /// The directory in which to create the asset's directory
     #[arg(
         short = 'o',
         long = "output-dir",
         value_name = "DIR",
-        default_value = "."
+        default_value = ".",
+        help_heading = OUTPUT
     )]
     output: PathBuf,
     #[command(flatten)]
     conversion: Conversion,
+    /// Replace the asset of the robot's name in the directory. Without it, formats and overlays of an
+    /// earlier conversion of the same source stay, and an asset of another source is an error
+    #[arg(long, help_heading = OUTPUT)]
+    replace: bool,
     /// Neither read nor write the cache of earlier conversions (in $XDG_CACHE_HOME/urdf_usd, at
     /// most URDF_USD_CACHE_MB MiB)
-    #[arg(long)]
+    #[arg(long, help_heading = GLOBAL)]
     no_cache: bool,
     /// Print the report as JSON to standard output
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
 #[derive(Args)]
 struct Inspect {
-    /// An OpenUSD file of any layout (.usd, .usda, .usdc, .usdz), a .glb or .gltf file with
-    /// EXT_robot_kinematics, a URDF or xacro file, the directory of an asset, or the folder of a
-    /// ROS package. `-` reads any of these files but xacro from standard input
-    asset: PathBuf,
-    /// Choose a robot of a folder by the name of its file, with or without its extension
-    #[arg(long, value_name = "NAME")]
-    robot: Option<String>,
-    /// An argument of the xacro file (may be given several times)
-    #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
-    xacro_args: Vec<xacro::Argument>,
+    #[command(flatten)]
+    robot: Robot,
+    #[command(flatten)]
+    xacro: XacroArguments,
     #[command(flatten)]
     packages: Packages,
     /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several
     /// times)
-    #[arg(long = "variant", value_name = "SET=NAME")]
+    #[arg(long = "variant", value_name = "SET=NAME", help_heading = subject::INPUT)]
     variants: Vec<usd_read::VariantChoice>,
     #[command(flatten)]
     limits: CommandLimits,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
 #[derive(Args)]
 struct Schema {
     /// The directory for plugInfo.json and generatedSchema.usda, to be named in PXR_PLUGINPATH_NAME
-    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    #[arg(short = 'o', long = "output", value_name = "DIR", help_heading = OUTPUT)]
     output: PathBuf,
+    /// Print the result as JSON to standard output
+    #[arg(long, help_heading = OUTPUT)]
+    json: bool,
 }
 
 /// Runs the command line `arguments`, the first of which is the program's name.
@@ -262,15 +258,17 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Prog
     }
     // Before parsing, so that clap's help and errors are coloured, too.
     anstream::ColorChoice::from(terminal::colour_of(&arguments)).write_global();
+    results::set_form(&arguments);
     let parsed = command()
         .try_get_matches_from(&arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are not errors; clap chooses their stream and exit code.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
+            return match without_command(&error, &arguments) {
+                Some(message) => usage_error(&message),
+                None => print_clap(&error),
+            };
         }
     };
     cli.output.apply_to_process();
@@ -289,21 +287,41 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Prog
         Command::Isaac(command) => isaac::run(&command),
         Command::Pose(arguments) => pose::run(&arguments),
         Command::Ik(arguments) => ik::run(&arguments.0),
-        Command::Schema(arguments) => schema(&arguments.output),
+        Command::Schema(arguments) => schema(&arguments.output, arguments.json),
         Command::View(arguments) => view::run(&arguments.0, program),
         Command::Bridge { arguments } => match arguments.first().and_then(|first| first.to_str()) {
-            Some("-V") => print(format!("bridge {}\n", version::SHORT).as_bytes()),
-            Some("--version") => print(format!("bridge {}\n", version::long()).as_bytes()),
+            Some("-V") => print(format!("bridge {}\n", version::SHORT)),
+            _ if arguments.iter().any(|it| it == "-h" || it == "--help") => print(node::help()),
+            Some("--version") => print(format!("bridge {}\n", version::long())),
             _ => node::main(arguments, program),
         },
         Command::Demo(options) => demo::main(*options.0, program),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut command(), "urdf_usd", &mut text);
-            print(&text)
+            print(text)
         }
         Command::Man { output } => manual(output.as_deref()),
     }
+}
+
+/// Returns the message for a robot that is given without a command.
+fn without_command(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let path = Path::new(given);
+    let mut words = arguments.iter().skip(1);
+    let is_first = words.find(|word| !word.as_encoded_bytes().starts_with(b"-"))? == given.as_str();
+    let is_robot = path.exists()
+        || given.starts_with("package://")
+        || is_ending(path, &["urdf", "xacro"])
+        || is_ending(path, &subject::ASSETS);
+    (is_first && is_robot).then(|| {
+        format!(
+            "give a command before {given}: `urdf_usd view {given}` shows the robot, `urdf_usd convert {given}` converts it"
+        )
+    })
 }
 
 /// A command with limits.
@@ -315,8 +333,6 @@ struct Limited<'a> {
     checks_time: bool,
     /// Output directory, if the command writes an asset.
     output: Option<&'a Path>,
-    /// Whether failures are printed as JSON to standard output.
-    json: bool,
 }
 
 impl Command {
@@ -327,7 +343,6 @@ impl Command {
             name,
             checks_time: false,
             output: None,
-            json: false,
         };
         let limited = match self {
             Self::Convert(Deferred(convert)) => {
@@ -335,14 +350,12 @@ impl Command {
                     time_limit: time,
                     memory_limit: memory,
                     ..
-                } = convert.conversion.0;
-                let (output, json) = (Some(&*convert.output), convert.json);
+                } = convert.conversion.options;
                 Limited {
                     limits: Limits { time, memory },
                     name: "the conversion",
                     checks_time: true,
-                    output,
-                    json,
+                    output: Some(&*convert.output),
                 }
             }
             Self::Inspect(Deferred(inspect)) => reading(inspect.limits.0, "inspecting it"),
@@ -375,18 +388,15 @@ impl Limited<'_> {
             .for_each(|output| convert::clear_away(output));
         terminal::end_line();
         match self.output {
-            Some(_) => report_failure(&[diagnostic], None, self.json),
-            None => {
-                print_diagnostics(&[diagnostic], None);
-                ExitCode::FAILURE
-            }
+            Some(_) => report_failure(&[diagnostic], None),
+            None => failed_with(&[diagnostic], None),
         }
     }
 }
 
 /// Reports why nothing was written.
-fn report_failure(diagnostics: &[Diagnostic], expanded: Option<&str>, json: bool) -> ExitCode {
-    print_diagnostics(diagnostics, expanded);
+fn report_failure(diagnostics: &[Diagnostic], expanded: Option<&str>) -> ExitCode {
+    let code = failed_with(diagnostics, expanded);
     let why = match diagnostics.iter().any(|d| d.severity == Severity::Error) {
         true => String::new(),
         false => format!(" (--strict, {})", diagnostic::count(diagnostics)),
@@ -395,15 +405,12 @@ fn report_failure(diagnostics: &[Diagnostic], expanded: Option<&str>, json: bool
         Severity::Error,
         format!("not converted{why}: nothing was written"),
     );
-    if json {
-        print_json(&serde_json::json!({ "status": "failed", "diagnostics": diagnostics }));
-    }
-    ExitCode::FAILURE
+    code
 }
 
 /// Returns the parser of the command line.
 fn command() -> clap::Command {
-    Cli::command()
+    examples::add(Cli::command())
         .version(version::SHORT)
         .long_version(version::long())
 }
@@ -413,7 +420,7 @@ fn manual(directory: Option<&Path>) -> ExitCode {
     let Some(directory) = directory else {
         let mut text = Vec::new();
         return match clap_mangen::Man::new(command()).render(&mut text) {
-            Ok(()) => print(&text),
+            Ok(()) => print(text),
             Err(error) => failed(&format!("cannot generate the manual page: {error}")),
         };
     };
@@ -434,14 +441,8 @@ fn manual(directory: Option<&Path>) -> ExitCode {
     }
 }
 
-/// Prints a result. A closed pipe (`| head`) is not an error.
-fn print(text: &[u8]) -> ExitCode {
-    let _ = std::io::stdout().write_all(text);
-    ExitCode::SUCCESS
-}
-
 fn convert(arguments: &Convert) -> ExitCode {
-    let options = &arguments.conversion.0;
+    let options = &arguments.conversion.options;
     let (formats, extent) = (&options.formats, options.gltf);
     let is_gltf = formats.contains_any(&[OutputFormat::Glb, OutputFormat::Gltf]);
     if (options.dated || extent != gltf_write::Extent::default()) && !is_gltf {
@@ -484,51 +485,37 @@ fn convert(arguments: &Convert) -> ExitCode {
     if let Some(message) = invalid_folder(&options.resolve) {
         return usage_error(&message);
     }
-    let xacro_arguments: Vec<xacro::Argument> = arguments
-        .xacro_args
-        .iter()
-        .chain(&arguments.xacro_arguments)
-        .cloned()
-        .collect();
-    let (of_file, of_folder) = if is_gltf_file(&arguments.input) {
-        (arguments.robot.clone(), None)
-    } else {
-        (None, arguments.robot.as_deref())
-    };
-    let source = match source(&arguments.input, of_folder, xacro_arguments) {
-        Ok(source) => source,
+    let read = match arguments.robot.read(&arguments.xacro, &options.resolve) {
+        Ok(read) => read,
         Err(code) => return code,
     };
     let job = Job {
         options: options.clone(),
-        robot: of_file,
-        ..Job::new(source, &arguments.output)
+        robot: read.model,
+        existing: match arguments.replace {
+            true => Existing::Replace,
+            false => Existing::Keep {
+                given: arguments.conversion.given.clone(),
+            },
+        },
+        ..Job::new(read.source, &arguments.output)
     };
     let mut bar = Bar::default();
     let store = match open_cache(arguments.no_cache) {
         Ok(store) => store,
         Err(message) => return usage_error(&message),
     };
-    let expanded = Arc::new(Mutex::new(None));
-    let keep = {
-        let expanded = expanded.clone();
-        move |text: &str| {
-            *expanded.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned())
-        }
-    };
+    let expanded = Expanded::default();
     let context = convert::Context {
         store,
         begin: Some(join_thread_pool),
         progress: bar.listener(),
-        expanded: Some(Box::new(keep)),
+        expanded: Some(expanded.keeper()),
         ..convert::Context::default()
     };
     let result = convert::convert(&job, &context);
     bar.clear();
-    let expanded = expanded
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
+    let expanded = expanded.take();
     match result {
         Ok(report) => {
             print_diagnostics(&report.diagnostics, expanded.as_deref());
@@ -544,7 +531,7 @@ fn convert(arguments: &Convert) -> ExitCode {
                 printed
             }
         }
-        Err(failure) => report_failure(&failure.diagnostics, expanded.as_deref(), arguments.json),
+        Err(failure) => report_failure(&failure.diagnostics, expanded.as_deref()),
     }
 }
 
@@ -561,60 +548,6 @@ fn join_thread_pool() {
         .num_threads(threads)
         .use_current_thread()
         .build_global();
-}
-
-/// Returns the file to convert: the entry of an asset's directory, or the robot in any other
-/// folder.
-fn input(path: &Path, robot: Option<&str>) -> Result<PathBuf, String> {
-    if robot.is_none() {
-        if !path.is_dir() {
-            return Ok(path.to_owned());
-        }
-        if let Ok(entry) = convert::entry(path, &["usda", "usd", "usdc", "usdz", "glb", "gltf"]) {
-            return Ok(entry);
-        }
-    }
-    description_in(path, robot)
-}
-
-/// Returns whether a path is that of a glTF file, which may hold several robots.
-fn is_gltf_file(path: &Path) -> bool {
-    let extension = path
-        .extension()
-        .map(|extension| extension.to_ascii_lowercase());
-    !path.is_dir() && extension.is_some_and(|extension| extension == "glb" || extension == "gltf")
-}
-
-/// Returns the source to read: standard input for `-`, otherwise the file that [`input`] finds.
-///
-/// On failure, prints the error and returns the exit code.
-fn source(
-    path: &Path,
-    robot: Option<&str>,
-    xacro_arguments: Vec<xacro::Argument>,
-) -> Result<Source, ExitCode> {
-    if path != Path::new("-") {
-        let file = input(path, robot).map_err(|message| failed(&message))?;
-        return Ok(if xacro_arguments.is_empty() {
-            Source::File(file)
-        } else {
-            Source::Xacro {
-                file,
-                arguments: xacro_arguments,
-            }
-        });
-    }
-    if robot.is_some() {
-        return Err(usage_error(
-            "--robot NAME selects a robot of a folder; it does not apply to standard input",
-        ));
-    }
-    if let Some(argument) = xacro_arguments.first() {
-        return Err(usage_error(&format!(
-            "{argument}: only xacro files take arguments, and xacro can't be read from standard input"
-        )));
-    }
-    standard_input().map_err(|message| failed(&message))
 }
 
 /// Returns an error for the first given folder that is not a directory.
@@ -664,65 +597,34 @@ fn open_cache(no_cache: bool) -> Result<Store, String> {
     })
 }
 
-/// Reads URDF, OpenUSD or glTF from standard input. Relative references are resolved from the
-/// working directory.
-fn standard_input() -> Result<Source, String> {
-    let (mut bytes, mut input) = (Vec::new(), std::io::stdin().lock());
-    let failed = |error: std::io::Error| format!("cannot read standard input: {error}");
-    // As much as a URDF may have first: only other formats are read beyond that.
-    let of_text = urdf_usd_urdf::MAX_TEXT_BYTES as u64;
-    input
-        .by_ref()
-        .take(of_text + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    let is_urdf = convert::Format::detect(&bytes) == convert::Format::Urdf;
-    let most = if is_urdf { of_text } else { resolve::MAX_BYTES };
-    input
-        .take((most + 1).saturating_sub(bytes.len() as u64))
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    if bytes.len() as u64 > most {
-        return Err(format!(
-            "standard input has more than {} MiB, the maximum for a robot",
-            most >> 20
-        ));
-    }
-    let directory = std::env::current_dir()
-        .map_err(|error| format!("cannot determine the working directory: {error}"))?;
-    let file = directory.join(STDIN);
-    if is_urdf {
-        let decoded = urdf_usd_urdf::decode(&bytes)
-            .map_err(|diagnostic| format!("{STDIN}: {}", diagnostic.message))?;
-        findings::STANDARD_INPUT.get_or_init(|| decoded.text.into());
-    }
-    Ok(Source::Bytes {
-        bytes: bytes.into(),
-        file,
-    })
-}
-
 fn inspect(arguments: &Inspect) -> ExitCode {
-    let source = match source(
-        &arguments.asset,
-        arguments.robot.as_deref(),
-        arguments.xacro_args.clone(),
-    ) {
-        Ok(source) => source,
-        Err(code) => return code,
-    };
     let packages = match arguments.packages.options() {
         Ok(packages) => packages,
         Err(message) => return usage_error(&message),
     };
-    match source {
-        Source::File(file) if is_ending(&file, &["glb", "gltf"]) => {
-            inspect_gltf(&file, arguments.json)
+    let read = match arguments.robot.read(&arguments.xacro, &packages) {
+        Ok(read) => read,
+        Err(code) => return code,
+    };
+    let model = read.model.as_deref();
+    match &read.source {
+        Source::File(file) if is_ending(file, &["glb", "gltf"]) => {
+            inspect_gltf(file, None, model, arguments.json)
         }
-        Source::File(file) if is_ending(&file, &["usda", "usd", "usdc", "usdz"]) => {
-            inspect_usd(&file, packages, arguments)
+        Source::File(file) if is_ending(file, &["usda", "usd", "usdc", "usdz"]) => {
+            inspect_usd(file, packages, arguments)
         }
-        source => inspect_converted(source, packages, arguments),
+        Source::Bytes { bytes, file } => match convert::Format::detect(bytes) {
+            convert::Format::Glb | convert::Format::Gltf => {
+                inspect_gltf(file, Some(bytes), model, arguments.json)
+            }
+            convert::Format::Usd => match AssetFile::copy(bytes) {
+                Ok(copied) => inspect_usd(&copied.path, packages, arguments),
+                Err(message) => failed(&message),
+            },
+            convert::Format::Urdf => inspect_converted(read, packages, arguments),
+        },
+        _ => inspect_converted(read, packages, arguments),
     }
 }
 
@@ -736,31 +638,15 @@ fn is_ending(file: &Path, endings: &[&str]) -> bool {
 }
 
 /// Shows the conversion of a description.
-fn inspect_converted(source: Source, packages: resolve::Options, arguments: &Inspect) -> ExitCode {
+fn inspect_converted(read: Read, packages: resolve::Options, arguments: &Inspect) -> ExitCode {
     let folder = match tempfile::tempdir() {
         Ok(folder) => folder,
         Err(error) => return failed(&format!("cannot create a temporary folder: {error}")),
     };
-    // Simplified meshes are not needed here.
-    let options = Options {
-        formats: convert::Formats::only(OutputFormat::Usd),
-        resolve: packages.clone(),
-        tiers: convert::Tiers::High,
-        ..Options::default()
-    };
-    let context = convert::Context {
-        store: open_cache(false).unwrap_or_default(),
-        ..convert::Context::default()
-    };
-    match convert::convert(
-        &Job {
-            options,
-            ..Job::new(source, folder.path())
-        },
-        &context,
-    ) {
+    let (outcome, expanded) = convert_for_findings(read, packages.clone(), folder.path());
+    match outcome {
         Ok(report) => {
-            print_diagnostics(&report.diagnostics, None);
+            print_diagnostics(&report.diagnostics, expanded.as_deref());
             inspect_usd(
                 &report
                     .directory
@@ -770,10 +656,55 @@ fn inspect_converted(source: Source, packages: resolve::Options, arguments: &Ins
                 arguments,
             )
         }
-        Err(failure) => {
-            print_diagnostics(&failure.diagnostics, None);
-            ExitCode::FAILURE
-        }
+        Err(failure) => failed_with(&failure.diagnostics, expanded.as_deref()),
+    }
+}
+
+/// Converts a description to OpenUSD in a temporary folder. Also returns the output of xacro, if it
+/// ran.
+fn convert_for_findings(
+    read: Read,
+    resolve: resolve::Options,
+    folder: &Path,
+) -> (Result<Report, convert::Failure>, Option<String>) {
+    // Simplified meshes are not needed.
+    let options = Options {
+        formats: convert::Formats::only(OutputFormat::Usd),
+        resolve,
+        tiers: convert::Tiers::High,
+        ..Options::default()
+    };
+    let job = Job {
+        options,
+        robot: read.model,
+        ..Job::new(read.source, folder)
+    };
+    let expanded = Expanded::default();
+    let context = convert::Context {
+        store: open_cache(false).unwrap_or_default(),
+        expanded: Some(expanded.keeper()),
+        ..convert::Context::default()
+    };
+    let outcome = convert::convert(&job, &context);
+    (outcome, expanded.take())
+}
+
+/// The output of xacro, for excerpts.
+#[derive(Clone, Default)]
+struct Expanded(Arc<Mutex<Option<String>>>);
+
+impl Expanded {
+    /// Returns a function that keeps the text.
+    fn keeper(&self) -> Box<convert::OnText> {
+        let kept = self.0.clone();
+        Box::new(move |text| {
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned());
+        })
+    }
+
+    /// Returns the text, if xacro ran.
+    fn take(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -791,40 +722,41 @@ fn inspect_usd(entry: &Path, packages: resolve::Options, arguments: &Inspect) ->
         }
         Ok((summary, diagnostics)) => {
             print_diagnostics(&diagnostics, None);
-            // A closed pipe (`| head`) is not an error.
-            let _ = write!(std::io::stdout(), "{summary}");
-            ExitCode::SUCCESS
+            print(summary.to_string())
         }
         Err(error) => failed(&error.to_string()),
     }
 }
 
-fn inspect_gltf(path: &Path, json: bool) -> ExitCode {
+fn inspect_gltf(path: &Path, bytes: Option<&[u8]>, robot: Option<&str>, json: bool) -> ExitCode {
     let files = resolve::Files::new(Arc::new(resolve::Resolver::new(
         resolve::Options::from_environment(),
     )));
-    let file = match files.input(path) {
-        Ok(file) => file,
-        Err(error) => return failed(&error.to_string()),
+    let bytes: Arc<[u8]> = match bytes.map_or_else(
+        || files.input(path).map(|file| file.bytes),
+        |bytes| Ok(bytes.into()),
+    ) {
+        Ok(bytes) => bytes,
+        Err(error) => return failed_with(&[error.at(Place::file(path))], None),
     };
-    let outcome = gltf_read::read(&file.bytes, Some(path), &files);
+    let mut outcome = gltf_read::read(&bytes, Some(path), &files);
+    let is_wanted = |model: &gltf_read::Model| robot.is_none_or(|name| model.robot.name() == name);
+    if let Some(name) = robot.filter(|_| !outcome.models.iter().any(is_wanted)) {
+        return failed(&format!("{} has no robot {name:?}", path.display()));
+    }
+    outcome.models.retain(is_wanted);
     print_diagnostics(&outcome.diagnostics, None);
     let is_empty = outcome.models.is_empty();
     let summary = gltf_read::Summary::of(outcome);
-    if json {
-        print_json(&summary);
+    let printed = if json {
+        print_json(&summary)
     } else {
-        // A closed pipe (`| head`) is not an error.
-        let _ = write!(std::io::stdout(), "{summary}");
-    }
-    if is_empty {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    }
+        print(summary.to_string())
+    };
+    if is_empty { ExitCode::FAILURE } else { printed }
 }
 
-fn schema(directory: &Path) -> ExitCode {
+fn schema(directory: &Path, json: bool) -> ExitCode {
     let files = usd_author::SCHEMA_FILES
         .into_iter()
         .chain(usd_author::ISAAC_SCHEMA_FILES);
@@ -834,7 +766,7 @@ fn schema(directory: &Path) -> ExitCode {
         if let Err(error) = std::fs::create_dir_all(folder) {
             return failed(&format!("cannot create {}: {error}", folder.display()));
         }
-        if let Err(error) = std::fs::write(&path, text) {
+        if let Err(error) = store::replace_file(&path, text.as_bytes()) {
             return failed(&format!("cannot write {}: {error}", path.display()));
         }
     }
@@ -843,52 +775,38 @@ fn schema(directory: &Path) -> ExitCode {
         "wrote {0}: export PXR_PLUGINPATH_NAME={0} (and {0}/isaac for the overlay isaac, but not for Isaac Sim, which has that schema)",
         escape_controls(&directory)
     ));
+    if json {
+        return print_json(&serde_json::json!({ "status": "ok", "directory": directory }));
+    }
     ExitCode::SUCCESS
 }
 
-fn print_json(value: &impl serde::Serialize) -> ExitCode {
-    match serde_json::to_string_pretty(value) {
-        Ok(text) => {
-            let _ = writeln!(std::io::stdout(), "{}", escape_controls_in_json(&text));
-            ExitCode::SUCCESS
-        }
-        Err(error) => failed(&format!("cannot print the result as JSON: {error}")),
-    }
-}
-
 fn print_outcome(report: &Report) {
-    let counts = report.counts;
     let bytes: u64 = report.files.iter().map(|file| file.bytes).sum();
     let what = if report.changed {
         "wrote"
     } else {
         "is up to date:"
     };
-    let is_there = |ending: &&&str| {
-        report
-            .files
-            .iter()
-            .any(|file| file.path == format!("{}.{ending}", report.name))
-    };
-    let entry = ["usda", "usdz", "glb", "gltf", "urdf", "sdf", "xml"]
+    let entries = report.entries();
+    let entries: Vec<Cow<'_, str>> = entries
         .iter()
-        .find(is_there)
-        .unwrap_or(&"usda");
+        .enumerate()
+        .map(|(index, entry)| match entry.file_name() {
+            // All are in the folder of the first.
+            Some(name) if index > 0 => name.to_string_lossy(),
+            _ => entry.to_string_lossy(),
+        })
+        .collect();
     let outcome = format!(
-        "{} {what} {} (revision {}, {}, {:.1} MB in {:.2} s): {}, {}, {}, {}",
+        "{} {what} {} (revision {}, {}, {:.1} MB in {:.2} s): {}",
         report.robot,
-        report
-            .directory
-            .join(format!("{}.{entry}", report.name))
-            .display(),
+        entries.join(", "),
         report.revision,
         plural(report.files.len() + 1, "file"),
         bytes as f64 / 1e6,
         report.timings_ms.total / 1e3,
-        plural(counts.links, "link"),
-        plural(counts.joints, "joint"),
-        plural(counts.meshes, "mesh").replace("meshs", "meshes"),
-        plural(counts.triangles, "triangle"),
+        urdf_usd_robot::Counts::from(report.counts),
     );
     say(escape_controls(&outcome));
     let found = diagnostic::count(&report.diagnostics);
@@ -905,22 +823,4 @@ fn plural(count: usize, noun: &str) -> String {
     } else {
         format!("{count} {noun}s")
     }
-}
-
-fn failed(message: &str) -> ExitCode {
-    let _ = writeln!(
-        anstream::stderr(),
-        "{ERROR}error:{ERROR:#} {}",
-        escape_controls_in_list(message)
-    );
-    ExitCode::FAILURE
-}
-
-fn usage_error(message: &str) -> ExitCode {
-    let _ = writeln!(
-        anstream::stderr(),
-        "{ERROR}error:{ERROR:#} {}\n\nFor more information, try '--help'.",
-        escape_controls(message)
-    );
-    ExitCode::from(USAGE)
 }

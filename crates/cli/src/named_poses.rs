@@ -3,20 +3,21 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
+use super::OUTPUT;
 use super::deferred::Deferred;
-use super::isaac::{ENTRIES, entry, written};
+use super::isaac::{ENTRIES, entry, entry_to_edit, written};
 use super::packages::Packages;
-use super::{failed, plural, print_diagnostics, print_json, usage_error};
+use super::results::{failed, failed_with, print, print_json, usage_error};
+use super::subject::INPUT;
+use super::{plural, print_diagnostics};
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity, escape_controls};
 use urdf_usd_isaac::poses::stored::entry_with_poses;
 use urdf_usd_isaac::poses::{self, PoseError, Poses, Units, apply};
 use urdf_usd_isaac::{Edit, Label, Saved};
-use urdf_usd_resolve::Resolver;
 use urdf_usd_robot::{JointKind, NamedPose};
 
 /// Maximum size of a file of poses, in bytes.
@@ -76,12 +77,13 @@ pub enum NamedPoses {
 #[derive(Args)]
 struct Asset {
     /// The folder of an OpenUSD asset, including poses stored there; or one of its entry files
-    /// (.usda, .usd, .usdc, .usdz). package://PACKAGE/FILE is accepted, too. NAME.usda has the poses
+    /// (.usda, .usd, .usdc, .usdz); or package://PACKAGE/PATH of any of these. list, get and export read
+    /// `-`, standard input, too. NAME.usda has the poses
     /// of the robot, NAME.poses.usda also those stored later
     asset: PathBuf,
     /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
     /// default prim]
-    #[arg(long, value_name = "PRIM")]
+    #[arg(long, value_name = "PRIM", help_heading = INPUT)]
     robot: Option<String>,
     #[command(flatten)]
     packages: Packages,
@@ -102,10 +104,10 @@ struct PoseName {
 struct Output {
     /// The directory in which to create the asset's directory NAME for the overlay's files
     /// [default: beside the asset]
-    #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR", help_heading = OUTPUT)]
     output: Option<PathBuf>,
     /// Print the result as JSON to standard output
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
@@ -115,7 +117,7 @@ pub struct List {
     #[command(flatten)]
     asset: Asset,
     /// Print JSON to standard output
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
@@ -127,7 +129,7 @@ pub struct Get {
     #[command(flatten)]
     which: PoseName,
     /// Print JSON to standard output
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
@@ -192,6 +194,9 @@ pub struct Export {
     /// Write angles in degrees instead of radians; lengths are in metres
     #[arg(long)]
     degrees: bool,
+    /// Print the result as JSON to standard output, if the poses go to a file
+    #[arg(long, help_heading = OUTPUT)]
+    json: bool,
 }
 
 /// `pose import`.
@@ -231,29 +236,29 @@ pub fn run(command: &NamedPoses) -> ExitCode {
     done.unwrap_or_else(|code| code)
 }
 
-/// Finds the entry that contains the poses.
-fn find_entry(asset: &Asset) -> Result<(PathBuf, Arc<Resolver>), ExitCode> {
-    let (entry, resolver) = entry(&asset.asset, &ENTRIES, &asset.packages)?;
-    let entry = if asset.asset.is_dir() {
-        entry_with_poses(&entry)
+/// Returns the entry that contains the poses.
+fn with_poses(asset: &Asset, entry: &Path) -> PathBuf {
+    if asset.asset.is_dir() {
+        entry_with_poses(entry)
     } else {
-        entry
-    };
-    Ok((entry, resolver))
+        entry.to_owned()
+    }
 }
 
 fn stage(asset: &Asset) -> Result<urdf_usd_rep158::Stage, ExitCode> {
-    let (entry, resolver) = find_entry(asset)?;
+    let (entry, resolver) = entry(&asset.asset, &ENTRIES, &asset.packages)?;
     let options = urdf_usd_usd_read::ReadOptions {
         packages: Some(resolver),
         ..Default::default()
     };
-    urdf_usd_rep158::Stage::open(&entry, &options).map_err(|error| failed(&error.to_string()))
+    urdf_usd_rep158::Stage::open(&with_poses(asset, &entry.path), &options)
+        .map_err(|error| failed(&error.to_string()))
 }
 
 fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, ExitCode> {
-    let (entry, resolver) = find_entry(asset)?;
-    Edit::open(&entry, label, output, Some(resolver)).map_err(|error| failed(&error.to_string()))
+    let (entry, resolver) = entry_to_edit(&asset.asset, &ENTRIES, &asset.packages)?;
+    Edit::open(&with_poses(asset, &entry), label, output, Some(resolver))
+        .map_err(|error| failed(&error.to_string()))
 }
 
 fn save(edit: &Edit) -> Result<Saved, ExitCode> {
@@ -270,8 +275,7 @@ impl PoseName {
 /// Prints why there is no such pose, and what to do; returns the exit code.
 fn report_error(error: &PoseError) -> ExitCode {
     if let PoseError::Wrong(found) = error {
-        print_diagnostics(std::slice::from_ref(found), None);
-        return ExitCode::FAILURE;
+        return failed_with(std::slice::from_ref(found), None);
     }
     failed(&error.to_string())
 }
@@ -318,7 +322,7 @@ fn list(arguments: &List) -> Result<ExitCode, ExitCode> {
         let all: Vec<Json> = all.iter().map(|pose| described(&poses, pose)).collect();
         return Ok(print_json(&json!({ "poses": all })));
     }
-    let mut out = std::io::stdout().lock();
+    let mut text = String::new();
     for pose in all {
         let group = pose
             .group
@@ -330,8 +334,7 @@ fn list(arguments: &List) -> Result<ExitCode, ExitCode> {
             pose.name,
             plural(pose.positions.len(), "joint")
         );
-        // A closed pipe (`| head`) is not an error.
-        let _ = writeln!(out, "{}", escape_controls(&line));
+        text += &format!("{}\n", escape_controls(&line));
     }
     if all.is_empty() {
         let _ = writeln!(
@@ -340,7 +343,7 @@ fn list(arguments: &List) -> Result<ExitCode, ExitCode> {
             escape_controls(&stage.entry.to_string_lossy())
         );
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(print(text))
 }
 
 fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
@@ -351,11 +354,8 @@ fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
         return Ok(print_json(&described(&poses, pose)));
     }
     let stored = poses.stored(pose);
-    let mut out = std::io::stdout().lock();
-    // A closed pipe (`| head`) is not an error.
-    let mut line = |text: String| {
-        let _ = writeln!(out, "{}", escape_controls(&text));
-    };
+    let mut text = String::new();
+    let mut line = |line: String| text += &format!("{}\n", escape_controls(&line));
     let end = |path: &Option<String>| path.clone().unwrap_or_else(|| "?".to_owned());
     let validity = if stored.is_valid { "" } else { ", invalid" };
     line(format!(
@@ -380,7 +380,7 @@ fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
         };
         line(format!("  {}: {value}{is_fixed}", joint.name()));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(print(text))
 }
 
 fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
@@ -455,8 +455,7 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
     let stored_name = pose.name.clone();
     let (paths, found) = poses.store(&[pose], &mut edit.layer);
     let Some(path) = paths.first() else {
-        print_diagnostics(&found, None);
-        return Err(ExitCode::FAILURE);
+        return Err(failed_with(&found, None));
     };
     let saved = save(&edit)?;
     print_diagnostics(&found, None);
@@ -527,11 +526,14 @@ fn export(arguments: &Export) -> Result<ExitCode, ExitCode> {
     let text =
         serde_json::to_string_pretty(&exported).map_err(|error| failed(&error.to_string()))? + "\n";
     if arguments.file == Path::new("-") {
-        // A closed pipe (`| head`) is not an error.
-        let _ = std::io::stdout().write_all(text.as_bytes());
-        return Ok(ExitCode::SUCCESS);
+        if arguments.json {
+            return Err(usage_error(
+                "--json prints a report to standard output; name a file for the poses",
+            ));
+        }
+        return Ok(print(text));
     }
-    let written = std::fs::write(&arguments.file, text);
+    let written = urdf_usd_store::replace_file(&arguments.file, text.as_bytes());
     written.map_err(|error| {
         failed(&format!(
             "cannot write {}: {error}",
@@ -543,6 +545,10 @@ fn export(arguments: &Export) -> Result<ExitCode, ExitCode> {
         plural(poses.robot.named_poses().len() - found.len(), "pose"),
         arguments.file.display()
     ));
+    if arguments.json {
+        let file = arguments.file.to_string_lossy();
+        return Ok(print_json(&json!({ "file": file, "diagnostics": found })));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -557,16 +563,14 @@ fn import(arguments: &Import) -> Result<ExitCode, ExitCode> {
     let poses = open(&edit.stage, asset)?;
     let (read, mut found) = match poses::import(&poses, &text, file) {
         Ok(read) => read,
-        Err(diagnostic) => {
-            print_diagnostics(&[diagnostic], None);
-            return Err(ExitCode::FAILURE);
-        }
+        Err(diagnostic) => return Err(failed_with(&[diagnostic], None)),
     };
     let (stored, more) = poses.store(&read, &mut edit.layer);
     found.extend(more);
     if stored.is_empty() {
-        print_diagnostics(&found, None);
-        return Err(failed("stored no pose of the file"));
+        let code = failed_with(&found, None);
+        say("stored no pose of the file");
+        return Err(code);
     }
     let saved = save(&edit)?;
     print_diagnostics(&found, None);

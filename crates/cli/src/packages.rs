@@ -1,23 +1,29 @@
 //! The locations of ROS packages, as arguments of commands that read OpenUSD assets.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use percent_encoding::percent_decode_str;
 
 use super::invalid_folder;
 use urdf_usd_resolve::{Options, Resolver};
+
+/// Heading of these options.
+pub(super) const PACKAGES: &str = "Packages";
 
 /// The locations of ROS packages.
 #[derive(Args)]
 pub(super) struct Packages {
     /// The directory of a ROS package, for package:// URIs (may be given several times). It takes
     /// precedence over all other locations
-    #[arg(long, value_name = "NAME=DIR", value_parser = named_folder)]
+    #[arg(long, value_name = "NAME=DIR", value_parser = named_folder, help_heading = PACKAGES)]
     package: Vec<(String, PathBuf)>,
     /// A folder of ROS packages (may be given several times). It takes precedence over the ament
     /// index (AMENT_PREFIX_PATH)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = PACKAGES)]
     package_path: Vec<PathBuf>,
 }
 
@@ -47,12 +53,15 @@ impl Packages {
     }
 }
 
-/// Resolves `package://PACKAGE/FILE` to a path; any other path stays as it is.
+/// Resolves `package://PACKAGE/FILE` and `file:///FILE` to a path; any other path stays as it is.
 pub(super) fn in_package(asset: &Path, resolver: &Resolver) -> Result<PathBuf, String> {
-    let Some(inside) = asset
-        .to_str()
-        .and_then(|asset| asset.strip_prefix("package://"))
-    else {
+    let text = asset.to_str().unwrap_or_default();
+    if let Some(path) = text.strip_prefix("file://") {
+        let path = path.strip_prefix("localhost").unwrap_or(path);
+        let decoded: Vec<u8> = percent_decode_str(path).collect();
+        return Ok(OsString::from_vec(decoded).into());
+    }
+    let Some(inside) = text.strip_prefix("package://") else {
         return Ok(asset.to_owned());
     };
     let (name, file) = inside.split_once('/').unwrap_or((inside, ""));

@@ -2,41 +2,38 @@
 //!
 //! Also shares with `urdf_usd ik` how a robot and its joint positions are read.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::OUTPUT;
 use super::named_poses::{self, NamedPoses};
 use super::packages::Packages;
-use super::{plural, print_diagnostics, print_json, source, usage_error};
+use super::results::{failed_with, print_json, usage_error};
+use super::subject::{self, INPUT, XacroArguments};
+use super::{plural, print_diagnostics, results};
 use urdf_usd_convert::{self as convert, Context, Job, STDIN, Tiers, read_robot};
 use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls};
 use urdf_usd_kinematics::{Mechanism, Transform, codes, names};
 use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{JointId, LinkId, NamedPose, Robot};
-use urdf_usd_urdf::xacro;
 
 /// Maximum size of a file of positions, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// A robot, and how to read it.
+/// A robot with its SRDF, and how to read it.
 #[derive(Args)]
 pub(super) struct Subject {
-    /// A URDF, xacro, OpenUSD or glTF file, the directory of an asset, or the folder of a ROS
-    /// package. `-` reads any of these files but xacro from standard input
-    robot: PathBuf,
-    /// Choose a robot of a folder by the name of its file
-    #[arg(long = "robot", id = "which", value_name = "NAME")]
-    which: Option<String>,
+    #[command(flatten)]
+    robot: subject::Robot,
+    #[command(flatten)]
+    xacro: XacroArguments,
     /// The robot's SRDF, for its named poses
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = INPUT)]
     srdf: Option<PathBuf>,
-    /// An argument of the xacro file (may be given several times)
-    #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
-    xacro_args: Vec<xacro::Argument>,
     #[command(flatten)]
     packages: Packages,
 }
@@ -112,17 +109,17 @@ pub(super) struct Positions {
     /// given several times. A planar joint has two positions, metres along the two directions of
     /// its plane; a floating one has six: x, y, z in metres, then roll, pitch, yaw in radians. For
     /// `ik` it is the starting position, where --fix keeps the joint
-    #[arg(long = "set", value_name = "JOINT=VALUE[,VALUE]...", value_parser = setting)]
+    #[arg(long = "set", value_name = "JOINT=VALUE[,VALUE]...", value_parser = setting, help_heading = INPUT)]
     set: Vec<Setting>,
     /// Read positions from a file with a line JOINT=VALUE for each joint, as `urdf_usd ik` prints
     /// them; `-` reads standard input. --set takes precedence. The file may contain mimic joints
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = INPUT)]
     set_from: Option<PathBuf>,
     /// Use a named pose of the robot or its SRDF for joints that neither --set nor --set-from sets
-    #[arg(long = "named", value_name = "NAME")]
+    #[arg(long = "named", value_name = "NAME", help_heading = INPUT)]
     named: Option<String>,
     /// The group of joints that the named pose belongs to, if several groups have one of that name
-    #[arg(long, value_name = "GROUP", requires = "named")]
+    #[arg(long, value_name = "GROUP", requires = "named", help_heading = INPUT)]
     group: Option<String>,
 }
 
@@ -184,21 +181,17 @@ pub struct PrintPoses {
     base: Option<String>,
     /// Print JSON: positions of all joints in radians and metres, and for each link its translation
     /// in metres and its quaternion x y z w
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
 /// Reads the robot; on failure, prints the error and returns the exit code.
 pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCode> {
-    let source = source(
-        &subject.robot,
-        subject.which.as_deref(),
-        subject.xacro_args.clone(),
-    )?;
     let resolve = subject
         .packages
         .options()
         .map_err(|message| usage_error(&message))?;
+    let read = subject.robot.read(&subject.xacro, &resolve)?;
     let options = convert::Options {
         resolve,
         srdf: subject.srdf.clone(),
@@ -207,21 +200,25 @@ pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCo
     };
     let job = Job {
         options,
-        ..Job::new(source, ".")
+        robot: read.model,
+        ..Job::new(read.source, ".")
     };
-    read_robot(&job, &Context::default()).map_err(|failure| {
-        print_diagnostics(&failure.diagnostics, None);
-        ExitCode::FAILURE
-    })
+    read_robot(&job, &Context::default()).map_err(|failure| failed_with(&failure.diagnostics, None))
 }
 
 /// Returns the coordinates of a mechanism at the given positions, with findings about them.
+///
+/// `outside` says what follows from a position outside the limits.
 pub(super) fn coordinates(
     robot: &Robot,
     mechanism: &Mechanism,
     asked: &Positions,
+    outside: &str,
     found: &mut Vec<Diagnostic>,
 ) -> Result<Vec<f64>, Diagnostic> {
+    let report = |joint: JointId, positions: &[f64], found: &mut Vec<Diagnostic>| {
+        found.extend(beyond_limits(robot, mechanism, joint, positions, outside));
+    };
     let mut q = mechanism.rest();
     if let Some(name) = &asked.named {
         let of_name: Vec<&NamedPose> = robot
@@ -244,7 +241,8 @@ pub(super) fn coordinates(
                 let message = format!("several groups have a named pose \"{name}\"");
                 let help = format!("choose one with --group: {}", groups.join(", "));
                 return Err(
-                    Diagnostic::new(&codes::UNKNOWN_POSE, robot.place.clone(), message).help(help),
+                    Diagnostic::new(&codes::UNKNOWN_POSE, names::of_file(robot), message)
+                        .help(help),
                 );
             }
             _ => {
@@ -259,7 +257,7 @@ pub(super) fn coordinates(
             }
         };
         for (joint, positions) in &pose.positions {
-            report_limits(robot, mechanism, *joint, positions, found);
+            report(*joint, positions, found);
             put(mechanism, *joint, positions, &mut q);
         }
     }
@@ -301,36 +299,37 @@ pub(super) fn coordinates(
             let message = format!("joint \"{name}\" closes a loop and moves nothing");
             return Err(problem(&codes::FOLLOWS, message).help("leave it out"));
         }
-        report_limits(robot, mechanism, id, positions, found);
+        report(id, positions, found);
         put(mechanism, id, positions, &mut q);
     }
     Ok(q)
 }
 
-/// Reports positions of a joint that are outside its limits.
-fn report_limits(
+/// Returns findings about positions of a joint that are outside its limits.
+fn beyond_limits(
     robot: &Robot,
     mechanism: &Mechanism,
     id: JointId,
     positions: &[f64],
-    found: &mut Vec<Diagnostic>,
-) {
+    outside: &str,
+) -> Vec<Diagnostic> {
     let about = &robot.joints()[id];
-    let Some(first) = mechanism.first(id) else {
-        return;
-    };
-    for (coordinate, position) in mechanism.coordinates().iter().skip(first).zip(positions) {
-        let bounds = coordinate.bounds;
-        if !bounds.contains(*position) {
-            let (name, lower, upper) = (about.name(), bounds.lower(), bounds.upper());
+    let first = mechanism.first(id).unwrap_or(usize::MAX);
+    let coordinates = mechanism.coordinates().iter().skip(first);
+    let beyond = coordinates
+        .zip(positions)
+        .filter(|(coordinate, position)| !coordinate.bounds.contains(**position));
+    beyond
+        .map(|(coordinate, position)| {
+            let (lower, upper) = (coordinate.bounds.lower(), coordinate.bounds.upper());
             let unit = if coordinate.is_angle { "rad" } else { "m" };
             let message = format!(
-                "joint \"{name}\" can't be at {position} {unit}: its range is {lower} to {upper} {unit}"
+                "{position} {unit} is outside the limits of joint \"{}\", {lower} to {upper} {unit}",
+                about.name()
             );
-            let found_one = Diagnostic::new(&codes::OUT_OF_LIMITS, about.place.clone(), message);
-            found.push(found_one.help("give a position within the limits"));
-        }
-    }
+            Diagnostic::new(&codes::OUT_OF_LIMITS, about.place.clone(), message).help(outside)
+        })
+        .collect()
 }
 
 fn put(mechanism: &Mechanism, joint: JointId, positions: &[f64], q: &mut [f64]) {
@@ -383,11 +382,14 @@ fn print(arguments: &PrintPoses) -> ExitCode {
         Err(code) => return code,
     };
     let result = poses(&robot, arguments, &mut found);
-    found.extend(result.as_ref().err().cloned());
-    print_diagnostics(&found, None);
-    let Ok((joints, base, frames)) = result else {
-        return ExitCode::FAILURE;
+    let (joints, base, frames) = match result {
+        Ok(result) => result,
+        Err(stop) => {
+            found.push(stop);
+            return failed_with(&found, None);
+        }
     };
+    print_diagnostics(&found, None);
     if arguments.json {
         let pose = |transform: &Transform| {
             let pose = transform.pose();
@@ -424,9 +426,7 @@ fn print(arguments: &PrintPoses) -> ExitCode {
             t.x, t.y, t.z, q.x, q.y, q.z, q.w
         );
     }
-    // A closed pipe (`| head`) is not an error.
-    let _ = std::io::stdout().write_all(escape_lines(&text).as_bytes());
-    ExitCode::SUCCESS
+    results::print(escape_lines(&text))
 }
 
 /// Removes the sign of a number that is printed as zero.
@@ -449,7 +449,8 @@ fn poses(
     found: &mut Vec<Diagnostic>,
 ) -> Result<Poses, Diagnostic> {
     let mechanism = Mechanism::of(robot);
-    let q = coordinates(robot, &mechanism, &arguments.positions, found)?;
+    let outside = "the poses are those at this position, which the robot can't reach";
+    let q = coordinates(robot, &mechanism, &arguments.positions, outside, found)?;
     let base = arguments
         .base
         .as_deref()

@@ -13,6 +13,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
 
+use super::GLOBAL;
 use urdf_usd_diagnostic::Severity;
 
 /// Style of errors.
@@ -31,15 +32,15 @@ pub(super) struct OutputOptions {
         value_enum,
         value_name = "WHEN",
         default_value_t,
-        hide_possible_values = false
+        help_heading = GLOBAL
     )]
     pub(super) color: ColorMode,
     /// Print every finding, with an excerpt of its source; without it, findings of the same kind
     /// and cause are grouped
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    #[arg(short, long, global = true, conflicts_with = "quiet", help_heading = GLOBAL)]
     verbose: bool,
     /// Print errors only: no warnings, no progress, no messages of success
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     quiet: bool,
 }
 

@@ -6,25 +6,27 @@ use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
 use super::conversion::CommandLimits;
 use super::findings::print_diagnostics;
-use super::folder::description_in;
 use super::packages::Packages;
 use super::progress::Bar;
+use super::results::{failed, failed_with, usage_error};
+use super::subject::{INPUT, Robot, XacroArguments, located};
 use super::terminal::say_as;
-use super::{failed, open_cache, usage_error};
+use super::{Expanded, open_cache};
 use crate::viewer::{self, Subject};
 use urdf_usd_convert::{
-    self as convert, Context, Failure, Job, Options, REPORT, Report, Source, Status, named,
+    self as convert, Context, Failure, Formats, Job, Options, OutputFormat, REPORT, Report, STDIN,
+    Source, Status, Tiers, named,
 };
 use urdf_usd_diagnostic::{self as diagnostic, Severity};
+use urdf_usd_resolve as resolve;
 use urdf_usd_store::Store;
-use urdf_usd_urdf::xacro;
 use urdf_usd_usd_read as usd_read;
 use urdf_usd_worker::{Limits, Program, Workers};
 
@@ -34,20 +36,15 @@ const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The command's arguments.
 #[derive(Args)]
 pub(super) struct View {
-    /// A URDF or xacro file, an OpenUSD file, a .glb or .gltf file, the directory of an asset, or
-    /// the folder of a ROS package with one robot
-    asset: PathBuf,
-    /// Choose a robot of a folder by the name of its file, with or without its extension
-    #[arg(long, value_name = "NAME")]
-    robot: Option<String>,
+    #[command(flatten)]
+    robot: Robot,
+    #[command(flatten)]
+    xacro: XacroArguments,
     /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several
     /// times), for example visual_representation=mesh_low or collision_fidelity=trimesh. The asset
     /// is then converted into the cache, because its own glTF contains the meshes of its source
-    #[arg(long = "variant", value_name = "SET=NAME")]
+    #[arg(long = "variant", value_name = "SET=NAME", help_heading = INPUT)]
     variants: Vec<usd_read::VariantChoice>,
-    /// An argument of the xacro file (may be given several times)
-    #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
-    xacro_args: Vec<xacro::Argument>,
     #[command(flatten)]
     packages: Packages,
     /// Do not open the browser. Without it, the browser opens only if there is a screen and the
@@ -65,20 +62,20 @@ enum ViewSource {
     /// A file or asset that the viewer can draw.
     Drawing(PathBuf),
     /// A description that must be converted first.
-    Description(PathBuf),
+    Description(Source),
 }
 
 /// Serves the viewer until interrupted.
 ///
 /// `program`, if given, is started as the worker that converts.
 pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
-    let shown = match find(
-        &arguments.asset,
-        arguments.robot.as_deref(),
-        &arguments.variants,
-    ) {
+    let resolve = match arguments.packages.options() {
+        Ok(resolve) => resolve,
+        Err(message) => return usage_error(&message),
+    };
+    let shown = match find(arguments, &resolve) {
         Ok(shown) => shown,
-        Err(message) => return failed(&message),
+        Err(code) => return code,
     };
     let open = (!arguments.no_open).then_some(open_browser as fn(&str));
     let limits = arguments.limits.0;
@@ -87,13 +84,13 @@ pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
     let drawing = (workers.clone(), limits.memory);
     match shown {
         ViewSource::Drawing(path) => viewer::main(&arguments.server, &path, None, open, drawing),
-        ViewSource::Description(file) => {
+        ViewSource::Description(source) => {
             let by = if limits.is_any() {
                 workers
             } else {
                 Arc::new(Workers::in_process_of(program))
             };
-            let maker = match Maker::new(&file, arguments, by) {
+            let maker = match Maker::new(source, resolve, arguments, by) {
                 Ok(maker) => maker,
                 Err(message) => return usage_error(&message),
             };
@@ -111,43 +108,49 @@ pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
     }
 }
 
-/// Finds the file or asset to show for `path`.
-fn find(
-    path: &Path,
-    robot: Option<&str>,
-    variants: &[usd_read::VariantChoice],
-) -> Result<ViewSource, String> {
-    if !variants.is_empty() && robot.is_none() {
-        return convert::entry(path, &["usda", "usd", "usdc", "usdz"]).map(ViewSource::Description);
+/// Finds the file or asset to show.
+///
+/// On failure, prints the error and returns the exit code.
+fn find(arguments: &View, resolve: &resolve::Options) -> Result<ViewSource, ExitCode> {
+    let robot = &arguments.robot;
+    let path = located(&robot.input, resolve).map_err(|message| failed(&message))?;
+    let is_chosen = robot.robot.is_some() || !arguments.variants.is_empty();
+    if !is_chosen && path != Path::new("-") && is_drawing(&path) {
+        return Ok(ViewSource::Drawing(path));
     }
-    if !path.is_dir() && robot.is_none() {
-        let ending = path
-            .extension()
-            .map(|ending| ending.to_string_lossy().to_ascii_lowercase())
+    let read = robot.read(&arguments.xacro, resolve)?;
+    let asset = read.file().and_then(Path::parent);
+    // The only asset below a folder.
+    if let Some(asset) = asset.filter(|asset| !is_chosen && is_drawing(asset)) {
+        return Ok(ViewSource::Drawing(asset.to_owned()));
+    }
+    Ok(ViewSource::Description(read.source))
+}
+
+/// Returns whether the viewer can draw a file or folder as it is.
+fn is_drawing(path: &Path) -> bool {
+    if path.is_dir() {
+        let name = path
+            .canonicalize()
+            .ok()
+            .and_then(|path| path.file_name().map(ToOwned::to_owned))
             .unwrap_or_default();
-        let is_of_asset = path
-            .parent()
-            .is_some_and(|folder| folder.join(REPORT).is_file());
-        return match ending.as_str() {
-            "urdf" | "xacro" | "xml" => Ok(ViewSource::Description(path.to_owned())),
-            // A layer of an asset shows the asset; other OpenUSD files are read as robots.
-            "usd" | "usda" | "usdc" | "usdz" if !is_of_asset && Subject::find(path).is_err() => {
-                Ok(ViewSource::Description(path.to_owned()))
-            }
-            _ => Ok(ViewSource::Drawing(path.to_owned())),
-        };
+        return path.join(REPORT).is_file() || named(path, &name, &["glb", "gltf"]).is_some();
     }
-    let name = path
-        .canonicalize()
-        .ok()
-        .and_then(|path| path.file_name().map(ToOwned::to_owned))
+    let ending = path
+        .extension()
+        .map(|ending| ending.to_string_lossy().to_ascii_lowercase())
         .unwrap_or_default();
-    if robot.is_none()
-        && (path.join(REPORT).is_file() || named(path, &name, &["glb", "gltf"]).is_some())
-    {
-        return Ok(ViewSource::Drawing(path.to_owned()));
+    match ending.as_str() {
+        "urdf" | "xacro" | "xml" => false,
+        // A layer of an asset shows the asset; other OpenUSD files are read as robots.
+        "usd" | "usda" | "usdc" | "usdz" => {
+            let folder = path.parent();
+            folder.is_some_and(|folder| folder.join(REPORT).is_file())
+                || Subject::find(path).is_ok()
+        }
+        _ => path.is_file(),
     }
-    description_in(path, robot).map(ViewSource::Description)
 }
 
 /// Converts a description into the cache.
@@ -160,22 +163,31 @@ struct Maker {
 }
 
 impl Maker {
-    fn new(file: &Path, arguments: &View, workers: Arc<Workers>) -> Result<Self, String> {
-        let file =
-            std::path::absolute(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let (arguments_of_xacro, variants) = (&arguments.xacro_args, &arguments.variants);
-        let resolve = arguments.packages.options()?;
+    fn new(
+        source: Source,
+        resolve: resolve::Options,
+        arguments: &View,
+        workers: Arc<Workers>,
+    ) -> Result<Self, String> {
+        let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
+        let source = match source {
+            Source::File(file) => Source::File(absolute(file)),
+            Source::Xacro { file, arguments } => Source::Xacro {
+                file: absolute(file),
+                arguments,
+            },
+            other => other,
+        };
+        let variants = &arguments.variants;
         // Views of one file with other arguments must not share a folder.
-        let key = convert::sha256(
-            format!(
-                "{} {arguments_of_xacro:?} {variants:?} {resolve:?}",
-                file.display()
-            )
-            .as_bytes(),
-        );
+        let key = convert::sha256(format!("{source:?} {variants:?} {resolve:?}").as_bytes());
+        let file = match &source {
+            Source::File(file) | Source::Xacro { file, .. } | Source::Bytes { file, .. } => &**file,
+            Source::Text { .. } => Path::new(STDIN),
+        };
         let (output, temporary) = match Store::directory().map(|cache| cache.join("view")) {
             Some(cache) => (
-                cache_folder(&cache, key.get(..16).unwrap_or(&key), &file)?,
+                cache_folder(&cache, key.get(..16).unwrap_or(&key), file)?,
                 None,
             ),
             None => {
@@ -196,14 +208,6 @@ impl Maker {
             memory_limit,
             ..Options::default()
         };
-        let source = if arguments_of_xacro.is_empty() {
-            Source::File(file)
-        } else {
-            Source::Xacro {
-                file,
-                arguments: arguments_of_xacro.clone(),
-            }
-        };
         // Reports faults of the cache before the first conversion.
         open_cache(false)?;
         Ok(Self {
@@ -220,25 +224,16 @@ impl Maker {
     /// if there is none.
     fn first(&self) -> Option<PathBuf> {
         let mut bar = Bar::default();
-        let expanded = Arc::new(Mutex::new(None));
-        let keep = {
-            let expanded = expanded.clone();
-            move |text: &str| {
-                *expanded.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned())
-            }
-        };
+        let expanded = Expanded::default();
         let context = Context {
             store: open_cache(false).unwrap_or_default(),
             progress: bar.listener(),
-            expanded: Some(Box::new(keep)),
+            expanded: Some(expanded.keeper()),
             ..Context::default()
         };
         let result = self.workers.convert(&self.job, &context);
         bar.clear();
-        let expanded = expanded
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let expanded = expanded.take();
         match result {
             Ok(report) => {
                 print_diagnostics(&report.diagnostics, expanded.as_deref());
@@ -251,7 +246,7 @@ impl Maker {
                 Some(report.directory)
             }
             Err(failure) => {
-                print_diagnostics(&failure.diagnostics, expanded.as_deref());
+                failed_with(&failure.diagnostics, expanded.as_deref());
                 say_as(Severity::Error, "nothing to show");
                 None
             }

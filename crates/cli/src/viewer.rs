@@ -16,6 +16,7 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use tokio::sync::mpsc::unbounded_channel;
 
+use crate::results::print;
 use urdf_usd_convert::{Failure, FileInfo, REPORT, Report, Status, file_name, named};
 use urdf_usd_diagnostic::{self as diagnostic, Diagnostic, Place, escape_controls};
 use urdf_usd_node::process::signals::Interrupted;
@@ -94,7 +95,7 @@ pub(crate) fn main(
         result
     });
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(diagnostic) => fail(&diagnostic),
     }
 }
@@ -105,7 +106,7 @@ async fn run(
     make: Option<Make>,
     open: Option<fn(&str)>,
     (workers, memory): (Arc<Workers>, Option<u64>),
-) -> Result<(), Diagnostic> {
+) -> Result<ExitCode, Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let subject = Subject::find(asset)?;
     let looking = subject.clone();
@@ -113,9 +114,9 @@ async fn run(
     let robot = tokio::select! {
         looked = tokio::task::spawn_blocking(move || looking.look(None)) => match looked {
             Ok(robot) => robot?,
-            Err(_) => return Ok(()),
+            Err(_) => return Ok(ExitCode::SUCCESS),
         },
-        _ = interrupted.wait() => return Ok(()),
+        _ = interrupted.wait() => return Ok(ExitCode::SUCCESS),
     };
     let server = bind(options)
         .await?
@@ -127,16 +128,18 @@ async fn run(
         "{}: {}; Ctrl-C ends it",
         robot.name, robot.message
     ));
-    let mut out = std::io::stdout();
-    // A closed pipe is not an error.
-    let _ = writeln!(out, "{url}").and_then(|()| out.flush());
+    let printed = print(format!("{url}\n"));
+    if printed != ExitCode::SUCCESS {
+        return Ok(printed);
+    }
     site.show(robot.clone(), Vec::new());
     open.iter().for_each(|open| open(&url));
     tokio::select! {
-        () = server.serve(site.clone()) => Ok(()),
-        result = follow(subject.clone(), robot, &site, make) => result,
-        _ = interrupted.wait() => Ok(()),
+        () = server.serve(site.clone()) => {}
+        result = follow(subject.clone(), robot, &site, make) => result?,
+        _ = interrupted.wait() => {}
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Binds the requested port; without one, the default or the next free one.

@@ -6,9 +6,12 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use super::OUTPUT;
 use super::deferred::Deferred;
 use super::packages::Packages;
-use super::{Bar, failed, open_cache, plural, print_diagnostics, print_json, source, usage_error};
+use super::results::{failed, failed_with, print, print_json, usage_error};
+use super::subject::{self, INPUT, XacroArguments};
+use super::{Bar, open_cache, plural, print_diagnostics};
 use urdf_usd_convert::xrdf::{Limit, Options, Written, check, save, write};
 use urdf_usd_convert::{self as convert, Context, Failure, Formats, Job, OutputFormat, Tiers};
 use urdf_usd_diagnostic::{Severity, escape_controls};
@@ -40,21 +43,17 @@ pub enum Xrdf {
 
 /// A robot and its accompanying files.
 #[derive(Args)]
-struct Robot {
-    /// A URDF, xacro, OpenUSD or glTF file, the directory of an asset, or the folder of a ROS
-    /// package. `-` reads any of these files but xacro from standard input
-    robot: PathBuf,
-    /// Choose a robot of a folder by the name of its file
-    #[arg(long = "robot", id = "which", value_name = "NAME")]
-    which: Option<String>,
+struct Subject {
+    #[command(flatten)]
+    robot: subject::Robot,
     /// The robot's SRDF: named poses, end effectors, and pairs of links that need no collision
     /// check
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = INPUT)]
     srdf: Option<PathBuf>,
     #[command(flatten)]
     packages: Packages,
     /// Print the report as JSON to standard output
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
 
@@ -62,9 +61,11 @@ struct Robot {
 #[derive(Args)]
 pub struct Check {
     #[command(flatten)]
-    robot: Robot,
+    robot: Subject,
     /// The XRDF file
     xrdf: PathBuf,
+    #[command(flatten)]
+    xacro: XacroArguments,
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
@@ -74,9 +75,11 @@ pub struct Check {
 #[derive(Args)]
 pub struct Create {
     #[command(flatten)]
-    robot: Robot,
+    robot: Subject,
+    #[command(flatten)]
+    xacro: XacroArguments,
     /// The file to write; `-` for standard output
-    #[arg(short = 'o', long, value_name = "FILE")]
+    #[arg(short = 'o', long, value_name = "FILE", help_heading = OUTPUT)]
     output: PathBuf,
     /// Start from this XRDF: its contents stay, except what other options set
     #[arg(long, value_name = "FILE")]
@@ -142,12 +145,12 @@ pub fn run(command: &Xrdf) -> ExitCode {
 }
 
 /// Returns the conversion job for a robot; on failure, prints the error and returns the exit code.
-fn job(robot: &Robot, xrdf: Option<&Path>) -> Result<Job, ExitCode> {
-    let source = source(&robot.robot, robot.which.as_deref(), Vec::new())?;
+fn job(robot: &Subject, xacro: &XacroArguments, xrdf: Option<&Path>) -> Result<Job, ExitCode> {
     let resolve = robot
         .packages
         .options()
         .map_err(|message| usage_error(&message))?;
+    let read = robot.robot.read(xacro, &resolve)?;
     let xrdf = xrdf.map(Path::to_owned);
     // Neither simplified meshes nor images of a glTF are needed.
     let formats = Formats::only(OutputFormat::Usd);
@@ -161,28 +164,25 @@ fn job(robot: &Robot, xrdf: Option<&Path>) -> Result<Job, ExitCode> {
     };
     Ok(Job {
         options,
-        ..Job::new(source, ".")
+        robot: read.model,
+        ..Job::new(read.source, ".")
     })
 }
 
-fn not_done(failure: &Failure, json: bool, what: &str) -> ExitCode {
-    print_diagnostics(&failure.diagnostics, None);
+fn not_done(failure: &Failure, what: &str) -> ExitCode {
+    let code = failed_with(&failure.diagnostics, None);
     let _ = writeln!(std::io::stderr(), "{what}");
-    if json {
-        print_json(&serde_json::json!({ "diagnostics": failure.diagnostics }));
-    }
-    ExitCode::FAILURE
+    code
 }
 
 fn run_check(arguments: &Check) -> ExitCode {
-    let job = match job(&arguments.robot, Some(&arguments.xrdf)) {
+    let job = match job(&arguments.robot, &arguments.xacro, Some(&arguments.xrdf)) {
         Ok(job) => job,
         Err(code) => return code,
     };
-    let json = arguments.robot.json;
     let (robot, found) = match check(&job, &Context::default()) {
         Ok(checked) => checked,
-        Err(failure) => return not_done(&failure, json, "not checked"),
+        Err(failure) => return not_done(&failure, "not checked"),
     };
     print_diagnostics(&found, None);
     let count = |severity| {
@@ -200,9 +200,11 @@ fn run_check(arguments: &Check) -> ExitCode {
         arguments.xrdf.display()
     );
     let _ = writeln!(std::io::stderr(), "{}", escape_controls(&message));
-    if json {
-        print_json(&serde_json::json!({ "robot": robot, "diagnostics": found }));
-    }
+    let printed = if arguments.robot.json {
+        print_json(&serde_json::json!({ "robot": robot, "diagnostics": found }))
+    } else {
+        ExitCode::SUCCESS
+    };
     let least = if arguments.strict {
         Severity::Warning
     } else {
@@ -211,7 +213,7 @@ fn run_check(arguments: &Check) -> ExitCode {
     if found.iter().any(|found| found.severity >= least) {
         ExitCode::FAILURE
     } else {
-        ExitCode::SUCCESS
+        printed
     }
 }
 
@@ -220,7 +222,11 @@ fn run_write(arguments: &Create) -> ExitCode {
     if to_standard_output && arguments.robot.json {
         return usage_error("--json prints the report to standard output; name a file with -o");
     }
-    let job = match job(&arguments.robot, arguments.xrdf.as_deref()) {
+    let job = match job(
+        &arguments.robot,
+        &arguments.xacro,
+        arguments.xrdf.as_deref(),
+    ) {
         Ok(job) => job,
         Err(code) => return code,
     };
@@ -251,12 +257,14 @@ fn run_write(arguments: &Create) -> ExitCode {
     bar.clear();
     let written = match result {
         Ok(written) => written,
-        Err(failure) => return not_done(&failure, arguments.robot.json, "nothing was written"),
+        Err(failure) => return not_done(&failure, "nothing was written"),
     };
     print_diagnostics(&written.diagnostics, None);
     if to_standard_output {
-        // A closed pipe (`| head`) is not an error.
-        let _ = std::io::stdout().write_all(written.text.as_bytes());
+        let printed = print(&written.text);
+        if printed != ExitCode::SUCCESS {
+            return printed;
+        }
     } else if let Err(message) = save(&written, &arguments.output) {
         return failed(&message);
     }

@@ -3,7 +3,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::Report;
+use super::{OutputFormat, Report};
+use urdf_usd_resolve as resolve;
+use urdf_usd_usd_write::Overlay;
 
 impl Report {
     /// Returns the path of the asset's file with the asset's name and this extension (`usda`,
@@ -14,6 +16,19 @@ impl Report {
             .iter()
             .any(|file| file.path == name)
             .then(|| self.directory.join(name))
+    }
+
+    /// Returns the files that programs open, the layers before their overlays and other formats.
+    pub fn entries(&self) -> Vec<PathBuf> {
+        let formats = OutputFormat::ALL.iter().map(|format| format.extension());
+        let overlays = Overlay::ALL.map(|overlay| format!("{overlay}.usda"));
+        let (layers, others) = (formats.clone().take(1), formats.skip(1));
+        layers
+            .map(|ending| self.file(ending))
+            .chain(overlays.iter().map(|ending| self.file(ending)))
+            .chain(others.map(|ending| self.file(ending)))
+            .flatten()
+            .collect()
     }
 }
 
@@ -29,7 +44,7 @@ pub fn entry(asset: &Path, endings: &[&str]) -> Result<PathBuf, String> {
         return if asset.exists() {
             Ok(asset.to_owned())
         } else {
-            Err(format!("{} does not exist", asset.display()))
+            Err(resolve::missing_input(asset).to_string())
         };
     }
     let directory = asset

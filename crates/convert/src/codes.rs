@@ -86,6 +86,16 @@ codes! {
     XRDF_TOUCHING Warning "xrdf-touching":
         "Spheres of two links that are not neighbours touch at the default positions, which an XRDF does not allow.",
         "The XRDF ignores the pair: planners do not keep these links apart.";
+    OTHER_SOURCE Error "output-other-source":
+        "The output directory has an asset of the robot's name from another source.",
+        "Nothing is written, unless `--replace` replaces that asset.";
+    WOULD_REMOVE Error "output-would-remove":
+        "Files of the asset in the output directory would be removed, and the options that they were made with are not known: `fix` or another \
+         version made them, or another conversion at the same time.",
+        "Nothing is written, unless `--replace` removes them.";
+    KEPT Info "output-kept":
+        "The asset in the output directory has formats or overlays from an earlier conversion of the same source that this one does not name.",
+        "They are written again, with the options that they were written with, so that all files show the same robot.";
     OUTPUT Error "output-unwritable": "The asset can't be written.", "Nothing is published; the last revision stays.";
     UNCHECKED Warning "asset-unchecked": "The requested check of the asset against REP-158 failed to run.",
         "The asset is published unchecked.";

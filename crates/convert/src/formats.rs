@@ -24,9 +24,9 @@ use super::{Options, check_time, description, publish, simready, time};
 /// Name of the folder of the MJCF's mesh files and images.
 const MJCF_FOLDER: &str = "mjcf";
 
-/// Declares each format with its name and its writer.
+/// Declares each format with its name, the extension of its entry file, and its writer.
 macro_rules! formats {
-    ($($(#[$doc:meta])+ $format:ident = $name:literal by $writer:expr;)+) => {
+    ($($(#[$doc:meta])+ $format:ident = $name:literal in $ending:literal by $writer:expr;)+) => {
         /// A format that a robot is written in.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize,
@@ -46,6 +46,13 @@ macro_rules! formats {
                 }
             }
 
+            /// Returns the extension of the format's entry file.
+            pub fn extension(self) -> &'static str {
+                match self {
+                    $(Self::$format => $ending,)+
+                }
+            }
+
             fn writer(self) -> &'static Writer {
                 match self {
                     $(Self::$format => &$writer,)+
@@ -57,19 +64,19 @@ macro_rules! formats {
 
 formats! {
     /// The OpenUSD layers.
-    Usd = "usd" by LAYERS;
+    Usd = "usd" in "usda" by LAYERS;
     /// The binary glTF.
-    Glb = "glb" by GLTF;
+    Glb = "glb" in "glb" by GLTF;
     /// The OpenUSD layers and textures in one package.
-    Usdz = "usdz" by LAYERS;
+    Usdz = "usdz" in "usdz" by LAYERS;
     /// The glTF as text, with its binary buffer beside it.
-    Gltf = "gltf" by GLTF;
+    Gltf = "gltf" in "gltf" by GLTF;
     /// The URDF, with mesh files beside it.
-    Urdf = "urdf" by DESCRIPTIONS;
+    Urdf = "urdf" in "urdf" by DESCRIPTIONS;
     /// The MJCF, with mesh files beside it.
-    Mjcf = "mjcf" by MJCF;
+    Mjcf = "mjcf" in "xml" by MJCF;
     /// The SDF, with mesh files beside it.
-    Sdf = "sdf" by DESCRIPTIONS;
+    Sdf = "sdf" in "sdf" by DESCRIPTIONS;
 }
 
 /// Writes one format, or several that share most of the work.

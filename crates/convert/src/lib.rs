@@ -10,6 +10,7 @@ mod context;
 mod description;
 #[cfg(test)]
 mod description_tests;
+mod earlier;
 #[cfg(test)]
 mod facts;
 mod fixed;
@@ -49,6 +50,7 @@ pub use asset::{entry, named};
 pub use context::{Context, OnProgress, OnText, Progress, Step};
 use context::{Stop, Work};
 pub use description::{MeshFormat, UrdfOptions};
+pub use earlier::Existing;
 pub use fixed::Pattern;
 pub use formats::{Formats, OutputFormat};
 use formats::{Origin, Outputs, Subject};
@@ -166,6 +168,8 @@ pub struct Job {
     /// Interfaces that the running robot offers to ROS. They take precedence over those of the
     /// source and over defaults.
     pub captured: Vec<Captured>,
+    /// Treatment of the asset that is in the output directory already.
+    pub existing: Existing,
 }
 
 impl Job {
@@ -179,6 +183,7 @@ impl Job {
             robot: None,
             xrdf: None,
             captured: Vec::new(),
+            existing: Existing::Replace,
         }
     }
 }
@@ -343,10 +348,38 @@ fn run(
     let Work {
         job, files, limit, ..
     } = work;
-    let options = &job.options;
-    let mut reading = source
-        .read(job, files)
-        .map_err(|found| source.finish_findings(found))?;
+    let read_by = |job: &Job| {
+        source
+            .read(job, files)
+            .map_err(|found| source.finish_findings(found))
+    };
+    let mut reading = read_by(job)?;
+    let file = source.file.as_deref();
+    let name = file_name(reading.robot.name());
+    let directory = job.output_dir.join(&name);
+    let earlier = match job.existing {
+        Existing::Replace => None,
+        Existing::Keep { .. } => Report::read(&directory).ok(),
+    };
+    let mut identity = identify(job, file, &mut reading);
+    let info = source_info(source, job, &identity, &reading);
+    let extended = earlier
+        .as_ref()
+        .map_or(Ok(None), |earlier| earlier::extended(job, &info, earlier))?;
+    let is_reread =
+        |extended: &&earlier::Extended| extended.job.options.variants != job.options.variants;
+    if let Some(extended) = extended.as_ref().filter(is_reread) {
+        reading = read_by(&extended.job)?;
+        identity = identify(job, file, &mut reading);
+    }
+    let work = Work {
+        job: extended.as_ref().map_or(job, |extended| &extended.job),
+        ..work
+    };
+    let options = &work.job.options;
+    reading
+        .diagnostics
+        .extend(extended.iter().map(|extended| extended.finding.clone()));
     let read = start.elapsed();
     check_time(limit, "loading meshes")?;
     let images = match complete(&mut reading, source, work) {
@@ -361,18 +394,14 @@ fn run(
         mut diagnostics,
         sha256,
         namespace,
-        version,
+        ..
     } = reading;
     diagnostics.extend(hints(&robot, work));
     let meshes = start.elapsed();
     check_time(limit, "writing the layers and the glTF")?;
     work.context.begin_step(Step::Write);
 
-    let name = file_name(robot.name());
-    let file = source.file.as_deref();
-    let identity = Identity::new(&job.source, file, robot.name(), version);
     let namespace = options.namespace.clone().or(namespace);
-    let directory = job.output_dir.join(&name);
     let provenance = provenance(source, work);
     let subject = Subject {
         robot: &robot,
@@ -405,11 +434,8 @@ fn run(
     let mut report = Report {
         robot: robot.name().to_owned(),
         status: Status::from_findings(&diagnostics),
-        source: SourceInfo {
-            kind: source.kind.into(),
-            uri: identity.uri,
-            sha256,
-        },
+        source: info,
+        options: earlier::recorded(options),
         revision: 0,
         files: Vec::new(),
         counts: counts(&robot, &outputs.layers),
@@ -434,8 +460,43 @@ fn run(
         start,
         before: written,
     };
-    let states = publish(&mut report, outputs.files, &work.context.store, &clock)?;
+    let check = |directory: &Path, files: &publish::Files| match job.existing {
+        Existing::Replace => Ok(()),
+        Existing::Keep { .. } => {
+            let revision = earlier.as_ref().map_or(0, |earlier| earlier.revision);
+            earlier::check_kept(directory, revision, files)
+        }
+    };
+    let states = publish(
+        &mut report,
+        outputs.files,
+        &work.context.store,
+        &clock,
+        &check,
+    )?;
     Ok((report, states))
+}
+
+/// Returns the identity of the asset of the robot that was read.
+fn identify(job: &Job, file: Option<&Path>, reading: &mut source::Reading) -> Identity {
+    let version = reading.version.take();
+    Identity::new(&job.source, file, reading.robot.name(), version)
+}
+
+fn source_info(
+    source: &source::Input,
+    job: &Job,
+    identity: &Identity,
+    reading: &source::Reading,
+) -> SourceInfo {
+    let file = source.file.as_deref().filter(|_| job.source.is_file());
+    let real = |file: &Path| file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    SourceInfo {
+        kind: source.kind.into(),
+        uri: identity.uri.clone(),
+        file: file.map(|file| real(file).to_string_lossy().into_owned()),
+        sha256: reading.sha256.clone(),
+    }
 }
 
 /// Completes the robot: loads meshes and textures, applies SRDF, XRDF, captured interfaces and
@@ -557,17 +618,16 @@ fn write(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) -> Result<Out
 }
 
 fn counts(robot: &Robot, layers: &usd_write::Written) -> Counts {
-    let mut seen = HashSet::new();
-    let triangles = robot
-        .meshes()
-        .values()
-        .filter(|source| seen.insert(Arc::as_ptr(&source.mesh)))
-        .map(|source| source.mesh.outline().triangles)
-        .sum();
+    let urdf_usd_robot::Counts {
+        links,
+        joints,
+        meshes,
+        triangles,
+    } = robot.counts();
     Counts {
-        links: robot.links().len(),
-        joints: robot.joints().len(),
-        meshes: seen.len(),
+        links,
+        joints,
+        meshes,
         triangles,
         materials: layers.materials,
     }
@@ -774,6 +834,7 @@ pub fn write_asset(
         robot: name.to_owned(),
         status: Status::from_findings(&diagnostics),
         source,
+        options: BTreeMap::new(),
         revision: 0,
         files: Vec::new(),
         counts: Counts::default(),
@@ -796,7 +857,7 @@ pub fn write_asset(
             start,
             before: Duration::ZERO,
         };
-        publish(&mut report, files.clone(), store, &clock)?;
+        publish(&mut report, files.clone(), store, &clock, &|_, _| Ok(()))?;
         Ok(report)
     })
 }
@@ -807,13 +868,14 @@ struct Clock {
     before: Duration,
 }
 
-/// Publishes the files as the next revision if they differ from the published ones, and completes
-/// the report.
+/// Publishes the files as the next revision if they differ from the published ones and `check`
+/// accepts them, while the asset is locked, and completes the report.
 fn publish(
     report: &mut Report,
     outputs: publish::Files,
     store: &Store,
     clock: &Clock,
+    check: &dyn Fn(&Path, &publish::Files) -> Result<(), Diagnostic>,
 ) -> Result<resolve::States, Stop> {
     let parent = report
         .directory
@@ -839,6 +901,7 @@ fn publish(
         .chain([REPORT])
         .map(|path| slot.directory().join(path))
         .collect();
+    check(&slot.directory(), &outputs)?;
     // Another process may write to these files from now on; entries that change are not recorded.
     let at_first = resolve::States::now(&paths);
     let (last, mut ours) = previous(&slot.directory());

@@ -96,6 +96,35 @@ pub struct Options {
     pub urdf: UrdfOptions,
 }
 
+/// Names of the options that do not belong to an asset: where packages are on this machine, and
+/// under which limits and conditions the asset is published.
+pub(super) const NOT_OF_THE_ASSET: [&str; 7] = [
+    "packages",
+    "package_paths",
+    "allowed_roots",
+    "check",
+    "strict",
+    "time_limit",
+    "memory_limit",
+];
+
+/// Returns the heading of an option in help: the subject that it belongs to.
+pub fn heading(name: &str) -> &'static str {
+    match name {
+        "variants" | "srdf_file" | "xrdf_file" => "Input",
+        "packages" | "package_paths" | "allowed_roots" => "Packages",
+        "base" | "bodies" | "density" | "masses_file" | "pose" | "drive" | "drives_file"
+        | "natural_frequency" | "damping_ratio" | "sag" | "self_collision" | "gltf.physics" => {
+            "Physics"
+        }
+        "mesh_up_axis" | "tiers" | "stand_ins" | "gltf.animations" | "gltf.compression" => {
+            "Appearance"
+        }
+        "time_limit" | "memory_limit" => "Global",
+        _ => "Output",
+    }
+}
+
 /// All options. Grouped ones (`gltf.…`) come last.
 pub static TABLE: &[Opt<Options>] = &[
     Opt::new(

@@ -239,33 +239,27 @@ pub(super) struct Slot {
 
 /// The lock file beside an asset.
 ///
-/// It is deleted only if there is no asset. After locking a file, a writer checks that the path
-/// still refers to it, so no two writers can hold locks on different files of one name.
+/// The writer that holds the lock deletes the file. After locking a file, a writer checks that the
+/// path still refers to it, so no two writers can hold locks on different files of one name.
 struct Lock {
     path: PathBuf,
-    /// The asset's directory.
-    directory: PathBuf,
     _file: File,
 }
 
 impl Lock {
-    /// Waits for the lock of the file at `path`, which is created if necessary.
-    fn acquire(path: &Path, directory: PathBuf) -> io::Result<Self> {
+    /// Locks the file at `path`, which is created if necessary, by `lock`.
+    fn acquire(path: PathBuf, lock: impl Fn(&File) -> io::Result<()>) -> io::Result<Self> {
         loop {
             let file = File::options()
                 .create(true)
                 .truncate(false)
                 .write(true)
-                .open(path)?;
-            file.lock()?;
+                .open(&path)?;
+            lock(&file)?;
             let of = |meta: &Metadata| (meta.dev(), meta.ino());
-            match fs::metadata(path) {
+            match fs::metadata(&path) {
                 Ok(meta) if of(&meta) == of(&file.metadata()?) => {
-                    return Ok(Self {
-                        path: path.to_owned(),
-                        directory,
-                        _file: file,
-                    });
+                    return Ok(Self { path, _file: file });
                 }
                 // Another writer deleted the file before releasing it.
                 Ok(_) => {}
@@ -278,10 +272,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A conversion that published nothing leaves no lock file.
-        if matches!(Stamp::read(&self.directory), Ok(None)) {
-            let _ = fs::remove_file(&self.path);
-        }
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -308,32 +299,20 @@ impl Slot {
         }
         fs::create_dir_all(parent).map_err(at("create", parent))?;
         let path = parent.join(format!(".{name}.lock"));
-        let lock = Lock::acquire(&path, parent.join(name)).map_err(at("lock", &path))?;
+        let lock = Lock::acquire(path.clone(), File::lock).map_err(at("lock", &path))?;
         Self::locked(parent, name, lock, listed)
     }
 
-    /// Locks the slot without waiting; `None` if another process holds the lock.
-    ///
-    /// Fails if the asset was never written, which leaves no lock file.
+    /// Locks the slot without waiting; fails with [`io::ErrorKind::WouldBlock`] if another process
+    /// holds the lock.
     pub(super) fn try_lock(
         parent: &Path,
         name: &str,
         listed: impl Fn(&Path) -> Vec<String>,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Result<Self, Error> {
         let path = parent.join(format!(".{name}.lock"));
-        let file = File::options()
-            .write(true)
-            .open(&path)
-            .map_err(at("write", &path))?;
-        let is_locked = file.try_lock().is_ok();
-        let lock = Lock {
-            path,
-            directory: parent.join(name),
-            _file: file,
-        };
-        is_locked
-            .then(|| Self::locked(parent, name, lock, listed))
-            .transpose()
+        let lock = Lock::acquire(path.clone(), |file| Ok(file.try_lock()?));
+        Self::locked(parent, name, lock.map_err(at("lock", &path))?, listed)
     }
 
     /// Cleans up after a killed writer; the caller holds the lock.
@@ -970,7 +949,7 @@ mod tests {
         );
         drop(slot);
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
-        // The published revision and its lock file stay.
+        // The published revision stays; the lock file goes with the writer.
         let slot = lock(parent.path());
         publish(&slot, &staged, &[]);
         assert!(slot.stage(&unwritable, &names(&staged)).is_err());
@@ -980,7 +959,7 @@ mod tests {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         left.sort();
-        assert_eq!(left, [".arm.lock", "arm"]);
+        assert_eq!(left, ["arm"]);
     }
 
     #[test]

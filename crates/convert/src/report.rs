@@ -2,11 +2,13 @@
 //! `docs/output.md`).
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::option::Value;
 use urdf_usd_diagnostic::{Diagnostic, Severity};
 use urdf_usd_resolve::Opened;
 
@@ -27,6 +29,10 @@ pub struct Report {
     /// The source of the conversion.
     #[serde(default)]
     pub source: SourceInfo,
+    /// The options of the conversion that differ from the defaults, and its formats; empty if the
+    /// asset was not converted from a description.
+    #[serde(default)]
+    pub options: BTreeMap<String, Value>,
     /// Number of the revision, from 1; rises with each change of the asset's contents.
     pub revision: u64,
     /// All files of the asset except `report.json` itself.
@@ -182,6 +188,9 @@ pub struct SourceInfo {
     /// The file, as a `package://` URI if it is in a package; absent for text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
+    /// The file's path on the machine that converted it; absent for text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// SHA-256 of the bytes, or of the output of xacro, in lower-case hex.
     pub sha256: String,
 }
@@ -210,6 +219,17 @@ pub struct Counts {
     pub triangles: usize,
     /// Distinct materials written.
     pub materials: usize,
+}
+
+impl From<Counts> for urdf_usd_robot::Counts {
+    fn from(counts: Counts) -> Self {
+        Self {
+            links: counts.links,
+            joints: counts.joints,
+            meshes: counts.meshes,
+            triangles: counts.triangles,
+        }
+    }
 }
 
 /// Durations of phases, in milliseconds.

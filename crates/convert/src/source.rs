@@ -229,9 +229,10 @@ pub(super) fn open(
             })
         }
         Source::File(path) | Source::Xacro { file: path, .. } => {
-            refuse_other_kinds(path)?;
+            let start = start(&absolute(path));
+            refuse_other_kinds(path, start.as_deref())?;
             let path = absolute(path);
-            let format = start(&path).map_or(Format::Urdf, |start| Format::detect(&start));
+            let format = start.map_or(Format::Urdf, |start| Format::detect(&start));
             let most = if format == Format::Urdf {
                 urdf::MAX_TEXT_BYTES as u64
             } else {
@@ -544,22 +545,50 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Refuses formats that are recognized by name but not supported.
-fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
+/// Extensions of mesh files.
+const MESH_ENDINGS: [&str; 9] = [
+    "stl", "obj", "dae", "ply", "fbx", "3mf", "step", "stp", "blend",
+];
+
+/// Refuses files that contain no robot, as far as their names and first bytes show; `start` is
+/// `None` for a file that can't be opened.
+fn refuse_other_kinds(path: &Path, start: Option<&[u8]>) -> Result<(), Diagnostic> {
     let extension = path
         .extension()
         .map(|e| e.to_string_lossy().to_lowercase())
         .unwrap_or_default();
-    let kind = match extension.as_str() {
-        "sdf" | "world" => "an SDFormat file",
-        "mjcf" => "a MuJoCo file",
-        _ => return Ok(()),
+    let refused = |is: &str, help: &str| {
+        let message = format!("{} {is}", path.display());
+        Err(Diagnostic::new(&codes::SOURCE_KIND, Place::file(path), message).help(help))
     };
-    let message = format!("{} is {kind}, which can't be converted", path.display());
-    Err(
-        Diagnostic::new(&codes::SOURCE_KIND, Place::file(path), message)
-            .help("give a URDF, xacro, OpenUSD or glTF file"),
-    )
+    let formats = "give a URDF, xacro, OpenUSD or glTF file";
+    // Markup may be a URDF whatever its name is. A byte order mark or a zero byte is that of UTF-16.
+    let text = start.unwrap_or_default().trim_ascii_start();
+    let is_markup = [&b"<"[..], b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\0"]
+        .iter()
+        .any(|mark| text.starts_with(mark));
+    let is_known = is_markup || Format::detect(text) != Format::Urdf;
+    match extension.as_str() {
+        "sdf" | "world" => refused("is an SDFormat file, which can't be converted", formats),
+        "mjcf" => refused("is a MuJoCo file, which can't be converted", formats),
+        mesh if MESH_ENDINGS.contains(&mesh) => refused(
+            "is a mesh, not a robot",
+            "give the URDF, xacro, OpenUSD or glTF file of the robot that it belongs to",
+        ),
+        _ if is_known || start.is_none() || resolve::is_lfs_pointer(text) => Ok(()),
+        usd if USD_ENDINGS.contains(&usd) => refused(
+            "is not an OpenUSD file: it begins neither with #usda 1.0 nor as a .usdc or .usdz file does",
+            "correct its first line, or export it again",
+        ),
+        "glb" | "gltf" => refused(
+            "is not a glTF file: it begins neither with glTF nor with {",
+            "export it again",
+        ),
+        "" | "urdf" | "xml" | "xacro" => Ok(()),
+        // Another message reports an empty file.
+        _ if text.is_empty() => Ok(()),
+        _ => refused("contains no robot description", formats),
+    }
 }
 
 #[cfg(test)]

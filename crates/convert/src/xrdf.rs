@@ -907,7 +907,7 @@ fn configuration(robot: &Robot, model: &Model, number: u64) -> Vec<f64> {
 /// # Errors
 /// Returns a message for the user.
 pub fn save(written: &Written, path: &Path) -> Result<(), String> {
-    std::fs::write(path, &written.text)
+    urdf_usd_store::replace_file(path, written.text.as_bytes())
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 

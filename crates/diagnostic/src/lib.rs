@@ -28,7 +28,7 @@ pub use group::{Group, count, groups, status};
 pub use rule::{Example, IdForm, ModuleId, Rule, Turn, run_rules};
 pub use suggest::{Suggestions, did_you_mean, nearest};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,7 +57,10 @@ impl fmt::Display for Severity {
 #[serde(default)]
 pub struct Place {
     /// File that the text came from, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "serialize_path"
+    )]
     pub file: Option<Arc<Path>>,
     /// 1-based line, 0 if unknown.
     #[serde(skip_serializing_if = "is_zero")]
@@ -71,6 +74,17 @@ pub struct Place {
     /// Whether line and column refer to the text that xacro generated, not to the file itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub expanded: bool,
+}
+
+/// Serialises a path as text. Bytes that are no UTF-8, which JSON can't contain, become U+FFFD.
+#[allow(clippy::ref_option)] // serde's signature
+fn serialize_path<S: Serializer>(
+    file: &Option<Arc<Path>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    file.as_deref()
+        .map(Path::to_string_lossy)
+        .serialize(serializer)
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature

@@ -1,6 +1,6 @@
 //! Look-up of links and joints by name, with errors for unknown names.
 
-use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
+use urdf_usd_diagnostic::{Code, Diagnostic, Place, did_you_mean, nearest};
 use urdf_usd_robot::{Joint, JointId, Link, LinkId, Robot};
 
 use crate::mechanism::Mechanism;
@@ -58,12 +58,17 @@ pub fn unknown<'a>(
             _ => format!("it has {}", names.join(", ")),
         }
     });
-    Diagnostic::new(
-        code,
-        robot.place.clone(),
-        format!("the robot has no {what} \"{name}\""),
-    )
-    .help(help)
+    let message = format!("the robot has no {what} \"{name}\"");
+    Diagnostic::new(code, of_file(robot), message).help(help)
+}
+
+/// Returns the place of an error in what a caller asks of a robot: its file. No line of the file is
+/// wrong.
+pub fn of_file(robot: &Robot) -> Place {
+    Place {
+        file: robot.place.file.clone(),
+        ..Place::default()
+    }
 }
 
 /// Returns the default base of poses: the root of the first tree.
@@ -73,7 +78,7 @@ pub fn unknown<'a>(
 pub fn base(robot: &Robot) -> Result<LinkId, Diagnostic> {
     robot.tree().roots().first().copied().ok_or_else(|| {
         let message = "the robot has no links";
-        Diagnostic::new(&codes::UNKNOWN_LINK, robot.place.clone(), message)
+        Diagnostic::new(&codes::UNKNOWN_LINK, of_file(robot), message)
     })
 }
 
@@ -101,6 +106,6 @@ pub fn no_way(robot: &Robot, error: Error) -> Diagnostic {
         ),
         other => other.to_string(),
     };
-    Diagnostic::new(&codes::NO_WAY, robot.place.clone(), message)
+    Diagnostic::new(&codes::NO_WAY, of_file(robot), message)
         .help("name a base that is in the same tree")
 }

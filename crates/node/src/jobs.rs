@@ -62,12 +62,8 @@ pub(super) fn job(
         options.urdf.file_uris = true;
     }
     Job {
-        source,
-        output_dir: parameters.output_dir.join(folder),
         options,
-        robot: None,
-        xrdf: None,
-        captured: Vec::new(),
+        ..Job::new(source, parameters.output_dir.join(folder))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The node's life: start from a command line, run, shut down.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -39,8 +38,15 @@ The ROS 2 node of urdf_usd: converts robot descriptions to OpenUSD and glTF asse
 
 Usage: bridge [--version | --ros-args [-r FROM:=TO] [-p NAME:=VALUE] [--params-file FILE] [--log-level LEVEL] ...]
 
-Topics and services are listed in docs/guides/node.md, parameters in docs/parameters.md and config/bridge.yaml.
+Topics and services are listed in docs/guides/node.md.
+
+Parameters, with their defaults:
 ";
+
+/// Returns the text of `bridge --help`: its usage, and all parameters.
+pub fn help() -> String {
+    format!("{HELP}{}", crate::parameters::to_help())
+}
 
 /// Runs the node with `arguments` (without the program's name) until it is interrupted.
 ///
@@ -76,13 +82,8 @@ fn run(
         arguments.into_iter().map(OsString::into_string).collect();
     let texts = texts.map_err(|argument| wrong(&argument.to_string_lossy(), "not valid UTF-8"))?;
     let (args, rest) = Args::parse(texts)?;
-    match rest.first().map(String::as_str) {
-        Some("-h" | "--help") => {
-            let _ = write!(std::io::stdout(), "{HELP}");
-            return Ok(());
-        }
-        Some(other) => return Err(wrong(other, "unknown argument")),
-        None => {}
+    if let Some(other) = rest.first() {
+        return Err(wrong(other, "unknown argument"));
     }
     logging::start(&args.names(NAME)?.node.fully_qualified(), &args);
     // The code that catches a panic reports what it was for; only this hook knows its location.

@@ -32,7 +32,7 @@ mod ros_time;
 mod schedule;
 mod tf_messages;
 
-pub use launch::main;
 pub(crate) use launch::{NAME, Ready};
+pub use launch::{help, main};
 pub(crate) use request::size;
 pub use tf_messages::verdict;

@@ -286,6 +286,30 @@ fn rows() -> Vec<Row> {
     rows
 }
 
+/// Maximum width of a line of help.
+const HELP_WIDTH: usize = 100;
+
+/// Returns all parameters as text for help: name, default and meaning.
+pub(crate) fn to_help() -> String {
+    let defaults = Parameters::default();
+    let mut text = String::new();
+    for row in rows() {
+        let about = row.about();
+        text += &format!("  {}: {:?}\n", about.name, row.get(&defaults).to_string());
+        let mut line = String::new();
+        for word in about.help.split(' ') {
+            if !line.is_empty() && line.chars().count() + word.chars().count() > HELP_WIDTH {
+                text += &format!("      {}\n", line.trim_end());
+                line.clear();
+            }
+            line += word;
+            line.push(' ');
+        }
+        text += &format!("      {}\n", line.trim_end());
+    }
+    text
+}
+
 impl Row {
     fn about(self) -> &'static About {
         match self {

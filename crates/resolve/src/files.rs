@@ -28,6 +28,9 @@ pub const LFS_START: &[u8] = b"version https://git-lfs.github.com";
 /// The remedy for a Git LFS pointer.
 pub const LFS_HELP: &str = "run `git lfs pull` in the repository that the file came from";
 
+/// The remedy for a reference to a file that does not exist.
+const PUT_IT_THERE: &str = "correct the reference, or put the file there";
+
 /// A file with its content.
 #[derive(Clone, Debug)]
 pub struct File {
@@ -170,7 +173,7 @@ impl Files {
         let opened =
             open(path, &|place| self.check(&shown, place)).map_err(|fault| match fault {
                 Fault::Refused(error) => error,
-                Fault::Io(error) if is_absent(&error) => missing(&shown, path),
+                Fault::Io(error) if is_absent(&error) => missing_input(path),
                 Fault::Io(error) => self.unreadable(path, &error),
             })?;
         for folder in [path.parent(), opened.path.parent()].into_iter().flatten() {
@@ -620,6 +623,19 @@ fn not_allowed(uri: &str, path: &Path, roots: &Roots) -> Error {
     Error::new(&codes::NOT_ALLOWED, message, help)
 }
 
+/// Returns the error for a file that the user named, and that does not exist.
+pub fn missing_input(path: &Path) -> Error {
+    let shown = path.display().to_string();
+    let error = missing(&shown, &normalised(&absolute(path)));
+    let help = if error.help == PUT_IT_THERE {
+        "give the path of an existing file; it starts from the working directory unless it begins with /"
+            .to_owned()
+    } else {
+        error.help
+    };
+    Error { help, ..error }
+}
+
 /// Returns the error for `path`, which contains no `..`, does not exist, and may be reported.
 fn missing(uri: &str, path: &Path) -> Error {
     let mut message = format!("\"{uri}\" does not exist");
@@ -628,7 +644,17 @@ fn missing(uri: &str, path: &Path) -> Error {
         .ancestors()
         .find(|part| part.parent().is_some_and(Path::is_dir))
         .unwrap_or(path);
-    if let (Some(folder), Some(name)) = (gap.parent(), gap.file_name()) {
+    if let Ok(target) = fs::read_link(gap) {
+        let which = match gap == path {
+            true => "it".to_owned(),
+            false => gap.display().to_string(),
+        };
+        message.push_str(&format!(
+            ": {which} is a symbolic link to {}, and nothing is there",
+            target.display()
+        ));
+        "restore the target of the link, or replace the link".clone_into(&mut help);
+    } else if let (Some(folder), Some(name)) = (gap.parent(), gap.file_name()) {
         let what = if gap == path { "file" } else { "folder" };
         let name = name.to_string_lossy();
         // If the reference is the path itself, do not repeat its parts.
@@ -644,7 +670,7 @@ fn missing(uri: &str, path: &Path) -> Error {
         message.push_str(&format!(": {}", path.display()));
     }
     if help.is_empty() {
-        "correct the reference, or put the file there".clone_into(&mut help);
+        PUT_IT_THERE.clone_into(&mut help);
     }
     Error::new(&codes::MISSING_FILE, message, help).because("", uri)
 }

@@ -36,7 +36,9 @@ use std::path::{Path, PathBuf};
 use lookups::Lookups;
 
 pub use error::{Error, is_out_of_descriptors};
-pub use files::{File, Files, LFS_HELP, LFS_START, Located, MAX_BYTES, is_lfs_pointer};
+pub use files::{
+    File, Files, LFS_HELP, LFS_START, Located, MAX_BYTES, is_lfs_pointer, missing_input,
+};
 pub use package::{Package, package_of};
 pub use place::Opened;
 pub use states::{States, TIMESTAMP_RESOLUTION};

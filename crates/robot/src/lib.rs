@@ -16,6 +16,7 @@ mod arena;
 mod captured;
 pub mod codes;
 mod convex_parts;
+mod counts;
 pub mod decimal;
 pub mod facts;
 pub mod invariants;
@@ -39,6 +40,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 pub use arena::{Arena, ArenaMap, Handle};
+pub use counts::Counts;
 pub use light::{Light, LightKind};
 pub use mass::{Mass, principal_axes, realisable_moments};
 pub use material::{

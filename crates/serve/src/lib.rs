@@ -52,6 +52,7 @@ pub use tags::hash;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_worker::Workers;
 use viewer::Page;
+pub use viewer::has_viewer;
 
 /// Maximum number of clients of joint states, and of events.
 const MAX_STREAM_CLIENTS: usize = 64;

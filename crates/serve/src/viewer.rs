@@ -39,6 +39,11 @@ struct Viewer;
 #[folder = "src/page"]
 struct Plain;
 
+/// Returns whether the program was built with the 3D viewer.
+pub fn has_viewer() -> bool {
+    Viewer::get(INDEX).is_some()
+}
+
 /// The page that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
@@ -49,7 +54,7 @@ pub(super) enum Page {
 impl Page {
     /// Returns the viewer if it is embedded, else the plain page.
     pub(super) fn best() -> Self {
-        if Viewer::get(INDEX).is_some() {
+        if has_viewer() {
             Self::Viewer
         } else {
             Self::Plain

@@ -13,6 +13,8 @@ mod small_entries;
 mod spill;
 pub mod time_limit;
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,6 +38,30 @@ pub const DEFAULT_DISK_BYTES: u64 = 2 << 30;
 /// Cache key: a hash of the inputs of a result, or of an identity whose entry is overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key([u8; 32]);
+
+/// Writes a file as a whole: on failure, for instance on a full disk, the existing file stays.
+///
+/// A symbolic link is followed; a device or pipe is written to.
+///
+/// # Errors
+/// Fails if the file, or a temporary one beside it, can't be written.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let real = path.canonicalize();
+    let path = real.as_deref().unwrap_or(path);
+    let existing = fs::metadata(path).ok();
+    if existing.as_ref().is_some_and(|meta| !meta.is_file()) {
+        return fs::write(path, content);
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
+    let written = fs::write(&new, content)
+        .and_then(|()| match existing {
+            Some(meta) => fs::set_permissions(&new, meta.permissions()),
+            None => Ok(()),
+        })
+        .and_then(|()| fs::rename(&new, path));
+    written.inspect_err(|_| drop(fs::remove_file(&new)))
+}
 
 /// Formats bytes as lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::ReadError;
 use super::robot::Reading;
+use super::tiers::finest;
 use crate::FrameKind;
 use urdf_usd_diagnostic::{Diagnostic, Escaped};
 use urdf_usd_robot::ArenaMap;
 use urdf_usd_robot::kinematics::Model;
-use urdf_usd_robot::{Command, Geometry, Joint, JointKind, LinkId, Robot, Shape};
+use urdf_usd_robot::{Command, Counts, Geometry, Joint, JointKind, LinkId, Robot, Shape};
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, VariantChoice, on_large_stack};
 
 /// Maximum indentation depth in the text output; deeper links are shown at this depth.
@@ -29,6 +30,10 @@ pub struct Summary {
     pub name: String,
     /// The namespace of the asset's ROS interfaces.
     pub namespace: String,
+    /// Numbers of all elements, as a conversion counts them: in the finest variants, also links and
+    /// joints without a prim.
+    #[serde(serialize_with = "counts")]
+    pub counts: Counts,
     /// Bodies and frames, depth first along the joints.
     pub links: Vec<LinkSummary>,
     /// Joints, in the order of the bodies that they move.
@@ -46,6 +51,22 @@ pub struct Summary {
     /// Variants of all variant sets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantSummary>,
+}
+
+fn counts<S: Serializer>(counts: &Counts, serializer: S) -> Result<S::Ok, S::Error> {
+    let Counts {
+        links,
+        joints,
+        meshes,
+        triangles,
+    } = *counts;
+    let named = [
+        ("links", links),
+        ("joints", joints),
+        ("meshes", meshes),
+        ("triangles", triangles),
+    ];
+    serializer.collect_map(named)
 }
 
 /// A body or a frame.
@@ -178,6 +199,16 @@ pub fn inspect(entry: &Path, options: &Options) -> Result<(Summary, Vec<Diagnost
         Ok((summary(&stage, &reading), reading))
     })
     .map_err(no_thread)??;
+    let finest = Options {
+        preferred: finest(),
+        ..options.clone()
+    };
+    // The selected variants may have simplified meshes, and hulls as colliders.
+    let counted = on_large_stack(|| -> Result<Counts, ReadError> {
+        let stage = opened(entry, &finest)?;
+        Ok(Reading::of(&stage)?.robot.counts())
+    });
+    summary.counts = counted.map_err(no_thread)??;
     summary.variants = variants(&stage, &reading.robot, entry, options);
     Ok((summary, reading.diagnostics))
 }
@@ -215,6 +246,7 @@ fn summary(stage: &Stage, reading: &Reading) -> Summary {
             .and_then(|root| root.text("ros:context:namespace"))
             .unwrap_or_default()
             .to_owned(),
+        counts: robot.counts(),
         links: links(stage, reading),
         joints: joints(stage, reading),
         interfaces: interfaces(stage),
@@ -608,6 +640,7 @@ impl fmt::Display for Summary {
         } else {
             ""
         };
+        writeln!(f, "{}", self.counts)?;
         write!(
             f,
             "{} kg{assumed}, {} triangles seen",
@@ -617,9 +650,17 @@ impl fmt::Display for Summary {
         if let Some([x, y, z]) = self.size {
             write!(f, ", {x:.3} x {y:.3} x {z:.3} m")?;
         }
-        writeln!(f, "\n\nlinks ({})", self.links.len())?;
+        // The link `world` and joints that only place a frame have none.
+        let with_prim = |listed: usize, all: usize| match listed == all {
+            true => listed.to_string(),
+            false => format!("{listed} of {all} have a prim"),
+        };
+        let (links, joints) = (self.links.len(), self.joints.len());
+        let links = with_prim(links, self.counts.links);
+        let joints = with_prim(joints, self.counts.joints);
+        writeln!(f, "\n\nlinks ({links})")?;
         self.links.iter().try_for_each(|link| link.fmt(f))?;
-        writeln!(f, "\njoints ({})", self.joints.len())?;
+        writeln!(f, "\njoints ({joints})")?;
         self.joints.iter().try_for_each(|joint| joint.fmt(f))?;
         writeln!(f, "\ninterfaces ({})", self.interfaces.len())?;
         self.interfaces

@@ -2,7 +2,7 @@
 //! robot.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Format, sarif};
-use crate::{failed, plural, print_json, say, usage_error};
+use crate::results::{failed, failed_with, print, print_json, usage_error};
+use crate::{plural, say};
 use urdf_usd_convert as convert;
 use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls};
 use urdf_usd_messages::FrameVerdict;
 use urdf_usd_node::check::{Outcome, check};
+use urdf_usd_node::process::runtime;
 use urdf_usd_node::process::signals::Interrupted;
-use urdf_usd_node::process::{fail, runtime};
 use urdf_usd_node::{codes, verdict};
 use urdf_usd_ros::{self as ros, Args, Node};
 use urdf_usd_tf_check::{Expected, Finding, FrameStatus, Limits};
@@ -51,7 +52,7 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
         Ok(Ok((_, rest))) => {
             return usage_error(&format!("{}: not a ROS argument", rest.join(" ")));
         }
-        Ok(Err(diagnostic)) => return fail(&diagnostic),
+        Ok(Err(diagnostic)) => return failed_with(&[diagnostic], None),
         Err(argument) => {
             return usage_error(&format!("{}: not UTF-8 text", argument.to_string_lossy()));
         }
@@ -77,7 +78,7 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
     };
     match listen_to(&args, &expected, &listen) {
         Ok(Some(outcome)) => {
-            let printed = print(listen.asset, &outcome, listen.format);
+            let printed = print_outcome(listen.asset, &outcome, listen.format);
             if outcome.check.is_ok() {
                 printed
             } else {
@@ -85,7 +86,7 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
             }
         }
         Ok(None) => ExitCode::from(INTERRUPTED),
-        Err(diagnostic) => fail(&diagnostic),
+        Err(diagnostic) => failed_with(&[diagnostic], None),
     }
 }
 
@@ -121,26 +122,22 @@ fn listen_to(
     outcome
 }
 
-fn print(asset: &Path, outcome: &Outcome, format: Format) -> ExitCode {
+fn print_outcome(asset: &Path, outcome: &Outcome, format: Format) -> ExitCode {
     match format {
-        Format::Text => {
-            print_text(asset, outcome);
-            ExitCode::SUCCESS
-        }
+        Format::Text => print(as_text(asset, outcome)),
         Format::Json => print_json(&as_json(asset, outcome)),
         Format::Sarif => print_json(&sarif::log(&diagnostics(asset, outcome))),
     }
 }
 
-fn print_text(asset: &Path, Outcome { check, topics }: &Outcome) {
-    let mut out = std::io::stdout().lock();
+fn as_text(asset: &Path, Outcome { check, topics }: &Outcome) -> String {
+    let mut out = String::new();
     let findings = &check.findings;
     let width = findings
         .iter()
         .map(|finding| finding.frame.chars().count())
         .max()
         .unwrap_or(0);
-    // A closed pipe (`| head`) is not an error.
     for Finding {
         frame,
         verdict,
@@ -176,6 +173,7 @@ fn print_text(asset: &Path, Outcome { check, topics }: &Outcome) {
         topics.joints,
     );
     let _ = writeln!(out, "{}", escape_controls(&summary));
+    out
 }
 
 fn as_json(asset: &Path, Outcome { check, topics }: &Outcome) -> Value {

@@ -139,8 +139,10 @@ impl Converter {
             source: SourceInfo {
                 kind: "urdf".into(),
                 uri: None,
+                file: None,
                 sha256: String::new(),
             },
+            options: Default::default(),
             revision: entry.0,
             files: vec![FileInfo {
                 path: format!("{name}.glb"),
