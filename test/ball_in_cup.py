@@ -15,7 +15,9 @@ def answer(mjcf, radius, height):
     contacts = data.ncon
     ball = spec.worldbody.add_body(name="dropped", pos=[0, 0, height])
     ball.add_freejoint()
-    ball.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0], mass=0.1)
+    # The files of the program turn off inertia from geometry.
+    ball.mass, ball.inertia, ball.explicitinertial = 0.1, [0.04 * radius**2] * 3, True
+    ball.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0])
     model = spec.compile()
     data = mujoco.MjData(model)
     while data.time < DURATION:

@@ -51,8 +51,8 @@ def test_formats_are_added(tmp_path):
     after, told = states(arm), report(arm)
     assert {name: after.get(name) for name in before} == before
     assert (told["revision"], told["options"]["gltf.compression"], told["options"]["base"]) == (made["revision"] + 1, "meshopt", "fixed")
-    robot = Usd.Stage.Open(str(arm / "sample_arm.isaac.usda")).GetDefaultPrim()
-    assert "IsaacRobotAPI" in str(robot.GetMetadata("apiSchemas"))
+    stage = Usd.Stage.Open(str(arm / "sample_arm.isaac.usda"))
+    assert "IsaacRobotAPI" in str(stage.GetDefaultPrim().GetMetadata("apiSchemas"))
     # The added format has the options of the asset: its base is fixed, too.
     model = ElementTree.parse(arm / "sample_arm.xml")
     assert model.find("worldbody/body") is not None and model.find(".//freejoint") is None

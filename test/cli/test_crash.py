@@ -62,7 +62,7 @@ def changeling(tmp_path):
         files[-1].write_text(robot(links))
     output = tmp_path / "out"
     package = f"sample_arm={conftest.SAMPLES / 'sample_arm'}"
-    command = lambda k: [str(conftest.program()), "convert", str(files[k % 2]), "-o", str(output), "--package", package]
+    command = lambda k: [str(conftest.program()), "convert", str(files[k % 2]), "-o", str(output), "--replace", "--package", package]
     return command, output / NAME
 
 

@@ -1086,7 +1086,7 @@ def test_chosen_meshes_are_kept_in_the_next_revision(viewed, tmp_path):
     (caps,) = re.findall(r'<visual name="caps">.*?</visual>', text := ARM_URDF.read_text(), re.DOTALL)
     shorter = tmp_path / "shorter.urdf"
     shorter.write_text(text.replace(caps, ""))
-    done = conftest.run("convert", shorter, "-o", viewer.folder.parent, "--package", f"sample_arm={ARM}")
+    done = conftest.run("convert", shorter, "-o", viewer.folder.parent, "--replace", "--package", f"sample_arm={ARM}")
     assert done.returncode == 0, done.stderr
     viewer.shows(key, 2)
     second = others + in_asset(viewer.folder, low)["visual"]

@@ -17,7 +17,7 @@ use super::terminal::ERROR;
 use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls_in_json, escape_controls_in_list};
 
 /// Exit code of a usage error.
-const USAGE_CODE: u8 = 2;
+pub(super) const USAGE_CODE: u8 = 2;
 /// Exit code if standard output is a closed pipe (`| head`), that of a process which SIGPIPE ends:
 /// 128 + 13.
 const CLOSED_PIPE: u8 = 141;

@@ -21,8 +21,7 @@ use super::terminal::say_as;
 use super::{Expanded, open_cache};
 use crate::viewer::{self, Subject};
 use urdf_usd_convert::{
-    self as convert, Context, Failure, Formats, Job, Options, OutputFormat, REPORT, Report, STDIN,
-    Source, Status, Tiers, named,
+    self as convert, Context, Failure, Job, Options, REPORT, Report, STDIN, Source, Status, named,
 };
 use urdf_usd_diagnostic::{self as diagnostic, Severity};
 use urdf_usd_resolve as resolve;

@@ -174,10 +174,10 @@ fn its_urdf_through_openusd_is_the_same_the_second_time(urdf: &Path, robot: &Rob
         )
     };
     let Some(robot) = through(robot) else { return };
-    let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+    let (folder, text, _) = Folder::of(&robot, &References::default(), in_format(MeshFormat::Glb));
     keep(&text, urdf, "usd");
     let robot = through(&folder.read().0).unwrap();
-    let (_, second, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+    let (_, second, _) = Folder::of(&robot, &References::default(), in_format(MeshFormat::Glb));
     equal(&text, &second, &name);
 }
 
@@ -195,12 +195,12 @@ fn its_urdf_through_gltf_is_the_same_the_second_time(urdf: &Path, robot: &Robot)
         read_glb(&glb, Path::new("r.glb"), &files, &name).robot
     };
     let robot = through(robot);
-    let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
+    let (folder, text, _) = Folder::of(&robot, &References::default(), in_format(MeshFormat::Glb));
     keep(&text, urdf, "gltf");
     let (_, second, _) = Folder::of(
         &through(&folder.read().0),
         &References::default(),
-        UrdfOptions::default(),
+        in_format(MeshFormat::Glb),
     );
     equal(&text, &second, &name);
 }

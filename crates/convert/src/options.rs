@@ -114,9 +114,8 @@ pub fn heading(name: &str) -> &'static str {
         "variants" | "srdf_file" | "xrdf_file" => "Input",
         "packages" | "package_paths" | "allowed_roots" => "Packages",
         "base" | "bodies" | "density" | "masses_file" | "pose" | "drive" | "drives_file"
-        | "natural_frequency" | "damping_ratio" | "sag" | "self_collision" | "gltf.physics" => {
-            "Physics"
-        }
+        | "natural_frequency" | "damping_ratio" | "sag" | "self_collision" | "merge_fixed"
+        | "keep_frames" | "convex_parts" | "fit_primitives" | "gltf.physics" => "Physics",
         "mesh_up_axis" | "tiers" | "stand_ins" | "gltf.animations" | "gltf.compression" => {
             "Appearance"
         }

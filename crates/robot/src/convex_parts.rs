@@ -1,9 +1,8 @@
 //! Colliders as several convex shapes.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-use super::{Geometry, MeshId, MeshSource, Robot, Shape};
+use super::{ArenaMap, Geometry, MeshId, MeshSource, Robot, Shape};
 
 impl Robot {
     /// Returns the robot with a collider for each convex part of a mesh in place of the collider that
@@ -17,32 +16,28 @@ impl Robot {
             return Cow::Borrowed(self);
         }
         let mut robot = self.clone();
-        let mut parts: HashMap<MeshId, Vec<MeshId>> = HashMap::new();
-        for (id, source) in self.meshes().iter() {
-            let parts_of = source
-                .convex_parts
-                .iter()
-                .enumerate()
-                .map(|(number, part)| {
-                    let uri = format!("{}_part_{number}.stl", source.stem());
-                    robot.add_mesh(MeshSource {
-                        hull: Some(part.clone()),
-                        ..MeshSource::new(uri, source.place.clone(), part.clone())
-                    })
-                });
-            parts.insert(id, parts_of.collect());
-        }
+        let parts: ArenaMap<MeshSource, Vec<MeshId>> = ArenaMap::new(self.meshes(), |_, source| {
+            let parts = source.convex_parts.iter().enumerate();
+            let added = parts.map(|(number, part)| {
+                let uri = format!("{}_part_{number}.stl", source.stem());
+                robot.add_mesh(MeshSource {
+                    hull: Some(part.clone()),
+                    ..MeshSource::new(uri, source.place.clone(), part.clone())
+                })
+            });
+            added.collect()
+        });
         for (id, link) in self.links().iter() {
             let shapes = link
                 .collisions
                 .iter()
                 .flat_map(|shape| match shape.geometry {
-                    Geometry::Mesh { mesh, scale } if !parts[&mesh].is_empty() => {
+                    Geometry::Mesh { mesh, scale } if !parts[mesh].is_empty() => {
                         let part = |mesh: &MeshId| Shape {
                             geometry: Geometry::Mesh { mesh: *mesh, scale },
                             ..shape.clone()
                         };
-                        parts[&mesh].iter().map(part).collect()
+                        parts[mesh].iter().map(part).collect()
                     }
                     _ => vec![shape.clone()],
                 });

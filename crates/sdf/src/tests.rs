@@ -281,10 +281,11 @@ fn limits_are_written_as_given() {
     assert!(texts(&text, "upper").is_empty() && texts(&text, "velocity").is_empty());
     assert_eq!(
         (
+            // SDFormat's and Drake's.
             values(&text, "mimic", "joint"),
             values(&text, "sdf", "version")
         ),
-        (vec!["j".to_owned()], vec!["1.11".to_owned()])
+        (vec!["j".to_owned(); 2], vec!["1.11".to_owned()])
     );
     assert_eq!(
         (texts(&text, "multiplier"), texts(&text, "offset")),

@@ -579,7 +579,7 @@ async fn poses_of_roots_are_sent_with_joint_states() {
         frame: "odom".to_owned(),
         pose: [1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 1.0],
     };
-    let bases = std::collections::BTreeMap::from([("base_link".to_owned(), vec![base])]);
+    let bases = BTreeMap::from([("base_link".to_owned(), vec![base])]);
     site.update_bases(None, bases.clone());
     // The same poses are not sent again.
     site.update_bases(None, bases);

@@ -88,7 +88,7 @@ mod tests {
     use std::path::Path;
 
     use nalgebra::Vector3;
-    use urdf_usd_robot::{Corners, Mesh, MeshArrays, Part};
+    use urdf_usd_robot::{Corners, Link, Mesh, MeshArrays, Part};
 
     use super::*;
     use crate::read;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Format, sarif};
-use crate::results::{failed, failed_with, print, print_json, usage_error};
+use crate::results::{USAGE_CODE, failed, failed_with, print, print_json, usage_error};
 use crate::{plural, say};
 use urdf_usd_convert as convert;
 use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls};
@@ -52,7 +52,10 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
         Ok(Ok((_, rest))) => {
             return usage_error(&format!("{}: not a ROS argument", rest.join(" ")));
         }
-        Ok(Err(diagnostic)) => return failed_with(&[diagnostic], None),
+        Ok(Err(diagnostic)) => {
+            failed_with(&[diagnostic], None);
+            return ExitCode::from(USAGE_CODE);
+        }
         Err(argument) => {
             return usage_error(&format!("{}: not UTF-8 text", argument.to_string_lossy()));
         }
