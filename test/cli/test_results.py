@@ -98,7 +98,7 @@ def test_a_failure_is_a_result(name, asset, tmp_path):
     told = json.loads(done.stdout)
     assert (done.returncode, told["status"]) == (code, "failed"), done.stderr
     assert all(found["code"] and found["message"] for found in told["diagnostics"]) and any(found["severity"] == "error" for found in told["diagnostics"])
-    # Without --json, only people are told.
+    # Without --json, the message is on standard error only.
     words = [str(word).replace("OUT", str(asset)) for word in words if word not in ("--json", "--format", "json", "--format=json")]
     done = run(*words, cwd=tmp_path, input="")
     assert (done.returncode, done.stdout) == (code, "") and done.stderr

@@ -1367,7 +1367,7 @@ def test_a_black_robot_shows_in_the_dark_and_its_selection_has_an_outline(view, 
     viewer.keep("black-in-the-dark")
     viewer.page.emulate_media(color_scheme="light")
     _, light = silhouette()
-    # It stands out from the ground, and its sides from each other.
+    # The robot has the same silhouette in both themes, and its faces differ in brightness.
     assert (dark & light).sum() > 0.8 * light.sum()
     low, high = np.percentile(shown[light].mean(axis=1), [5, 95])
     assert high - low > 25
@@ -1510,7 +1510,7 @@ def test_the_web_component_shows_a_robot(browser, site):
     assert len(set(pictures)) == len(pictures), "an attribute changes nothing"
     page.screenshot(path=SCREENSHOTS / "component.png")
     assert page.evaluate(positions)["elbow_joint"] == 0
-    # The name of a file that is missing is told.
+    # The error names the missing file.
     element.evaluate("(e) => e.setAttribute('src', 'missing.glb')")
     page.wait_for_function("told.length > 1")
     kind, detail = page.evaluate("told")[1]

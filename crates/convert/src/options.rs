@@ -69,7 +69,7 @@ pub struct Options {
     pub fit_primitives: f64,
     /// Collisions among the links in simulations.
     pub self_collision: SelfCollision,
-    /// Whether to merge links that fixed joints connect.
+    /// Merges links that fixed joints connect.
     pub merge_fixed: bool,
     /// Names of merged links that remain as frames: regular expressions for the whole name.
     pub keep_frames: Vec<Pattern>,

@@ -6,18 +6,13 @@ use super::bodies::{Bodies, Motion, range};
 use super::{Writer, codes};
 use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
-    Actuator, Command, Connector, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose,
-    kinematics,
+    Actuator, Command, Connector, Joint, JointId, JointKind, LinkId, MIMIC_SOLIMP, MIMIC_SOLREF,
+    Mimic, NamedPose, Pose, kinematics,
 };
 use urdf_usd_text::xml::{Attributes, number, numbers};
 
 /// Distance between the two points of an axis that are connected, in metres.
 const AXIS_POINT_DISTANCE: f64 = 0.1;
-/// Time constant and damping ratio of mimic relations. MuJoCo's default of 20 ms lets light fingers lag by
-/// 0.2 rad; less than two time steps would be unstable, which MuJoCo prevents.
-const MIMIC_SOLREF: &str = "0.005 1";
-/// Share of a violation that mimic relations remove: from 99 % to 99.9 % at a violation of a milliradian.
-const MIMIC_SOLIMP: &str = "0.99 0.999 0.001";
 
 impl Writer<'_> {
     /// Writes the sites on a link at which loops close.
@@ -157,8 +152,8 @@ impl Writer<'_> {
                     ("joint1", joint1),
                     ("joint2", joint2),
                     ("polycoef", polynomial),
-                    ("solref", MIMIC_SOLREF.to_owned()),
-                    ("solimp", MIMIC_SOLIMP.to_owned()),
+                    ("solref", numbers(MIMIC_SOLREF)),
+                    ("solimp", numbers(MIMIC_SOLIMP)),
                 ],
             );
         } else if leader.closes_loop() {

@@ -60,7 +60,7 @@ pub use sensor::{
     Camera, Captured, Durability, GLOBAL_FRAMES, History, Interface, InterfaceKind, NestedContext,
     Qos, Reliability, RosSettings, Sensor, SensorKind,
 };
-pub use simulation::{Actuation, Actuator, SelfCollision, Simulation};
+pub use simulation::{Actuation, Actuator, MIMIC_SOLIMP, MIMIC_SOLREF, SelfCollision, Simulation};
 pub use solid::Solid;
 pub use subtree::Removed;
 pub use tree::Tree;

@@ -168,7 +168,7 @@ impl Inertial {
 }
 
 /// Returns the inertia of a point mass at `arm` (parallel axis theorem), kg·m².
-fn steiner(mass: f64, arm: &Vector3<f64>) -> Matrix3<f64> {
+pub(crate) fn steiner(mass: f64, arm: &Vector3<f64>) -> Matrix3<f64> {
     (Matrix3::identity() * arm.norm_squared() - arm * arm.transpose()) * mass
 }
 

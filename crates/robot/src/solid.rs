@@ -7,6 +7,7 @@
 
 use nalgebra::{Matrix3, Point3, Vector3};
 
+use super::mass::steiner;
 use super::{Geometry, MeshArrays, Pose};
 
 /// A body of uniform density, in a frame.
@@ -54,11 +55,7 @@ impl Solid {
             .map(|part| part.centre * part.mass)
             .sum::<Vector3<f64>>()
             / mass;
-        let about = |part: &Self| {
-            let arm = part.centre - centre;
-            part.inertia
-                + (Matrix3::identity() * arm.norm_squared() - arm * arm.transpose()) * part.mass
-        };
+        let about = |part: &Self| part.inertia + steiner(part.mass, &(part.centre - centre));
         Some(Self {
             mass,
             centre,

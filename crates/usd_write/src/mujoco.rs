@@ -12,8 +12,8 @@ use super::{Scene, codes, engine, newton, physics};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{
-    Actuator, ImageFormat, Joint, JointId, JointKind, LinkId, MapRole, Pose, Role, SelfCollision,
-    names,
+    Actuator, ImageFormat, Joint, JointId, JointKind, LinkId, MIMIC_SOLIMP, MIMIC_SOLREF, MapRole,
+    Pose, Role, SelfCollision, names,
 };
 use urdf_usd_usd_author::layout::DRIVE_ASSUMED;
 use urdf_usd_usd_author::{Attribute, Layer, Prim, Relationship};
@@ -22,12 +22,6 @@ use urdf_usd_usd_author::{Attribute, Layer, Prim, Relationship};
 pub(super) const SCOPE: &str = "MuJoCo";
 /// Group of colliders, as in MJCF: MuJoCo's viewer hides it.
 const COLLIDERS: i32 = 3;
-/// Time constant and damping ratio of mimic relations, as in MJCF: MuJoCo's default of 20 ms lets light
-/// fingers lag by 0.2 rad.
-const MIMIC_SOLREF: [f64; 2] = [0.005, 1.0];
-/// Share of a violation that mimic relations remove, as in MJCF: from 99 % to 99.9 % at a violation of a
-/// milliradian.
-const MIMIC_SOLIMP: [f64; 5] = [0.99, 0.999, 0.001, 0.5, 2.0];
 /// Number of gains and of biases of an actuator. Newton 1.8 requires all.
 const PARAMETERS: usize = 10;
 

@@ -51,7 +51,7 @@ export function limbs(joints: readonly Joint[]): Limb[] {
   const names = found.map((group) => (found.length === 1 ? '' : nameOf(group)));
   return found.map((group, k) => {
     const name = names[k] ?? '';
-    // Limbs of one name are told apart by their first links.
+    // Limbs with the same name get that of their first link, too.
     const isShared = name !== '' && names.filter((other) => other === name).length > 1;
     return { name: isShared ? `${name}: ${group[0]?.child.name ?? ''}` : name, joints: group };
   });
