@@ -141,7 +141,7 @@ class Generated:
         yield f'<gazebo reference="link1"><sensor name="gyro" type="imu"><topic>{topic}</topic></sensor></gazebo>'
         yield '<gazebo reference="link1"><sensor name="eye" type="camera"><camera><image><width>200</width><height>100</height></image></camera></sensor></gazebo>'
         if self.random.random() < 0.5:
-            plugin = self.random.choice(["libgazebo_ros_diff_drive.so", "gz-sim-joint-state-publisher-system"])
+            plugin = self.random.choice(["libgazebo_ros_vacuum_gripper.so", "gz-sim-pose-publisher-system"])
             self.unread.append(("urdf-model-plugin", plugin))
             yield f'<gazebo><plugin filename="{plugin}" name="drive"/></gazebo>'
         if self.moving:

@@ -97,7 +97,7 @@ def test_parts_cover_the_mesh_and_are_convex(decomposed):
 def test_validators_accept_the_variant(decomposed):
     _, asset = decomposed
     assert not [d for d in asset.report["diagnostics"] if d["code"].startswith("REP158") and d["severity"] != "info"]
-    assert not check(asset.entry)["violations"]
+    assert {v["check_id"] for v in check(asset.entry)["violations"]} <= {"1.2.8", "3.1.1"}  # docs/validators.md
     # NVIDIA's validators sweep all variants.
     assert not in_nv("nvidia_validate", asset.entry)["found"]
     stage = Usd.Stage.Open(str(asset.entry))

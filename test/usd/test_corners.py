@@ -391,7 +391,7 @@ TOPICS = {
     f"{DEPTH}/depth_depth_image_raw": ("depth/depth/image_raw", "sensor_msgs/msg/Image", 15),
     f"{DEPTH}/depth_depth_camera_info": ("depth/depth/camera_info", "sensor_msgs/msg/CameraInfo", 15),
     f"{DEPTH}/depth_points": ("depth/points", "sensor_msgs/msg/PointCloud2", 15),
-    "base/laser": ("scan", "sensor_msgs/msg/LaserScan", 10),
+    "base/laser/scan": ("scan", "sensor_msgs/msg/LaserScan", 10),
     "base/laser/scan_points": ("scan/points", "sensor_msgs/msg/PointCloud2", 10),
     "base/gps_link": ("gps/fix", "sensor_msgs/msg/NavSatFix", 5),
     "base/imu": ("imu/data", "sensor_msgs/msg/Imu", 200),
@@ -400,7 +400,6 @@ TOPICS = {
     "base/hand/mount/load_frame": ("load/wrench", "geometry_msgs/msg/WrenchStamped", 250),
     "base/rear": ("rear/scan", "sensor_msgs/msg/LaserScan", 20),
     "Interfaces/joint_states": ("joint_states", "sensor_msgs/msg/JointState", 50),
-    "Interfaces/robot_description": ("robot_description", "std_msgs/msg/String", 1),
 }
 
 

@@ -100,8 +100,8 @@ def test_root_links_of_a_gltf_keep_their_places(tmp_path):
 
 
 def test_a_tilted_root_of_a_gltf_is_upright(tmp_path):
-    # Nodes in axes with z up, below a root node that turns them to glTF's.
-    source = gltf(tmp_path / "r.gltf", {"r": ([-0.5, -0.5, -0.5, 0.5], {"a": [0, 0, 0]})})
+    w, x, y, z = 0.5, 0.5, 0.5, -0.5
+    source = gltf(tmp_path / "r.gltf", {"r": ([x, y, z, w], {"a": [0, 0, 0]})})
     converted(source, tmp_path / "out", "urdf")
     urdf = ElementTree.parse(next((tmp_path / "out").glob("*/*.urdf"))).getroot()
     (joint,) = urdf.iter("joint")
@@ -109,9 +109,17 @@ def test_a_tilted_root_of_a_gltf_is_upright(tmp_path):
     turn = np.array(Gf.Matrix3d(Gf.Rotation((0, 0, 1), math.degrees(yaw)))).T @ np.array(Gf.Matrix3d(Gf.Rotation((0, 1, 0), math.degrees(pitch)))).T
     turn = turn @ np.array(Gf.Matrix3d(Gf.Rotation((1, 0, 0), math.degrees(roll)))).T
     # The axes of node `a` in glTF: its quaternion. The model's frame of a node is that of its axes, permuted.
-    node = np.array(Gf.Matrix3d(Gf.Quatd(0.5, -0.5, -0.5, -0.5))).T
+    node = np.array(Gf.Matrix3d(Gf.Quatd(w, x, y, z))).T
     axes = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])
     assert np.allclose(turn, axes @ node @ axes.T, atol=1e-6)
+
+
+def test_a_root_of_a_gltf_that_turns_z_up_leaves_the_axes_of_the_source(tmp_path):
+    source = gltf(tmp_path / "r.gltf", {"r": ([-0.5, -0.5, -0.5, 0.5], {"a": [1, 2, 3], "b": [0, 0, 0]})})
+    converted(source, tmp_path / "out", "urdf")
+    urdf = ElementTree.parse(next((tmp_path / "out").glob("*/*.urdf"))).getroot()
+    origins = {joint.find("child").get("link"): joint.find("origin") for joint in urdf.iter("joint")}
+    assert origins["a"].get("xyz") == "1 2 3" and origins["a"].get("rpy") in (None, "0 0 0")
 
 
 def test_a_robot_of_several_is_chosen_by_name(tmp_path):

@@ -146,13 +146,13 @@ def test_ros_data_is_kept(tmp_path, seed, options):
     assert found[1:] == wanted[1:]
 
 
-def test_the_usual_topics_are_added_only_to_assets_without_interfaces(tmp_path):
+def test_joint_states_are_added_only_to_assets_without_interfaces(tmp_path):
     stage, _ = create_stage(tmp_path / "r.usda")
     stage.Save()
     done = run("convert", tmp_path / "r.usda", "-o", tmp_path / "out", "--formats", "usd")
     assert done.returncode == 0, done.stderr
     interfaces, _, _ = facts(tmp_path / "out" / "r" / "r.usda")
-    assert interfaces.keys() == {("topic", "/r/joint_states"), ("topic", "/r/robot_description")}
+    assert interfaces.keys() == {("topic", "/r/joint_states")}
 
 
 def test_services_and_actions_are_no_sensors(tmp_path):

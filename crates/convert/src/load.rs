@@ -825,7 +825,7 @@ fn textures(
             material.base_color_texture = Some(texture.clone());
             // The texture replaces the colour with its alpha.
             material.base_color[3] = 1.0;
-            material.cut_out();
+            material.cut_out(mesh::is_mask);
         }
     }
     diagnostics

@@ -45,7 +45,9 @@ pub fn configurations<'s, 'a>(
             let Some(Json::List(entries)) = read.joint_positions() else {
                 return None;
             };
-            let positions = row(model, entries).map_or(Positions::Entries(entries), Positions::Row);
+            let counts: Vec<usize> = model.joints.iter().map(Joint::dof_count).collect();
+            let row = read.row(&counts);
+            let positions = row.map_or(Positions::Entries(entries), Positions::Row);
             let title = format!("configuration \"{}\"", short(name));
             Some(Configuration {
                 model,
@@ -55,17 +57,6 @@ pub fn configurations<'s, 'a>(
             })
         })
     })
-}
-
-/// Returns the positions if they are a flat list of all degrees of freedom instead of one entry per
-/// joint. Where both forms look the same, they count as entries.
-fn row(model: &Model<'_>, positions: &[Json]) -> Option<Vec<f64>> {
-    let dofs: usize = model.joints.iter().map(Joint::dof_count).sum();
-    let is_by_joint = model.joints.iter().all(|joint| joint.dof_count() == 1);
-    if is_by_joint || positions.len() != dofs || model.joints.is_empty() {
-        return None;
-    }
-    positions.iter().map(Json::number).collect()
 }
 
 /// Returns the positions in the entry of a joint, if it has the form that the joint requires.

@@ -103,6 +103,19 @@ impl Hierarchy {
         self.spans.get(node).copied().flatten()
     }
 
+    /// Returns for each node whether it, or a node above it, is one of which `is_top` holds.
+    pub fn at_or_below(&self, is_top: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut found = vec![false; self.parents.len()];
+        for &node in &self.order {
+            let above = self.parent(node).and_then(|above| found.get(above));
+            let is_found = above.copied().unwrap_or(false) || is_top(node);
+            if let Some(slot) = found.get_mut(node) {
+                *slot = is_found;
+            }
+        }
+        found
+    }
+
     /// Returns whether `node` is a descendant of `above`.
     pub fn is_below(&self, node: usize, above: usize) -> bool {
         match (self.span(node), self.span(above)) {
@@ -140,6 +153,10 @@ mod tests {
             .filter(|&(a, b)| tree.is_below(a, b))
             .collect();
         assert_eq!(below, [(1, 0), (2, 0), (3, 0), (3, 1)]);
+        assert_eq!(
+            tree.at_or_below(|node| node == 1 || node == 4),
+            [false, true, false, true, true]
+        );
         assert!(tree.cycles.is_empty() && tree.further_parents.is_empty());
     }
 

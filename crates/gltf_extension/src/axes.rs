@@ -26,6 +26,11 @@ pub fn to_linear([x, y, z]: [[f64; 3]; 3]) -> Matrix3<f64> {
     Matrix3::from_columns(&[to_vector(z), to_vector(x), to_vector(y)])
 }
 
+/// Returns the conversion from glTF axes to ROS axes as a rotation, which is the same in both.
+pub fn turn() -> UnitQuaternion<f64> {
+    UnitQuaternion::new_unchecked(Quaternion::new(0.5, 0.5, 0.5, 0.5))
+}
+
 /// Converts a vertex to glTF axes, in single precision.
 pub fn vertex([x, y, z]: [f32; 3]) -> [f32; 3] {
     [y + 0.0, z + 0.0, x + 0.0]
@@ -58,6 +63,7 @@ mod tests {
         let converted = UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(w, x, y, z));
         assert_eq!(super::to_quaternion(super::rotation(&q)), *q.quaternion());
         assert_eq!(super::to_vector(super::vector(&v)), v);
+        assert!((super::turn() * v - super::to_vector(v.into())).norm() < 1e-12);
         let linear = super::to_linear(converted.to_rotation_matrix().matrix().data.0);
         assert!((linear - q.to_rotation_matrix().matrix()).norm() < 1e-12);
         let turned = converted * Vector3::from(super::vector(&v));

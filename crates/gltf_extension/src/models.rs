@@ -223,6 +223,18 @@ impl<'a> Configuration<'a> {
     pub fn joint_positions(&self) -> Option<&'a Json> {
         self.entry.json.get("jointPositions")
     }
+
+    /// Returns the positions if they are one number per degree of freedom, all in a row, which the
+    /// extension's draft allows. `counts`: the degrees of freedom of each joint. Where every joint
+    /// has exactly one, the two forms are the same, and this is `None`.
+    pub fn row(&self, counts: &[usize]) -> Option<Vec<f64>> {
+        let positions = self.joint_positions()?.items();
+        let is_by_joint = counts.iter().all(|&count| count == 1);
+        if is_by_joint || positions.len() != counts.iter().sum::<usize>() {
+            return None;
+        }
+        positions.iter().map(Json::number).collect()
+    }
 }
 
 impl<'a> Source<'a> {

@@ -52,6 +52,9 @@ codes! {
     ROOT Info "gltf-read-root-placed":
         "A root link of a model is not at identity below the node that holds the model's root node.",
         "A tilted root hangs on a link that is upright. Several roots float in a link `world`. Otherwise the place is left out.";
+    TURNED Info "gltf-read-turned-root":
+        "The root node of a model turns its source's axes, in which z is up, to glTF's.",
+        "Frames and joint axes are those of the source, as if all were in glTF's axes.";
     SHEAR Warning "gltf-read-shear": "The transforms down to a node shear what is on it, or its matrix leaves nothing of it.",
         "The nearest rotation and scale are used.";
     SCALED_FRAME Warning "gltf-read-scaled-frame": "A link's node is scaled, by itself or by what is above it.",

@@ -211,7 +211,8 @@ impl Draft<'_> {
             {
                 continue;
             }
-            let at = Placement::of_node(&entry, &mut Findings::new(None)).pose;
+            let at = Placement::of_node(&entry, &mut Findings::new(None));
+            let at = scene.turned(node, at).pose;
             let set = match dof.motion {
                 Motion::Rotation => at
                     .rotation

@@ -9,6 +9,8 @@ use super::codes;
 use super::extras;
 use super::findings::Findings;
 use super::names::Names;
+use super::placement::in_source_axes;
+use super::scene::Scene;
 use urdf_usd_gltf_extension::axes;
 use urdf_usd_gltf_extension::{self as extension, Entry, JointType, Misfits, Model, Motion};
 use urdf_usd_robot::{
@@ -55,10 +57,23 @@ pub fn driven(model: &Model<'_>, driven: &mut HashSet<(usize, Motion)>) {
     }
 }
 
+/// Returns the nodes of the links and joints of a model.
+pub fn skeleton(model: &Model<'_>) -> Vec<usize> {
+    let links = model.links().value().unwrap_or_default();
+    let joints = model.joints().value().unwrap_or_default();
+    let of_links = links.iter().filter_map(|link| link.node().value());
+    let of_joints = joints.iter().flat_map(|joint| {
+        let dofs = joint.each_dof_node().into_iter().flatten();
+        joint.origin_node().value().into_iter().chain(dofs)
+    });
+    of_links.chain(of_joints).collect()
+}
+
 /// Adds the joints of a model to a robot that has its links, without origins. Returns a draft of
 /// each joint of the robot, and for each entry of the model the joint that was made of it.
 pub fn drafts<'a>(
     model: &Model<'a>,
+    scene: &Scene<'_>,
     robot: &mut Robot,
     findings: &mut Findings,
 ) -> (Vec<Draft<'a>>, Vec<Option<JointId>>) {
@@ -70,7 +85,7 @@ pub fn drafts<'a>(
         let ends = ends(&joint, robot, findings);
         let draft = ends.and_then(|ends| {
             let name = names.give(&joint.entry.at, joint.name(), None, findings);
-            draft(joint, name, ends, robot, findings)
+            draft(joint, name, ends, scene, robot, findings)
         });
         ids.push(draft.as_ref().map(|draft| draft.id));
         drafts.extend(draft);
@@ -129,14 +144,17 @@ fn draft<'a>(
     read: extension::Joint<'a>,
     name: String,
     ends: Ends,
+    scene: &Scene<'_>,
     robot: &mut Robot,
     findings: &mut Findings,
 ) -> Option<Draft<'a>> {
     let entry = &read.entry;
     let dofs = read.dofs().or_report(findings).unwrap_or_default();
+    let origin_node = read.origin_node().or_report(findings);
+    let is_turned = origin_node.is_some_and(|node| scene.is_turned(node));
     let dofs: Vec<Dof> = dofs
         .iter()
-        .filter_map(|dof| self::dof(dof, findings))
+        .filter_map(|dof| self::dof(dof, is_turned, findings))
         .collect();
     let kind = kind(&read, &dofs, findings);
     let limit = match kinematics::position_count(kind) {
@@ -170,7 +188,6 @@ fn draft<'a>(
     joint.commanded = extras::drive(entry, findings);
     joint.custom = extras::custom(entry, findings);
     joint.place = findings.place(&entry.at);
-    let origin_node = read.origin_node().or_report(findings);
     let dof_nodes = read.dof_nodes().or_report(findings).unwrap_or_default();
     Some(Draft {
         id: robot.add_joint(joint).ok()?,
@@ -225,7 +242,8 @@ fn calibration(joint: &extension::Joint<'_>, findings: &mut Findings) -> Option<
     })
 }
 
-fn dof(dof: &extension::Dof<'_>, findings: &mut Findings) -> Option<Dof> {
+/// Reads a degree of freedom. `is_turned`: whether its axis is in the source's axes.
+fn dof(dof: &extension::Dof<'_>, is_turned: bool, findings: &mut Findings) -> Option<Dof> {
     let Some(motion) = dof.motion() else {
         findings.misfit(
             &dof.entry.below("motion"),
@@ -235,6 +253,11 @@ fn dof(dof: &extension::Dof<'_>, findings: &mut Findings) -> Option<Dof> {
     };
     let default = dof.default().or_report(findings).unwrap_or(0.0);
     let axis = unit(&dof.entry, findings);
+    let axis = if is_turned {
+        Unit::new_unchecked(in_source_axes(&axis))
+    } else {
+        axis
+    };
     Some(Dof {
         motion,
         axis,

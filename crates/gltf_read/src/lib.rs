@@ -184,7 +184,12 @@ fn models(root: &Json, file: Option<&Path>, findings: &mut Findings) -> Vec<Draf
     entries
         .iter()
         .for_each(|model| joints::driven(model, &mut driven));
-    let scene = Scene::new(root, &driven, findings);
+    let skeleton = |model: &extension::Model<'_>| {
+        let root = model.root_node().value()?;
+        Some((root, joints::skeleton(model)))
+    };
+    let skeletons: Vec<_> = entries.iter().filter_map(skeleton).collect();
+    let scene = Scene::new(root, &driven, &skeletons, findings);
     let meshes = root.get("meshes").map_or(0, |meshes| meshes.items().len());
     let mut taken = HashSet::new();
     entries
@@ -229,7 +234,7 @@ fn model(
     let nodes = ArenaMap::new(robot.links(), |link, _| {
         nodes.get(link.index()).copied().flatten()
     });
-    let (drafts, ids) = joints::drafts(read, &mut robot, findings);
+    let (drafts, ids) = joints::drafts(read, scene, &mut robot, findings);
     for draft in &drafts {
         draft.report_loop(&robot, findings);
     }
@@ -249,6 +254,18 @@ fn model(
     let shapes = shapes::Lists::of(&links, nodes.as_slice(), bases.as_slice(), findings)
         .shapes(scene, meshes, taken, findings);
     let shapes: Vec<_> = robot.links().handles().zip(shapes).collect();
+    if read
+        .root_node()
+        .value()
+        .is_some_and(|root| scene.is_turned(root))
+    {
+        findings.report(
+            &codes::TURNED,
+            &entry.below("rootNode"),
+            "the root node turns axes with z up to glTF's: frames and joint axes are those of the source",
+            "nothing need be done; in glTF's axes, the root node is at identity",
+        );
+    }
     robot.rename(robot_name(read, scene, file, findings));
     robot.custom = extras::custom(entry, findings);
     robot.place = findings.place(&entry.at);
@@ -315,6 +332,9 @@ fn link(
 ) -> LinkProperties {
     let mut inertial = extras::inertial(entry, findings);
     if let Some((node, base)) = frame {
+        if let Some(inertial) = &mut inertial {
+            inertial.origin = scene.contents(node).pose * inertial.origin;
+        }
         let (moved, _) = scene.relative(&base, node);
         if !moved.is_still() {
             let message = format!(

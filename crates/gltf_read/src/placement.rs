@@ -1,6 +1,6 @@
 //! Transforms of nodes: translation, rotation and scale in ROS axes.
 
-use nalgebra::{Matrix3, Matrix4, Rotation3, Translation3, UnitQuaternion, Vector3};
+use nalgebra::{Matrix3, Matrix4, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3};
 
 use super::codes;
 use super::findings::Findings;
@@ -22,6 +22,11 @@ pub struct Placement {
     pub scale: Vector3<f64>,
     /// Whether the original matrix had shear, which this transform only approximates.
     pub is_sheared: bool,
+}
+
+/// Converts a vector of a file in ROS axes, which was read as one in glTF axes.
+pub fn in_source_axes(vector: &Vector3<f64>) -> Vector3<f64> {
+    axes::vector(vector).into()
 }
 
 impl Default for Placement {
@@ -227,6 +232,21 @@ impl Placement {
         Self {
             is_sheared: is_sheared || composed.is_sheared,
             ..composed
+        }
+    }
+
+    /// Returns the same transform between frames whose axes are not those of glTF but of its source
+    /// with z up, so that the numbers of the file are in ROS axes already.
+    pub fn in_source_axes(self) -> Self {
+        let [x, y, z, w] = axes::rotation(&self.pose.rotation);
+        let rotation = UnitQuaternion::new_unchecked(Quaternion::new(w, x, y, z));
+        Self {
+            pose: Pose::from_parts(
+                in_source_axes(&self.pose.translation.vector).into(),
+                rotation,
+            ),
+            scale: in_source_axes(&self.scale),
+            ..self
         }
     }
 

@@ -194,14 +194,10 @@ fn positions(read: &Configuration<'_>, counts: &[usize]) -> Option<Vec<Option<Ve
         Json::List(items) => items.iter().map(Json::number).collect(),
         _ => None,
     };
-    // If both forms have the same length, the specified one counts: an entry per joint.
-    if items.len() == counts.len() {
-        return Some(items.iter().map(of).collect());
-    }
-    let row: Option<Vec<f64>> = items.iter().map(Json::number).collect();
-    let mut row = row
-        .filter(|row| row.len() == counts.iter().sum::<usize>())?
-        .into_iter();
+    let Some(row) = read.row(counts) else {
+        return (items.len() == counts.len()).then(|| items.iter().map(of).collect());
+    };
+    let mut row = row.into_iter();
     Some(
         counts
             .iter()

@@ -65,8 +65,10 @@ pub fn place(
             let is_tilted = (pose.rotation * Vector3::z() - Vector3::z()).norm() > SAME;
             if !is_tilted {
                 let at = pose.translation.vector;
+                let turn = pose.rotation.scaled_axis().z.to_degrees();
                 format!(
-                    "the root link \"{label}\" is at ({:.4}, {:.4}, {:.4}) m in the scene, which is left out",
+                    "the root link \"{label}\" is at ({:.4}, {:.4}, {:.4}) m in the scene, turned by {turn:.1}° about z, which is \
+                     left out",
                     at.x, at.y, at.z
                 )
             } else {

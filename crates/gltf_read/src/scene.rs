@@ -12,11 +12,14 @@ use nalgebra::Vector3;
 use super::codes;
 use super::findings::Findings;
 use super::placement::Placement;
-use urdf_usd_gltf_extension::{Entry, Json, Motion};
+use urdf_usd_gltf_extension::{Entry, Json, Motion, axes};
+use urdf_usd_robot::Pose;
 
 /// Maximum number of transforms that are multiplied along a path. Longer paths use the world
 /// transforms of both ends, which bounds the cost.
 const MAX_STEPS: usize = 256;
+/// Tolerance of the direction of a turned root node, as a chord: that of single precision.
+const UPRIGHT: f64 = 1e-5;
 
 /// The node tree.
 pub struct Scene<'a> {
@@ -27,6 +30,8 @@ pub struct Scene<'a> {
     children: Vec<Vec<usize>>,
     local: Vec<Placement>,
     world: Vec<Placement>,
+    /// True for nodes whose axes are those of the source, with z up (see [`Self::turn`]).
+    is_turned: Vec<bool>,
     /// For each node its index in depth-first order and the number of its descendants. A subtree is
     /// a contiguous range, so [`Self::is_below`] takes constant time.
     spans: Vec<(usize, usize)>,
@@ -45,8 +50,14 @@ pub struct Base {
 
 impl<'a> Scene<'a> {
     /// Reads the nodes of the document `root`. `driven`: the channels of nodes that joints drive,
-    /// which are reset to zero.
-    pub fn new(root: &'a Json, driven: &HashSet<(usize, Motion)>, findings: &mut Findings) -> Self {
+    /// which are reset to zero. `skeletons`: the root node of each model, with the nodes of its
+    /// links and joints.
+    pub fn new(
+        root: &'a Json,
+        driven: &HashSet<(usize, Motion)>,
+        skeletons: &[(usize, Vec<usize>)],
+        findings: &mut Findings,
+    ) -> Self {
         let nodes = root.get("nodes").map_or(&[][..], Json::items);
         let mut scene = Self {
             root,
@@ -55,6 +66,7 @@ impl<'a> Scene<'a> {
             children: vec![Vec::new(); nodes.len()],
             local: Vec::with_capacity(nodes.len()),
             world: vec![Placement::default(); nodes.len()],
+            is_turned: vec![false; nodes.len()],
             spans: vec![(0, 0); nodes.len()],
         };
         for node in 0..nodes.len() {
@@ -94,8 +106,85 @@ impl<'a> Scene<'a> {
                 }
             }
         }
+        for (root, frames) in skeletons {
+            scene.turn(*root, frames);
+        }
         scene.place(findings);
         scene
+    }
+
+    /// Converts the frames of a model whose root node turns the axes of its source, in which z is
+    /// up, to glTF's: option B of the extension's draft. The axes of the frames become glTF's, as if
+    /// each pose had been converted, and nothing else moves.
+    fn turn(&mut self, root: usize, frames: &[usize]) {
+        let is_up = |placement: &Placement| {
+            let up = placement.pose.rotation * Vector3::x();
+            (up - Vector3::z()).norm() < UPRIGHT
+        };
+        if !self.local.get(root).is_some_and(is_up) || self.is_turned[root] {
+            return;
+        }
+        self.is_turned[root] = true;
+        let mut turned = vec![root];
+        for &frame in frames.iter().filter(|frame| **frame < self.nodes.len()) {
+            // The nodes between two frames turn with them.
+            let mut way = Vec::new();
+            let mut at = Some(frame);
+            while let Some(node) = at.filter(|&node| !self.is_turned[node]) {
+                self.is_turned[node] = true;
+                way.push(node);
+                at = self.parents[node];
+            }
+            // A node that is not below the root keeps its axes.
+            if at.is_none() {
+                way.drain(..).for_each(|node| self.is_turned[node] = false);
+            }
+            turned.extend(way);
+        }
+        let below: Vec<usize> = turned
+            .iter()
+            .flat_map(|&node| &self.children[node])
+            .copied()
+            .filter(|&child| !self.is_turned[child])
+            .collect();
+        for node in turned.into_iter().chain(below) {
+            self.local[node] = self.turned(node, self.local[node]);
+        }
+    }
+
+    /// Converts the transform of a node, as it is in the file, to the axes of its parent and itself.
+    pub fn turned(&self, node: usize, local: Placement) -> Placement {
+        let is_above = self.parents[node].is_some_and(|parent| self.is_turned[parent]);
+        let turn = |rotation| Placement::of(Pose::from_parts(Vector3::zeros().into(), rotation));
+        match (is_above, self.is_turned[node]) {
+            (true, true) => local.in_source_axes(),
+            (true, false) => turn(axes::turn().inverse()).then(&local),
+            (false, true) => {
+                let mut local = local.then(&turn(axes::turn()));
+                if local.pose.rotation.angle() < UPRIGHT {
+                    local.pose.rotation = Default::default();
+                }
+                local
+            }
+            (false, false) => local,
+        }
+    }
+
+    /// Returns whether the axes of a node are those of the source in the file.
+    pub fn is_turned(&self, node: usize) -> bool {
+        self.is_turned.get(node).copied().unwrap_or(false)
+    }
+
+    /// Returns the transform of what is at a node itself, such as a mesh.
+    pub fn contents(&self, node: usize) -> Placement {
+        if self.is_turned(node) {
+            Placement::of(Pose::from_parts(
+                Vector3::zeros().into(),
+                axes::turn().inverse(),
+            ))
+        } else {
+            Placement::default()
+        }
     }
 
     /// Computes the world transforms, and breaks cycles by detaching one node of each.
@@ -246,6 +335,7 @@ mod tests {
         let scene = Scene::new(
             &json,
             &HashSet::from([(1, Motion::Rotation)]),
+            &[],
             &mut findings,
         );
         test(scene, findings.finish());

@@ -233,6 +233,7 @@ impl Reader<'_, '_> {
                 )
             };
             open.extend(children.map(child));
+            let placement = placement.then(&self.scene.contents(node));
             drafts
                 .cameras
                 .extend(cameras::at_node(&entry, placement.pose).filter(|_| placement.is_finite()));

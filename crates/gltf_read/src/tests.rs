@@ -319,6 +319,54 @@ fn other_bases_of_planes_and_free_bodies_keep_their_poses() {
 }
 
 #[test]
+fn a_root_node_may_turn_axes_with_z_up() {
+    // The rotation takes x to z, y to x and z to y; the other one is a quarter turn about x.
+    let turns = [
+        json!([-0.5, -0.5, -0.5, 0.5]),
+        json!([-FRAC_1_SQRT_2, 0, 0, FRAC_1_SQRT_2]),
+    ];
+    for turn in turns {
+        let nodes = json!([
+            {"children": [1], "rotation": turn}, {"children": [2]}, {"translation": [0.3, 0, 0.1], "children": [3, 5]},
+            {"children": [4]}, {"mesh": 0, "children": [6]}, {"mesh": 0, "translation": [1, 0, 0]},
+            {"mesh": 0, "translation": [0, 0, 1]}
+        ]);
+        let links = json!([{"name": "base", "node": 1}, {"name": "arm", "node": 4, "extras": {"inertial": {
+            "mass": 1.0, "origin": {"translation": [1, 2, 3]}, "inertia": [1.0, 0.0, 0.0, 2.0, 0.0, 3.0]}}}]);
+        let mut joint = revolute(2, 3);
+        joint["dofs"][0]["axis"] = json!([0, 0, 1]);
+        let model = json!({"name": "r", "rootNode": 0, "links": links, "joints": [joint]});
+        let (robot, codes) = robot(&with_triangle(document(nodes, model)));
+        let (turned, placed) = ("gltf-read-turned-root", "gltf-read-root-placed");
+        assert!(
+            codes.starts_with(&[turned])
+                && codes.iter().all(|code| [turned, placed].contains(code)),
+            "{codes:?}"
+        );
+        assert_eq!(robot.links().as_slice().len(), 2);
+        let joint = &robot.joints().as_slice()[0];
+        assert_eq!(joint.origin.translation.vector, Vector3::new(0.3, 0.0, 0.1));
+        assert_eq!(joint.origin.rotation, UnitQuaternion::identity());
+        assert_eq!(joint.axis, Vector3::z_axis());
+        // The file's (0, 2, 0) is a point of the mesh, in the axes of the source.
+        let mesh = robot.meshes().as_slice()[0].mesh.arrays().unwrap();
+        let at = |link: usize, visual: usize| {
+            let visual = &robot.links().as_slice()[link].visuals[visual];
+            let point = mesh.points[2].map(f64::from);
+            visual.origin * nalgebra::Point3::from(point)
+        };
+        assert!(close(at(0, 0).coords, [1.3, 2.0, 0.1]));
+        assert!(close(at(1, 0).coords, [0.0, 2.0, 0.0]));
+        assert!(close(at(1, 1).coords, [0.0, 2.0, 1.0]));
+        let inertial = robot.links().as_slice()[1].inertial.as_ref().unwrap();
+        assert!(close(inertial.origin.translation.vector, [1.0, 2.0, 3.0]));
+        let turn = inertial.origin.rotation.to_rotation_matrix();
+        let inertia = turn * inertial.inertia * turn.inverse();
+        assert!(close(inertia.diagonal(), [1.0, 2.0, 3.0]));
+    }
+}
+
+#[test]
 fn scaled_frames_keep_everything_in_its_place() {
     let nodes = json!([
         {"scale": [0.01, 0.01, 0.01], "children": [1]}, {"children": [2]}, {"translation": [100, 0, 0], "children": [3]},

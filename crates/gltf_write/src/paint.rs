@@ -395,7 +395,7 @@ mod tests {
         leaf.base_color_texture = Some(texture(true));
         let mut blended = leaf.clone();
         blended.name = "haze".into();
-        leaf.cut_out();
+        leaf.cut_out(|_| true);
         for source in [&glass, &wood, &leaf, &wood, &glass, &blended] {
             paint.material(
                 source,

@@ -51,7 +51,7 @@ use self::texture::Use;
 pub use self::texture::{
     MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within,
 };
-pub use self::texture::{is_grey, made, png, with_memory_for};
+pub use self::texture::{is_grey, is_mask, made, png, with_memory_for};
 pub use self::tiers::tiers;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 use urdf_usd_resolve::{File, Files};

@@ -612,6 +612,26 @@ fn sha256(bytes: &[u8]) -> String {
     urdf_usd_store::hex(&Sha256::digest(bytes))
 }
 
+/// Returns whether the opacity in an image is a mask: most pixels that are not opaque are nearly
+/// transparent, not partly. Its opacity is the alpha, or else the first channel.
+pub fn is_mask(texture: &Texture) -> bool {
+    // Filters and compression blur the edges of masks.
+    const TRANSPARENT: u8 = 16;
+    const OPAQUE: u8 = 239;
+    let channel = if texture.has_alpha { 3 } else { 0 };
+    let image = with_memory_for(pixels(texture), || {
+        image::load_from_memory(&texture.bytes).map(DynamicImage::into_rgba8)
+    });
+    let Ok(image) = image else { return false };
+    let (mut transparent, mut partial) = (0_u64, 0_u64);
+    for pixel in image.pixels() {
+        let opacity = pixel.0.get(channel).copied().unwrap_or(u8::MAX);
+        transparent += u64::from(opacity < TRANSPARENT);
+        partial += u64::from((TRANSPARENT..=OPAQUE).contains(&opacity));
+    }
+    transparent > partial
+}
+
 /// Returns the mean of all pixels, linear and with opacity: a substitute for an image that can't be
 /// placed. `None` if it is unreadable.
 pub fn mean_color(texture: &Texture) -> Option<[f32; 4]> {
@@ -1313,6 +1333,28 @@ mod tests {
                     .clone()
             });
         assert!(hashes.iter().all(|hash| *hash == hashes[0]));
+    }
+
+    #[test]
+    fn a_mask_is_hardly_anywhere_partly_transparent() {
+        let of = |opacities: &[u8]| {
+            let width = u32::try_from(opacities.len()).unwrap();
+            let pixels = opacities
+                .iter()
+                .flat_map(|&alpha| [9, 9, 9, alpha])
+                .collect();
+            let image = image::RgbaImage::from_raw(width, 1, pixels).unwrap();
+            let png = encoded(&DynamicImage::ImageRgba8(image), image::ImageFormat::Png);
+            is_mask(&read("a.png", &png).unwrap())
+        };
+        assert!(of(&[0, 255, 255, 255]) && of(&[0, 3, 128, 250]));
+        assert!(!of(&[128, 255, 255, 255]) && !of(&[0, 64, 128, 255]));
+        // The first channel of an image without alpha.
+        let grey =
+            DynamicImage::ImageLuma8(image::GrayImage::from_raw(2, 1, vec![0, 255]).unwrap());
+        assert!(is_mask(
+            &read("a.png", &encoded(&grey, image::ImageFormat::Png)).unwrap()
+        ));
     }
 
     #[test]

@@ -277,11 +277,13 @@ impl Material {
                 .is_some_and(|texture| texture.has_alpha)
     }
 
-    /// Sets the default alpha cut-off, for sources that don't distinguish cut-outs from
-    /// translucency. Most opacity textures are cut-outs, and blending them would draw surfaces in
-    /// the wrong order.
-    pub fn cut_out(&mut self) {
-        if self.base_color[3] >= 1.0 && self.has_opacity_image() {
+    /// Sets the default alpha cut-off if its opacity image is a mask, for sources that don't
+    /// distinguish cut-outs from translucency. Blending a mask would draw surfaces in the wrong order.
+    pub fn cut_out(&mut self, is_mask: impl FnOnce(&Texture) -> bool) {
+        let map = self.maps.get(&MapRole::Opacity).map(|map| &map.texture);
+        let of_color = self.base_color_texture.as_ref();
+        let image = map.or(of_color.filter(|texture| texture.has_alpha));
+        if self.base_color[3] >= 1.0 && image.is_some_and(|image| is_mask(image)) {
             self.opacity_threshold = Some(CUT_OUT);
         }
     }

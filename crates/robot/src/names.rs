@@ -129,6 +129,17 @@ fn nearest(name: &str, fallback: &str) -> String {
 /// nearest identifier. If that is taken, or nearest to several, they get a suffix derived from the
 /// name itself, so that they don't change when unrelated siblings do. Equal names get a number.
 pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<String> {
+    let reserved: HashSet<&str> = reserved.iter().copied().collect();
+    identifiers_without(names, fallback, |_, candidate| reserved.contains(candidate))
+}
+
+/// Returns identifiers for `names` like [`identifiers`]; `is_reserved` is called with the index of a
+/// name and a candidate, so that names in different places have different reserved names.
+pub fn identifiers_without(
+    names: &[&str],
+    fallback: &str,
+    is_reserved: impl Fn(usize, &str) -> bool,
+) -> Vec<String> {
     let mut wanted: HashMap<String, usize> = HashMap::new();
     let near: Vec<String> = names.iter().map(|name| nearest(name, fallback)).collect();
     let mut met: HashSet<&str> = HashSet::new();
@@ -141,18 +152,17 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
     }
     let fits = |name: &str| name.len() <= MAX_IDENTIFIER && is_identifier(name);
     let exact: HashSet<&str> = names.iter().copied().filter(|name| fits(name)).collect();
-    let held: HashSet<&str> = reserved.iter().copied().collect();
-    let mut taken: HashSet<String> = reserved.iter().map(|&r| r.to_owned()).collect();
+    let mut taken: HashSet<String> = HashSet::new();
     let mut out = Vec::with_capacity(names.len());
     // The next number to try for names with the same identifier, which are common in some robots.
     let mut next: HashMap<String, usize> = HashMap::new();
-    for (name, near) in names.iter().zip(near) {
+    for (index, (name, near)) in names.iter().zip(near).enumerate() {
         let contested = *name != near
             && !name.is_empty()
             && (name.len() > MAX_IDENTIFIER
                 || wanted[&near] > 1
                 || exact.contains(near.as_str())
-                || held.contains(near.as_str()));
+                || is_reserved(index, &near));
         let base = if contested {
             format!("{near}_{}", tail(name))
         } else {
@@ -162,6 +172,7 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
         let number = next.entry(base.clone()).or_insert(1);
         // A name that is an identifier already stays, even if it comes later.
         while taken.contains(&candidate)
+            || is_reserved(index, &candidate)
             || (candidate != *name && exact.contains(candidate.as_str()))
         {
             candidate = format!("{base}_{number}");

@@ -49,7 +49,7 @@ pub struct Robot {
     simulation: Simulation,
     sensors: Vec<Sensor>,
     lights: Vec<Light>,
-    /// ROS interfaces of the robot as a whole, beside `joint_states` and `robot_description`: those
+    /// ROS interfaces of the robot as a whole, beside `joint_states`: those
     /// of its controllers.
     pub interfaces: Vec<Interface>,
     /// ROS settings of the robot as a whole.

@@ -160,7 +160,7 @@ codes! {
         "Goes on without them; they are kept as custom data.";
     UNKNOWN_PLUGIN Info "urdf-unknown-plugin": "A sensor has an unknown plugin, so the topics of the plugin are unknown.",
         "Goes on with the topics of the sensor without the plugin.";
-    MODEL_PLUGIN Info "urdf-model-plugin": "A plugin of Gazebo or gz-sim is in a gazebo element, not in a sensor, and does not run ros2_control: a drive of wheels, a publisher of poses or joint states. Its topics and services are unknown.",
+    MODEL_PLUGIN Info "urdf-model-plugin": "A plugin of Gazebo or gz-sim is in a gazebo element, not in a sensor, and is none of those for ros2_control, drives of bases, odometry and joint states. Its topics and services are unknown.",
         "Goes on without its interfaces. The element is kept as custom data; SDF and URDF have it unchanged.";
     SENSOR_FRAME Info "urdf-sensor-frame": "The frame named for a sensor's messages is not a link of the robot or, for a camera, not one of its optical frames.",
         "Goes on with a frame of that name at the sensor; with the frame of the sensor's link if another sensor uses the name or ROS does not allow it; with the camera's own optical frame if the named link is not one of its optical frames.";

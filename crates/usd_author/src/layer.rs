@@ -318,6 +318,14 @@ impl Layer {
         self.specify(path, Specifier::Def, type_name)
     }
 
+    /// Defines a Scope at `path` that organises prims of a component: a subcomponent (REP-158
+    /// §1.2.2).
+    pub fn scope(&mut self, path: &str) -> Prim<'_> {
+        let mut prim = self.def(path, "Scope");
+        prim.kind("subcomponent");
+        prim
+    }
+
     /// Defines an abstract prim at `path`, to be inherited.
     pub fn class(&mut self, path: &str, type_name: &str) -> Prim<'_> {
         self.specify(path, Specifier::Class, type_name)

@@ -3,7 +3,8 @@
 
 use super::Scene;
 use super::instances::author_primitive;
-use super::library::{Collider, ColliderForm, Look, Visual};
+use super::library::{Collider, ColliderForm, Instance, Look, Visual};
+use super::plan::CLASSES;
 use super::{lights, planning, sensors};
 use urdf_usd_robot::{LinkId, Role};
 use urdf_usd_usd_author::layout::{
@@ -24,14 +25,28 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         }
         author_link(scene, &mut layer, link);
     }
+    author_classes(scene, &mut layer);
     sensors::author(scene, &mut layer);
     lights::author(scene, &mut layer);
     if !scene.library.materials.is_empty() {
         layer
-            .def(&format!("{root}/Materials"), "Scope")
+            .scope(&format!("{root}/Materials"))
             .reference("./materials.usda", "/Materials");
     }
     layer
+}
+
+/// Authors a class for each shared instance, empty, so that a scene can override all its copies at
+/// once, which are instances and can't be edited one by one (REP-158 §1.2.3).
+fn author_classes(scene: &Scene<'_>, layer: &mut Layer) {
+    for instance in scene.library.instances.values().filter(|one| one.uses > 1) {
+        layer.class(&format!("{}/{CLASSES}", scene.plan.root()), "Scope");
+        layer.class(&class_of(scene, instance), "Xform");
+    }
+}
+
+fn class_of(scene: &Scene<'_>, instance: &Instance) -> String {
+    format!("{}/{CLASSES}/{}", scene.plan.root(), instance.name)
 }
 
 fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
@@ -57,7 +72,7 @@ fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
 /// Authors the visuals of a link. A visual whose looks differ between tiers is authored in the
 /// variants, with the same name in each.
 fn author_visuals(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visuals: &[Visual]) {
-    layer.def(scope, "Scope");
+    layer.scope(scope);
     if visuals.iter().any(Visual::has_tiers) {
         layer.over(scope).variant_set(REPRESENTATION, DEFAULT_TIER);
     }
@@ -86,7 +101,7 @@ fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visu
     prim.apply(["MaterialBindingAPI"])
         .payload("./instances.usda", &format!("/Instances/{}", instance.name));
     if instance.uses > 1 {
-        prim.instanceable(true);
+        prim.instanceable(true).inherit(&class_of(scene, instance));
     }
     if let Some(name) = &visual.display_name {
         prim.display_name(name);
@@ -105,7 +120,7 @@ fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visu
 /// spheres they form another variant, without any other collider.
 fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, colliders: &[Collider]) {
     let scope = &format!("{}/collision", scene.plan.links[link].path);
-    layer.def(scope, "Scope");
+    layer.scope(scope);
     let variant = |name: &str| format!("{scope}{{{FIDELITY}={name}}}");
     let is_mesh = |collider: &&Collider| matches!(collider.form, ColliderForm::Mesh { .. });
     let spheres = planning::colliders(scene.robot.planning(), link);
@@ -139,6 +154,12 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, collider
                 if is_decomposed && convex_parts.is_empty() {
                     shapes.push((CONVEX_PARTS, collider.name.clone(), *convex_hull));
                 }
+                if !convex_parts.is_empty() {
+                    define_inactive(
+                        layer,
+                        &format!("{}{}", variant(CONVEX_PARTS), collider.name),
+                    );
+                }
                 let parts = collider.convex_parts();
                 shapes.extend(parts.map(|(name, mesh)| (CONVEX_PARTS, name, mesh)));
                 for (in_variant, name, mesh) in shapes {
@@ -156,14 +177,23 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, collider
         // Primitives are outside of the variants, so this variant has to deactivate them.
         let variant = variant(SPHERES);
         for collider in colliders {
-            layer
-                .over(&format!("{variant}{}", collider.name))
-                .active(false);
+            let path = format!("{variant}{}", collider.name);
+            if is_mesh(&collider) {
+                define_inactive(layer, &path);
+            } else {
+                layer.over(&path).active(false);
+            }
         }
         for (name, sphere) in spheres {
             planning::author_sphere(&mut layer.def(&format!("{variant}{name}"), ""), sphere);
         }
     }
+}
+
+/// Defines a collider, which other layers author properties on, in a variant without its shape: it
+/// would otherwise be an undefined prim there.
+fn define_inactive(layer: &mut Layer, path: &str) {
+    layer.def(path, "Mesh").active(false);
 }
 
 fn finish_collider(

@@ -458,17 +458,13 @@ impl Contacts {
     }
 
     fn author(&self, layer: &mut Layer) {
-        layer.def(&self.scope, "Scope");
+        layer.scope(&self.scope);
         for (kind, name) in &self.kinds {
             let contact = kind.unwrap_or_default();
             let path = format!("{}/{name}", self.scope);
             layer
                 .def(&path, "Material")
                 .apply(["PhysicsMaterialAPI"])
-                .attribute(
-                    "outputs:surface",
-                    Attribute::connected("token", format!("{path}/PreviewSurface.outputs:surface")),
-                )
                 .attribute(
                     "physics:staticFriction",
                     Attribute::float(contact.static_friction as f32),
@@ -481,10 +477,6 @@ impl Contacts {
                     "physics:restitution",
                     Attribute::float(restitution(&contact) as f32),
                 );
-            layer
-                .def(&format!("{path}/PreviewSurface"), "Shader")
-                .attribute("info:id", Attribute::token("UsdPreviewSurface").uniform())
-                .attribute("outputs:surface", Attribute::declared("token"));
         }
     }
 }
@@ -508,17 +500,17 @@ fn restitution(contact: &Contact) -> f64 {
 }
 
 /// Authors one collision group with all colliders of the robot (REP-158 §1.3.3), for scenes to
-/// filter by. The group itself filters nothing, or the links from each other if none may collide.
+/// filter by. It names the groups that it does not collide with: none, or itself if no links may
+/// collide.
 fn author_collision_group(layer: &mut Layer, root: &str, self_collision: SelfCollision) {
     let scope = format!("{root}/CollisionGroups");
-    layer.def(&scope, "Scope");
+    layer.scope(&scope);
     let path = format!("{scope}/robot");
     let mut group = layer.def(&path, "PhysicsCollisionGroup");
     group.relationship(
         "collection:colliders:includes",
         Relationship::prepend([root]),
     );
-    if self_collision == SelfCollision::None {
-        group.relationship("physics:filteredGroups", Relationship::prepend([&path]));
-    }
+    let filtered = (self_collision == SelfCollision::None).then_some(path.as_str());
+    group.relationship("physics:filteredGroups", Relationship::to(filtered));
 }

@@ -4,7 +4,7 @@
 //! All layers are written from one plan, so that they agree on every path. This module authors
 //! nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
@@ -16,8 +16,9 @@ use urdf_usd_robot::{
 use urdf_usd_usd_author::isaac_schema::NAMED_POSES;
 use urdf_usd_usd_author::layout::SPHERES;
 
-/// Names of children of the default prim that are reserved: links and joints must not use them.
-pub(super) const ROOT_SCOPES: [&str; 6] = [
+/// Names of children of the default prim that are reserved.
+pub(super) const ROOT_SCOPES: [&str; 7] = [
+    CLASSES,
     "Materials",
     "PhysicsMaterials",
     "CollisionGroups",
@@ -25,8 +26,12 @@ pub(super) const ROOT_SCOPES: [&str; 6] = [
     mujoco::SCOPE,
     NAMED_POSES,
 ];
-/// Names of children of a link that are reserved: links and joints must not use them.
-pub(super) const LINK_SCOPES: [&str; 3] = ["visual", "collision", SPHERES];
+/// Name of the scope of classes that instances inherit.
+pub(super) const CLASSES: &str = "Classes";
+/// Names of children of a link that are reserved.
+pub(super) const LINK_SCOPES: [&str; 3] = [VISUAL, COLLISION, SPHERES];
+const VISUAL: &str = "visual";
+const COLLISION: &str = "collision";
 
 /// Maximum depth of nested link prims. Real robots reach about 20. Programs that read an asset
 /// descend through all of them for each prim: time and stack of OpenUSD and others grow with the
@@ -532,6 +537,29 @@ struct Siblings {
     joints: Vec<JointId>,
 }
 
+/// Returns whether the prim of `holder`, or the default prim, has a scope called `name`, which no link
+/// and no joint in it can be called. A scope of shapes exists only where there are shapes.
+fn is_scope(
+    robot: &Robot,
+    links: &ArenaMap<Link, LinkPlan>,
+    holder: Option<LinkId>,
+    name: &str,
+) -> bool {
+    // The world's shapes are in the default prim.
+    let shown = match holder {
+        Some(link) => Some(links[link].content),
+        None => robot.world_root(),
+    };
+    let has =
+        |is_shown: fn(&Link) -> bool| shown.is_some_and(|link| is_shown(&robot.links()[link]));
+    match name {
+        VISUAL => has(|link| !link.visuals.is_empty()),
+        COLLISION => has(|link| !link.collisions.is_empty()),
+        SPHERES => true,
+        _ => holder.is_none() && ROOT_SCOPES.contains(&name),
+    }
+}
+
 /// Assigns identifiers to links and joints. If a link and a joint share a name the link keeps it,
 /// because its prim's name is its TF frame.
 fn name_children(
@@ -545,8 +573,12 @@ fn name_children(
     // whole robot: two names that encode to the same identifier would be one TF frame, wherever
     // they are in the tree.
     let link_names: Vec<&str> = robot.links().values().map(|link| link.name()).collect();
-    let scopes: Vec<&str> = LINK_SCOPES.iter().chain(&ROOT_SCOPES).copied().collect();
-    let mut identifiers = names::identifiers(&link_names, "link", &scopes).into_iter();
+    let holders: Vec<Option<LinkId>> = links.values().map(|link| link.holder).collect();
+    let is_reserved = |index: usize, name: &str| {
+        let holder = holders.get(index).copied().flatten();
+        is_scope(robot, links, holder, name)
+    };
+    let mut identifiers = names::identifiers_without(&link_names, "link", is_reserved).into_iter();
     let mut out = Children {
         links: ArenaMap::new(robot.links(), |_, _| identifiers.next().unwrap_or_default()),
         joints: ArenaMap::filled(robot.joints(), None),
@@ -574,13 +606,14 @@ fn name_children(
         if holder.is_none() {
             wanted.extend(std::iter::repeat_n("world_joint", world_joints));
         }
-        let reserved: Vec<&str> = siblings
+        let of_links: HashSet<&str> = siblings
             .links
             .iter()
             .map(|&link| out.links[link].as_str())
-            .chain(scopes.iter().copied())
             .collect();
-        let mut identifiers = names::identifiers(&wanted, "joint", &reserved).into_iter();
+        let is_reserved =
+            |_, name: &str| of_links.contains(name) || is_scope(robot, links, holder, name);
+        let mut identifiers = names::identifiers_without(&wanted, "joint", is_reserved).into_iter();
         for (&joint, identifier) in siblings.joints.iter().zip(identifiers.by_ref()) {
             out.joints[joint] = Some(identifier);
         }
@@ -615,6 +648,37 @@ mod tests {
         urdf_usd_urdf::read(&(text + "</robot>"), None)
             .robot
             .unwrap()
+    }
+
+    #[test]
+    fn links_keep_names_that_no_scope_beside_them_has() {
+        let shape = "<geometry><sphere radius='1'/></geometry>";
+        let mut text = format!(
+            "<robot name='r'><link name='base'>{MASS}<visual>{shape}</visual></link><link name='Materials'/>"
+        );
+        for (n, name) in ["visual", "collision", "Interfaces", "spheres"]
+            .iter()
+            .enumerate()
+        {
+            text += &format!(
+                "<link name='{name}'/><joint name='j{n}' type='fixed'><parent link='base'/><child link='{name}'/></joint>"
+            );
+        }
+        let robot = urdf_usd_urdf::read(&(text + "</robot>"), None)
+            .robot
+            .unwrap();
+        let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
+        let mut paths: Vec<&str> = plan.links.values().map(|link| link.path.as_str()).collect();
+        paths.sort_unstable();
+        let expected = [
+            "/r/Materials_1",
+            "/r/base",
+            "/r/base/Interfaces",
+            "/r/base/collision",
+            "/r/base/spheres_1",
+            "/r/base/visual_1",
+        ];
+        assert_eq!(paths, expected);
     }
 
     fn levels(plan: &Plan) -> usize {

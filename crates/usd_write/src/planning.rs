@@ -158,9 +158,9 @@ fn author_spheres(scene: &Scene<'_>, layer: &mut Layer) {
     {
         for (of, spheres) in &group.spheres {
             let holder = format!("{}/{SPHERES}", path_of(scene, *of));
-            layer.def(&holder, "Scope");
+            layer.scope(&holder);
             let holder = format!("{holder}/{scope}");
-            let mut prim = layer.def(&holder, "Scope");
+            let mut prim = layer.scope(&holder);
             if scope != group.name {
                 prim.display_name(&group.name);
             }

@@ -14,6 +14,7 @@ use urdf_usd_usd_author::{Attribute, Layer, Prim};
 
 /// Maximum length of a ROS name, including the leading slash.
 const LONGEST_NAME: usize = 255;
+const JOINT_STATE: &str = "sensor_msgs/msg/JointState";
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) =
@@ -199,30 +200,22 @@ pub fn interfaces(robot: &Robot) -> Vec<(Interface, Option<&Place>)> {
         .collect()
 }
 
-/// Returns the topics that every described robot has, and the interfaces of its controllers,
-/// without duplicates.
+/// Returns the interfaces of the robot as a whole without duplicates, among them joint states,
+/// which every robot publishes.
 fn robot_wide(robot: &Robot) -> Vec<Interface> {
     let offered = robot
         .interfaces
         .iter()
         .filter(|interface| !is_prohibited(interface));
-    let mut always = if robot.ros.has_all_interfaces {
-        Vec::new()
-    } else {
-        always().to_vec()
+    let publishes_joint_states = |interface: &Interface| {
+        interface.type_name == JOINT_STATE
+            && matches!(interface.kind, InterfaceKind::Publisher { .. })
     };
-    // Observations of a running robot override the defaults for every robot.
-    for interface in &mut always {
-        let is_it = |other: &&Interface| {
-            other.name == interface.name && is_seen(other) && is_publisher(other)
-        };
-        if let Some(seen) = robot.interfaces.iter().find(is_it) {
-            interface.clone_from(seen);
-        }
-    }
+    let has_joint_states = robot.interfaces.iter().any(publishes_joint_states);
+    let assumed = (!robot.ros.has_all_interfaces && !has_joint_states).then(default_joint_states);
     let mut seen = HashSet::new();
     let mut interfaces = Vec::new();
-    for interface in always.iter().chain(offered) {
+    for interface in assumed.iter().chain(offered) {
         // A topic may be both published and subscribed to.
         if seen.insert((
             interface.name.as_str(),
@@ -244,7 +237,7 @@ fn author_robot_wide(scene: &Scene<'_>, contexts: &Contexts, layer: &mut Layer, 
     let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
     let scope = format!("{root}/Interfaces");
     if !interfaces.is_empty() {
-        layer.def(&scope, "Scope");
+        layer.scope(&scope);
     }
     for (interface, identifier) in
         interfaces
@@ -264,25 +257,11 @@ fn author_robot_wide(scene: &Scene<'_>, contexts: &Contexts, layer: &mut Layer, 
     }
 }
 
-/// Returns the interfaces that every described robot has.
-fn always() -> [Interface; 2] {
-    let publisher = |name: &str, type_name: &str, rate: f64, qos: Qos| {
-        Interface::new(name, type_name, InterfaceKind::Publisher { rate, qos })
-    };
-    [
-        publisher(
-            "joint_states",
-            "sensor_msgs/msg/JointState",
-            50.0,
-            Qos::DEFAULT,
-        ),
-        publisher(
-            "robot_description",
-            "std_msgs/msg/String",
-            1.0,
-            Qos::LATCHED,
-        ),
-    ]
+/// Returns the topic of joint states of a robot that states none.
+fn default_joint_states() -> Interface {
+    let qos = Qos::DEFAULT;
+    let publisher = InterfaceKind::Publisher { rate: 50.0, qos };
+    Interface::new("joint_states", JOINT_STATE, publisher)
 }
 
 /// Makes a prim an explicit TF frame (§2.7).
@@ -357,21 +336,6 @@ fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
             Attribute::bool(true).uniform(),
         );
     }
-}
-
-/// Returns whether an interface states its QoS, as those observed on a running robot do.
-fn is_seen(interface: &Interface) -> bool {
-    let (InterfaceKind::Publisher { qos, .. } | InterfaceKind::Subscription { qos }) =
-        interface.kind
-    else {
-        return false;
-    };
-    qos.reliability
-        .is_some_and(|stated| stated != Reliability::SystemDefault)
-}
-
-fn is_publisher(interface: &Interface) -> bool {
-    matches!(interface.kind, InterfaceKind::Publisher { .. })
 }
 
 /// Returns whether an interface belongs to the simulator and is prohibited in an asset (§2.9),

@@ -89,7 +89,7 @@ pub(super) fn plan(robot: &Robot, plan: &mut Plan) -> Vec<SensorPlan> {
             .collect(),
         optical_frames,
         cameras: cameras_with_links(robot, plan),
-        bearing: HashSet::new(),
+        counts: interface_counts(robot),
         wishes: BTreeMap::new(),
         sensors: robot
             .sensors()
@@ -246,7 +246,14 @@ fn place_prims(
                 (SensorPrimKind::Camera(..), Some(id)) => {
                     planned.add_optical_frame(sensor, &path, id)
                 }
-                (SensorPrimKind::Frame(_), _) => planned.add_interfaces(sensor, &path, true),
+                // The messages are in a frame elsewhere, which cameras may share.
+                (SensorPrimKind::Camera(..), None) if wish.optical.is_none() => {
+                    let name = ros_name(&format!("{}_optical_frame", sensor.name));
+                    let identifier = names::identifiers(&[&name], "optical_frame", &[]).remove(0);
+                    let kind = SensorPrimKind::Place(half_turn());
+                    planned.add(format!("{path}/{identifier}"), &name, kind);
+                }
+                (SensorPrimKind::Frame(_), _) => planned.add_interfaces(sensor, &path),
                 _ => {}
             }
         }
@@ -260,17 +267,21 @@ impl SensorPlan {
         let identifier = names::identifiers(&[id], "optical_frame", &[]).remove(0);
         let frame = format!("{camera}/{identifier}");
         self.add(frame.clone(), id, SensorPrimKind::OpticalFrame);
-        self.add_interfaces(sensor, &frame, false);
+        self.add_interfaces_below(interface_names(sensor), &frame);
     }
 
-    /// Adds the interfaces of a sensor in its own frame; the first is on the frame itself if
-    /// `bears_first`.
-    fn add_interfaces(&mut self, sensor: &Sensor, frame: &str, bears_first: bool) {
-        let mut named = interface_names(sensor);
-        if bears_first && !named.is_empty() {
-            let (first, _) = named.remove(0);
-            self.bear(first, frame.to_owned());
+    /// Adds the interfaces of a sensor in its own frame: a single one on the frame itself.
+    fn add_interfaces(&mut self, sensor: &Sensor, frame: &str) {
+        let named = interface_names(sensor);
+        if let [(only, _)] = named[..] {
+            self.bear(only, frame.to_owned());
+        } else {
+            self.add_interfaces_below(named, frame);
         }
+    }
+
+    /// Adds interfaces with their names as children of a frame.
+    fn add_interfaces_below(&mut self, named: Vec<(usize, String)>, frame: &str) {
         let wanted: Vec<&str> = named.iter().map(|(_, name)| name.as_str()).collect();
         for ((interface, name), identifier) in
             named
@@ -309,8 +320,8 @@ struct Planner<'a> {
     taken: HashSet<String>,
     /// The links nested in cameras as their optical frames, by sensor.
     cameras: HashMap<usize, LinkId>,
-    /// The frames that already bear an interface.
-    bearing: HashSet<LinkId>,
+    /// The number of interfaces in each link's frame.
+    counts: HashMap<LinkId, usize>,
     /// Requested prims by parent link.
     wishes: BTreeMap<LinkId, Vec<Wish>>,
     sensors: Vec<SensorPlan>,
@@ -365,8 +376,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans a sensor that is not a camera. A frame itself bears the first interface of a sensor at
-    /// its origin (as in §2.8); other sensors get a child prim.
+    /// Plans a sensor that is not a camera. A frame itself bears the interface of a sensor at its
+    /// origin if no other is in it (as in §2.8); otherwise each interface gets a child prim (§2.2).
     fn other(&mut self, index: usize, sensor: &Sensor) {
         let frame = sensor.frame.unwrap_or(sensor.link);
         let pose = self.in_frame(sensor, frame);
@@ -389,7 +400,7 @@ impl Planner<'_> {
         let mut name_of_sensor = Some(sensor.name.clone());
         for (interface, name) in interface_names(sensor) {
             let first = name_of_sensor.take();
-            if first.is_some() && is_frame && self.bearing.insert(frame) {
+            if is_frame && self.counts.get(&frame) == Some(&1) {
                 if let Some(planned) = self.sensors.get_mut(index) {
                     planned.bear(interface, self.plan.links[frame].path.clone());
                 }
@@ -458,6 +469,20 @@ impl Planner<'_> {
             .map(named)
             .collect()
     }
+}
+
+/// Returns the number of interfaces in the frame of each link, without those in frames that only the
+/// asset has.
+fn interface_counts(robot: &Robot) -> HashMap<LinkId, usize> {
+    let mut counts: HashMap<LinkId, usize> = HashMap::new();
+    for sensor in robot.sensors() {
+        let frame = match (sensor.frame, sensor.kind) {
+            (None, SensorKind::Camera(_)) => continue,
+            (frame, _) => frame.unwrap_or(sensor.link),
+        };
+        *counts.entry(frame).or_default() += interface_names(sensor).len();
+    }
+    counts
 }
 
 /// Returns TF names for optical frames without a corresponding link: valid in ROS and unique among

@@ -84,7 +84,10 @@ export interface JointOf<Node, Axis> {
 /** A named pose (section 3, `configurations`). */
 export interface Configuration {
   readonly name: string;
-  /** The joints that it sets, with their positions. A configuration whose `extras.joints` lists joints sets no others. */
+  /**
+   * The joints that it sets, with their positions. A configuration whose `extras.joints` lists joints sets no others. A follower has the
+   * position that its driver's implies, whatever the file says of it.
+   */
   readonly positions: Readonly<Record<string, JointValue>>;
   readonly extras: Extras;
 }
@@ -94,7 +97,7 @@ type AnyJoint = Pick<JointOf<unknown, unknown>, 'dofs'>;
 
 /** A joint without its followers and position. */
 interface OwnJoint<Node, Axis> extends JointOf<Node, Axis> {
-  mimic?: MimicOf<Node, Axis>;
+  mimic?: MimicOf<Node, Axis> & { readonly joint: OwnJoint<Node, Axis> };
   positions: number[];
   readonly followers: OwnJoint<Node, Axis>[];
 }
@@ -211,23 +214,22 @@ export class Kinematics<Node, Axis> {
   }
 
   /**
-   * Moves a joint and its followers (section 5). Returns the joint's new position; `undefined`, with nothing moved, if the robot has no
-   * such joint or `value` is not one finite number for each of its degrees of freedom.
+   * Moves a joint and its followers (section 5). Returns the joint's position; `undefined`, with nothing moved, if the robot has no such
+   * joint or `value` is not one finite number for each of its degrees of freedom.
    *
-   * A follower may be set, too, since a robot may report its real position: it stays there until its driver is set again.
+   * A follower stays where its driver puts it, and its position is returned.
    */
   setPosition(joint: JointOf<Node, Axis> | string, value: JointValue, options: SetOptions = {}): JointValue | undefined {
     const moved = this.#own(joint);
     const values = moved && valuesFor(moved, value, options);
     if (moved === undefined || values === undefined) return undefined;
-    move(this.#engine, moved, values);
-    moveFollowers(this.#engine, moved);
+    moveAll(this.#engine, [[moved, values]]);
     return valueOf(moved.positions);
   }
 
   /**
-   * Moves several joints and their followers at once; a follower in `positions` gets its given position. Returns the new positions of
-   * the joints that could be set; unknown names are ignored.
+   * Moves several joints and their followers at once. A follower in `values` stays where its driver puts it. Returns the positions of
+   * the joints in `values`; unknown names and values that do not fit are ignored.
    */
   setPositions(values: Readonly<Record<string, JointValue>>, options: SetOptions = {}): Record<string, JointValue> {
     const given: [OwnJoint<Node, Axis>, number[]][] = [];
@@ -269,12 +271,15 @@ export class Kinematics<Node, Axis> {
     return this.#joints.find((own) => own === joint);
   }
 
-  /** Returns the movable joints that a configuration sets, with their positions. */
+  /** Returns the movable joints that a configuration sets, with their positions; those of followers are computed. */
   #setBy(data: ConfigurationData): [OwnJoint<Node, Axis>, readonly number[]][] {
     const only = data.joints && new Set(data.joints);
     return this.#joints.flatMap((joint, k): [OwnJoint<Node, Axis>, readonly number[]][] => {
-      const values = data.positions[k];
-      return values === undefined || values.length === 0 || only?.has(k) === false ? [] : [[joint, values]];
+      const isSet = (index: number) => only?.has(index) ?? true;
+      const driver = joint.mimic && this.#joints.indexOf(joint.mimic.joint);
+      const values = data.positions[driver ?? k];
+      if (values === undefined || values.length === 0 || !isSet(k) || !isSet(driver ?? k)) return [];
+      return [[joint, joint.mimic ? [followed(joint.mimic, values)] : values]];
     });
   }
 }
@@ -356,24 +361,22 @@ function move<Node, Axis>(engine: Engine<Node, Axis>, joint: OwnJoint<Node, Axis
   });
 }
 
-function moveFollowers<Node, Axis>(
-  engine: Engine<Node, Axis>,
-  driver: OwnJoint<Node, Axis>,
-  but: ReadonlySet<OwnJoint<Node, Axis>> = new Set(),
-): void {
-  const [position] = driver.positions;
-  if (position === undefined) return;
-  for (const follower of driver.followers) {
-    const { multiplier, offset } = found(follower.mimic);
-    if (!but.has(follower)) move(engine, follower, [multiplier * position + offset]);
-  }
+function moveFollowers<Node, Axis>(engine: Engine<Node, Axis>, driver: OwnJoint<Node, Axis>): void {
+  for (const follower of driver.followers) move(engine, follower, [followed(found(follower.mimic), driver.positions)]);
 }
 
-/** Moves joints, then their followers except those among them. */
+/** Returns the position of a follower from those of its driver. */
+function followed({ multiplier, offset }: MimicOf<unknown, unknown>, [position = 0]: readonly number[]): number {
+  return multiplier * position + offset;
+}
+
+/** Moves joints that follow no other, and their followers. */
 function moveAll<Node, Axis>(engine: Engine<Node, Axis>, given: readonly [OwnJoint<Node, Axis>, number[]][]): void {
-  const joints = new Set(given.map(([joint]) => joint));
-  for (const [joint, values] of given) move(engine, joint, values);
-  for (const joint of joints) moveFollowers(engine, joint, joints);
+  for (const [joint, values] of given) {
+    if (joint.mimic) continue;
+    move(engine, joint, values);
+    moveFollowers(engine, joint);
+  }
 }
 
 /** Returns the positions to set; `undefined` if `value` does not fit the joint. */

@@ -325,10 +325,11 @@ class Reader {
   private configuration(name: string, json: unknown, joints: readonly JointData[], place: string): ConfigurationData {
     const configuration = this.object(json, place);
     const given = this.list(configuration['jointPositions'], `${place}.jointPositions`);
-    if (given.length !== joints.length) {
+    const row = rowOf(given, joints);
+    if (row === undefined && given.length !== joints.length) {
       throw new Unusable(`${place}.jointPositions`, `has ${given.length} entries for ${joints.length} joints`);
     }
-    const positions = joints.map((joint, k) => positionsOf(given[k], joint.dofs.length, `${place}.jointPositions[${k}]`));
+    const positions = row ?? joints.map((joint, k) => positionsOf(given[k], joint.dofs.length, `${place}.jointPositions[${k}]`));
     const more = extras(configuration);
     const only = more['joints'];
     if (only !== undefined && !(Array.isArray(only) && only.every((joint) => isIndex(joint, joints.length)))) {
@@ -433,6 +434,18 @@ function positionsOf(json: unknown, freedom: number, place: string): number[] {
     throw new Unusable(place, freedom === 1 ? 'should be a number' : `should be ${freedom} numbers`);
   }
   return list as number[];
+}
+
+/**
+ * Returns the positions of each joint if `given` has one number per degree of freedom, all in a row, which the draft of the extension
+ * allows. Where every joint has exactly one degree of freedom, the two forms are the same.
+ */
+function rowOf(given: readonly unknown[], joints: readonly JointData[]): number[][] | undefined {
+  const freedom = joints.reduce((sum, { dofs }) => sum + dofs.length, 0);
+  const isNumber = (value: unknown): value is number => Number.isFinite(value);
+  if (given.length !== freedom || !given.every(isNumber) || joints.every(({ dofs }) => dofs.length === 1)) return undefined;
+  let next = 0;
+  return joints.map(({ dofs }) => given.slice(next, (next += dofs.length)));
 }
 
 /** Formats a value of the file for a message: short, on one line. */

@@ -1,7 +1,7 @@
 /** The motion of each joint type, against numbers computed by hand. */
 import { describe, expect, test } from 'vitest';
 
-import { file, floating, planar, pose, robotOf, sliding, turning } from './files.js';
+import { file, floating, modelOf, planar, pose, robotOf, sliding, turning } from './files.js';
 
 const SIXTH = Math.PI / 6;
 const QUARTER = Math.PI / 2;
@@ -89,4 +89,23 @@ test('a node above the robot moves all of it', async () => {
   const robot = await robotOf(json);
   robot.setPosition('j', QUARTER);
   close(pose(robot, 'l1'), { at: [7, 0, 0], y: [0, 0, 1] });
+});
+
+test('a root node may turn axes with z up to those of glTF', async () => {
+  const json = file([{ name: 'j', type: 'revolute', origin: { translation: [0.3, 0, 0.1] }, dofs: [turning([0, 0, 1])] }]);
+  json.nodes[0].rotation = [-0.5, -0.5, -0.5, 0.5];
+  const robot = await robotOf(json);
+  robot.setPosition('j', QUARTER);
+  // Forward, x of the source, is glTF's z; left is x and up is y. A quarter turn to the left takes forward to left.
+  close(pose(robot, 'l1'), { at: [0, 0.1, 0.3], x: [1, 0, 0], y: [0, 0, -1], z: [0, 1, 0] });
+});
+
+test('several root links keep their places', async () => {
+  const json = file([{ name: 'j', type: 'revolute', origin: { translation: [0, 0.1, 0] }, dofs: [turning([0, 0, 1])] }]);
+  json.nodes[1].translation = [0, 1, 0];
+  json.nodes[0].children.push(json.nodes.push({ name: 'second', translation: [0, 0, 5] }) - 1);
+  modelOf(json).links.push({ name: 'second', node: json.nodes.length - 1 });
+  const robot = await robotOf(json);
+  robot.setPosition('j', 1);
+  expect([pose(robot, 'l1').at, pose(robot, 'second').at]).toEqual([[0, 1.1, 0], [0, 0, 5]]);
 });

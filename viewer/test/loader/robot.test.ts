@@ -166,13 +166,13 @@ describe('mimics', () => {
     expect(robot.positions()).toEqual({ finger: 0, slider: 0.5, same: 0 });
   });
 
-  test('a follower stands where it is reported, whatever the order, until its driver moves again', async () => {
+  test('the driver decides, whatever is set and in any order', async () => {
     const robot = await robotOf(gripper());
-    expect(robot.setPositions({ slider: 0.01, finger: 0.25 })).toEqual({ slider: 0.01, finger: 0.25 });
-    expect(robot.positions()).toEqual({ finger: 0.25, slider: 0.01, same: 0.25 });
-    expect(robot.setPosition('slider', 0.02)).toBe(0.02);
-    robot.setPosition('finger', 0.25);
-    expect(robot.positions()).toEqual({ finger: 0.25, slider: 0, same: 0.25 });
+    expect(robot.setPositions({ slider: 0.01, finger: 0.25 })).toEqual({ slider: 0, finger: 0.25 });
+    expect(robot.setPositions({ finger: 0.3, same: 9 })).toEqual({ finger: 0.3, same: 0.3 });
+    expect(robot.setPosition('slider', 0.02)).toBeCloseTo(-0.1, 12);
+    expect(robot.positions()).toEqual({ finger: 0.3, slider: 0.5 - 0.6, same: 0.3 });
+    expect(pose(robot, 'l2').at[2]).toBeCloseTo(-0.1, 12);
   });
 
   test('chains are followed to their driver', async () => {
@@ -221,7 +221,7 @@ describe('configurations', () => {
     expect(robot.applyConfiguration('up')).toBe(true);
     expect(robot.positions()).toEqual({ a: 2, b: -2, p: [3, 4] });
     robot.applyConfiguration('up', { clamp: true });
-    expect(robot.positions()).toEqual({ a: 1, b: -2, p: [3, 4] });
+    expect(robot.positions()).toEqual({ a: 1, b: -1, p: [3, 4] });
     robot.applyConfiguration('lists');
     expect(robot.positions()).toEqual({ a: 0.5, b: -0.5, p: [0, 0] });
     expect(robot.applyConfiguration('nothing')).toBe(false);
@@ -235,5 +235,28 @@ describe('configurations', () => {
     expect(robot.configuration('aside')).toEqual({ name: 'aside', positions: { p: [5, 6] }, extras: { group: 'base', joints: [2] } });
     expect(robot.configuration('up')?.positions).toEqual({ a: 2, b: -2, p: [3, 4] });
     expect(robot.configuration('nothing')).toBeUndefined();
+  });
+
+  test('that contradict a mimic leave it to the driver', async () => {
+    const json = arm();
+    modelOf(json).configurations = {
+      apart: { jointPositions: [0.5, 7, [0, 0], []] },
+      only: { jointPositions: [0.1, 7, [0, 0], []], extras: { joints: [1] } },
+    };
+    const robot = await robotOf(json);
+    expect(robot.configuration('apart')?.positions).toEqual({ a: 0.5, b: -0.5, p: [0, 0] });
+    robot.applyConfiguration('apart');
+    expect(robot.positions()).toEqual({ a: 0.5, b: -0.5, p: [0, 0] });
+    expect(robot.configuration('only')?.positions).toEqual({});
+    robot.applyConfiguration('only');
+    expect(robot.positions()).toEqual({ a: 0.5, b: -0.5, p: [0, 0] });
+  });
+
+  test('may have one number per degree of freedom in a row', async () => {
+    const json = arm();
+    modelOf(json).configurations = { row: { jointPositions: [0.5, -0.5, 3, 4] } };
+    expect((await robotOf(json)).configuration('row')?.positions).toEqual({ a: 0.5, b: -0.5, p: [3, 4] });
+    const more = file([floating('f'), hinge('a')], { configurations: { row: { jointPositions: [1, 2, 3, 4, 5, 6, 7] } } });
+    expect((await robotOf(more)).configuration('row')?.positions).toEqual({ f: [1, 2, 3, 4, 5, 6], a: 7 });
   });
 });

@@ -81,4 +81,9 @@ rules! {
     configuration_form,
     other_property,
     geometry_node,
+    negative_limit,
+    several_roots,
+    visual_and_collision,
+    outside_scene,
+    source_hash,
 }

@@ -138,7 +138,7 @@ impl<'a> Look<'a> {
             add_opacity(reader, &from, &mut laid, &mut material);
         }
         scope.add_normals(reader, &mut material, &mut laid);
-        material.cut_out();
+        material.cut_out(crate::is_mask);
         scope.report_others(reader, shader, image.as_ref());
         Some(Self {
             material: reader.assembly.material(material),

@@ -221,7 +221,7 @@ impl Library {
             material.base_color_texture = Some(texture);
         }
         definition.add_maps(&mut material, &mut laid, source);
-        material.cut_out();
+        material.cut_out(crate::is_mask);
         Some((
             material,
             laid.into_inner()

@@ -666,7 +666,7 @@ impl<'a> Controller<'a> {
                     publishes(settings.rate(DEFAULT_RATE)),
                 )]
             }
-            // Every asset has joint_states.
+            // Every asset has joint states.
             "JointStateBroadcaster" | "JointStateController" => Vec::new(),
             "IMUSensorBroadcaster" => return Some(Offers::Sensor(Kind::Imu, "~/imu")),
             "ForceTorqueSensorBroadcaster" => {

@@ -11,6 +11,7 @@ mod controllers;
 mod drives;
 mod frames;
 mod kinds;
+mod model_plugins;
 mod ros_names;
 mod scope;
 mod sensors;
@@ -18,9 +19,6 @@ mod topics;
 
 pub use controllers::set_controllers;
 use scope::Scope;
-
-use crate::codes;
-use crate::xml::short;
 
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Element, Robot};
@@ -35,7 +33,7 @@ pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>)
     let files = drives::controller_files(&mut scope);
     let (block_sensors, mut interfaces) = controllers::block_sensors(&mut scope, &drives.blocks);
     sensors.extend(block_sensors);
-    report_model_plugins(&mut scope);
+    interfaces.extend(model_plugins::read(&mut scope));
     let (assumed, notes) = controllers::assumed(&scope, &drives.blocks);
     interfaces.extend(assumed);
     let mut diagnostics = std::mem::take(&mut scope.diagnostics);
@@ -55,27 +53,6 @@ pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>)
     }
     robot.interfaces = interfaces;
     (files, diagnostics)
-}
-
-/// Reports the plugins in gazebo elements whose interfaces are not read.
-fn report_model_plugins(scope: &mut Scope<'_>) {
-    let plugins: Vec<&Element> = scope
-        .elements("gazebo")
-        .flat_map(|block| scope::children(block, "plugin"))
-        .filter(|plugin| !drives::is_control_plugin(plugin))
-        .collect();
-    for plugin in plugins {
-        let [name, file] =
-            ["name", "filename"].map(|key| scope::attribute(plugin, key).unwrap_or("?"));
-        let message = format!(
-            "the topics and services of the plugin \"{}\" ({}) are unknown, so the asset lacks them",
-            short(name),
-            short(file)
-        );
-        let help =
-            "add its interfaces in a layer over the asset, or capture those of the running robot";
-        scope.report(&codes::MODEL_PLUGIN, &plugin.place, message, help);
-    }
 }
 
 /// Returns the link or joint that a gazebo element refers to; `None` if it applies to the whole

@@ -378,11 +378,133 @@ fn plugins_of_ros_1_name_topics() {
         )
     );
     let of_model = |file: &str| format!("<gazebo><plugin filename='{file}' name='p'/></gazebo>");
-    assert_eq!(
-        codes(&of_model("gz-sim-diff-drive-system")),
-        [("urdf-model-plugin", 7)]
-    );
+    for file in [
+        "gz-sim-pose-publisher-system",
+        "libgazebo_ros_vacuum_gripper.so",
+    ] {
+        assert_eq!(codes(&of_model(file)), [("urdf-model-plugin", 7)]);
+    }
     assert_eq!(codes(&of_model("gz_ros2_control-system")), []);
+}
+
+#[test]
+fn plugins_of_mobile_bases_have_topics() {
+    let of = |attributes: &str, inside: &str| {
+        let robot = robot(&format!(
+            "<gazebo><plugin name='p' {attributes}>{inside}</plugin></gazebo>"
+        ));
+        let shown = robot.interfaces.iter().map(|interface| {
+            let kind = match interface.kind {
+                InterfaceKind::Publisher { rate, .. } => format!("{rate}"),
+                _ => "in".to_owned(),
+            };
+            let frame = interface.override_frame_id.as_deref().unwrap_or("-");
+            let type_name = interface.type_name.rsplit('/').next().unwrap();
+            format!("{} {type_name} {kind} {frame}", interface.name)
+        });
+        shown.collect::<Vec<_>>()
+    };
+    let ros = |file: &str, inside: &str| of(&format!("filename='libgazebo_ros_{file}.so'"), inside);
+    let [command, odometry] = ["cmd_vel Twist in -", "odom Odometry 100 odom"];
+    // Without settings, the plugin is taken for one of ROS 2, whose odometry is off by default.
+    assert_eq!(ros("diff_drive", ""), [command]);
+    assert_eq!(
+        ros("diff_drive", "<publish_odom>true</publish_odom>"),
+        [command, odometry]
+    );
+    assert_eq!(
+        ros(
+            "diff_drive",
+            "<ros><namespace>/left</namespace><remapping>cmd_vel:=my_cmd</remapping></ros>
+             <publish_odom>1</publish_odom><update_rate>30</update_rate><odometry_frame>map</odometry_frame>"
+        ),
+        ["left/my_cmd Twist in -", "left/odom Odometry 30 map"]
+    );
+    assert_eq!(
+        ros(
+            "diff_drive",
+            "<updateRate>0</updateRate><odometryFrame>base</odometryFrame>"
+        ),
+        [command, "odom Odometry 100 -"]
+    );
+    assert_eq!(
+        ros(
+            "diff_drive",
+            "<robotNamespace>r</robotNamespace><commandTopic>/go</commandTopic><publishTf>false</publishTf>
+             <publishWheelJointState>true</publishWheelJointState>"
+        ),
+        ["/go Twist in -", "joint_states JointState 100 -"]
+    );
+    assert_eq!(ros("skid_steer_drive", ""), [command, odometry]);
+    assert_eq!(
+        ros("planar_move", "<publish_rate>5</publish_rate>"),
+        [command, "odom Odometry 5 odom"]
+    );
+    assert_eq!(
+        ros("planar_move", "<odometryTopic>o</odometryTopic>"),
+        [command, "o Odometry 20 odom"]
+    );
+    assert_eq!(
+        ros(
+            "ackermann_drive",
+            "<publish_distance>true</publish_distance>"
+        ),
+        [command, "distance Float32 100 -"]
+    );
+    assert_eq!(
+        ros(
+            "p3d",
+            "<topicName>truth</topicName><updateRate>50</updateRate><frameName>map</frameName>"
+        ),
+        ["truth Odometry 50 map"]
+    );
+    assert_eq!(
+        ros("p3d", "<body_name>base</body_name>"),
+        ["odom Odometry 100 world"]
+    );
+    assert_eq!(
+        ros(
+            "joint_state_publisher",
+            "<ros><remapping>~/out:=x</remapping></ros><update_rate>20</update_rate>"
+        ),
+        ["joint_states JointState 20 -"]
+    );
+    let gz = |name: &str, inside: &str| of(&format!("filename='{name}-system'"), inside);
+    let by_default = [command, "odom Odometry 50 odom"];
+    for name in [
+        "gz-sim-diff-drive",
+        "gz-sim8-mecanum-drive",
+        "ignition-gazebo-ackermann-steering",
+    ] {
+        assert_eq!(gz(name, ""), by_default, "{name}");
+    }
+    assert_eq!(
+        gz(
+            "gz-sim-diff-drive",
+            "<topic>go</topic><odom_topic>/o</odom_topic><odom_publish_frequency>9</odom_publish_frequency>"
+        ),
+        ["go Twist in -", "/o Odometry 9 odom"]
+    );
+    assert_eq!(gz("gz-sim-velocity-control", ""), [command]);
+    assert_eq!(gz("gz-sim-odometry-publisher", ""), by_default[1..]);
+    assert_eq!(
+        gz("gz-sim-joint-state-publisher", "<topic>js</topic>"),
+        ["js JointState 100 -"]
+    );
+    let class =
+        robot("<gazebo><plugin filename='x' name='gz::sim::systems::VelocityControl'/></gazebo>");
+    assert_eq!(shown(&class.interfaces), ["cmd_vel Twist"]);
+    // A true pose without a topic is not published in ROS 1; others' drives are unknown.
+    for file in [
+        "libgazebo_ros_p3d.so",
+        "libmy_gazebo_ros_diff_drive.so",
+        "gz-sim-my-diff-drive",
+    ] {
+        let inside = format!(
+            "<gazebo><plugin name='p' filename='{file}'><bodyName>base</bodyName></plugin></gazebo>"
+        );
+        assert_eq!(codes(&inside), [("urdf-model-plugin", 7)], "{file}");
+    }
 }
 
 #[test]

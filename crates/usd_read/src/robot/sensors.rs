@@ -91,6 +91,10 @@ pub(super) fn read(
         }
         if let Some(camera) = camera.and_then(|camera| all.get_mut(camera)) {
             camera.interfaces.extend(found);
+            // A frame that belongs only to a sensor says nothing about its kind.
+            if matches!(camera.kind, SensorKind::Other) {
+                camera.kind = kind_of(&camera.interfaces);
+            }
             continue;
         }
         let Some(on) = on else {

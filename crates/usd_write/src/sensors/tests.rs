@@ -111,7 +111,17 @@ fn on_a_body_every_interface_has_a_child_where_the_sensor_is() {
 }
 
 #[test]
-fn a_frame_bears_one_interface_itself() {
+fn a_frame_bears_its_only_interface_itself() {
+    let alone = sensor("first", SensorKind::Lidar, 1, &["a"]);
+    let [one] = &plans(&robot(vec![alone]))[..] else {
+        panic!()
+    };
+    assert_eq!(bearers(one), ["/r/base/camera_link"]);
+    assert_eq!(paths(one), [""; 0]);
+}
+
+#[test]
+fn several_interfaces_in_a_frame_are_siblings() {
     let mut third = sensor("third", SensorKind::Gps, 1, &["c"]);
     third.origin = Pose::translation(0.0, 0.0, 1.0);
     let first = sensor("first", SensorKind::Lidar, 1, &["a", "b"]);
@@ -121,9 +131,9 @@ fn a_frame_bears_one_interface_itself() {
     };
     assert_eq!(
         bearers(one),
-        ["/r/base/camera_link", "/r/base/camera_link/first_b"]
+        ["/r/base/camera_link/first", "/r/base/camera_link/first_b"]
     );
-    assert_eq!(paths(one), ["/r/base/camera_link/first_b"]);
+    assert_eq!(paths(one), bearers(one));
     assert_eq!(bearers(two), ["/r/base/camera_link/second"]);
     assert_eq!(bearers(three), ["/r/base/camera_link/third"]);
 }
@@ -228,7 +238,7 @@ fn a_sensor_brings_the_frame_that_its_source_names() {
     );
     assert_eq!(
         bearers(gyro),
-        [probe.to_owned(), format!("{probe}/gyro_raw")]
+        [format!("{probe}/gyro_data"), format!("{probe}/gyro_raw")]
     );
     assert_eq!(paths(cam)[1], "/r/base/arm/cam/seen");
     assert_eq!(
@@ -300,8 +310,15 @@ fn a_camera_holds_its_optical_frame() {
         (seen(Vector3::y()) - Vector3::z()).norm() < 1e-12,
         "with z up"
     );
-    // The second camera of an optical frame is its sibling.
-    assert_eq!(paths(second)[0], "/r/base/camera_link/cam_1");
+    // The second camera of an optical frame is its sibling, with a frame that is not in TF.
+    assert_eq!(
+        paths(second)[..2],
+        [
+            "/r/base/camera_link/cam_1",
+            "/r/base/camera_link/cam_1/cam_optical_frame"
+        ]
+    );
+    assert_eq!(second.prims[1].kind, SensorPrimKind::Place(half_turn()));
     let beside = second;
     assert!(bearers(beside).iter().all(|path| path.starts_with(optical)));
 }
@@ -424,7 +441,7 @@ fn robot_wide_interfaces_are_there_once() {
     )
     .unwrap();
     let text = String::from_utf8(asset.files["ros.usda"].bytes().unwrap().into()).unwrap();
-    assert_eq!(text.matches("def Xform \"").count(), 5, "{text}");
+    assert_eq!(text.matches("def Xform \"").count(), 4, "{text}");
     for line in [
         "def Xform \"arm_follow\" (",
         "uniform bool ros:action:starts_enabled = 0",
