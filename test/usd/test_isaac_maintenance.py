@@ -368,6 +368,7 @@ def test_recalculating_keeps_the_order(arm, tmp_path):
 ENDS = "rel isaac:robot:pose:startLink = </arm/base>\nrel isaac:robot:pose:endLink = </arm/tip>\n"
 BROKEN = [
     ("isaac-token", 'token isaac:robotType = "Robot"'),
+    ("isaac-robot-type", 'token isaac:robotType = "Mobile Base"'),
     ("isaac-token", 'token isaac:license = "WTFPL"'),
     ("isaac-target-missing", "prepend rel isaac:robot:namedPoses = </arm/Named_Poses/home>"),
     ("isaac-target-kind", "prepend rel isaac:robot:namedPoses = </arm/tip>"),
@@ -482,10 +483,11 @@ def test_a_conversion_keeps_what_the_schema_says(tmp_path):
     left_out = [d["where"]["element"] for d in report["diagnostics"] if d["code"] == "usd-read-isaac-left-out"]
     assert {place.partition(".")[0].rpartition("/")[2] for place in left_out} == {"gripper", "suction", "jball", "d6"}, left_out
     # Options come before what the asset says.
-    assert run("convert", asset, "-o", tmp_path / "other", "--overlays", "isaac", "--robot-type", "Wheeled", "--namespace", "fleet").returncode == 0
+    assert run("convert", asset, "-o", tmp_path / "other", "--overlays", "isaac", "--robot-type", "Wheeled", "--namespace", "fleet", "--changelog", "b", "--changelog", "c, d").returncode == 0
     stage = Usd.Stage.Open(str(tmp_path / "other" / "World" / "World.isaac.usda"))
     robot = stage.GetDefaultPrim()
     assert (robot.GetAttribute("isaac:robotType").Get(), robot.GetAttribute("isaac:namespace").Get()) == ("Wheeled", "fleet")
+    assert list(robot.GetAttribute("isaac:changelog").Get()) == ["a", "b", "c, d"]
 
 
 def test_wrong_poses_of_an_asset_are_found():
@@ -493,3 +495,49 @@ def test_wrong_poses_of_an_asset_are_found():
     source = ROOT / "test" / "usd" / "cases" / "isaac_robot.usda"
     found = [d for d in json.loads(run("isaac", "validate", source, "--json").stdout)["diagnostics"] if d["code"] == "isaac-pose-valid"]
     assert {d["where"]["element"].rpartition("/")[2] for d in found} == {"p", "nv_pose"} and all("from its target" in d["message"] for d in found)
+
+
+GRIPPED = ROOT / "test" / "usd" / "cases" / "isaac_robot.usda"
+
+
+def test_the_articulation_is_the_robot_and_not_the_gripper_that_alone_has_the_schema(tmp_path):
+    text = GRIPPED.read_text().replace('apiSchemas = ["IsaacRobotAPI", "PhysicsArticulationRootAPI"]', 'apiSchemas = ["PhysicsArticulationRootAPI"]', 1)
+    asset = tmp_path / "bot.usda"
+    asset.write_text(text)
+    on_base = text.replace('apiSchemas = ["PhysicsArticulationRootAPI"]', 'apiSchemas = []', 1)
+    base = tmp_path / "base" / "bot.usda"
+    base.parent.mkdir()
+    base.write_text(on_base.replace('["IsaacLinkAPI", "PhysicsRigidBodyAPI"', '["IsaacLinkAPI", "PhysicsArticulationRootAPI", "PhysicsRigidBodyAPI"', 1))
+    for file in (asset, base):
+        # A file name alone has no folder.
+        done = run("isaac", "populate", file.name, cwd=file.parent)
+        assert done.returncode == 0, done.stderr
+        robot = at(file.parent / "bot.isaac.usda", "/World/bot")
+        assert "IsaacRobotAPI" in applied(robot) and {"/World/bot/base", "/World/bot/gripper"} <= set(targets(robot, LINKS))
+        assert run("isaac", "tree", file.parent / "bot.isaac.usda").stdout.startswith("base\n")
+    # On a table, a robot is the robot.
+    table = 'def Xform "table" (apiSchemas = ["PhysicsRigidBodyAPI"]) {}\ndef PhysicsFixedJoint "bolt" {\n rel physics:body0 = </World/table>\n rel physics:body1 = </World/bot/base>\n}\n'
+    whole = tmp_path / "table.usda"
+    whole.write_text(GRIPPED.read_text().replace('    def Xform "bot"', table + '    def Xform "bot"', 1))
+    assert json.loads(run("isaac", "tree", whole, "--json").stdout)["robot"] == "/World/bot"
+
+
+def test_messages_say_which_entry_has_the_schema(tmp_path):
+    asset = tmp_path / "arm.usda"
+    asset.write_text(ARM)
+    assert run("isaac", "populate", asset, "--robot", "/arm").returncode == 0
+    assert "arm.isaac.usda" not in run("isaac", "validate", tmp_path / "arm.isaac.usda", "--json").stderr
+    asset.write_text(ARM.replace('prepend apiSchemas = ["IsaacRobotAPI"]', ""))
+    found = json.loads(run("isaac", "validate", asset, "--json").stdout)["diagnostics"]
+    assert found[0]["code"] == "isaac-no-robot" and "arm.isaac.usda" in found[0]["help"]
+
+
+def test_the_overlay_of_a_conversion_is_edited(tmp_path):
+    done = run("convert", ROOT / "examples" / "sample_arm", "-o", tmp_path, "--overlays", "isaac", "--formats", "usd", "--tiers", "high")
+    assert done.returncode == 0, done.stderr
+    entry = tmp_path / "sample_arm" / "sample_arm.isaac.usda"
+    layer = Sdf.Layer.FindOrOpen(str(entry))
+    below = list(layer.subLayerPaths)
+    assert run("isaac", "populate", entry, "--sites-last").returncode == 0
+    layer.Reload()
+    assert list(layer.subLayerPaths) == below and len(below) == 3

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from conftest import SAMPLES, convert, run, source
 from kinematics import read
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
-from test_isaac_maintenance import Physics, at, body_at, digests, targets
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics
+from test_isaac_maintenance import STAGES, Physics, at, body_at, digests, targets
 
 POSES = "isaac:robot:namedPoses"
 #: Schemas of mimic joints, which poses cannot set.
@@ -150,7 +150,7 @@ def test_assets_of_another_converter_take_poses(theirs, tmp_path):
 
 @pytest.fixture(scope="module")
 def sample_asset(tmp_path_factory):
-    options = ("--overlays", "isaac", "--formats", "usd", "--tiers", "high", "--srdf-file", SAMPLES / "sample_arm" / "srdf" / "sample_arm.srdf")
+    options = ("--overlays", "isaac,newton", "--formats", "usd", "--tiers", "high", "--srdf-file", SAMPLES / "sample_arm" / "srdf" / "sample_arm.srdf")
     return convert(source("sample_arm"), tmp_path_factory.mktemp("poses"), *options)
 
 
@@ -173,8 +173,8 @@ def test_a_folder_includes_stored_poses(sample_asset, tmp_path):
     done = run("pose", "store", folder, "reach", "--set", "elbow_joint=0.5")
     assert done.returncode == 0, done.stderr
     assert {name for name, _ in listed(folder)} == before | {"reach"}
-    # The entry of the asset has only its own poses.
-    assert "reach" not in {name for name, _ in listed(folder / "sample_arm.usda")}
+    # So do all entries of the asset.
+    assert all("reach" in {name for name, _ in listed(folder / f"sample_arm.{kind}")} for kind in ("usda", "isaac.usda", "newton.usda", "poses.usda"))
     assert run("pose", "apply", folder, "reach").returncode == 0
     assert run("pose", "delete", folder, "reach").returncode == 0
     assert {name for name, _ in listed(folder)} == before
@@ -223,6 +223,9 @@ def test_the_same_names_in_several_groups(arm, tmp_path):
 
 
 def test_poses_survive_json(arm, sample_asset, tmp_path):
+    # The asset without the overlay has no poses.
+    plain = tmp_path / "plain" / "sample_arm.usda"
+    shutil.copytree(sample_asset.directory, plain.parent, ignore=shutil.ignore_patterns("*isaac*"))
     for options, units in (([], "radians"), (["--degrees"], "degrees")):
         file = tmp_path / f"{units}.json"
         assert run("pose", "export", arm, file, *options).returncode == 0
@@ -232,9 +235,8 @@ def test_poses_survive_json(arm, sample_asset, tmp_path):
         home = text["poses"]["home"]
         assert set(home) >= {"joints", "joint_fixed", "start_link", "end_link", "target_position", "target_orientation", "valid"}
         assert all(joint.startswith("/sample_arm/") for joint in home["joints"])
-        # Imports into the asset without the overlay, which has no poses.
-        assert listed(sample_asset.entry) == {}
-        done = run("pose", "import", sample_asset.entry, file, "-o", tmp_path / units, "--json")
+        assert listed(plain) == {}
+        done = run("pose", "import", plain, file, "-o", tmp_path / units, "--json")
         assert done.returncode == 0, done.stderr
         entry = json.loads(done.stdout)["saved"]["entry"]
         before, after = listed(arm), listed(entry)
@@ -244,7 +246,7 @@ def test_poses_survive_json(arm, sample_asset, tmp_path):
             assert (after[key]["start"], after[key]["end"], after[key]["valid"]) == (pose["start"], pose["end"], pose["valid"])
     # The older format: poses at the top level, in radians; joints by name.
     file.write_text(json.dumps({"lean": {"joints": {"elbow_joint": 0.5}, "joint_fixed": {"elbow_joint": True}}}))
-    done = run("pose", "import", sample_asset.entry, file, "-o", tmp_path / "old", "--json")
+    done = run("pose", "import", plain, file, "-o", tmp_path / "old", "--json")
     assert listed(json.loads(done.stdout)["saved"]["entry"])["lean", None]["fixed"] == ["elbow_joint"]
 
 
@@ -264,7 +266,7 @@ def test_poses_of_the_overlay_are_configurations_of_the_gltf(sample_asset, tmp_p
         (["store", "x", "--set", "right_finger_joint=0.01"], 1, "follows another joint"),
         (["store", "x", "--set", "elbow_joint=fast"], 2, "not a number of radians or metres"),
         (["store", "x"], 2, "the pose is empty"),
-        (["store", "x", "--start", "gripper_link", "--end", "base_link"], 1, "no movable joint is between"),
+        (["store", "x", "--start", "base_link", "--end", "base_link"], 1, "no joint with one position is between"),
         (["get", "hom"], 1, "home"),
         (["delete", "none"], 1, "there is no pose"),
         (["apply", "none"], 1, "there is no pose"),
@@ -370,3 +372,192 @@ def test_a_chain_has_all_its_joints(arm, tmp_path):
     entry, _ = stored(arm, tmp_path, "reach", {"elbow_joint": 0.5}, "--start", "base_link", "--end", "tool0")
     reach = listed(entry)["reach", None]
     assert reach["end"].endswith("/tool0") and len(reach["joints"]) == 6 and reach["joints"]["elbow_joint"] == pytest.approx(0.5, abs=1e-6)
+
+
+# ---- All entries of an asset, both scopes, and joints outside of a pose ---------------------------------------------------------------
+
+
+def joint_positions(entry):
+    """Returns the position of each joint with one axis by its name in ROS, from the transforms of its bodies."""
+    stage, cache, found = Usd.Stage.Open(str(entry)), UsdGeom.XformCache(), {}
+    for path, prim in free_joints(stage).items():
+        joint = UsdPhysics.Joint(prim)
+        apart = frame(stage, joint, 1, cache) * frame(stage, joint, 0, cache).GetInverse()
+        axis = np.eye(3)["XYZ".index(prim.GetAttribute("physics:axis").Get() or "X")]
+        if prim.GetTypeName() == "PhysicsRevoluteJoint":
+            turned = apart.ExtractRotation()
+            at = math.radians(turned.GetAngle()) * float(np.dot(turned.GetAxis(), axis))
+            at = (at + math.pi) % (2 * math.pi) - math.pi
+        else:
+            at = float(np.array(apart.ExtractTranslation()) @ axis)
+        found[prim.GetAttribute("ros:joint:name").Get() or prim.GetName()] = at
+    return found
+
+
+@pytest.fixture
+def copied(sample_asset, tmp_path):
+    """The folder of the sample arm, with poses of its arm and its gripper."""
+    folder = tmp_path / "sample_arm"
+    shutil.copytree(sample_asset.directory, folder)
+    return folder
+
+
+def test_poses_of_arm_and_gripper_combine(copied):
+    poses = listed(copied)
+    (up,) = (pose for (name, _), pose in poses.items() if name == "up")
+    opened = poses["open", "gripper"]
+    zero = joint_positions(copied / "sample_arm.usda")
+    for pose, expected in (("open", zero | opened["joints"]), ("up", zero | opened["joints"] | up["joints"])):
+        assert run("pose", "apply", copied, pose).returncode == 0
+        assert joint_positions(copied / "sample_arm.posed.usda") == pytest.approx(expected, abs=2e-4)
+    # Drives of other joints keep their targets.
+    told = json.loads(run("pose", "apply", copied, "open", "--json").stdout)
+    assert {path.rsplit("/", 1)[-1] for path in told["applied"]["joints"]} <= {"left_finger_joint", "right_finger_joint"}
+    # The same, over the entry of an engine.
+    assert run("pose", "apply", copied / "sample_arm.newton.usda", "up").returncode == 0
+    posed = Sdf.Layer.FindOrOpen(str(copied / "sample_arm.posed.usda"))
+    assert posed.subLayerPaths[-1].endswith("sample_arm.newton.usda")
+    assert run("pose", "apply", copied, "up", "--reset").returncode == 0
+    del posed
+    assert joint_positions(copied / "sample_arm.posed.usda") == pytest.approx(zero | up["joints"], abs=2e-4)
+    # Several poses on the command line.
+    both = json.loads(run("pose", copied / "sample_arm.newton.usda", "--named", "up", "--named", "open", "--json").stdout)["joints"]
+    for joint, at in (up["joints"] | opened["joints"]).items():
+        assert both[joint] == pytest.approx(at, abs=1e-6)
+    unpaired = run("pose", copied, "--named", "up", "--named", "open", "--group", "arm")
+    assert unpaired.returncode == 1 and "one --group for each --named" in unpaired.stderr
+
+
+def test_a_result_of_inverse_kinematics_is_stored(copied):
+    found = run("ik", copied, "--tip", "tool0", "--target", "0.3,0.1,0.5", "--tolerance", "1e-4", "--iterations", "60", "--damping", "1e-2", "--max-step", "0.2")
+    assert found.returncode == 0, found.stderr
+    lines = dict(line.split("=") for line in found.stdout.split())
+    done = run("pose", "store", copied / "sample_arm.usda", "reached", "--set-from", "-", input=found.stdout)
+    assert done.returncode == 0 and "sample_arm.poses.usda" in done.stderr, done.stderr
+    for entry in ("usda", "isaac.usda", "newton.usda", "poses.usda"):
+        file = copied / f"sample_arm.{entry}"
+        assert listed(file)["reached", None]["joints"] == pytest.approx({joint: float(at) for joint, at in lines.items()}, abs=1e-6)
+        at = json.loads(run("pose", file, "--named", "reached", "--frame", "tool0", "--json").stdout)["frames"]["tool0"]["translation"]
+        assert at == pytest.approx([0.3, 0.1, 0.5], abs=2e-4)
+        again = run("ik", file, "--named", "reached", "--tip", "tool0", "--target", "0.3,0.1,0.5", "--tolerance", "1e-3", "--json")
+        assert json.loads(again.stdout)["iterations"] == 0
+
+
+def sim_pose(stage, robot, name):
+    """Looks a pose up as Isaac Sim 6.0 does: by its name in the scope NamedPoses."""
+    prim = stage.GetPrimAtPath(robot.GetPath().AppendChild("NamedPoses").AppendChild(Tf.MakeValidIdentifier(name)))
+    if not prim:
+        return None
+    joints = [path.name for path in prim.GetRelationship("isaac:robot:pose:joints").GetTargets()]
+    ends = [prim.GetRelationship(f"isaac:robot:pose:{end}").GetTargets() for end in ("startLink", "endLink")]
+    return dict(zip(joints, prim.GetAttribute("isaac:robot:pose:jointValues").Get())), all(len(end) == 1 and stage.GetPrimAtPath(end[0]) for end in ends)
+
+
+def test_poses_are_in_both_scopes(copied, tmp_path):
+    assert run("pose", "store", copied, "reach", "--set", "elbow_joint=0.5").returncode == 0
+    entry = copied / "sample_arm.poses.usda"
+    stage = Usd.Stage.Open(str(entry))
+    robot = stage.GetDefaultPrim()
+    names = [path.rsplit("/", 1)[-1] for path in targets(robot, POSES)]
+    assert set(names) == {"home", "stowed", "up", "open", "closed", "reach"} and all("/Named_Poses/" in path for path in targets(robot, POSES))
+    for name in names:
+        values, has_ends = sim_pose(stage, robot, name)
+        documented = stage.GetPrimAtPath(f"{robot.GetPath()}/Named_Poses/{name}")
+        assert list(values.values()) == list(documented.GetAttribute("isaac:robot:pose:jointValues").Get()) and has_ends
+    assert run("isaac", "validate", entry).returncode == 0
+    # Isaac Sim replaces a pose in its scope, and adds it to the list.
+    edited = stage.GetPrimAtPath(f"{robot.GetPath()}/NamedPoses/reach")
+    edited.GetAttribute("isaac:robot:pose:jointValues").Set([45.0])
+    robot.GetRelationship(POSES).AddTarget(edited.GetPath())
+    stage.GetRootLayer().Save()
+    del stage, robot, edited, documented
+    assert listed(copied)["reach", None]["joints"] == {"elbow_joint": pytest.approx(math.radians(45), abs=1e-6)}
+    assert run("pose", "store", copied, "reach", "--set", "elbow_joint=0.25").returncode == 0
+    assert listed(copied)["reach", None]["joints"] == {"elbow_joint": pytest.approx(0.25, abs=1e-6)}
+    robot = at(entry, "/sample_arm")
+    values, _ = sim_pose(STAGES[0], robot, "reach")
+    assert values == {"elbow_joint": pytest.approx(math.degrees(0.25), abs=1e-4)}
+    assert run("pose", "delete", copied, "reach").returncode == 0
+    assert ("reach", None) not in listed(copied)
+    del robot
+    deleted = at(entry, "/sample_arm")
+    assert not any(path.endswith("/reach") for path in targets(deleted, POSES)) and not sim_pose(STAGES[0], deleted, "reach")
+    # One scope alone.
+    for scope, other in (("Named_Poses", "NamedPoses"), ("NamedPoses", "Named_Poses")):
+        srdf = SAMPLES / "sample_arm" / "srdf" / "sample_arm.srdf"
+        made = convert(source("sample_arm"), tmp_path / scope, "--overlays", "isaac", "--formats", "usd", "--tiers", "high", "--srdf-file", srdf, "--pose-scope", scope)
+        root = at(made.directory / "sample_arm.isaac.usda", "/sample_arm")
+        assert root.GetChild(scope) and not root.GetChild(other)
+        assert {name for name, _ in listed(made.directory)} == {"home", "stowed", "up", "open", "closed"}
+
+
+def test_a_chain_may_end_beside_its_start(copied):
+    done = run("pose", "store", copied, "back", "--start", "left_finger_link", "--end", "forearm_link", "--set", "wrist_pitch_joint=0.5", "--json")
+    assert done.returncode == 0, done.stderr
+    prim = at(copied / "sample_arm.poses.usda", json.loads(done.stdout)["prim"])
+    assert [path.rsplit("/", 1)[-1] for path in targets(prim, "isaac:robot:pose:startLink")] == ["left_finger_link"]
+    joints = [path.rsplit("/", 1)[-1] for path in targets(prim, "isaac:robot:pose:joints")]
+    assert joints[0] == "left_finger_joint" and "wrist_pitch_joint" in joints[1:], "from the first link to the last"
+    assert run("isaac", "validate", copied / "sample_arm.poses.usda").returncode == 0
+    # The start stays, as in Isaac's inverse kinematics, and the rest of the robot moves.
+    links = read(SAMPLES / "sample_arm" / "urdf" / "sample_arm.urdf")
+    rest, then = links.link_poses(), links.link_poses(links.resolve({"wrist_pitch_joint": 0.5}))
+    target = rest["left_finger_link"] @ np.linalg.inv(then["left_finger_link"]) @ then["forearm_link"]
+    assert np.abs(np.array(UsdGeom.Xformable(prim).GetLocalTransformation()).T - target).max() < 2e-6
+    back = listed(copied)["back", None]
+    assert back["start"].endswith("left_finger_link") and back["end"].endswith("forearm_link")
+
+
+def test_assets_in_one_folder_have_separate_poses(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.usda").write_text(TWO.replace("turn", f"{name}_turn"))
+        assert run("pose", "store", tmp_path / f"{name}.usda", name, "--robot", "/World/A", "--set", f"A_{name}_turn=0.5").returncode == 0
+        assert run("isaac", "recalculate", tmp_path / f"{name}.usda", "--robot", "/World/A").returncode == 0
+    for name in ("one", "two"):
+        for entry in (f"{name}.usda", f"{name}.isaac.usda", f"{name}.poses.usda"):
+            done = run("pose", "list", tmp_path / entry, "--robot", "/World/A", "--json")
+            assert [pose["name"] for pose in json.loads(done.stdout)["poses"]] == [name], entry
+    # A later overlay becomes part of the poses' entry when these change.
+    done = run("pose", "store", tmp_path / "one.usda", "more", "--robot", "/World/A", "--set", "A_one_turn=0.25")
+    assert done.returncode == 0
+    entry = Sdf.Layer.FindOrOpen(str(tmp_path / "one.poses.usda"))
+    assert [path.rsplit("/", 1)[-1] for path in entry.subLayerPaths] == ["poses.usda", "one.isaac.usda"]
+
+
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+DRIFTING = f"""<robot name="pf">
+<link name="base">{INERTIAL}</link><link name="p">{INERTIAL}</link><link name="f">{INERTIAL}</link><link name="c">{INERTIAL}</link><link name="d">{INERTIAL}</link>
+<joint name="jp" type="planar"><parent link="base"/><child link="p"/><axis xyz="0 0 1"/><origin xyz="0 0 .1"/><limit lower="-1" upper="2" effort="3" velocity="4"/></joint>
+<joint name="jf" type="floating"><parent link="p"/><child link="f"/><origin xyz="0 0 .1"/></joint>
+<joint name="jc" type="continuous"><parent link="f"/><child link="c"/><axis xyz="0.6 0 0.8"/><origin xyz="0 0 .1" rpy="0.1 0.2 0.3"/></joint>
+<joint name="jd" type="prismatic"><parent link="f"/><child link="d"/><axis xyz="0 1 0"/><limit lower="0.1" upper="1" effort="3" velocity="4"/></joint>
+</robot>
+"""
+
+
+def test_joints_outside_of_a_pose_keep_their_place(tmp_path):
+    """Also those that are neither at zero nor have a single position."""
+    (tmp_path / "pf.urdf").write_text(DRIFTING)
+    assert run("convert", tmp_path / "pf.urdf", "-o", tmp_path, "--overlays", "isaac", "--formats", "usd").returncode == 0
+    asset = tmp_path / "pf" / "pf.usda"
+    stage = Usd.Stage.Open(str(asset))
+    bodies = {prim.GetName(): prim.GetPath() for prim in stage.Traverse() if prim.HasAPI(UsdPhysics.RigidBodyAPI)}
+    for name, shift in (("p", (0.3, -0.2, 0.1)), ("f", (0.5, 0.6, 0.7))):
+        UsdGeom.Xformable(stage.GetPrimAtPath(bodies[name])).GetTranslateOp().Set(Gf.Vec3d(*shift))
+    stage.GetRootLayer().Save()
+
+    def placed(entry):
+        layers = Usd.Stage.Open(str(entry))
+        cache = UsdGeom.XformCache()
+        return {name: np.array(cache.GetLocalToWorldTransform(layers.GetPrimAtPath(path))) for name, path in bodies.items()}
+
+    before = placed(asset)
+    for pose, joint in (("turned", "jc=0.5"), ("out", "jd=0.4")):
+        assert run("pose", "store", asset, pose, "--set", joint).returncode == 0
+    assert run("pose", "apply", asset, "turned").returncode == 0
+    turned = placed(tmp_path / "pf" / "pf.posed.usda")
+    assert {name for name in bodies if np.abs(turned[name] - before[name]).max() > 1e-6} == {"c"}
+    assert run("pose", "apply", asset, "out").returncode == 0
+    both = placed(tmp_path / "pf" / "pf.posed.usda")
+    assert {name for name in bodies if np.abs(both[name] - turned[name]).max() > 1e-6} == {"d"}
+    assert np.abs((both["d"] - before["d"])[3, :3] @ both["f"][:3, :3].T - [0, 0.4, 0]).max() < 1e-6

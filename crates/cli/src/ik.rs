@@ -16,6 +16,9 @@ use urdf_usd_kinematics::ik::{Goal, Lm, Outcome, Problem, Restarts, Starts, Targ
 use urdf_usd_kinematics::{Mechanism, codes, names};
 use urdf_usd_robot::{JointId, Pose, Robot};
 
+/// Heading of the options of the solver.
+const SOLVER: &str = "Solver";
+
 /// `ik`.
 #[derive(Args)]
 pub struct Ik {
@@ -43,6 +46,24 @@ pub struct Ik {
     /// random ones if none are given; the others from random positions
     #[arg(long, value_name = "N", default_value_t = Restarts::default().attempts as u32, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     attempts: u32,
+    /// Consider the targets reached at this norm of all errors, in m and rad, each times its weight
+    #[arg(long, value_name = "ERROR", default_value_t = Lm::default().tolerance, value_parser = positive, help_heading = SOLVER)]
+    tolerance: f64,
+    /// Multiply errors of orientation, in rad, by this weight
+    #[arg(long, value_name = "WEIGHT", default_value_t = Lm::default().rotation_weight, value_parser = not_negative, help_heading = SOLVER)]
+    rotation_weight: f64,
+    /// Multiply errors of position, in m, by this weight
+    #[arg(long, value_name = "WEIGHT", default_value_t = Lm::default().position_weight, value_parser = not_negative, help_heading = SOLVER)]
+    position_weight: f64,
+    /// The damping of the first step; it adapts. More damping gives shorter, safer steps
+    #[arg(long, value_name = "DAMPING", default_value_t = Lm::default().damping, value_parser = positive, help_heading = SOLVER)]
+    damping: f64,
+    /// Maximum number of steps of an attempt
+    #[arg(long, value_name = "N", default_value_t = Lm::default().iterations as u32, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = SOLVER)]
+    iterations: u32,
+    /// Maximum norm of a step: the changes of all joints, in rad and m
+    #[arg(long, value_name = "STEP", default_value_t = Lm::default().max_step, value_parser = positive, help_heading = SOLVER)]
+    max_step: f64,
     /// The seed of the random positions
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -68,6 +89,11 @@ fn goal(text: &str) -> Result<Goal, String> {
             other.len()
         )),
     }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = not_negative(text).ok().filter(|number| *number > 0.0);
+    number.ok_or_else(|| "give a number above 0".to_owned())
 }
 
 fn not_negative(text: &str) -> Result<f64, String> {
@@ -184,7 +210,14 @@ fn solved(
     if !arguments.start.is_given() {
         steps = Starts::new(&problem, &q).choose(&problem, &mut q);
     }
-    let outcome = solve(&mut Lm::default(), &problem, &mut q, &restarts);
+    let mut solver = Lm::default();
+    solver.tolerance = arguments.tolerance;
+    solver.rotation_weight = arguments.rotation_weight;
+    solver.position_weight = arguments.position_weight;
+    solver.damping = arguments.damping;
+    solver.iterations = arguments.iterations as usize;
+    solver.max_step = arguments.max_step;
+    let outcome = solve(&mut solver, &problem, &mut q, &restarts);
     let outcome = Outcome {
         iterations: outcome.iterations + steps,
         ..outcome

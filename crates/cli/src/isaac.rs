@@ -76,8 +76,8 @@ struct Asset {
 pub struct Tree {
     #[command(flatten)]
     asset: Asset,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
-    /// default prim]
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or the
+    /// articulation that it is part of, otherwise the default prim]
     #[arg(long, value_name = "PRIM", help_heading = INPUT)]
     robot: Option<String>,
 }
@@ -87,8 +87,8 @@ pub struct Tree {
 pub struct Populate {
     #[command(flatten)]
     asset: Asset,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
-    /// default prim]
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or the
+    /// articulation that it is part of, otherwise the default prim]
     #[arg(long, value_name = "PRIM", help_heading = INPUT)]
     robot: Option<String>,
     /// The directory in which to create the asset's directory NAME for the overlay's files
@@ -108,8 +108,8 @@ pub struct Populate {
 pub struct Migrate {
     #[command(flatten)]
     asset: Asset,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
-    /// default prim]
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or the
+    /// articulation that it is part of, otherwise the default prim]
     #[arg(long, value_name = "PRIM", help_heading = INPUT)]
     robot: Option<String>,
     /// The directory in which to create the asset's directory NAME for the overlay's files
@@ -252,7 +252,7 @@ fn populate(arguments: &Populate, work: Work) -> Result<ExitCode, ExitCode> {
     print_diagnostics(&populated.diagnostics, None);
     let links = populated.links.len() - populated.sites.len();
     let outcome = format!(
-        "{}: {}, {}, {}; {} added to the lists, {} removed",
+        "{}: {}, {}, {}; {} added to the lists, {} removed; open this entry to see them",
         written(&saved),
         plural(links, "link"),
         plural(populated.sites.len(), "site"),
@@ -284,7 +284,7 @@ fn migrate(arguments: &Migrate) -> Result<ExitCode, ExitCode> {
     let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
     print_diagnostics(&migrated.diagnostics, None);
     let outcome = format!(
-        "{}: migrated {}, {}, {}",
+        "{}: migrated {}, {}, {}; open this entry to see them",
         written(&saved),
         plural(migrated.sites.len(), "site"),
         plural(migrated.joints.len(), "joint"),

@@ -1,9 +1,11 @@
 //! `urdf_usd pose store|list|get|delete|apply|export|import`: manages the named poses of an asset.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
@@ -11,14 +13,16 @@ use super::OUTPUT;
 use super::deferred::Deferred;
 use super::isaac::{ENTRIES, entry, entry_to_edit, written};
 use super::packages::Packages;
+use super::pose::{Setting, settings};
 use super::results::{failed, failed_with, print, print_json, usage_error};
 use super::subject::INPUT;
 use super::{plural, print_diagnostics};
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity, escape_controls};
-use urdf_usd_isaac::poses::stored::entry_with_poses;
+use urdf_usd_isaac::poses::stored::{entry_with_poses, of_asset, open_with_poses};
 use urdf_usd_isaac::poses::{self, PoseError, Poses, Units, apply};
-use urdf_usd_isaac::{Edit, Label, Saved};
-use urdf_usd_robot::{JointKind, NamedPose};
+use urdf_usd_isaac::{Edit, Label, Saved, codes};
+use urdf_usd_robot::{JointId, JointKind, NamedPose};
+use urdf_usd_usd_author::isaac_schema::PoseScope;
 
 /// Maximum size of a file of poses, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
@@ -38,7 +42,8 @@ pub enum NamedPoses {
     /// Store a named pose on an asset, replacing any of the same name
     ///
     /// The asset's files stay unchanged: the pose goes to the layer poses.usda, and the new entry
-    /// NAME.poses.usda includes that layer and the asset. If the robot lacks IsaacRobotAPI, the
+    /// NAME.poses.usda includes that layer and the asset. Commands find the pose by any entry of the
+    /// asset; other programs have to open NAME.poses.usda. If the robot lacks IsaacRobotAPI, the
     /// layer adds it, with lists of links and joints. A pose outside of limits is stored and marked
     /// as invalid.
     ///
@@ -50,11 +55,12 @@ pub enum NamedPoses {
     ///
     /// Exit code 0: deleted. 1: no such pose, or it can't be written. 2: usage error.
     Delete(Deferred<Delete>),
-    /// Write the asset with its robot in a named pose: every body moves to its place, and joints
-    /// that the pose does not set are at zero or at the limit nearest to it
+    /// Write the asset with its robot in a named pose: the joints of the pose move, and all others
+    /// keep their place
     ///
-    /// Drives get the pose as their target. Transforms go to the layer posed.usda, with the new
-    /// entry NAME.posed.usda; they replace a pose that was applied before.
+    /// Poses of an arm and of its gripper combine, if both are applied one after the other. The
+    /// drives of the pose's joints get their positions as targets. Transforms go to the layer
+    /// posed.usda, with the new entry NAME.posed.usda: open that entry to see the pose.
     ///
     /// Exit code 0: written. 1: no such pose, or it can't be written. 2: usage error.
     Apply(Deferred<Apply>),
@@ -76,13 +82,13 @@ pub enum NamedPoses {
 /// An asset, and the locations of packages.
 #[derive(Args)]
 struct Asset {
-    /// The folder of an OpenUSD asset, including poses stored there; or one of its entry files
-    /// (.usda, .usd, .usdc, .usdz); or package://PACKAGE/PATH of any of these. list, get and export read
-    /// `-`, standard input, too. NAME.usda has the poses
-    /// of the robot, NAME.poses.usda also those stored later
+    /// The folder of an OpenUSD asset, or any of its entry files (NAME.usda, NAME.isaac.usda,
+    /// NAME.newton.usda, …; also .usd, .usdc, .usdz): all have the same poses, including those stored
+    /// later; or package://PACKAGE/PATH of any of these. list, get and export read `-`, standard input,
+    /// too
     asset: PathBuf,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
-    /// default prim]
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or the
+    /// articulation that it is part of, otherwise the default prim]
     #[arg(long, value_name = "PRIM", help_heading = INPUT)]
     robot: Option<String>,
     #[command(flatten)]
@@ -143,12 +149,17 @@ pub struct Store {
     /// The position of a joint, in radians or metres (may be given several times)
     #[arg(long = "set", value_name = "JOINT=POSITION", value_parser = setting)]
     set: Vec<(String, f64)>,
+    /// Set joints from a file with a line JOINT=VALUE for each joint, as `urdf_usd ik` prints them; `-`
+    /// reads standard input. --set takes precedence. The file may contain mimic joints
+    #[arg(long, value_name = "FILE")]
+    set_from: Option<PathBuf>,
     /// Start from this pose of the asset: its joints keep their positions, except those that --set
-    /// names
+    /// and --set-from name
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
-    /// The first link of the pose's chain; joints up to --end that are not set are at zero or at
-    /// the limit nearest to it [default: the nearest common ancestor of the joints]
+    /// The first link of the pose's chain, which need not be above --end; joints up to --end that
+    /// are not set are at zero or at the limit nearest to it [default: the nearest common ancestor of
+    /// the joints]
     #[arg(long, value_name = "LINK", requires = "end")]
     start: Option<String>,
     /// The last link of the pose's chain [default: the link that the last joint moves, or the tool
@@ -159,7 +170,23 @@ pub struct Store {
     #[arg(long, value_name = "JOINT")]
     fixed: Vec<String>,
     #[command(flatten)]
+    scope: Scope,
+    #[command(flatten)]
     output: Output,
+}
+
+/// The scope of stored poses.
+#[derive(Args)]
+struct Scope {
+    /// The scope for the prims of new poses: Named_Poses as the schema's documentation has it,
+    /// NamedPoses as Isaac Sim 6.0 reads it, or both (the prims in the first, inherited by the second)
+    #[arg(long, value_name = "SCOPE", default_value_t = PoseScope::default(), value_parser = pose_scope(), help_heading = OUTPUT)]
+    pose_scope: PoseScope,
+}
+
+/// Parses a scope, and lists all of them in help.
+fn pose_scope() -> impl TypedValueParser<Value = PoseScope> {
+    PossibleValuesParser::new(PoseScope::ALL.map(PoseScope::as_str)).try_map(|text| text.parse())
 }
 
 /// `pose delete`.
@@ -180,6 +207,10 @@ pub struct Apply {
     asset: Asset,
     #[command(flatten)]
     which: PoseName,
+    /// Drop poses that were applied before: joints that the pose does not set are where the asset has
+    /// them
+    #[arg(long)]
+    reset: bool,
     #[command(flatten)]
     output: Output,
 }
@@ -206,6 +237,8 @@ pub struct Import {
     asset: Asset,
     /// The JSON file to read; `-` for standard input
     file: PathBuf,
+    #[command(flatten)]
+    scope: Scope,
     #[command(flatten)]
     output: Output,
 }
@@ -236,33 +269,24 @@ pub fn run(command: &NamedPoses) -> ExitCode {
     done.unwrap_or_else(|code| code)
 }
 
-/// Returns the entry that contains the poses.
-fn with_poses(asset: &Asset, entry: &Path) -> PathBuf {
-    if asset.asset.is_dir() {
-        entry_with_poses(entry)
-    } else {
-        entry.to_owned()
-    }
-}
-
+/// Opens the asset with all its poses.
 fn stage(asset: &Asset) -> Result<urdf_usd_rep158::Stage, ExitCode> {
     let (entry, resolver) = entry(&asset.asset, &ENTRIES, &asset.packages)?;
-    let options = urdf_usd_usd_read::ReadOptions {
-        packages: Some(resolver),
-        ..Default::default()
-    };
-    urdf_usd_rep158::Stage::open(&with_poses(asset, &entry.path), &options)
-        .map_err(|error| failed(&error.to_string()))
+    open_with_poses(&entry.path, Some(resolver)).map_err(|error| failed(&error.to_string()))
 }
 
-fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, ExitCode> {
+/// Opens the asset to edit its poses.
+fn edit(asset: &Asset, output: Option<&Path>) -> Result<Edit, ExitCode> {
     let (entry, resolver) = entry_to_edit(&asset.asset, &ENTRIES, &asset.packages)?;
-    Edit::open(&with_poses(asset, &entry), label, output, Some(resolver))
+    Edit::open(&entry, Label::Poses, output, Some(resolver))
         .map_err(|error| failed(&error.to_string()))
 }
 
-fn save(edit: &Edit) -> Result<Saved, ExitCode> {
-    edit.save().map_err(|error| failed(&error.to_string()))
+/// Saves an overlay in which the poses at `paths` are stored or deleted.
+fn save(edit: &mut Edit, paths: &[String]) -> Result<Saved, ExitCode> {
+    edit.override_poses(paths)
+        .and_then(|()| edit.save())
+        .map_err(|error| failed(&error.to_string()))
 }
 
 impl PoseName {
@@ -388,26 +412,28 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
         asset,
         which,
         set,
+        set_from,
         from,
         start,
         end,
         fixed,
+        scope,
         output,
     } = arguments;
-    if set.is_empty() && from.is_none() && start.is_none() {
+    if set.is_empty() && set_from.is_none() && from.is_none() && start.is_none() {
         return Err(usage_error(
-            "the pose is empty: give --set JOINT=POSITION, --from NAME, or --start and --end",
+            "the pose is empty: give --set JOINT=POSITION, --set-from FILE, --from NAME, or --start and --end",
         ));
     }
     if which.name.is_empty() {
         return Err(usage_error("the name of a pose can't be empty"));
     }
-    let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
+    let mut edit = edit(asset, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
     let of = |error: PoseError| report_error(&error);
-    // Filled in this order: --from, then joints of the chain that it lacks, then --set over both.
-    let mut positions: std::collections::BTreeMap<_, Vec<f64>> = std::collections::BTreeMap::new();
-    let (mut chain, mut held) = (None, std::collections::BTreeSet::new());
+    // Filled in this order: --from, --set-from, then joints of the chain that both lack, then --set.
+    let mut positions: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    let (mut chain, mut held) = (None, BTreeSet::new());
     if let Some(from) = from {
         let pose = poses
             .get(from, which.group.as_deref())
@@ -417,12 +443,17 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
         chain = pose.chain;
         held.extend(pose.fixed.iter().copied());
     }
+    let mut left_out = Vec::new();
+    if let Some(file) = set_from {
+        let read = settings(file).map_err(|found| failed_with(&[found], None))?;
+        left_out = set_all(&poses, &read, &mut positions).map_err(of)?;
+    }
     if let (Some(start), Some(end)) = (start, end) {
         let ends = (poses.link(start).map_err(of)?, poses.link(end).map_err(of)?);
         let between = poses.joints_between(ends.0, ends.1);
         if between.is_empty() {
             return Err(failed(&format!(
-                "no movable joint is between {start} and {end}: give a link and one of its descendants"
+                "no joint with one position is between {start} and {end}: give two links with such joints between them"
             )));
         }
         for joint in between {
@@ -453,20 +484,66 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
         place: Place::default(),
     };
     let stored_name = pose.name.clone();
-    let (paths, found) = poses.store(&[pose], &mut edit.layer);
+    let (paths, mut found) = poses.store(&[pose], scope.pose_scope, &mut edit.layer);
+    found.splice(0..0, left_out);
     let Some(path) = paths.first() else {
         return Err(failed_with(&found, None));
     };
-    let saved = save(&edit)?;
+    let saved = save(&mut edit, &paths)?;
     print_diagnostics(&found, None);
     say(&format!(
-        "{}: stored {stored_name:?} at {path}",
-        written(&saved)
+        "{}: stored {stored_name:?} at {path}; {}",
+        written(&saved),
+        use_of(&saved, output)
     ));
     Ok(printed(
         output,
         &json!({ "saved": saved, "pose": stored_name, "prim": path, "diagnostics": found }),
     ))
+}
+
+/// Sets joints from a file. Returns findings about joints that no pose can set.
+fn set_all(
+    poses: &Poses<'_>,
+    read: &[Setting],
+    positions: &mut BTreeMap<JointId, Vec<f64>>,
+) -> Result<Vec<Diagnostic>, PoseError> {
+    let mut left_out = Vec::new();
+    for Setting {
+        joint: name,
+        positions: at,
+    } in read
+    {
+        let known = poses.robot.joint_named(name);
+        let joint = known.map(|id| &poses.robot.joints()[id]);
+        // `ik` prints mimic joints, too; their leaders set them.
+        if joint.is_some_and(|joint| joint.mimic().is_some()) {
+            continue;
+        }
+        if let (Some(joint), [_, _, ..]) = (joint, at.as_slice()) {
+            let message = format!("joint {name:?} has several positions, and is left out");
+            let help = "nothing need be done, unless programs need its positions";
+            left_out.push(
+                Diagnostic::new(&codes::POSE_LEFT_OUT, joint.place.clone(), message).help(help),
+            );
+            continue;
+        }
+        positions.insert(poses.joint(name)?, at.clone());
+    }
+    Ok(left_out)
+}
+
+/// Says which entry to name to use a stored pose.
+fn use_of(saved: &Saved, output: &Output) -> String {
+    let entry = saved.entry.file_name().unwrap_or_default();
+    match &output.output {
+        // Entries elsewhere do not lead to this folder.
+        Some(_) => "name this entry to use it".to_owned(),
+        None => format!(
+            "urdf_usd finds it by any entry of the asset; open {} in other programs",
+            entry.to_string_lossy()
+        ),
+    }
 }
 
 fn delete(arguments: &Delete) -> Result<ExitCode, ExitCode> {
@@ -475,12 +552,12 @@ fn delete(arguments: &Delete) -> Result<ExitCode, ExitCode> {
         which,
         output,
     } = arguments;
-    let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
+    let mut edit = edit(asset, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
     let pose = which.find(&poses)?;
-    poses.delete(pose, &mut edit.layer);
+    let paths = poses.delete(pose, &mut edit.layer);
     let name = pose.name.clone();
-    let saved = save(&edit)?;
+    let saved = save(&mut edit, &paths)?;
     say(&format!("{}: deleted {name:?}", written(&saved)));
     Ok(printed(output, &json!({ "saved": saved, "pose": name })))
 }
@@ -489,21 +566,44 @@ fn apply_pose(arguments: &Apply) -> Result<ExitCode, ExitCode> {
     let Apply {
         asset,
         which,
+        reset,
         output,
     } = arguments;
-    let mut edit = edit(asset, Label::Posed, output.output.as_deref())?;
-    let poses = open(&edit.stage, asset)?;
+    let (entry, resolver) = entry_to_edit(&asset.asset, &ENTRIES, &asset.packages)?;
+    // A named entry, such as that for an engine, stays below the posed robot.
+    let entry = if asset.asset.is_dir() {
+        entry_with_poses(&entry)
+    } else {
+        entry
+    };
+    let open_overlay = if *reset { Edit::replace } else { Edit::open };
+    let packages = Some(resolver);
+    let edit = open_overlay(
+        &entry,
+        Label::Posed,
+        output.output.as_deref(),
+        packages.clone(),
+    );
+    let mut edit = edit.map_err(|error| failed(&error.to_string()))?;
+    let mut poses = open(&edit.stage, asset)?;
+    let all = of_asset(&entry, asset.robot.as_deref(), &poses.robot, packages).and_then(|all| {
+        poses
+            .robot
+            .set_named_poses(all)
+            .map_err(|error| error.to_string())
+    });
+    all.map_err(|message| failed(&message))?;
     let pose = which.find(&poses)?;
     let applied = apply(&poses, pose, &mut edit.layer);
     let name = pose.name.clone();
-    let saved = save(&edit)?;
+    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
     print_diagnostics(&applied.diagnostics, None);
     let moved = match applied.moved.len() {
         1 => "1 body".to_owned(),
         count => format!("{count} bodies"),
     };
     say(&format!(
-        "{}: {name:?} moves {moved} and sets the target of {}",
+        "{}: {name:?} moves {moved} and sets the target of {}; open this entry to see the pose",
         written(&saved),
         plural(applied.joints.len(), "joint")
     ));
@@ -556,28 +656,30 @@ fn import(arguments: &Import) -> Result<ExitCode, ExitCode> {
     let Import {
         asset,
         file,
+        scope,
         output,
     } = arguments;
     let text = read_text(file).map_err(|message| failed(&message))?;
-    let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
+    let mut edit = edit(asset, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
     let (read, mut found) = match poses::import(&poses, &text, file) {
         Ok(read) => read,
         Err(diagnostic) => return Err(failed_with(&[diagnostic], None)),
     };
-    let (stored, more) = poses.store(&read, &mut edit.layer);
+    let (stored, more) = poses.store(&read, scope.pose_scope, &mut edit.layer);
     found.extend(more);
     if stored.is_empty() {
         let code = failed_with(&found, None);
         say("stored no pose of the file");
         return Err(code);
     }
-    let saved = save(&edit)?;
+    let saved = save(&mut edit, &stored)?;
     print_diagnostics(&found, None);
     say(&format!(
-        "{}: stored {}",
+        "{}: stored {}; {}",
         written(&saved),
-        plural(stored.len(), "pose")
+        plural(stored.len(), "pose"),
+        use_of(&saved, output)
     ));
     let printed = printed(
         output,

@@ -10,13 +10,15 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value, json};
 
 use super::OUTPUT;
+use super::check::is_usd;
 use super::named_poses::{self, NamedPoses};
 use super::packages::Packages;
-use super::results::{failed_with, print_json, usage_error};
+use super::results::{failed, failed_with, print_json, usage_error};
 use super::subject::{self, INPUT, XacroArguments};
 use super::{plural, print_diagnostics, results};
-use urdf_usd_convert::{self as convert, Context, Job, STDIN, Tiers, read_robot};
+use urdf_usd_convert::{self as convert, Context, Job, STDIN, Source, Tiers, read_robot};
 use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls};
+use urdf_usd_isaac::poses::stored::{entry_with_poses, of_asset};
 use urdf_usd_kinematics::{Mechanism, Transform, codes, names};
 use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{JointId, LinkId, NamedPose, Robot};
@@ -41,8 +43,8 @@ pub(super) struct Subject {
 /// The positions of a joint, with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Setting {
-    joint: String,
-    positions: Vec<f64>,
+    pub(super) joint: String,
+    pub(super) positions: Vec<f64>,
 }
 
 /// Parses `JOINT=VALUE`, with comma-separated values if the joint has several positions.
@@ -58,7 +60,7 @@ fn setting(text: &str) -> Result<Setting, String> {
 }
 
 /// Reads a file with one setting per line.
-fn settings(file: &Path) -> Result<Vec<Setting>, Diagnostic> {
+pub(super) fn settings(file: &Path) -> Result<Vec<Setting>, Diagnostic> {
     let is_input = file == Path::new("-");
     let problem = |line: usize, message: String| {
         let place = Place {
@@ -115,18 +117,21 @@ pub(super) struct Positions {
     /// them; `-` reads standard input. --set takes precedence. The file may contain mimic joints
     #[arg(long, value_name = "FILE", help_heading = INPUT)]
     set_from: Option<PathBuf>,
-    /// Use a named pose of the robot or its SRDF for joints that neither --set nor --set-from sets
+    /// Use a named pose of the robot or its SRDF for joints that neither --set nor --set-from sets.
+    /// May be given several times, for example for an arm and its gripper: a pose leaves joints that it
+    /// does not set as they are. The poses of an OpenUSD asset are those of all its entry files
     #[arg(long = "named", value_name = "NAME", help_heading = INPUT)]
-    named: Option<String>,
-    /// The group of joints that the named pose belongs to, if several groups have one of that name
+    named: Vec<String>,
+    /// The group of joints that the named pose belongs to, if several groups have one of that name; one
+    /// for each --named, in the same order
     #[arg(long, value_name = "GROUP", requires = "named", help_heading = INPUT)]
-    group: Option<String>,
+    group: Vec<String>,
 }
 
 impl Positions {
     /// Returns whether any position is given.
     pub(super) fn is_given(&self) -> bool {
-        !self.set.is_empty() || self.set_from.is_some() || self.named.is_some()
+        !self.set.is_empty() || self.set_from.is_some() || !self.named.is_empty()
     }
 }
 
@@ -203,7 +208,37 @@ pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCo
         robot: read.model,
         ..Job::new(read.source, ".")
     };
-    read_robot(&job, &Context::default()).map_err(|failure| failed_with(&failure.diagnostics, None))
+    let (mut robot, found) = read_robot(&job, &Context::default())
+        .map_err(|failure| failed_with(&failure.diagnostics, None))?;
+    if let Source::File(file) = &job.source
+        && is_usd(file)
+    {
+        add_poses_of_asset(&mut robot, file, subject).map_err(|message| failed(&message))?;
+    }
+    Ok((robot, found))
+}
+
+/// Adds the named poses in the other entries of an asset to the robot that `file`, an entry of it, has. A
+/// given SRDF takes precedence.
+fn add_poses_of_asset(robot: &mut Robot, file: &Path, subject: &Subject) -> Result<(), String> {
+    if entry_with_poses(file) == file {
+        return Ok(());
+    }
+    let of_asset = of_asset(file, None, robot, Some(subject.packages.resolver()?))?;
+    let own = robot.named_poses().to_vec();
+    let (mut poses, weaker) = match &subject.srdf {
+        Some(_) => (own, of_asset),
+        None => (of_asset, own),
+    };
+    for pose in weaker {
+        let is_same = |known: &NamedPose| (&known.name, &known.group) == (&pose.name, &pose.group);
+        if !poses.iter().any(is_same) {
+            poses.push(pose);
+        }
+    }
+    robot
+        .set_named_poses(poses)
+        .map_err(|error| error.to_string())
 }
 
 /// Returns the coordinates of a mechanism at the given positions, with findings about them.
@@ -220,7 +255,19 @@ pub(super) fn coordinates(
         found.extend(beyond_limits(robot, mechanism, joint, positions, outside));
     };
     let mut q = mechanism.rest();
-    if let Some(name) = &asked.named {
+    if !asked.group.is_empty() && asked.group.len() != asked.named.len() {
+        let message = format!(
+            "{} --group for {} --named",
+            asked.group.len(),
+            asked.named.len()
+        );
+        return Err(
+            Diagnostic::new(&codes::UNKNOWN_POSE, names::of_file(robot), message)
+                .help("give one --group for each --named, in the same order"),
+        );
+    }
+    for (index, name) in asked.named.iter().enumerate() {
+        let group = asked.group.get(index).filter(|group| !group.is_empty());
         let of_name: Vec<&NamedPose> = robot
             .named_poses()
             .iter()
@@ -228,11 +275,11 @@ pub(super) fn coordinates(
             .collect();
         let of_group = of_name
             .iter()
-            .find(|pose| pose.group == asked.group)
+            .find(|pose| pose.group.as_ref() == group)
             .copied();
         let pose = match (of_group, &of_name[..]) {
             (Some(pose), _) => pose,
-            (None, [pose]) if asked.group.is_none() => pose,
+            (None, [pose]) if group.is_none() => pose,
             (None, [_, _, ..]) => {
                 let groups: Vec<&str> = of_name
                     .iter()

@@ -299,6 +299,7 @@ fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
         isaac: usd_write::Isaac {
             about: about(subject),
             sites_last: options.sites_last,
+            pose_scope: options.pose_scope,
         },
         usdz: options.formats.contains(OutputFormat::Usdz),
         limit: subject.limit.clone(),
@@ -355,7 +356,7 @@ fn about(subject: &Subject<'_>) -> About {
             origin.identity.package_uri(),
         ]),
         version: first([Some(&said.version), Some(&origin.identity.version), None]),
-        changelog: said.changelog.clone(),
+        changelog: changelog(&said.changelog, &options.changelog),
         category: first([
             robot_type.map(RobotType::as_str),
             Some(&said.category),
@@ -367,6 +368,13 @@ fn about(subject: &Subject<'_>) -> About {
             Some(origin.namespace.as_ref().unwrap_or(&namespace)),
         ]),
     }
+}
+
+/// Returns the changes of the source, then those of the user that it lacks: converting an output with the
+/// same options must not repeat them.
+fn changelog(source: &[String], user: &[String]) -> Vec<String> {
+    let new = user.iter().filter(|change| !source.contains(change));
+    source.iter().chain(new).cloned().collect()
 }
 
 fn write_gltf(subject: &Subject<'_>) -> Result<Written, Stop> {

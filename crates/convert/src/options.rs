@@ -32,6 +32,10 @@ pub struct Options {
     pub robot_type: usd_author::isaac_schema::RobotType,
     /// Whether that overlay lists sites after all links instead of after their link.
     pub sites_last: bool,
+    /// Changes of the asset that the overlay for Isaac adds to those of the source.
+    pub changelog: Vec<String>,
+    /// The scopes in which that overlay has named poses.
+    pub pose_scope: usd_author::isaac_schema::PoseScope,
     /// Whether to add SimReady's picture and metadata; ignored without [`OutputFormat::Usd`].
     pub simready: bool,
     /// Statements of users about the asset, for SimReady's metadata.
@@ -162,6 +166,25 @@ pub static TABLE: &[Opt<Options>] = &[
         "",
         field!(Options.sites_last),
         "In the overlay isaac, list sites (frames that are not bodies) after all links. Otherwise each follows its link.",
+    ),
+    Opt::new(
+        "changelog",
+        Kind::Texts("the description of a change"),
+        "TEXT",
+        field!(Options.changelog),
+        "Add a change to the list of changes of the overlay isaac (isaac:changelog), after those of the source.",
+    ),
+    Opt::new(
+        "pose_scope",
+        Kind::Choice(|| {
+            usd_author::isaac_schema::PoseScope::ALL
+                .map(usd_author::isaac_schema::PoseScope::as_str)
+                .to_vec()
+        }),
+        "",
+        field!(Options.pose_scope),
+        "The scope of named poses in the overlay isaac: Named_Poses as the schema's documentation has it, NamedPoses as Isaac Sim 6.0 reads it, \
+         or both. All are read.",
     ),
     Opt::new(
         "simready",

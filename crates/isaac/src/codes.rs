@@ -78,6 +78,12 @@ codes! {
     NO_CHAIN Error "pose-no-chain":
         "A pose sets no joint with a single position, or joints of several trees of the robot, so that no chain of links contains them.",
         "The pose is not stored, or not exported.";
+    POSE_LEFT_OUT Warning "pose-joint-left-out":
+        "A file of positions sets a joint with several positions, which a named pose cannot set.",
+        "The pose is stored without that joint.";
+    ROBOT_TYPE Warning "isaac-robot-type":
+        "A robot's type is an example of the schema's documentation that the schema's file does not allow.",
+        "Programs that compare types do not know it.";
     POSE_NAME Error "pose-name":
         "The name or the group of a pose is empty, longer than 100 characters, or has control characters.",
         "The pose is not stored.";

@@ -2,15 +2,21 @@
 //!
 //! An overlay of the asset `NAME.usda` consists of two files: the layer `isaac.usda` with the
 //! opinions, and the entry `NAME.isaac.usda`, whose sublayers are that layer and the asset. The entry
-//! also holds the deletions from lists of weaker layers.
+//! also holds the deletions from lists of weaker layers. If another asset of the folder has a layer of
+//! that name, the layer is `NAME_isaac.usda`.
+//!
+//! All entries of an asset give access to the same overlay: [`lineage`] follows the overlays down to
+//! the asset.
 
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use openusd::sdf::{self, SpecType};
-use urdf_usd_resolve::Opened;
-use urdf_usd_stage::{OpenError, PrimId, Stage, Value, on_large_stack};
+use urdf_usd_resolve::{Opened, Resolver};
+use urdf_usd_stage::{OpenError, PrimId, Stage, Value, on_large_stack, texts};
+use urdf_usd_usd_author::isaac_schema::other_pose_path;
+use urdf_usd_usd_author::layout::OVERLAYS;
 use urdf_usd_usd_author::text;
 use urdf_usd_usd_author::{self as author, Layer, Relationship, string};
 
@@ -111,8 +117,11 @@ pub struct Edit {
     /// The layer of the overlay, which is stronger than the asset.
     pub layer: Layer,
     label: Label,
-    /// The asset below the overlay.
+    /// The entry below the overlay.
     base: PathBuf,
+    /// The sublayers of the existing entry between the layer and the base, such as that of an engine.
+    between: Vec<String>,
+    layer_name: LayerName,
     /// The folder of the overlay, as given.
     folder: PathBuf,
     name: String,
@@ -136,8 +145,9 @@ impl Edit {
     /// Opens an asset to edit its overlay `label`.
     ///
     /// The overlay is in the folder `NAME` of `output`, where `NAME` is the stem of the asset's file, or
-    /// beside the asset. The content of an existing overlay is kept, except for [`Label::Posed`], which
-    /// is replaced. `asset` may be the entry of the overlay itself.
+    /// beside the asset. The content of an existing overlay is kept. `asset` may be any entry of the
+    /// asset: [`Label::Isaac`] is authored over the asset itself, [`Label::Poses`] over the overlay
+    /// `isaac` if there is one, and [`Label::Posed`] over the named entry.
     ///
     /// # Errors
     /// If a file cannot be opened, or a file with the name of the overlay is not one of this asset.
@@ -145,10 +155,35 @@ impl Edit {
         asset: &Path,
         label: Label,
         output: Option<&Path>,
-        packages: Option<Arc<urdf_usd_resolve::Resolver>>,
+        packages: Option<Arc<Resolver>>,
+    ) -> Result<Self, Error> {
+        Self::start(asset, label, output, packages, false)
+    }
+
+    /// Opens an asset as [`Edit::open`] does, to replace its overlay: nothing of an existing one is kept.
+    ///
+    /// # Errors
+    /// As of [`Edit::open`].
+    pub fn replace(
+        asset: &Path,
+        label: Label,
+        output: Option<&Path>,
+        packages: Option<Arc<Resolver>>,
+    ) -> Result<Self, Error> {
+        Self::start(asset, label, output, packages, true)
+    }
+
+    fn start(
+        asset: &Path,
+        label: Label,
+        output: Option<&Path>,
+        packages: Option<Arc<Resolver>>,
+        is_replaced: bool,
     ) -> Result<Self, Error> {
         let file = canonical(asset);
-        let name = asset_name(&file);
+        let lineage = lineage(&file);
+        let own_asset = lineage.last().unwrap_or(&file);
+        let name = asset_name(own_asset);
         let beside = || asset.parent().map(Path::to_owned).unwrap_or_default();
         let given_folder = output.map_or_else(beside, |output| output.join(&name));
         let folder = canonical(&given_folder);
@@ -156,41 +191,55 @@ impl Edit {
             packages,
             ..Default::default()
         };
-        let (entry, layer) = (
-            entry_path(&folder, &name, label),
-            layer_path(&folder, label),
-        );
+        let entry = entry_path(&folder, &name, label);
+        let wanted = match label {
+            Label::Isaac => own_asset.clone(),
+            Label::Poses => base_of_poses(&lineage, &entry),
+            Label::Posed => file.clone(),
+        };
         let taken = |path: &Path| Error::Taken {
             path: path.to_owned(),
             asset: asset.to_owned(),
         };
         if !entry.exists() {
-            if layer.exists() {
-                return Err(taken(&layer));
-            }
-            let stage = Stage::open(asset, &options)?;
+            let layer_name = LayerName::free(&folder, &name, label)
+                .ok_or_else(|| taken(&layer_path(&folder, label)))?;
+            let stage = Stage::open(&wanted, &options)?;
             let layer = Layer::of(new_data(&stage, label, false));
             return Ok(Self {
                 stage,
                 layer,
                 label,
-                base: file,
+                base: wanted,
+                between: Vec::new(),
+                layer_name,
                 folder: given_folder,
                 name,
                 entry: None,
             });
+        }
+        if self::lineage(&entry).last() != Some(own_asset) {
+            return Err(taken(&entry));
         }
         let stage = Stage::open(&entry, &options)?;
         let below = stage
             .root_layer()
             .map(urdf_usd_stage::Layer::sublayers)
             .unwrap_or_default();
-        let base = match below[..] {
-            [own, base] if canonical(&folder.join(own)) == layer => canonical(&folder.join(base)),
-            _ => return Err(taken(&entry)),
+        let [own, between @ .., base] = below.as_slice() else {
+            return Err(taken(&entry));
         };
-        if label == Label::Posed {
-            let base = if file == entry { base } else { file };
+        let layer_name = LayerName::of(own, &name, label).ok_or_else(|| taken(&entry))?;
+        let before = canonical(&folder.join(base));
+        let base = match label {
+            // An overlay of another entry follows the named one.
+            Label::Posed if file != entry => wanted,
+            // Poses of the overlay `isaac`, if it was written after the poses were stored.
+            Label::Poses if before == *own_asset => wanted,
+            _ => before.clone(),
+        };
+        let between = between.iter().map(|path| (*path).to_owned()).collect();
+        if is_replaced {
             let stage = Stage::open(&base, &options)?;
             let layer = Layer::of(new_data(&stage, label, false));
             return Ok(Self {
@@ -198,26 +247,80 @@ impl Edit {
                 layer,
                 label,
                 base,
+                between,
+                layer_name,
                 folder: given_folder,
                 name,
                 entry: None,
             });
         }
-        if file != entry && file != base {
-            return Err(taken(&entry));
-        }
-        let mut data = read(&layer)?;
-        let entry = restore_deletions(&mut data, read(&entry)?)?;
-        let layer = Layer::of(data);
-        Ok(Self {
+        let mut data = read(&folder.join(&layer_name.0))?;
+        let restored = restore_deletions(&mut data, read(&entry)?)?;
+        let mut edit = Self {
             stage,
-            layer,
+            layer: Layer::of(data),
             label,
             base,
+            between,
+            layer_name,
             folder: given_folder,
             name,
-            entry: Some(entry),
-        })
+            entry: Some(restored),
+        };
+        if edit.base != before {
+            // Compose the layer with its other base, which may have other prims. Nothing is written
+            // before the edit is saved.
+            let [_, (_, text)] = edit.files()?;
+            let content = Some(text.into_bytes().into());
+            let options = urdf_usd_stage::Options { content, ..options };
+            edit.stage = Stage::open(&entry, &options)?;
+        }
+        Ok(edit)
+    }
+
+    /// Removes what the entry says about named poses that the layer stores or deletes, in either scope:
+    /// Isaac Sim edits the file that it opened, which is stronger than the layer.
+    ///
+    /// # Errors
+    /// If the entry has a value that cannot be written.
+    pub fn override_poses(&mut self, paths: &[String]) -> Result<(), Error> {
+        let Some(entry) = self.entry.take() else {
+            return Ok(());
+        };
+        let others = paths.iter().filter_map(|path| other_pose_path(path));
+        let paths: Vec<String> = others.chain(paths.iter().cloned()).collect();
+        let is_kept = |target: &sdf::Path| !paths.iter().any(|path| path == target.as_str());
+        let mut entry = Layer::of(entry);
+        for path in &paths {
+            entry.remove(path);
+        }
+        let mut data = entry.data()?.clone();
+        let mut empty = Vec::new();
+        let relationships: Vec<sdf::Path> = data
+            .iter()
+            .filter(|(_, spec)| spec.ty == SpecType::Relationship)
+            .map(|(path, _)| path.clone())
+            .collect();
+        for path in relationships {
+            if let Some(Value::PathListOp(op)) =
+                data.spec_mut(&path).and_then(|spec| spec.get_mut(TARGETS))
+            {
+                let had = *op != sdf::PathListOp::default();
+                op.explicit_items.retain(is_kept);
+                op.added_items.retain(is_kept);
+                op.prepended_items.retain(is_kept);
+                op.appended_items.retain(is_kept);
+                if had && *op == sdf::PathListOp::default() {
+                    empty.push(path);
+                }
+            }
+        }
+        let mut entry = Layer::of(data);
+        for (prim, name) in empty.iter().filter_map(sdf::Path::split_property) {
+            entry.over(prim.as_str()).remove_property(name);
+        }
+        self.entry = Some(entry.data()?.clone());
+        Ok(())
     }
 
     /// Returns the paths and contents of the files of the overlay.
@@ -230,8 +333,10 @@ impl Edit {
                 .clone()
                 .unwrap_or_else(|| new_data(&self.stage, self.label, true)),
         );
-        let own = format!("./{}.usda", self.label.as_str());
-        entry.sublayers([own, relative(&canonical(&self.folder), &self.base)]);
+        let own = format!("./{}", self.layer_name.0);
+        let base = relative(&canonical(&self.folder), &self.base);
+        let between = self.between.iter().cloned();
+        entry.sublayers(std::iter::once(own).chain(between).chain([base]));
         if let Some(root) = self.stage.default_prim {
             entry.over(&self.stage[root].path);
         }
@@ -240,7 +345,7 @@ impl Edit {
         let layer = text::write(&layer)?;
         let entry = text::write(entry.data()?)?;
         let paths = (
-            layer_path(&self.folder, self.label),
+            self.folder.join(&self.layer_name.0),
             entry_path(&self.folder, &self.name, self.label),
         );
         Ok([(paths.0, layer), (paths.1, entry)])
@@ -307,14 +412,173 @@ fn layer_path(folder: &Path, label: Label) -> PathBuf {
     folder.join(format!("{}.usda", label.as_str()))
 }
 
+/// The file name of the layer of an overlay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct LayerName(String);
+
+impl LayerName {
+    /// Returns the possible names of the layer of the asset `name`, in order.
+    fn all(name: &str, label: Label) -> [String; 2] {
+        let label = label.as_str();
+        [format!("{label}.usda"), format!("{name}_{label}.usda")]
+    }
+
+    /// Returns the name of a new layer in a folder: the first, unless it is that of another asset. `None`
+    /// if files of these names exist that are not such layers.
+    fn free(folder: &Path, name: &str, label: Label) -> Option<Self> {
+        let [first, second] = Self::all(name, label).map(Self);
+        let is_free = |layer: &Self| !folder.join(&layer.0).exists();
+        if is_free(&first) {
+            return Some(first);
+        }
+        let files = std::fs::read_dir(folder).ok()?;
+        let mut entries = files
+            .filter_map(|file| Some(file.ok()?.path()))
+            .filter(|file| has_label(file, label));
+        let uses_first = |entry: PathBuf| {
+            let own = sublayers(&entry).and_then(|sublayers| sublayers.into_iter().next());
+            own.and_then(|own| Self::of(&own, name, label)) == Some(first.clone())
+        };
+        entries.any(uses_first).then_some(second).filter(is_free)
+    }
+
+    /// Returns the name of the layer that an entry includes as `sublayer`, if it is one of this asset.
+    fn of(sublayer: &str, name: &str, label: Label) -> Option<Self> {
+        let file = sublayer.strip_prefix("./").unwrap_or(sublayer);
+        let all = Self::all(name, label).into_iter();
+        all.map(Self).find(|layer| layer.0 == file)
+    }
+}
+
+/// Returns the files of an overlay of the asset with the entry `asset`: the possible layers and the entry.
+pub(crate) fn overlay_files(asset: &Path, label: Label) -> [PathBuf; 3] {
+    let (folder, name) = (asset.parent().unwrap_or(Path::new("")), asset_name(asset));
+    let [one, other] = LayerName::all(&name, label);
+    [
+        folder.join(one),
+        folder.join(other),
+        entry_path(folder, &name, label),
+    ]
+}
+
+/// Returns an entry, the entry that it is an overlay of, and so on; the last is the asset's own.
+pub(crate) fn lineage(entry: &Path) -> Vec<PathBuf> {
+    let mut found = vec![canonical(entry)];
+    while let Some(below) = found.last().and_then(|entry| below(entry))
+        && !found.contains(&below)
+    {
+        found.push(below);
+    }
+    found
+}
+
+/// Returns the entry of the same asset that an overlay's entry includes as its last sublayer.
+fn below(entry: &Path) -> Option<PathBuf> {
+    let name = asset_name(entry);
+    if entry.file_stem()?.to_string_lossy() == name {
+        return None;
+    }
+    let base = canonical(&entry.parent()?.join(sublayers(entry)?.last()?));
+    (asset_name(&base) == name).then_some(base)
+}
+
+/// Returns the sublayers of a text layer, as authored.
+fn sublayers(entry: &Path) -> Option<Vec<String>> {
+    let data = read(entry).ok()?;
+    let root = data.spec(&sdf::Path::abs_root())?;
+    let sublayers = root.get("subLayers").and_then(texts)?;
+    Some(sublayers.into_iter().map(str::to_owned).collect())
+}
+
+/// Returns the entry that poses are stored over: the overlay `isaac` of the asset if there is one, which
+/// may have poses, or the asset itself. `entry` is the entry of the overlay of poses.
+fn base_of_poses(lineage: &[PathBuf], entry: &Path) -> PathBuf {
+    let own_asset = lineage.last().map(PathBuf::as_path).unwrap_or(entry);
+    overlay_in(lineage, Label::Isaac, Some(entry)).unwrap_or_else(|| own_asset.to_owned())
+}
+
+/// Returns the entry with all poses of the asset that `entry` belongs to: the entry itself if it includes
+/// the overlay of poses, that overlay, the overlay `isaac`, or the asset itself.
+pub fn entry_with_poses(entry: &Path) -> PathBuf {
+    let lineage = lineage(entry);
+    let is_poses = |file: &PathBuf| has_label(file, Label::Poses);
+    if lineage.iter().any(is_poses) {
+        return entry.to_owned();
+    }
+    let found = overlay_in(&lineage, Label::Poses, None)
+        .or_else(|| overlay_in(&lineage, Label::Isaac, None))
+        .filter(|found| !lineage.contains(found));
+    let Some(found) = found else {
+        return entry.to_owned();
+    };
+    // As the caller has it: messages show this path.
+    let beside = entry.with_file_name(found.file_name().unwrap_or_default());
+    if canonical(&beside) == found {
+        beside
+    } else {
+        found
+    }
+}
+
+/// Returns the entry of the overlay `isaac` of the asset that `entry` belongs to, if `entry` does not
+/// include it.
+pub(crate) fn with_schema(entry: &Path) -> Option<PathBuf> {
+    let lineage = lineage(entry);
+    overlay_in(&lineage, Label::Isaac, None).filter(|found| !lineage.contains(found))
+}
+
+/// Opens an asset with all its named poses, whichever of its entries is given.
+///
+/// # Errors
+/// If a file cannot be opened.
+pub fn open_with_poses(entry: &Path, packages: Option<Arc<Resolver>>) -> Result<Stage, Error> {
+    let entry = entry_with_poses(entry);
+    match Edit::open(&entry, Label::Poses, None, packages.clone()) {
+        Err(Error::Taken { .. }) => {
+            let options = urdf_usd_stage::Options {
+                packages,
+                ..Default::default()
+            };
+            Ok(Stage::open(&entry, &options)?)
+        }
+        opened => opened.map(|edit| edit.stage),
+    }
+}
+
+/// Returns the entry of an overlay beside the entries of an asset. An overlay that includes `except` is
+/// none.
+fn overlay_in(entries: &[PathBuf], label: Label, except: Option<&Path>) -> Option<PathBuf> {
+    let own_asset = entries.last()?;
+    let name = asset_name(own_asset);
+    let candidates = entries
+        .iter()
+        .filter_map(|file| Some(entry_path(file.parent()?, &name, label)));
+    candidates.into_iter().find(|found| {
+        let includes = lineage(found);
+        found.is_file()
+            && includes.last() == Some(own_asset)
+            && !except.is_some_and(|except| includes.iter().any(|file| file == except))
+    })
+}
+
+/// Returns whether the name of an entry is that of an overlay.
+fn has_label(entry: &Path, label: Label) -> bool {
+    let stem = entry.file_stem().unwrap_or_default().to_string_lossy();
+    stem.strip_suffix(label.as_str())
+        .is_some_and(|rest| rest.ends_with('.'))
+}
+
 /// Returns the name of an asset from its file, without extension and the suffixes of overlays.
 fn asset_name(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let labels = || {
+        Label::ALL
+            .iter()
+            .map(|label| label.as_str())
+            .chain(OVERLAYS)
+    };
     let mut name = stem.as_ref();
-    while let Some(rest) = Label::ALL
-        .iter()
-        .find_map(|label| name.strip_suffix(label.as_str())?.strip_suffix('.'))
-    {
+    while let Some(rest) = labels().find_map(|label| name.strip_suffix(label)?.strip_suffix('.')) {
         name = rest;
     }
     if name.is_empty() {
@@ -511,10 +775,11 @@ mod tests {
             "arm.isaac.usda",
             "arm.isaac.poses.usda",
             "arm.v2.usdc",
+            "arm.newton.usda",
             ".poses.usda",
             "isaac.usda",
         ];
-        let expected = ["arm", "arm", "arm", "arm.v2", ".poses", "isaac"];
+        let expected = ["arm", "arm", "arm", "arm.v2", "arm", ".poses", "isaac"];
         assert_eq!(names.map(|name| asset_name(Path::new(name))), expected);
     }
 

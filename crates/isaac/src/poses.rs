@@ -2,7 +2,8 @@
 //! JSON.
 //!
 //! A pose is a [`NamedPose`] of the model. In an asset it is a prim of the type `IsaacNamedPose` in the
-//! scope `Named_Poses` of the robot, and listed in `isaac:robot:namedPoses`.
+//! scope `Named_Poses` of the robot, and listed in `isaac:robot:namedPoses`. The scope `NamedPoses`, in
+//! which Isaac Sim 6.0 looks it up, inherits that scope. Poses in either are read.
 
 mod apply;
 mod json;
@@ -19,12 +20,13 @@ use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
     ArenaMap, DEFAULT_POSE, Joint, JointId, JointKind, Link, LinkId, NamedPose, Pose, Robot,
 };
-use urdf_usd_stage::{PrimId, Stage, rigid};
+use urdf_usd_stage::{ArcKind, PrimId, Stage, rigid};
 use urdf_usd_usd_author::isaac_schema as names;
+use urdf_usd_usd_author::isaac_schema::PoseScope;
 use urdf_usd_usd_author::layout::DEFAULT_POSE_PROPERTIES;
 use urdf_usd_usd_author::{Attribute, Layer, Relationship};
-use urdf_usd_usd_author::{Chain, PosePrim};
-use urdf_usd_usd_read::{OfStage, ReadError, read_stage};
+use urdf_usd_usd_author::{Chain, PosePrim, author_scopes, joints_between};
+use urdf_usd_usd_read::{OfStage, ReadError, is_pose_alias, read_stage};
 
 use crate::populate::{Sites, populate, write_list};
 use crate::{Error, View, codes, overlay};
@@ -286,25 +288,17 @@ impl<'a> Poses<'a> {
         }))
     }
 
-    /// Returns the independent joints of a chain with a single position, from its start to its end;
-    /// empty if the end is not a descendant of the start.
+    /// Returns the independent joints of a chain with a single position, from its start to its end,
+    /// through the nearest common ancestor of both; empty if they are in different trees.
     pub fn joints_between(&self, start: LinkId, end: LinkId) -> Vec<JointId> {
-        let (mut at, mut joints) = (end, Vec::new());
-        while at != start {
-            let Some(id) = self.robot.tree().parent_joint(at) else {
-                return Vec::new();
-            };
-            let joint = &self.robot.joints()[id];
-            if position_count(joint.kind()) == 1
+        let is_settable = |id: &JointId| {
+            let joint = &self.robot.joints()[*id];
+            position_count(joint.kind()) == 1
                 && joint.mimic().is_none()
-                && self.joints[id].is_some()
-            {
-                joints.push(id);
-            }
-            at = joint.parent();
-        }
-        joints.reverse();
-        joints
+                && self.joints[*id].is_some()
+        };
+        let joints = joints_between(&self.robot, start, end).unwrap_or_default();
+        joints.into_iter().filter(is_settable).collect()
     }
 
     /// Returns the finding that a pose has no chain.
@@ -341,13 +335,18 @@ impl<'a> Poses<'a> {
     /// Replaces poses with the same name and group. A robot without `IsaacRobotAPI` becomes one
     /// ([`populate`]). `layer` is the strongest of the stage. Returns the paths of the prims, and
     /// findings: an error for each pose that is not stored, as it sets no joint with a single position,
-    /// or joints of several trees.
-    pub fn store(&self, poses: &[NamedPose], layer: &mut Layer) -> (Vec<String>, Vec<Diagnostic>) {
+    /// or joints of several trees. `scopes`: where prims of new poses are.
+    pub fn store(
+        &self,
+        poses: &[NamedPose],
+        scopes: PoseScope,
+        layer: &mut Layer,
+    ) -> (Vec<String>, Vec<Diagnostic>) {
         let view = View::new(self.stage);
         let (mut paths, mut findings): (Vec<String>, Vec<Diagnostic>) = Default::default();
         for pose in poses {
             let checked = self.check(pose, paths.len());
-            match checked.and_then(|()| self.store_one(pose, layer, &mut findings)) {
+            match checked.and_then(|()| self.store_one(pose, scopes, layer, &mut findings)) {
                 Ok(path) => paths.push(path),
                 Err(found) => findings.push(found),
             }
@@ -410,6 +409,7 @@ impl<'a> Poses<'a> {
     fn store_one(
         &self,
         pose: &NamedPose,
+        scopes: PoseScope,
         layer: &mut Layer,
         findings: &mut Vec<Diagnostic>,
     ) -> Result<String, Diagnostic> {
@@ -441,7 +441,7 @@ impl<'a> Poses<'a> {
             }
         }
         let root = &self.stage[self.root];
-        let scope = format!("{}/{}", root.path, names::NAMED_POSES);
+        let scope = format!("{}/{}", root.path, scopes.scope());
         let same = self
             .robot
             .named_poses()
@@ -450,12 +450,21 @@ impl<'a> Poses<'a> {
         let existing = same
             .and_then(|same| self.prim_of(same))
             .filter(|id| overlay::can_author(self.stage, *id));
+        // A pose that Isaac Sim replaced in its scope is stored in the other again.
+        let inherited = existing
+            .filter(|id| self.stage[*id].path.contains(names::SIM_NAMED_POSES))
+            .and_then(|id| names::other_pose_path(&self.stage[id].path))
+            .and_then(|path| self.stage.at(&path));
+        if let (Some(id), Some(_)) = (existing, inherited) {
+            layer.remove(&self.stage[id].path);
+        }
+        let existing = inherited.or(existing);
         let path = existing.map_or_else(
             || format!("{scope}/{}", self.free_name(&scope, pose, layer)),
             |id| self.stage[id].path.clone(),
         );
-        if self.stage.at(&scope).is_none() && !layer.has(&scope) {
-            layer.def(&scope, "Scope");
+        if self.stage.at(&scope).is_none() || scopes == PoseScope::Both && !self.is_linked(&scope) {
+            author_scopes(layer, &root.path, scopes);
         }
         let prim =
             |id: Option<PrimId>| id.map(|id| self.stage[id].path.clone()).unwrap_or_default();
@@ -487,13 +496,25 @@ impl<'a> Poses<'a> {
                 .map(|(joint, _)| pose.fixed.contains(joint))
                 .collect(),
             is_valid: chain.is_valid(&self.robot),
-            end_at: self.end_at(pose, chain.end),
+            end_at: self.end_at(pose, [chain.start, chain.end]),
         }
         .author(layer, &path);
         if exists {
             layer.over(&path).active(true).display_name(&pose.name);
         }
         Ok(path)
+    }
+
+    /// Returns whether the scope of Isaac Sim inherits the scope of poses at `path`.
+    fn is_linked(&self, path: &str) -> bool {
+        let root = &self.stage[self.root].path;
+        let sim = self.stage.at(&format!("{root}/{}", names::SIM_NAMED_POSES));
+        // The paths of an arc are those of its layer, which may differ across references.
+        let name = path.rsplit('/').next();
+        sim.is_some_and(|id| {
+            let mut arcs = self.stage[id].arcs.iter();
+            arcs.any(|arc| arc.kind == ArcKind::Inherit && arc.prim.rsplit('/').next() == name)
+        })
     }
 
     /// Returns an unused prim name in the scope of poses.
@@ -525,7 +546,8 @@ impl<'a> Poses<'a> {
     }
 
     /// Deletes a pose. `layer` is the strongest of the stage; prims of weaker layers are made inactive.
-    pub fn delete(&self, pose: &NamedPose, layer: &mut Layer) {
+    /// Returns the paths of the prims.
+    pub fn delete(&self, pose: &NamedPose, layer: &mut Layer) -> Vec<String> {
         let view = View::new(self.stage);
         let root = &self.stage[self.root];
         let [joints, positions] = DEFAULT_POSE_PROPERTIES;
@@ -538,23 +560,42 @@ impl<'a> Poses<'a> {
                 .relationship(joints, Relationship::to(none).custom())
                 .attribute(positions, blocked);
         }
-        let Some(id) = self.prim_of(pose) else { return };
-        let path = self.stage[id].path.clone();
-        let is_only_here = self.stage[id]
-            .sites
-            .iter()
-            .all(|site| self.is_edited_layer(site.layer, layer, &path));
-        layer.remove(&path);
-        if !is_only_here {
-            layer.over(&path).active(false);
+        let Some(id) = self.prim_of(pose) else {
+            return Vec::new();
+        };
+        // A prim that Isaac Sim stored in its scope would return in place of the deleted one.
+        let other = names::other_pose_path(&self.stage[id].path)
+            .and_then(|path| self.stage.at(&path))
+            .filter(|id| !is_pose_alias(&self.stage[*id]));
+        let mut paths = Vec::new();
+        for prim in [Some(id), other]
+            .into_iter()
+            .flatten()
+            .map(|id| &self.stage[id])
+        {
+            let path = prim.path.as_str();
+            let is_only_here = prim
+                .sites
+                .iter()
+                .all(|site| self.is_edited_layer(site.layer, layer, path));
+            layer.remove(path);
+            if !is_only_here {
+                layer.over(path).active(false);
+            }
+            paths.push(path);
+            paths.extend(names::other_pose_path(path).as_deref().and_then(|other| {
+                let id = self.stage.at(other)?;
+                Some(self.stage[id].path.as_str())
+            }));
         }
         let list: Vec<String> = root
             .targets(names::ROBOT_POSES)
             .iter()
-            .filter(|target| **target != path)
+            .filter(|target| !paths.contains(&target.as_str()))
             .cloned()
             .collect();
         write_list(&view, self.root, names::ROBOT_POSES, &list, layer);
+        paths.into_iter().map(str::to_owned).collect()
     }
 
     /// Whether a layer of the stage is the edited one: the first below the entry.
@@ -562,11 +603,23 @@ impl<'a> Poses<'a> {
         id.0 == 1 && layer.has(path)
     }
 
-    /// Returns the pose of a link in the robot's prim, in the units and axes of the stage.
-    pub(crate) fn end_at(&self, pose: &NamedPose, link: LinkId) -> Pose {
+    /// Returns the pose of the end of a chain in the robot's prim, in the units and axes of the stage.
+    ///
+    /// If the end is not below the start, the start stays where it is at rest, as in Isaac's inverse
+    /// kinematics: joints on the way up from it move the rest of the robot.
+    pub(crate) fn end_at(&self, pose: &NamedPose, [start, end]: [LinkId; 2]) -> Pose {
         let model = Model::of(&self.robot);
-        let placed = Placed::of(self, model.poses(&self.robot.positions(&model, Some(pose))));
-        let in_stage = placed.in_stage(self, link);
+        let placed = |pose| Placed::of(self, model.poses(&self.robot.positions(&model, pose)));
+        let (rest, posed) = (placed(None), placed(Some(pose)));
+        if self.robot.tree().is_below(end, start) {
+            return self.in_robot(&posed.in_stage(self, end));
+        }
+        let in_start = posed.in_stage(self, start).inverse() * posed.in_stage(self, end);
+        self.in_robot(&(rest.in_stage(self, start) * in_start))
+    }
+
+    /// Returns a pose in the world of the stage relative to the robot's prim.
+    fn in_robot(&self, in_stage: &Pose) -> Pose {
         let within = self
             .stage
             .world(self.root)
@@ -604,6 +657,15 @@ impl Placed {
             turn,
             meters_per_unit: robot.stage.meters_per_unit(),
         }
+    }
+
+    /// Returns the frame of a link in its parent link, in the units of the stage.
+    fn in_parent(&self, parent: LinkId, link: LinkId) -> Pose {
+        let relative = self.poses[parent].inverse() * self.poses[link];
+        Isometry3::from_parts(
+            (relative.translation.vector / self.meters_per_unit).into(),
+            relative.rotation,
+        )
     }
 
     /// Returns the frame of a link in the world of the stage.

@@ -64,15 +64,21 @@ pub fn validate(view: &View<'_>) -> Vec<Diagnostic> {
             .stage
             .default_prim
             .or_else(|| view.prims().next().map(|(id, _)| id));
-        let help =
-            "run `urdf_usd isaac populate`, or apply IsaacRobotAPI to the robot's topmost prim";
+        let overlay = crate::overlay::with_schema(&view.stage.entry);
+        let help = overlay.map_or_else(
+            || {
+                "run `urdf_usd isaac populate`, or apply IsaacRobotAPI to the robot's topmost prim"
+                    .to_owned()
+            },
+            |overlay| format!("name the entry {}, which applies it", overlay.display()),
+        );
         if let Some(id) = id {
             check.add(
                 &codes::NO_ROBOT,
                 id,
                 None,
                 "no prim applies IsaacRobotAPI",
-                help,
+                &help,
             );
         } else {
             let place = urdf_usd_diagnostic::Place::file(&view.stage.entry);
@@ -302,7 +308,21 @@ impl Check<'_, '_> {
     /// Checks the tokens of the robot.
     fn check_tokens(&mut self, robot: PrimId) {
         let types = names::RobotType::ALL.map(names::RobotType::as_str);
-        self.check_token(robot, names::ROBOT_TYPE, &types);
+        let robot_type = self.view.stage[robot].text(names::ROBOT_TYPE);
+        let example = names::EXAMPLE_ROBOT_TYPES
+            .into_iter()
+            .find(|example| robot_type == Some(example));
+        if let Some(example) = example {
+            let message = format!(
+                "{} is {example:?}, an example of the documentation that the schema does not list",
+                names::ROBOT_TYPE
+            );
+            let help = format!("use one of {}", types.join(", "));
+            let property = Some(names::ROBOT_TYPE);
+            self.add(&codes::ROBOT_TYPE, robot, property, message, &help);
+        } else {
+            self.check_token(robot, names::ROBOT_TYPE, &types);
+        }
         self.check_token(robot, names::LICENSE, &names::LICENSES);
     }
 

@@ -1,5 +1,7 @@
 //! A view of a stage for the robot schema: its bodies, joints, sites and robots.
 
+use std::collections::{HashMap, HashSet};
+
 use nalgebra::Matrix4;
 use urdf_usd_stage::{Prim, PrimId, PrimMap, Stage};
 use urdf_usd_usd_author::isaac_schema as names;
@@ -44,8 +46,9 @@ impl<'a> View<'a> {
             .collect()
     }
 
-    /// Returns the robot: the prim at `path`, or else the first with `IsaacRobotAPI`, the default prim, or
-    /// the only root prim.
+    /// Returns the robot: the prim at `path`, or else the first with `IsaacRobotAPI`, or the articulation
+    /// that it is a part of, such as the arm of a gripper; the only articulation root that is no body or
+    /// joint; the default prim; or the only root prim.
     ///
     /// # Errors
     /// If `path` has no prim, or the stage has none of the others.
@@ -57,7 +60,7 @@ impl<'a> View<'a> {
                 prim: path.to_owned(),
             });
         }
-        let first = self.robots().first().copied();
+        let first = self.robots().first().map(|&robot| self.whole_of(robot));
         let roots = || -> Vec<PrimId> {
             self.prims()
                 .filter(|(_, prim)| prim.parent.is_none())
@@ -66,6 +69,7 @@ impl<'a> View<'a> {
         };
         let default = || self.stage.default_prim.filter(|id| self.is_part[*id]);
         first
+            .or_else(|| self.only_articulation())
             .or_else(default)
             .or_else(|| {
                 roots()
@@ -78,6 +82,70 @@ impl<'a> View<'a> {
                 path: entry(),
                 roots: roots().len(),
             })
+    }
+
+    /// Returns the topmost prim of the articulation that a robot is a part of, or else the robot itself.
+    ///
+    /// Other bodies alone, such as a table that the robot stands on, do not make it a part: the
+    /// articulation root must be outside of the robot.
+    fn whole_of(&self, robot: PrimId) -> PrimId {
+        let has_root = |id: PrimId| self.stage[id].has("PhysicsArticulationRootAPI");
+        if let Some(root) = self
+            .stage
+            .ancestors(robot)
+            .find(|&id| self.is_articulation(id))
+        {
+            return root;
+        }
+        if self.subtree(robot).any(has_root) {
+            return robot;
+        }
+        let mut neighbours: HashMap<PrimId, Vec<(PrimId, PrimId)>> = HashMap::new();
+        for (joint, _) in self.prims().filter(|(id, _)| self.is_joint(*id)) {
+            if !self.is_articulated(joint) {
+                continue;
+            }
+            if let [Some(a), Some(b)] = [0, 1].map(|end| self.joint_body(joint, end)) {
+                neighbours.entry(a).or_default().push((joint, b));
+                neighbours.entry(b).or_default().push((joint, a));
+            }
+        }
+        let mut queue: Vec<PrimId> = self.subtree(robot).filter(|&id| self.is_body(id)).collect();
+        let mut reached: HashSet<PrimId> = queue.iter().copied().collect();
+        let mut is_rooted = false;
+        while let Some(body) = queue.pop() {
+            for &(joint, other) in neighbours.get(&body).into_iter().flatten() {
+                is_rooted |= has_root(joint) || has_root(other);
+                if reached.insert(other) {
+                    queue.push(other);
+                }
+            }
+        }
+        if !is_rooted {
+            return robot;
+        }
+        let contains_all = |above: &PrimId| {
+            let is_inside = |id: &PrimId| self.stage.ancestors(*id).any(|other| other == *above);
+            reached.iter().all(is_inside)
+        };
+        let above = self.stage.ancestors(robot).find(contains_all);
+        above.unwrap_or(robot)
+    }
+
+    /// Returns whether a prim is an articulation root that is neither a body nor a joint: the topmost prim of
+    /// a robot.
+    fn is_articulation(&self, id: PrimId) -> bool {
+        self.stage[id].has("PhysicsArticulationRootAPI") && !self.is_body(id) && !self.is_joint(id)
+    }
+
+    /// Returns the articulation of a stage with one.
+    fn only_articulation(&self) -> Option<PrimId> {
+        let mut roots = self
+            .prims()
+            .map(|(id, _)| id)
+            .filter(|&id| self.is_articulation(id));
+        let first = roots.next();
+        first.filter(|_| roots.next().is_none())
     }
 
     /// Whether a prim is a rigid body.

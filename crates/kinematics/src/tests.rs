@@ -446,6 +446,36 @@ fn what_is_out_of_reach_ends_nearest() {
 }
 
 #[test]
+fn steps_are_bounded_and_small_ones_converge() {
+    let robot = robot(ARM);
+    let mechanism = Mechanism::of(&robot);
+    let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
+    let chain = Chain::between(&mechanism, base, tool).unwrap();
+    let mut random = Random::new(3);
+    for _ in 0..20 {
+        let goal = Goal::Pose(random_goal(&mechanism, &chain, &mut random));
+        let problem = Problem::new(&mechanism, &[Target::new(base, tool, goal)]).unwrap();
+        let start = mechanism.rest();
+        let mut lm = Lm::default();
+        lm.max_step = 0.02;
+        lm.iterations = 1;
+        let mut q = start.clone();
+        lm.solve(&problem, &mut q);
+        let step: f64 = q.iter().zip(&start).map(|(a, b)| (a - b).powi(2)).sum();
+        assert!(step.sqrt() <= 0.02 + 1e-12, "{step}");
+        // Small steps far from the target are not slow progress at a local minimum.
+        let mut q = start.clone();
+        let restarts = Restarts {
+            attempts: 20,
+            seed: 0,
+        };
+        lm.iterations = 2000;
+        let outcome = solve(&mut lm, &problem, &mut q, &restarts);
+        assert!(outcome.is_reached, "{outcome:?}");
+    }
+}
+
+#[test]
 fn a_start_that_is_chosen_leads_there() {
     // Narrow ranges, where the middle of all is often on the wrong side of a limit.
     let robot = robot(

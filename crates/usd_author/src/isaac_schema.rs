@@ -19,8 +19,10 @@ pub const ATTACHMENT_POINT_API: &str = "IsaacAttachmentPointAPI";
 pub const SURFACE_GRIPPER: &str = "IsaacSurfaceGripper";
 /// Type of prims that are named poses, an Xform.
 pub const NAMED_POSE: &str = "IsaacNamedPose";
-/// The scope of named poses, in the robot's prim.
+/// The scope of named poses in the robot's prim, as the schema's documentation spells it.
 pub const NAMED_POSES: &str = "Named_Poses";
+/// The scope in which Isaac Sim 6.0 stores poses, and looks them up by name.
+pub const SIM_NAMED_POSES: &str = "NamedPoses";
 
 /// `string`.
 pub const DESCRIPTION: &str = "isaac:description";
@@ -138,6 +140,75 @@ pub fn license(name: &str) -> &'static str {
     };
     let is_it = |token: &&str| **token == *spelt || known(token) == plain;
     LICENSES.into_iter().find(is_it).unwrap_or(OTHER_LICENSE)
+}
+
+/// Returns the path that a named pose has in the scope of the other spelling; `None` outside of both.
+pub fn other_pose_path(path: &str) -> Option<String> {
+    let (scope, name) = path.rsplit_once('/')?;
+    let (robot, spelling) = scope.rsplit_once('/')?;
+    let other = match spelling {
+        NAMED_POSES => SIM_NAMED_POSES,
+        SIM_NAMED_POSES => NAMED_POSES,
+        _ => return None,
+    };
+    Some(format!("{robot}/{other}/{name}"))
+}
+
+/// Types of robots that the schema's documentation names as examples and its file does not allow.
+pub const EXAMPLE_ROBOT_TYPES: [&str; 1] = ["Mobile Base"];
+
+/// The scopes in which named poses are authored. Readers accept both spellings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+pub enum PoseScope {
+    /// The prims are in [`NAMED_POSES`], and [`SIM_NAMED_POSES`] inherits that scope.
+    #[default]
+    Both,
+    /// Only [`NAMED_POSES`], in which Isaac Sim 6.0 lists poses but does not find them by name.
+    Documented,
+    /// Only [`SIM_NAMED_POSES`].
+    Sim,
+}
+
+impl PoseScope {
+    /// All values.
+    pub const ALL: [Self; 3] = [Self::Both, Self::Documented, Self::Sim];
+
+    /// Returns the token of users.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Both => "both",
+            Self::Documented => NAMED_POSES,
+            Self::Sim => SIM_NAMED_POSES,
+        }
+    }
+
+    /// Returns the name of the scope that has the prims.
+    pub fn scope(self) -> &'static str {
+        match self {
+            Self::Both | Self::Documented => NAMED_POSES,
+            Self::Sim => SIM_NAMED_POSES,
+        }
+    }
+}
+
+impl std::fmt::Display for PoseScope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for PoseScope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|scope| scope.as_str() == text);
+        known.ok_or_else(|| {
+            format!(
+                "{text:?} is none of {}",
+                Self::ALL.map(Self::as_str).join(", ")
+            )
+        })
+    }
 }
 
 /// The type of a robot: the allowed tokens of [`ROBOT_TYPE`].

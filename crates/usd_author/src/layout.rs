@@ -3,6 +3,9 @@
 
 use urdf_usd_robot::Material;
 
+/// Names of the overlays of a conversion: the entry `NAME.isaac.usda` includes `NAME.usda`.
+pub const OVERLAYS: [&str; 5] = ["isaac", "mujoco", "newton", "openpbr", "physx"];
+
 /// The variant set of visual meshes (REP-158 §1.3.2).
 pub const REPRESENTATION: &str = "visual_representation";
 /// The variants of [`REPRESENTATION`], from fine to coarse.

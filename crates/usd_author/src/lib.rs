@@ -15,5 +15,5 @@ mod schema;
 pub mod text;
 
 pub use layer::{Attribute, Error, Layer, Prim, Relationship, Value, dictionary, string, token};
-pub use named_pose::{Chain, PosePrim};
+pub use named_pose::{Chain, PosePrim, author_scopes, joints_between};
 pub use schema::{ISAAC_SCHEMA_FILES, SCHEMA_FILES};

@@ -50,6 +50,24 @@ impl PosePrim<'_> {
     }
 }
 
+/// Authors the scopes of named poses in the robot's prim at `root`, and returns the path of the scope
+/// that has the prims.
+///
+/// The other scope inherits it: an internal reference would lose the relationships of poses, whose
+/// targets are outside of the scope.
+pub fn author_scopes(layer: &mut Layer, root: &str, scopes: names::PoseScope) -> String {
+    let scope = format!("{root}/{}", scopes.scope());
+    if !layer.has(&scope) {
+        layer.def(&scope, "Scope");
+    }
+    if scopes == names::PoseScope::Both {
+        layer
+            .def(&format!("{root}/{}", names::SIM_NAMED_POSES), "Scope")
+            .inherit(&scope);
+    }
+    scope
+}
+
 /// The part of the robot that a pose affects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
@@ -57,8 +75,8 @@ pub struct Chain {
     pub start: LinkId,
     /// Its last link.
     pub end: LinkId,
-    /// The joints of the pose with one degree of freedom, from the base outwards, and their
-    /// positions in radians or metres.
+    /// The joints of the pose with one degree of freedom, and their positions in radians or metres:
+    /// those between the first and the last link in that order, then the others from the base outwards.
     pub joints: Vec<(JointId, f64)>,
 }
 
@@ -84,12 +102,16 @@ impl Chain {
             .order()
             .iter()
             .filter_map(|link| robot.tree().parent_joint(*link));
-        let joints: Vec<(JointId, f64)> = in_tree
+        let mut joints: Vec<(JointId, f64)> = in_tree
             .filter(|joint| has_prim(*joint))
             .filter_map(|joint| Some((joint, *set.get(&joint)?)))
             .collect();
         let last = robot.joints()[joints.last()?.0].child();
         if let Some((start, end)) = pose.chain {
+            let order = joints_between(robot, start, end)?;
+            let order: HashMap<JointId, usize> = order.into_iter().zip(0..).collect();
+            // Stable, so that joints elsewhere keep their order.
+            joints.sort_by_key(|(joint, _)| order.get(joint).copied().unwrap_or(usize::MAX));
             return Some(Self { start, end, joints });
         }
         // Prefer a tool frame rigidly attached to the last link.
@@ -109,22 +131,30 @@ impl Chain {
     }
 
     /// Returns the chain between links that have prims: a first link without one is replaced by the
-    /// next link towards the end. `None` if the end has no prim.
+    /// next link towards the end. `None` if the end has no prim, or is in another tree.
     pub fn between(self, robot: &Robot, is_named: &dyn Fn(LinkId) -> bool) -> Option<Self> {
         if !is_named(self.end) {
             return None;
         }
-        let up = std::iter::successors(Some(self.end), |link| {
-            if *link == self.start {
-                None
-            } else {
-                parent_of(robot, *link)
-            }
-        });
+        let mut links = links_between(robot, self.start, self.end)?.into_iter();
         Some(Self {
-            start: up.filter(|link| is_named(*link)).last()?,
+            start: links.find(|link| is_named(*link))?,
             ..self
         })
+    }
+
+    /// Returns the pose of the end relative to the robot's prim, from the poses of the links at rest and in
+    /// the pose. If the end is not below the start, the start stays where it is at rest, as in Isaac's
+    /// inverse kinematics.
+    pub fn end_at(&self, robot: &Robot, rest: &[Pose], posed: &[Pose]) -> Pose {
+        let of = |poses: &[Pose], link: LinkId| {
+            let pose = poses.get(link.index()).copied();
+            pose.unwrap_or_else(Pose::identity)
+        };
+        if robot.tree().is_below(self.end, self.start) {
+            return of(posed, self.end);
+        }
+        of(rest, self.start) * of(posed, self.start).inverse() * of(posed, self.end)
     }
 
     /// Returns whether all joints are within their limits.
@@ -133,6 +163,39 @@ impl Chain {
             .iter()
             .all(|(joint, value)| robot.joints()[*joint].bounds().contains(*value))
     }
+}
+
+/// Returns the joints from one link to another, through their nearest common ancestor, fixed ones
+/// included. `None` if the links are in different trees.
+pub fn joints_between(robot: &Robot, start: LinkId, end: LinkId) -> Option<Vec<JointId>> {
+    let links = links_between(robot, start, end)?;
+    let pairs = links.iter().zip(links.iter().skip(1));
+    let joints = pairs.filter_map(|(&one, &next)| {
+        // The joint belongs to the child, which is either of the two.
+        let child = if parent_of(robot, next) == Some(one) {
+            next
+        } else {
+            one
+        };
+        robot.tree().parent_joint(child)
+    });
+    Some(joints.collect())
+}
+
+/// Returns the links from one link to another, both included, through their nearest common ancestor.
+fn links_between(robot: &Robot, start: LinkId, end: LinkId) -> Option<Vec<LinkId>> {
+    let above = |link: LinkId| -> Vec<LinkId> {
+        std::iter::successors(Some(link), |link| parent_of(robot, *link)).collect()
+    };
+    let (mut up, mut down) = (above(start), above(end));
+    // Both end with the root. The last common link is the nearest common ancestor.
+    let mut common = None;
+    while up.last() == down.last() && up.pop().is_some() {
+        common = down.pop();
+    }
+    up.push(common?);
+    up.extend(down.into_iter().rev());
+    Some(up)
 }
 
 /// Returns the parent of a link.

@@ -24,7 +24,9 @@ mod summary;
 mod tiers;
 
 pub use frames::read_frames;
-pub use robot::{BodyMass, DENSITY, OfStage, Outcome, body_masses, read, read_stage};
+pub use robot::{
+    BodyMass, DENSITY, OfStage, Outcome, body_masses, is_pose_alias, read, read_stage,
+};
 pub use summary::{
     InterfaceSummary, JointSummary, LinkSummary, Summary, VariantSummary, inspect, read_interfaces,
 };

@@ -34,6 +34,7 @@ use std::rc::Rc;
 
 use nalgebra::Vector3;
 
+pub use self::isaac::is_pose_alias;
 use self::joints::{End, Found, FoundId};
 use self::links::{Draft, DraftId, Links};
 pub use self::mass::DENSITY;

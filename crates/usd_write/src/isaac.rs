@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 use super::{Scene, codes};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::Model;
-use urdf_usd_robot::{About, Joint, JointId, JointKind, LinkId, NamedPose, Pose, Role, SiteAxis};
+use urdf_usd_robot::{About, Joint, JointId, JointKind, LinkId, NamedPose, Role, SiteAxis};
 use urdf_usd_usd_author::isaac_schema as names;
 use urdf_usd_usd_author::numbers::{degrees, joint_axis};
-use urdf_usd_usd_author::{Attribute, Chain, Layer, PosePrim, Relationship};
+use urdf_usd_usd_author::{Attribute, Chain, Layer, PosePrim, Relationship, author_scopes};
 
 /// Contents of the overlay beside links, joints and poses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Isaac {
     pub about: About,
     /// True if sites are at the end of the list of links, not after their link.
     pub sites_last: bool,
+    /// The scopes of named poses.
+    pub pose_scope: names::PoseScope,
 }
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
@@ -248,10 +250,10 @@ fn author_poses(
     if poses.is_empty() {
         return Vec::new();
     }
-    let scope = format!("{root}/{}", names::NAMED_POSES);
-    layer.def(&scope, "Scope");
+    let scope = author_scopes(layer, root, scene.options.isaac.pose_scope);
     let wanted: Vec<&str> = poses.iter().map(|(pose, _)| pose.name.as_str()).collect();
     let mut paths = Vec::new();
+    let rest = model.poses(&robot.positions(&model, None));
     for ((pose, chain), identifier) in
         poses
             .iter()
@@ -285,10 +287,7 @@ fn author_poses(
                 .map(|(joint, _)| pose.fixed.contains(joint))
                 .collect(),
             is_valid: chain.is_valid(robot),
-            end_at: at
-                .get(chain.end.index())
-                .copied()
-                .unwrap_or_else(Pose::identity),
+            end_at: chain.end_at(robot, &rest, &at),
         };
         prim.author(layer, &path);
         paths.push(path);

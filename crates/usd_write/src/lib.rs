@@ -140,12 +140,13 @@ impl Overlay {
 
     /// Returns the name in options and file names.
     pub fn as_str(self) -> &'static str {
+        let [isaac, mujoco, newton, openpbr, physx] = urdf_usd_usd_author::layout::OVERLAYS;
         match self {
-            Self::Isaac => "isaac",
-            Self::Mujoco => "mujoco",
-            Self::Newton => "newton",
-            Self::OpenPbr => "openpbr",
-            Self::Physx => "physx",
+            Self::Isaac => isaac,
+            Self::Mujoco => mujoco,
+            Self::Newton => newton,
+            Self::OpenPbr => openpbr,
+            Self::Physx => physx,
         }
     }
 }

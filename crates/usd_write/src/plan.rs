@@ -13,11 +13,11 @@ use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{
     ArenaMap, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Role, Roles, names,
 };
-use urdf_usd_usd_author::isaac_schema::NAMED_POSES;
+use urdf_usd_usd_author::isaac_schema::{NAMED_POSES, SIM_NAMED_POSES};
 use urdf_usd_usd_author::layout::SPHERES;
 
 /// Names of children of the default prim that are reserved.
-pub(super) const ROOT_SCOPES: [&str; 7] = [
+pub(super) const ROOT_SCOPES: [&str; 8] = [
     CLASSES,
     "Materials",
     "PhysicsMaterials",
@@ -25,6 +25,7 @@ pub(super) const ROOT_SCOPES: [&str; 7] = [
     "Interfaces",
     mujoco::SCOPE,
     NAMED_POSES,
+    SIM_NAMED_POSES,
 ];
 /// Name of the scope of classes that instances inherit.
 pub(super) const CLASSES: &str = "Classes";

@@ -1,11 +1,11 @@
 //! Applies a pose: places the bodies, and sets drives that hold them there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use nalgebra::{Matrix4, Vector3};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::{Model, position_count};
-use urdf_usd_robot::{JointKind, NamedPose, Pose};
+use urdf_usd_robot::{ArenaMap, JointId, JointKind, Link, NamedPose, Pose};
 use urdf_usd_stage::{Prim, PrimId, Value, rigid};
 use urdf_usd_usd_author::{Attribute, Layer};
 
@@ -35,8 +35,9 @@ fn clean(number: f64) -> f64 {
 
 /// Applies a pose to an asset.
 ///
-/// Places every body as in the pose; joints that the pose does not set are at zero or the nearest
-/// limit. Sets the targets of drives (`drive:…:physics:targetPosition`), and the states of joints with
+/// Moves the joints that the pose sets, and their followers. Bodies at all other joints keep their
+/// place relative to each other, so that poses of an arm and of its gripper combine. Sets the targets
+/// of drives (`drive:…:physics:targetPosition`), and the states of joints with
 /// `PhysicsJointStateAPI`. The frames of joints do not change. `layer` is the strongest of the stage.
 pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied {
     let (stage, robot) = (poses.stage, &poses.robot);
@@ -45,12 +46,20 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
     let model = Model::of(robot);
     let positions = robot.positions(&model, Some(pose));
     let placed = Placed::of(poses, model.poses(&positions));
-    let wanted: HashMap<PrimId, Pose> = robot
-        .links()
-        .handles()
-        .filter(|&link| poses.is_body[link])
-        .filter_map(|link| Some((poses.links[link]?, placed.in_stage(poses, link))))
-        .collect();
+    let set: HashSet<JointId> = pose.positions.iter().map(|(joint, _)| *joint).collect();
+    let is_set = |joint: JointId| {
+        // The number of joints bounds chains of followers, which a robot checks for cycles.
+        let leaders = std::iter::successors(Some(joint), |joint| {
+            Some(robot.joints()[*joint].mimic()?.joint)
+        });
+        leaders
+            .take(robot.joints().len())
+            .any(|joint| set.contains(&joint))
+    };
+    let mut zero = vec![0.0; model.positions()];
+    model.follow(&mut zero);
+    let at_zero = Placed::of(poses, model.poses(&zero));
+    let wanted = wanted(poses, &at_zero, &placed, is_set);
     // The transform of a prim depends on its ancestors, which may be moved too.
     let before = stage.worlds();
     let mut after = stage.filled(Matrix4::identity());
@@ -96,6 +105,9 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
         let (Some(id), 1) = (poses.joints[joint_id], position_count(joint.kind())) else {
             continue;
         };
+        if !is_set(joint_id) {
+            continue;
+        }
         let prim = &stage[id];
         let at = positions
             .get(model.range(joint_id.index()).start)
@@ -128,6 +140,51 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
     }
     applied.diagnostics = findings.finish();
     applied
+}
+
+/// Returns the frames of the bodies in the world of the stage, once the joints that `is_set` names are
+/// as in `placed`. Links without a prim are where joints at zero have them.
+fn wanted(
+    poses: &Poses<'_>,
+    at_zero: &Placed,
+    placed: &Placed,
+    is_set: impl Fn(JointId) -> bool,
+) -> HashMap<PrimId, Pose> {
+    let (stage, robot) = (poses.stage, &poses.robot);
+    // Frames between the axes of a joint with several have no prim.
+    let mut now = ArenaMap::new(robot.links(), |link, _| {
+        let (pose, _) = rigid(&stage.world(poses.links[link]?))?;
+        Some(pose)
+    });
+    let mut after: ArenaMap<Link, Pose> = ArenaMap::new(robot.links(), |_, _| Pose::identity());
+    let mut wanted = HashMap::new();
+    for &link in robot.tree().order() {
+        let above = robot.tree().parent_joint(link);
+        let parent = above.map(|joint| robot.joints()[joint].parent());
+        let before = now[link].unwrap_or_else(|| match parent {
+            Some(parent) => {
+                now[parent].unwrap_or_else(Pose::identity) * at_zero.in_parent(parent, link)
+            }
+            None => at_zero.in_stage(poses, link),
+        });
+        now[link] = Some(before);
+        after[link] = match (above, parent) {
+            (Some(joint), Some(parent)) if is_set(joint) => {
+                after[parent] * placed.in_parent(parent, link)
+            }
+            (_, Some(parent)) => {
+                let apart = now[parent].unwrap_or_else(Pose::identity).inverse() * before;
+                after[parent] * apart
+            }
+            (_, None) => before,
+        };
+        if poses.is_body[link]
+            && let Some(prim) = poses.links[link]
+        {
+            wanted.insert(prim, after[link]);
+        }
+    }
+    wanted
 }
 
 /// Authors the transform of a prim as a translation, a rotation and, if it is not 1, a scale.

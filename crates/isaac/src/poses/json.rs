@@ -54,7 +54,7 @@ pub fn export(poses: &Poses<'_>, units: Units) -> (Json, Vec<Diagnostic>) {
             );
             fixed.insert(path, Json::Bool(pose.fixed.contains(joint)));
         }
-        let end = poses.end_at(pose, chain.end);
+        let end = poses.end_at(pose, [chain.start, chain.end]);
         let q = end.rotation.quaternion();
         let mut entry = json!({
             "joints": joints,

@@ -5,19 +5,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use serde::Serialize;
 
+use crate::overlay::overlay_files;
+pub use crate::overlay::{entry_with_poses, open_with_poses};
 use crate::poses::{Poses, check_name};
 use crate::{Edit, Label, Saved};
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_resolve::States;
-use urdf_usd_robot::{JointId, NamedPose};
-
-/// The extension of an asset's entry.
-const ENTRY: &str = "usda";
+use urdf_usd_resolve::{Resolver, States};
+use urdf_usd_robot::{JointId, LinkId, NamedPose, Robot};
+use urdf_usd_usd_author::isaac_schema::PoseScope;
 
 /// Serializes edits: an edit must read the result of the previous one.
 static EDITING: Mutex<()> = Mutex::new(());
@@ -79,32 +79,15 @@ impl Refused {
     }
 }
 
-/// Returns the entry with all poses of an asset: that of the overlay of poses, of the overlay `isaac`,
-/// or the asset's own.
-pub fn entry_with_poses(entry: &Path) -> PathBuf {
-    entries(entry)
-        .into_iter()
-        .find(|entry| entry.is_file())
-        .unwrap_or_else(|| entry.to_owned())
-}
-
-/// Returns the entries of the overlays that may have poses.
-fn entries(entry: &Path) -> [PathBuf; 2] {
-    [Label::Poses, Label::Isaac]
-        .map(|label| entry.with_extension(format!("{}.{ENTRY}", label.as_str())))
-}
-
-/// Returns the files in which the poses of an asset are stored: the layer and the entry of the
+/// Returns the files in which the poses of an asset are stored: the possible layers and the entry of the
 /// overlay.
-pub fn files(entry: &Path) -> [PathBuf; 2] {
-    let layer = format!("{}.{ENTRY}", Label::Poses.as_str());
-    [entry.with_file_name(&layer), entry.with_extension(layer)]
+pub fn files(entry: &Path) -> [PathBuf; 3] {
+    overlay_files(entry, Label::Poses)
 }
 
 /// Opens the overlay of poses of an asset.
 fn edit(entry: &Path) -> Result<Edit, String> {
-    Edit::open(&entry_with_poses(entry), Label::Poses, None, None)
-        .map_err(|error| error.to_string())
+    Edit::open(entry, Label::Poses, None, None).map_err(|error| error.to_string())
 }
 
 /// All poses of an asset, as its files said when they were read.
@@ -125,7 +108,10 @@ impl Listing {
         let edit = edit(entry)?;
         let poses = Poses::of(&edit.stage, None).map_err(|error| error.to_string())?;
         let layers = edit.stage.layers.iter().map(|layer| layer.path.clone());
-        let used: BTreeSet<PathBuf> = layers.chain(entries(entry)).chain(files(entry)).collect();
+        let possible = files(entry)
+            .into_iter()
+            .chain(overlay_files(entry, Label::Isaac));
+        let used: BTreeSet<PathBuf> = layers.chain(possible).collect();
         Ok(Self {
             poses: poses
                 .robot
@@ -141,6 +127,45 @@ impl Listing {
     pub fn is_current(&self) -> bool {
         self.files.are_unchanged()
     }
+}
+
+/// Returns the named poses of the asset that `entry` belongs to, for `robot`, which was read from any entry
+/// of that asset. Joints and links that the robot lacks are left out. `root`: the path of the robot's
+/// topmost prim, as for [`Poses::of`].
+///
+/// # Errors
+/// A sentence with the reason, if the poses cannot be read.
+pub fn of_asset(
+    entry: &Path,
+    root: Option<&str>,
+    robot: &Robot,
+    packages: Option<Arc<Resolver>>,
+) -> Result<Vec<NamedPose>, String> {
+    let stage = open_with_poses(entry, packages).map_err(|error| error.to_string())?;
+    let poses = Poses::of(&stage, root).map_err(|error| error.to_string())?;
+    let joint = |id: JointId| robot.joint_named(poses.robot.joints()[id].name());
+    let link = |id: LinkId| robot.link_named(poses.robot.links()[id].name());
+    let converted = poses.robot.named_poses().iter().map(|pose| {
+        let positions = pose.positions.iter();
+        let mut positions: Vec<(JointId, Vec<f64>)> = positions
+            .filter_map(|(id, at)| Some((joint(*id)?, at.clone())))
+            .collect();
+        let mut fixed: Vec<JointId> = pose.fixed.iter().filter_map(|id| joint(*id)).collect();
+        // The entries may list the joints in different orders.
+        positions.sort_by_key(|(joint, _)| *joint);
+        fixed.sort();
+        NamedPose {
+            name: pose.name.clone(),
+            group: pose.group.clone(),
+            chain: pose
+                .chain
+                .and_then(|(start, end)| Some((link(start)?, link(end)?))),
+            positions,
+            fixed,
+            place: pose.place.clone(),
+        }
+    });
+    Ok(converted.collect())
 }
 
 /// Stores a pose, and replaces one with the same name and group. `positions` returns the joint
@@ -176,14 +201,15 @@ pub fn store(
         place: Place::default(),
     };
     let stored = PoseView::of(&poses, &pose);
-    let (paths, found) = poses.store(&[pose], &mut edit.layer);
+    let (paths, found) = poses.store(&[pose], PoseScope::default(), &mut edit.layer);
     if paths.is_empty() {
         let why = found.first().map(Diagnostic::to_sentence);
         let why = why.unwrap_or_else(|| "the pose is not stored".to_owned());
         return Err(Refused::Other(why));
     }
     let saved = edit
-        .save()
+        .override_poses(&paths)
+        .and_then(|()| edit.save())
         .map_err(|error| Refused::Other(error.to_string()))?;
     Ok((stored, saved))
 }
@@ -200,9 +226,11 @@ pub fn delete(entry: &Path, name: &str, group: Option<&str>) -> Result<String, S
     let pose = poses
         .get(name.trim(), group)
         .map_err(|error| error.to_string())?;
-    poses.delete(pose, &mut edit.layer);
+    let paths = poses.delete(pose, &mut edit.layer);
     let name = pose.name.clone();
-    edit.save().map_err(|error| error.to_string())?;
+    edit.override_poses(&paths)
+        .and_then(|()| edit.save())
+        .map_err(|error| error.to_string())?;
     Ok(name)
 }
 

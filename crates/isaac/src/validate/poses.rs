@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use urdf_usd_robot::{Handle, JointKind};
 use urdf_usd_stage::{PrimId, array_len, double_array, rigid};
 use urdf_usd_usd_author::isaac_schema as names;
+use urdf_usd_usd_read::is_pose_alias;
 
 use super::{Check, count};
 use crate::poses::Poses;
@@ -51,10 +52,13 @@ impl Check<'_, '_> {
             }
         }
         for id in view.subtree(robot) {
-            if view.stage[id].type_name != names::NAMED_POSE || self.owner(id) != Some(robot) {
+            let prim = &view.stage[id];
+            let is_own = prim.type_name == names::NAMED_POSE && self.owner(id) == Some(robot);
+            if !is_own || is_pose_alias(prim) {
                 continue;
             }
-            if !listed.contains(&id) {
+            let other = names::other_pose_path(&prim.path).and_then(|path| view.at(&path));
+            if !listed.contains(&id) && !other.is_some_and(|other| listed.contains(&other)) {
                 let message = format!(
                     "the pose {} is not in {} of {}",
                     self.path(id),
@@ -259,8 +263,8 @@ impl Check<'_, '_> {
             let target = view
                 .within(id, robot)
                 .and_then(|within| Some(rigid(&within)?.0));
-            if let (Some((_, end)), Some(target)) = (pose.chain, target) {
-                let apart = poses.end_at(pose, end).inverse() * target;
+            if let (Some((start, end)), Some(target)) = (pose.chain, target) {
+                let apart = poses.end_at(pose, [start, end]).inverse() * target;
                 let distance = apart.translation.vector.norm() * view.stage.meters_per_unit();
                 let angle = apart.rotation.angle();
                 if distance > REACH || angle > REACH {

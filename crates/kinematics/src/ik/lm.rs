@@ -26,7 +26,7 @@ pub struct Lm {
     pub rotation_weight: f64,
     /// Weight of metres, a factor of the targets' own weights.
     pub position_weight: f64,
-    /// Maximum change of a coordinate in an iteration, radians or metres.
+    /// Maximum norm of the changes of all coordinates in an iteration, radians and metres.
     pub max_step: f64,
     /// Strength of the bias towards the middle of the coordinates' ranges, in the null space of the
     /// targets.
@@ -54,8 +54,13 @@ const SLOW: f64 = 0.8;
 /// Number of successive slow iterations after which the solver gives up.
 const PATIENCE: usize = 3;
 
-/// Maximum number of iterations towards a target that is out of reach.
+/// Maximum number of iterations towards a target that is out of reach, unless [`Lm::max_step`] is small.
 const REFINING: usize = 1000;
+/// Length of the way through the coordinates, radians and metres, for which refining has enough
+/// iterations.
+const WAY: f64 = 20.0;
+/// Maximum number of iterations of refining, however small [`Lm::max_step`] is.
+const MAX_REFINING: usize = 100_000;
 
 /// Reusable buffers.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +84,15 @@ impl Lm {
     /// Continues where [`Lm::solve`] gives up: `q` is the best solution so far of a problem that
     /// may be out of reach, and is brought as near as possible.
     pub fn refine(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
-        self.descend(problem, q, REFINING, usize::MAX)
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the number is between the two limits"
+        )]
+        let most = (WAY / self.max_step)
+            .clamp(REFINING as f64, MAX_REFINING as f64)
+            .ceil() as usize;
+        self.descend(problem, q, most, usize::MAX)
     }
 }
 
@@ -144,13 +157,12 @@ impl Lm {
                 damping *= 10.0;
                 continue;
             }
-            let longest = bounded
-                .step
-                .iter()
-                .fold(0.0_f64, |longest, step| longest.max(step.abs()));
+            let length = bounded.step.iter().map(|step| step * step).sum::<f64>();
+            let length = length.sqrt();
             // Shorten the step as a whole, so that it keeps its direction.
-            let scale = if longest > self.max_step {
-                self.max_step / longest
+            let is_shortened = length > self.max_step;
+            let scale = if is_shortened {
+                self.max_step / length
             } else {
                 1.0
             };
@@ -163,7 +175,8 @@ impl Lm {
             }
             problem.linearise(tried, *rotation_weight, *position_weight, next);
             if next.squares < at.squares {
-                slow = if next.squares > SLOW * at.squares {
+                // Small steps make slow progress far from a solution, which is no local minimum.
+                slow = if !is_shortened && next.squares > SLOW * at.squares {
                     slow + 1
                 } else {
                     0
@@ -173,7 +186,7 @@ impl Lm {
                 damping = (damping * 0.2).max(1e-9);
             } else {
                 // The step changes nothing any more: this is a local minimum.
-                if longest < 1e-12 {
+                if length < 1e-12 {
                     break;
                 }
                 damping = (damping * 4.0).min(1e9);

@@ -137,6 +137,9 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
     let mut met: HashSet<(String, Option<String>)> = HashSet::new();
     for id in poses {
         let prim = &stage[id];
+        if is_pose_alias(prim) {
+            continue;
+        }
         let link = |name: &str| {
             let path = prim.targets(name).first()?;
             by_prim.links.get(&stage.at(path)?).copied()
@@ -144,7 +147,9 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
         let name = super::display_name(scene, id).unwrap_or_else(|| prim.name().to_owned());
         let positions = positions(scene, id, robot, by_prim);
         let group = group(prim);
-        if positions.is_empty() || !met.insert((name.clone(), group.clone())) {
+        // The scope of Isaac Sim may override the other, which it inherits: that is what it edits.
+        let is_new = met.insert((name.clone(), group.clone()));
+        if positions.is_empty() || !is_new && !is_in_sim_scope(prim) {
             continue;
         }
         let chain = link(names::POSE_START).zip(link(names::POSE_END));
@@ -161,6 +166,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
             .find(|known| (&known.name, &known.group) == (&pose.name, &pose.group))
         {
             None => named.push(pose),
+            Some(known) if !is_new && is_same(known, &pose) => {}
             // The pose read before has the same positions in double precision.
             Some(known) if is_same(known, &pose) => {
                 (known.chain, known.fixed, known.place) = (pose.chain, pose.fixed, pose.place)
@@ -174,6 +180,19 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
         let help = "set joints of the robot that have one position and follow no other";
         scene.report(&codes::POSE, root, None, message, help);
     }
+}
+
+/// Returns whether a prim is in the scope in which Isaac Sim stores poses.
+fn is_in_sim_scope(prim: &Prim) -> bool {
+    let scope = prim.path.rsplit('/').nth(1);
+    scope == Some(names::SIM_NAMED_POSES)
+}
+
+/// Returns whether a pose is only inherited by the scope in which Isaac Sim looks for it, so that it
+/// is another prim's.
+pub fn is_pose_alias(prim: &Prim) -> bool {
+    let own = format!("/{}/{}", names::SIM_NAMED_POSES, prim.name());
+    is_in_sim_scope(prim) && !prim.sites.iter().any(|site| site.path.ends_with(&own))
 }
 
 /// Returns the joints of a pose that inverse kinematics must not move.
