@@ -59,7 +59,11 @@ def test_arguments_work_in_all_commands(tmp_path):
         done = run(*command, "legs:=6", "prefix:=w_", env=os.environ | ENVIRONMENT)
         assert done.returncode == 0, done.stderr
         assert "w_body" in (done.stdout if name in ("inspect", "pose") else "w_body"), done.stdout
-    assert "w_" in (tmp_path / "walker.xrdf").read_text()
+    written = tmp_path / "walker.xrdf"
+    assert "w_" in written.read_text()
+    for arguments in (("legs:=6", "prefix:=w_"), ("--xacro-arg", "legs:=6", "--xacro-arg", "prefix:=w_")):
+        done = run("xrdf", "check", FILE, written, *arguments, env=os.environ | ENVIRONMENT)
+        assert done.returncode == 0 and "0 errors" in done.stderr, done.stderr
 
 
 def test_arguments(tmp_path):

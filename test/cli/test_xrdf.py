@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import trimesh
 import yaml
+from pxr import Usd
 
 import kinematics
 import meshes
@@ -186,3 +187,162 @@ def test_a_robot_without_collision_geometry_gets_a_remedy(tmp_path):
         urdf.write_text(f'<robot name="r"><link name="a">{shape}</link></robot>')
         done = run("xrdf", "write", urdf, "-o", tmp_path / "r.xrdf")
         assert done.returncode == 1 and "spheres-no-collision" in done.stderr and said in done.stderr, done.stderr
+
+
+#: `base`, a rail, an arm on it whose wrist mimics the elbow, and the frame `tool`.
+ROBOT = """<robot name="r"><link name="world"/>{links}<link name="tool"/>
+  <joint name="fix" type="fixed"><parent link="world"/><child link="base"/><origin xyz="0 0 1"/></joint>
+  <joint name="rail" type="prismatic"><parent link="base"/><child link="car"/><origin xyz="0 0 0.5"/><axis xyz="1 0 0"/>
+    <limit lower="0" upper="1" effort="9" velocity="1"/></joint>
+  <joint name="elbow" type="revolute"><parent link="car"/><child link="arm"/><origin xyz="0 0 0.5"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="9" velocity="1"/></joint>
+  <joint name="wrist" type="revolute"><parent link="arm"/><child link="hand"/><origin xyz="0 0 0.5"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="9" velocity="1"/><mimic joint="elbow"/></joint>
+  <joint name="tip" type="fixed"><parent link="hand"/><child link="tool"/><origin xyz="0 0 0.2"/></joint></robot>""".format(
+    links="".join(f'<link name="{name}"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>' for name in ("base", "car", "arm", "hand"))
+)
+BALL = "[{center: [0, 0, 0], radius: 0.1}]"
+VALID = f"""format: xrdf
+format_version: 1.0
+modifiers:
+  - add_frame: {{frame_name: far, parent_frame_name: near, joint_name: far_joint, fixed_transform: {{position: [0, 0, 0.1], orientation: {{w: 1, xyz: [0, 0, 0]}}}}}}
+  - add_frame:
+      frame_name: near
+      parent_frame_name: tool
+      joint_name: near_joint
+      joint_type: FIXED
+      fixed_transform: {{position: [1.0, 2.0, 3.0], orientation: {{w: 0.5, xyz: [-0.5, 0.5, 0.5]}}}}
+  - set_base_frame: base
+default_joint_positions: {{elbow: 0.5}}
+cspace: {{joint_names: [elbow, rail], acceleration_limits: [50, 40], jerk_limits: [5000, 0xfa0]}}
+tool_frames: [far, tool]
+collision: {{geometry: g, buffer_distance: {{arm: 0.05, near: -0.02}}}}
+self_collision: {{geometry: g, buffer_distance: {{arm: 0.03, base: 0.02}}, ignore: {{base: [car], arm: [car, hand], base: [arm]}}}}
+geometry: {{g: {{spheres: {{base: {BALL}, car: {BALL}, arm: {BALL}, hand: {BALL}}}}}}}
+"""
+#: A part of the XRDF, its replacement, and the code of the error.
+FAULTS = (
+    ("joint_names: [elbow", "joint_names: [wrist", "xrdf-mimic-joint"),
+    ("joint_names: [elbow", "joint_names: [tip", "xrdf-joint-type"),
+    ("joint_names: [elbow", "joint_names: [elbo", "xrdf-unknown-joint"),
+    ("[elbow, rail]", "[elbow, elbow]", "xrdf-repeated-joint"),
+    ("joint_names: [elbow, rail], acceleration_limits: [50, 40], jerk_limits: [5000, 0xfa0]", "joint_names: [], acceleration_limits: [], jerk_limits: []", "xrdf-no-coordinate"),
+    ("[50, 40]", "[50]", "xrdf-unequal-lengths"),
+    ("[50, 40]", "[50, -40]", "xrdf-bad-value"),
+    ("[50, 40]", "[50, .nan]", "xrdf-wrong-form"),
+    ("position: [1.0, 2.0, 3.0]", "position: [1.0, 2.0]", "xrdf-wrong-form"),
+    ("{elbow: 0.5}", "{elbow: 1.5}", "xrdf-outside-limits"),
+    ("{elbow: 0.5}", "{wrist: 0.5}", "xrdf-mimic-joint"),
+    ("{elbow: 0.5}", "{elbow: 0.5, elbow: 0.5}", "xrdf-repeated-joint"),
+    ("tool_frames: [far", "tool_frames: [fat", "xrdf-unknown-frame"),
+    ("tool_frames: [far", "tool_frames: [world", "xrdf-above-base"),
+    ("buffer_distance: {arm: 0.05", "buffer_distance: {amr: 0.05", "xrdf-unknown-frame"),
+    ("collision: {geometry: g, buffer_distance: {arm: 0.05", "collision: {geometry: h, buffer_distance: {arm: 0.05", "xrdf-unknown-geometry"),
+    ("parent_frame_name: tool", "parent_frame_name: far", "xrdf-circular-frames"),
+    ("joint_name: near_joint", "joint_name: elbow", "xrdf-name-taken"),
+    ("joint_type: FIXED", "joint_type: REVOLUTE", "xrdf-bad-value"),
+    ("set_base_frame: base", "set_base: base", "xrdf-unknown-modifier"),
+    ("set_base_frame: base", "set_base_frame: basis", "xrdf-unknown-frame"),
+    ("hand: [{center: [0, 0, 0], radius: 0.1}]", "hand: [{center: [0, 0, 0], radius: 1.2}]", "xrdf-self-collision"),
+)
+
+
+@pytest.fixture
+def robot(tmp_path):
+    """Returns a function that checks an XRDF for ROBOT, and returns the exit code and the findings."""
+    urdf, xrdf = tmp_path / "r.urdf", tmp_path / "r.xrdf"
+    urdf.write_text(ROBOT)
+
+    def check(text):
+        xrdf.write_text(text)
+        done = run("xrdf", "check", urdf, xrdf, "--json")
+        return done.returncode, json.loads(done.stdout)["diagnostics"]
+
+    return check
+
+
+def test_violations_of_the_specification_are_errors(robot):
+    code, found = robot(VALID)
+    # The lists of the repeated key are united, with a warning that names it.
+    severe = [(d["code"], d["severity"]) for d in found if d["severity"] != "info"]
+    assert code == 0 and severe == [("xrdf-repeated", "warning")] and '"base"' in next(d["message"] for d in found if d["code"] == "xrdf-repeated"), found
+    for old, new, expected in FAULTS:
+        assert VALID.count(old) == 1, old
+        code, found = robot(VALID.replace(old, new))
+        assert code == 1 and expected in {d["code"] for d in found if d["severity"] == "error"}, (old, new, found)
+    cycle = next(d["message"] for d in robot(VALID.replace("parent_frame_name: tool", "parent_frame_name: far"))[1] if d["code"] == "xrdf-circular-frames")
+    assert "cycle of frames" in cycle
+    code, found = robot(VALID.replace("self_collision:", "self_colision:"))
+    [unknown] = [d for d in found if d["code"] == "xrdf-unknown-key"]
+    assert code == 0 and unknown["severity"] == "warning" and "self_collision" in unknown["help"]
+
+
+@pytest.mark.parametrize("options", [(), ("--spheres", "2")])
+def test_writing_keeps_modifiers_and_buffer_distances(robot, tmp_path, options):
+    robot(VALID)
+    again = tmp_path / "again.xrdf"
+    done = run("xrdf", "write", tmp_path / "r.urdf", "--xrdf", tmp_path / "r.xrdf", "-o", again, "--samples", "200", *options)
+    assert done.returncode == 0, done.stderr
+    before, after = (yaml.safe_load(text) for text in (VALID, again.read_text()))
+    for frame in before["modifiers"][:2]:
+        frame["add_frame"].setdefault("joint_type", "FIXED")
+    assert after["modifiers"] == before["modifiers"]
+    for section in ("collision", "self_collision"):
+        assert after[section]["buffer_distance"] == before[section]["buffer_distance"]
+    assert after["tool_frames"] == before["tool_frames"] and after["cspace"]["jerk_limits"] == [5000, 4000]
+    pairs = {frozenset((one, other)) for one, others in after["self_collision"]["ignore"].items() for other in others}
+    # The two entries of `base` and that of `arm`; PyYAML reads only the last of a repeated key.
+    assert pairs >= {frozenset(pair) for pair in (("base", "car"), ("arm", "car"), ("arm", "hand"), ("base", "arm"))}
+    code, found = robot(again.read_text())
+    assert code == 0 and {d["severity"] for d in found} <= {"info"}, found
+
+
+def test_other_commands_read_both_files(robot, tmp_path):
+    robot(VALID)
+    urdf, xrdf, srdf = tmp_path / "r.urdf", tmp_path / "r.xrdf", tmp_path / "r.srdf"
+    srdf.write_text(
+        '<robot name="r"><group name="all"><chain base_link="base" tip_link="tool"/></group>'
+        '<group_state name="up" group="all"><joint name="rail" value="0.25"/></group_state></robot>'
+    )
+    files = ("--xrdf", xrdf, "--srdf", srdf)
+    # By hand: the base is the root, fixed to the world 1 m up; `near` is 0.2 m above the hand, then (1, 2, 3) away, turned.
+    done = run("pose", urdf, *files, "--named", "default", "--base", "base", "--frame", "arm", "--frame", "near", "--json")
+    assert done.returncode == 0, done.stderr
+    pose = json.loads(done.stdout)
+    assert pose["joints"]["elbow"] == 0.5 and np.allclose(pose["frames"]["arm"]["translation"], [0, 0, 1])
+    c, s = np.cos([0.5, 1]), np.sin([0.5, 1])
+    expected = [0.5 * s[0] + c[1] + 3.2 * s[1], 2, 1 + 0.5 * c[0] - s[1] + 3.2 * c[1]]
+    assert np.allclose(pose["frames"]["near"]["translation"], expected, atol=1e-6)
+    target = ",".join(str(x) for x in expected)
+    done = run("ik", urdf, *files, "--base", "base", "--tip", "near", "--target", target, "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["reached"], done.stderr
+
+    run("convert", urdf, "-o", tmp_path / "out", "--formats", "usd,glb", "--tiers", "high")
+    robots = (urdf, tmp_path / "out" / "r" / "r.usda", tmp_path / "out" / "r" / "r.glb")
+    for source_file in robots:
+        done = run("inspect", source_file, *files, "--json")
+        assert done.returncode == 0, done.stderr
+        summary = json.loads(done.stdout)
+        summary = summary["robots"][0] if source_file.suffix == ".glb" else summary
+        planning = summary["planning"]
+        assert [(c["joint"], c["unit"], c["acceleration"], c["jerk"]) for c in planning["cspace"]] == [("elbow", "rad", 50, 5000), ("rail", "m", 40, 4000)]
+        assert planning["tool_frames"] == ["far", "tool"] and planning["geometry"] == [{"name": "g", "spheres": {"arm": 1, "base": 1, "car": 1, "hand": 1}}]
+        assert planning["self_collision"] == {"geometry": "g", "buffer_distance": {"arm": 0.03, "base": 0.02}}
+        assert {frozenset(pair) for pair in planning["ignore"]} >= {frozenset(("base", "arm")), frozenset(("arm", "hand"))}
+        poses = summary["configurations" if source_file.suffix == ".glb" else "poses"]
+        assert {(p["name"], p.get("group")): p["positions"].get("rail") for p in poses if p["name"] in ("up", "default")} == {("up", "all"): [0.25], ("default", None): [0]}
+        text = run("inspect", source_file, *files).stdout
+        assert "tool frames (2)" in text and "50 rad/s²" in text and "spheres of g (4)" in text
+
+
+def test_inspect_shows_the_robots_type_and_licence(tmp_path):
+    run("convert", URDF, "-o", tmp_path, *PACKAGES, "--overlays", "isaac", "--robot-type", "Manipulator", "--formats", "usd", "--tiers", "high")
+    done = run("inspect", tmp_path / "sample_arm" / "sample_arm.isaac.usda", "--json")
+    about = json.loads(done.stdout)["about"]
+    # As Pixar's library reads them from the robot's prim.
+    stage = Usd.Stage.Open(str(tmp_path / "sample_arm" / "sample_arm.isaac.usda"))
+    prim = stage.GetDefaultPrim()
+    assert about["robot_type"] == prim.GetAttribute("isaac:robotType").Get() == "Manipulator"
+    assert about["license"] == prim.GetAttribute("isaac:license").Get() == "Apache-2.0"
+    text = run("inspect", tmp_path / "sample_arm" / "sample_arm.isaac.usda").stdout
+    assert "robot type: Manipulator" in text and "licence: Apache-2.0" in text

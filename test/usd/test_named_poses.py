@@ -243,7 +243,7 @@ def test_faults_are_reported(with_text, kind, old, new, code, line, column, part
     text = ARM_FILES[kind].read_text()
     assert text.count(old) == 1
     done, _ = with_text(kind, text.replace(old, new))
-    [finding] = [d for d in reported(done, errors=code == "urdf-bad-number")["diagnostics"] if d["code"] == code]
+    [finding] = [d for d in reported(done, errors=kind == "xrdf" or code == "urdf-bad-number")["diagnostics"] if d["code"] == code]
     place = finding["where"]
     assert (place["line"], place["column"], place["file"].rsplit("/")[-1]) == (line, column, f"arm.{kind}")
     assert part in finding["message"] + finding.get("help", "")

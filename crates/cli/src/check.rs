@@ -21,7 +21,9 @@ use super::conversion::CommandLimits;
 use super::findings::as_results;
 use super::packages::Packages;
 use super::results::{failed, print, print_json, usage_error};
-use super::subject::{ASSETS, AssetFile, INPUT, Read, Robot, XacroArguments, located};
+use super::subject::{
+    ASSETS, AssetFile, INPUT, PlanningFiles, Read, Robot, XacroArguments, located,
+};
 use super::{convert_for_findings, plural, sarif};
 use crate::codes;
 use urdf_usd_convert::{self as convert, REPORT, Report, STDIN, Source, Status};
@@ -388,7 +390,9 @@ impl Subject {
             Kind::Description(read) => {
                 let folder = tempfile::tempdir()
                     .map_err(|error| format!("cannot create a temporary folder: {error}"))?;
-                let (outcome, expanded) = convert_for_findings(read, resolve, folder.path());
+                let files = PlanningFiles::default();
+                let (outcome, expanded) =
+                    convert_for_findings(read, resolve, &files, folder.path());
                 let found =
                     outcome.map_or_else(|failure| failure.diagnostics, |report| report.diagnostics);
                 (found, Text::Description(expanded))

@@ -36,7 +36,7 @@ const EXAMPLES: &[(&str, [&str; 2])] = &[
         "xrdf check",
         [
             "urdf_usd xrdf check robot.urdf robot.xrdf",
-            "urdf_usd xrdf check robot.urdf robot.xrdf --srdf robot.srdf --strict",
+            "urdf_usd xrdf check robot.urdf.xacro robot.xrdf prefix:=left_ --strict",
         ],
     ),
     (

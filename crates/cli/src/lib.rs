@@ -46,7 +46,7 @@ use self::findings::print_diagnostics;
 use self::packages::Packages;
 use self::progress::Bar;
 use self::results::{failed, failed_with, print, print_clap, print_json, usage_error};
-use self::subject::{AssetFile, Read, Robot, XacroArguments};
+use self::subject::{AssetFile, PlanningFiles, Read, Robot, XacroArguments};
 use self::terminal::{OutputOptions, say, say_as};
 use urdf_usd_convert::{
     self as convert, Existing, Job, Options, OutputFormat, Report, Source, Status,
@@ -215,6 +215,8 @@ struct Inspect {
     robot: Robot,
     #[command(flatten)]
     xacro: XacroArguments,
+    #[command(flatten)]
+    files: PlanningFiles,
     #[command(flatten)]
     packages: Packages,
     /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several
@@ -607,22 +609,26 @@ fn inspect(arguments: &Inspect) -> ExitCode {
         Err(code) => return code,
     };
     let model = read.model.as_deref();
+    // An asset with files beside it is shown as its conversion with these files.
+    let is_alone = !arguments.files.is_given();
     match &read.source {
         Source::File(file) if is_ending(file, &["glb", "gltf"]) => {
-            inspect_gltf(file, None, model, arguments.json)
+            inspect_gltf(file, None, model, arguments)
         }
-        Source::File(file) if is_ending(file, &["usda", "usd", "usdc", "usdz"]) => {
-            inspect_usd(file, packages, arguments)
+        Source::File(file) if is_alone && is_ending(file, &["usda", "usd", "usdc", "usdz"]) => {
+            inspect_usd(file, packages, arguments, None)
         }
         Source::Bytes { bytes, file } => match convert::Format::detect(bytes) {
             convert::Format::Glb | convert::Format::Gltf => {
-                inspect_gltf(file, Some(bytes), model, arguments.json)
+                inspect_gltf(file, Some(bytes), model, arguments)
             }
-            convert::Format::Usd => match AssetFile::copy(bytes) {
-                Ok(copied) => inspect_usd(&copied.path, packages, arguments),
+            convert::Format::Usd if is_alone => match AssetFile::copy(bytes) {
+                Ok(copied) => inspect_usd(&copied.path, packages, arguments, None),
                 Err(message) => failed(&message),
             },
-            convert::Format::Urdf => inspect_converted(read, packages, arguments),
+            convert::Format::Usd | convert::Format::Urdf => {
+                inspect_converted(read, packages, arguments)
+            }
         },
         _ => inspect_converted(read, packages, arguments),
     }
@@ -643,21 +649,33 @@ fn inspect_converted(read: Read, packages: resolve::Options, arguments: &Inspect
         Ok(folder) => folder,
         Err(error) => return failed(&format!("cannot create a temporary folder: {error}")),
     };
-    let (outcome, expanded) = convert_for_findings(read, packages.clone(), folder.path());
-    match outcome {
-        Ok(report) => {
-            print_diagnostics(&report.diagnostics, expanded.as_deref());
-            inspect_usd(
-                &report
-                    .directory
-                    .join(&report.name)
-                    .with_added_extension("usda"),
-                packages,
-                arguments,
-            )
-        }
-        Err(failure) => failed_with(&failure.diagnostics, expanded.as_deref()),
-    }
+    let files = &arguments.files;
+    let (source, model) = (read.source.clone(), read.model.clone());
+    let (outcome, expanded) = convert_for_findings(read, packages.clone(), files, folder.path());
+    let report = match outcome {
+        Ok(report) => report,
+        Err(failure) => return failed_with(&failure.diagnostics, expanded.as_deref()),
+    };
+    print_diagnostics(&report.diagnostics, expanded.as_deref());
+    // The asset has no named poses but the default one without the overlay for Isaac, and no
+    // statements about the robot.
+    let robot = files.is_given().then(|| {
+        let mut job = Job {
+            robot: model,
+            ..Job::new(source, ".")
+        };
+        job.options.resolve = packages.clone();
+        files.put(&mut job.options);
+        // The conversion has printed its findings.
+        convert::read_robot(&job, &convert::Context::default()).map(|(robot, _)| robot)
+    });
+    let robot = match robot.transpose() {
+        Ok(robot) => robot,
+        Err(failure) => return failed_with(&failure.diagnostics, expanded.as_deref()),
+    };
+    let entry = report.directory.join(&report.name);
+    let entry = entry.with_added_extension("usda");
+    inspect_usd(&entry, packages, arguments, robot.as_ref())
 }
 
 /// Converts a description to OpenUSD in a temporary folder. Also returns the output of xacro, if it
@@ -665,15 +683,17 @@ fn inspect_converted(read: Read, packages: resolve::Options, arguments: &Inspect
 fn convert_for_findings(
     read: Read,
     resolve: resolve::Options,
+    files: &PlanningFiles,
     folder: &Path,
 ) -> (Result<Report, convert::Failure>, Option<String>) {
     // Simplified meshes are not needed.
-    let options = Options {
+    let mut options = Options {
         formats: convert::Formats::only(OutputFormat::Usd),
         resolve,
         tiers: convert::Tiers::High,
         ..Options::default()
     };
+    files.put(&mut options);
     let job = Job {
         options,
         robot: read.model,
@@ -708,27 +728,40 @@ impl Expanded {
     }
 }
 
-fn inspect_usd(entry: &Path, packages: resolve::Options, arguments: &Inspect) -> ExitCode {
+/// Shows an asset; planning data, poses and statements are those of `robot`, if there is one.
+fn inspect_usd(
+    entry: &Path,
+    packages: resolve::Options,
+    arguments: &Inspect,
+    robot: Option<&urdf_usd_robot::Robot>,
+) -> ExitCode {
     let packages = Some(Arc::new(resolve::Resolver::new(packages)));
     let options = usd_read::ReadOptions {
         variants: arguments.variants.clone(),
         packages,
         ..usd_read::ReadOptions::default()
     };
-    match usd_read::inspect(entry, &options) {
-        Ok((summary, diagnostics)) if arguments.json => {
-            print_diagnostics(&diagnostics, None);
-            print_json(&summary)
-        }
-        Ok((summary, diagnostics)) => {
-            print_diagnostics(&diagnostics, None);
-            print(summary.to_string())
-        }
-        Err(error) => failed(&error.to_string()),
+    let (mut summary, diagnostics) = match usd_read::inspect(entry, &options) {
+        Ok(inspected) => inspected,
+        Err(error) => return failed(&error.to_string()),
+    };
+    if let Some(robot) = robot {
+        summary.describe(robot);
+    }
+    print_diagnostics(&diagnostics, None);
+    if arguments.json {
+        print_json(&summary)
+    } else {
+        print(summary.to_string())
     }
 }
 
-fn inspect_gltf(path: &Path, bytes: Option<&[u8]>, robot: Option<&str>, json: bool) -> ExitCode {
+fn inspect_gltf(
+    path: &Path,
+    bytes: Option<&[u8]>,
+    robot: Option<&str>,
+    arguments: &Inspect,
+) -> ExitCode {
     let files = resolve::Files::new(Arc::new(resolve::Resolver::new(
         resolve::Options::from_environment(),
     )));
@@ -745,10 +778,19 @@ fn inspect_gltf(path: &Path, bytes: Option<&[u8]>, robot: Option<&str>, json: bo
         return failed(&format!("{} has no robot {name:?}", path.display()));
     }
     outcome.models.retain(is_wanted);
+    // The files are those of the robot that the other commands read: the chosen or first one.
+    if let Some(model) = outcome.models.first_mut() {
+        let mut options = Options::default();
+        arguments.files.put(&mut options);
+        match convert::add_planning(&mut model.robot, &options, &files) {
+            Ok(found) => outcome.diagnostics.extend(found),
+            Err(stop) => outcome.diagnostics.push(stop),
+        }
+    }
     print_diagnostics(&outcome.diagnostics, None);
     let is_empty = outcome.models.is_empty();
     let summary = gltf_read::Summary::of(outcome);
-    let printed = if json {
+    let printed = if arguments.json {
         print_json(&summary)
     } else {
         print(summary.to_string())

@@ -14,7 +14,7 @@ use super::check::is_usd;
 use super::named_poses::{self, NamedPoses};
 use super::packages::Packages;
 use super::results::{failed, failed_with, print_json, usage_error};
-use super::subject::{self, INPUT, XacroArguments};
+use super::subject::{self, INPUT, PlanningFiles, XacroArguments};
 use super::{plural, print_diagnostics, results};
 use urdf_usd_convert::{self as convert, Context, Job, STDIN, Source, Tiers, read_robot};
 use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls};
@@ -26,16 +26,15 @@ use urdf_usd_robot::{JointId, LinkId, NamedPose, Robot};
 /// Maximum size of a file of positions, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// A robot with its SRDF, and how to read it.
+/// A robot with its SRDF and XRDF, and how to read it.
 #[derive(Args)]
 pub(super) struct Subject {
     #[command(flatten)]
     robot: subject::Robot,
     #[command(flatten)]
     xacro: XacroArguments,
-    /// The robot's SRDF, for its named poses
-    #[arg(long, value_name = "FILE", help_heading = INPUT)]
-    srdf: Option<PathBuf>,
+    #[command(flatten)]
+    files: PlanningFiles,
     #[command(flatten)]
     packages: Packages,
 }
@@ -117,7 +116,7 @@ pub(super) struct Positions {
     /// them; `-` reads standard input. --set takes precedence. The file may contain mimic joints
     #[arg(long, value_name = "FILE", help_heading = INPUT)]
     set_from: Option<PathBuf>,
-    /// Use a named pose of the robot or its SRDF for joints that neither --set nor --set-from sets.
+    /// Use a named pose of the robot, its SRDF or its XRDF (`default`) for joints that neither --set nor --set-from sets.
     /// May be given several times, for example for an arm and its gripper: a pose leaves joints that it
     /// does not set as they are. The poses of an OpenUSD asset are those of all its entry files
     #[arg(long = "named", value_name = "NAME", help_heading = INPUT)]
@@ -197,12 +196,12 @@ pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCo
         .options()
         .map_err(|message| usage_error(&message))?;
     let read = subject.robot.read(&subject.xacro, &resolve)?;
-    let options = convert::Options {
+    let mut options = convert::Options {
         resolve,
-        srdf: subject.srdf.clone(),
         tiers: Tiers::High,
         ..convert::Options::default()
     };
+    subject.files.put(&mut options);
     let job = Job {
         options,
         robot: read.model,
@@ -219,16 +218,17 @@ pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCo
 }
 
 /// Adds the named poses in the other entries of an asset to the robot that `file`, an entry of it, has. A
-/// given SRDF takes precedence.
+/// given SRDF or XRDF takes precedence.
 fn add_poses_of_asset(robot: &mut Robot, file: &Path, subject: &Subject) -> Result<(), String> {
     if entry_with_poses(file) == file {
         return Ok(());
     }
     let of_asset = of_asset(file, None, robot, Some(subject.packages.resolver()?))?;
     let own = robot.named_poses().to_vec();
-    let (mut poses, weaker) = match &subject.srdf {
-        Some(_) => (own, of_asset),
-        None => (of_asset, own),
+    let (mut poses, weaker) = if subject.files.is_given() {
+        (own, of_asset)
+    } else {
+        (of_asset, own)
     };
     for pose in weaker {
         let is_same = |known: &NamedPose| (&known.name, &known.group) == (&pose.name, &pose.group);

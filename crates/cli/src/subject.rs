@@ -55,6 +55,32 @@ pub(super) struct XacroArguments {
     xacro_args: Vec<xacro::Argument>,
 }
 
+/// Files with planning data of a robot.
+#[derive(Args, Default)]
+pub(super) struct PlanningFiles {
+    /// The robot's SRDF: named poses, end effectors, and pairs of links that need no collision
+    /// check
+    #[arg(long, value_name = "FILE", help_heading = INPUT)]
+    srdf: Option<PathBuf>,
+    /// The robot's XRDF: default positions (the pose `default`), configuration space, tool frames,
+    /// collision spheres, and changes of its frames
+    #[arg(long, value_name = "FILE", help_heading = INPUT)]
+    xrdf: Option<PathBuf>,
+}
+
+impl PlanningFiles {
+    /// Returns whether any file is given.
+    pub(super) fn is_given(&self) -> bool {
+        self.srdf.is_some() || self.xrdf.is_some()
+    }
+
+    /// Sets the files of a conversion.
+    pub(super) fn put(&self, options: &mut convert::Options) {
+        options.srdf.clone_from(&self.srdf);
+        options.xrdf.clone_from(&self.xrdf);
+    }
+}
+
 /// The source that a command reads.
 pub(super) struct Read {
     pub(super) source: Source,

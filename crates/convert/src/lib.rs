@@ -70,6 +70,7 @@ use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{CacheEvicted, Captured, Robot};
 use urdf_usd_store::time_limit::{Interruption, TimeLimit};
 use urdf_usd_store::{Spill, Store, hex};
+use urdf_usd_urdf::xrdf::{Applied, Modifiers};
 use urdf_usd_usd_write as usd_write;
 
 /// Maximum size of idle mesh arrays and outputs of a conversion in memory, in bytes.
@@ -520,7 +521,9 @@ fn complete(
         images,
     } = load::load(robot, references, source.folder(), work)?;
     diagnostics.extend(found);
-    diagnostics.extend(apply_planning_files(robot, references, job, work.files)?);
+    let (xrdf, options) = (job.xrdf.as_deref(), &job.options);
+    let applied = apply_planning_files(robot, references, xrdf, options, work.files)?;
+    diagnostics.extend(applied.diagnostics);
     robot.take_captured(&job.captured);
     diagnostics.extend(masses::assume(robot, &job.options, work.files)?);
     diagnostics.extend(fixed::merge(robot, references, &job.options));
@@ -633,29 +636,49 @@ fn counts(robot: &Robot, layers: &usd_write::Written) -> Counts {
     }
 }
 
-/// Applies the SRDF and the XRDF of a job.
+/// Applies an SRDF and an XRDF; `xrdf`, a text, has precedence over the file. Returns the findings and the changes by the XRDF.
 fn apply_planning_files(
     robot: &mut Robot,
     references: &mut urdf_usd_urdf::References,
-    job: &Job,
+    xrdf: Option<&str>,
+    options: &Options,
     files: &resolve::Files,
-) -> Result<Vec<Diagnostic>, Diagnostic> {
+) -> Result<Applied, Diagnostic> {
     let mut found = Vec::new();
-    if let Some(path) = &job.options.srdf {
+    if let Some(path) = &options.srdf {
         found.extend(load::srdf(robot, path, files)?);
     }
     // After the SRDF: the XRDF's default pose and tool frames replace those of other files.
-    if let Some(text) = &job.xrdf {
-        found.extend(urdf_usd_urdf::xrdf::apply(
-            text,
-            Some(Path::new(XRDF_TEXT)),
-            robot,
-            references,
-        ));
-    } else if let Some(path) = &job.options.xrdf {
-        found.extend(load::xrdf(robot, references, path, files)?);
+    let mut modifiers = Modifiers::default();
+    let applied = match (xrdf, &options.xrdf) {
+        (Some(text), _) => {
+            let file = Some(Path::new(XRDF_TEXT));
+            Some(urdf_usd_urdf::xrdf::apply(text, file, robot, references))
+        }
+        (None, Some(path)) => Some(load::xrdf(robot, references, path, files)?),
+        (None, None) => None,
+    };
+    if let Some(applied) = applied {
+        found.extend(applied.diagnostics);
+        modifiers = applied.modifiers;
     }
-    Ok(found)
+    Ok(Applied {
+        diagnostics: found,
+        modifiers,
+    })
+}
+
+/// Adds the planning data of the SRDF and XRDF that `options` name to a robot; returns the findings.
+///
+/// # Errors
+/// Fails if a file can't be read.
+pub fn add_planning(
+    robot: &mut Robot,
+    options: &Options,
+    files: &resolve::Files,
+) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let mut references = urdf_usd_urdf::References::default();
+    Ok(apply_planning_files(robot, &mut references, None, options, files)?.diagnostics)
 }
 
 /// Reads the robot of a job, with its SRDF and XRDF; returns it with the findings. Meshes are not
@@ -680,8 +703,17 @@ fn read_without_meshes(
     context: &Context,
 ) -> Result<(Robot, Vec<Diagnostic>), Vec<Diagnostic>> {
     context::retry_if_evicted(&context.store, |store| {
-        read_described(job, context, files, store, Meshes::Ignored)
+        let described = read_described(job, context, files, store, Meshes::Ignored)?;
+        Ok((described.robot, described.diagnostics))
     })
+}
+
+/// A robot with its SRDF and XRDF.
+struct Described {
+    robot: Robot,
+    diagnostics: Vec<Diagnostic>,
+    /// The changes by the XRDF.
+    modifiers: Modifiers,
 }
 
 /// Whether to load the meshes of a robot.
@@ -698,7 +730,7 @@ fn read_described(
     files: &Arc<resolve::Files>,
     store: &Store,
     meshes: Meshes,
-) -> Result<(Robot, Vec<Diagnostic>), Stop> {
+) -> Result<Described, Stop> {
     let limit = &TimeLimit::new(job.options.time_limit, context.cancelled.clone());
     let source = match job.source.xacro() {
         Some((file, arguments)) => {
@@ -714,7 +746,7 @@ fn read_described(
     } = source
         .read(job, files)
         .map_err(|found| source.finish_findings(found))?;
-    let mut load = || -> Result<(), Stop> {
+    let mut load = || -> Result<Modifiers, Stop> {
         if meshes == Meshes::Loaded {
             let work = Work {
                 job,
@@ -726,19 +758,21 @@ fn read_described(
             let loaded = load::load(&mut robot, &references, source.folder(), work)?;
             diagnostics.extend(loaded.diagnostics);
         }
-        diagnostics.extend(apply_planning_files(
-            &mut robot,
-            &mut references,
-            job,
-            files,
-        )?);
-        Ok(())
+        let (xrdf, options) = (job.xrdf.as_deref(), &job.options);
+        let applied = apply_planning_files(&mut robot, &mut references, xrdf, options, files)?;
+        diagnostics.extend(applied.diagnostics);
+        Ok(applied.modifiers)
     };
-    if let Err(stop) = load() {
-        return Err(stop.after(diagnostics, |found| source.finish_findings(found)));
-    }
+    let modifiers = match load() {
+        Ok(modifiers) => modifiers,
+        Err(stop) => return Err(stop.after(diagnostics, |found| source.finish_findings(found))),
+    };
     check_time(limit, "fitting spheres")?;
-    Ok((robot, source.finish_findings(diagnostics)))
+    Ok(Described {
+        robot,
+        diagnostics: source.finish_findings(diagnostics),
+        modifiers,
+    })
 }
 
 /// Refuses to overwrite an input file, or to remove it as a file of the last revision.

@@ -316,7 +316,7 @@ pub(super) fn xrdf(
     references: &mut References,
     path: &Path,
     files: &Files,
-) -> Result<Vec<Diagnostic>, Diagnostic> {
+) -> Result<xrdf::Applied, Diagnostic> {
     let (path, file) = open_named(path, files)?;
     let text = String::from_utf8_lossy(&file.bytes);
     Ok(xrdf::apply(

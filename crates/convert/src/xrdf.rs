@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::context::{Progress, Step, Stop, retry_if_evicted};
-use super::{Context, Failure, Job, Meshes, REPORT_IT, codes, read_described};
+use super::{Context, Described, Failure, Job, Meshes, REPORT_IT, codes, read_described};
 use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
 use urdf_usd_geometry::Random;
 use urdf_usd_geometry::spheres::{self, Wanted};
@@ -18,8 +18,8 @@ use urdf_usd_resolve as resolve;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
     ArenaMap, CacheEvicted, Coordinate, DEFAULT_POSE, Geometry, Joint, JointId, JointKind, Link,
-    LinkId, LinkPairs, NamedPose, PlacedSpheres, Planning, PlanningCollision, Robot, Shape, Sphere,
-    SphereGroup, touches,
+    LinkId, LinkPairs, LinkSpheres, NamedPose, Planning, PlanningCollision, Pose, Robot, Shape,
+    Sphere, SphereGroup, touches,
 };
 use urdf_usd_store::Store;
 use urdf_usd_urdf::xrdf;
@@ -168,12 +168,16 @@ fn write_with(
     context: &Context,
     files: &Arc<resolve::Files>,
 ) -> Result<Written, Stop> {
-    let (mut robot, mut diagnostics) = read_described(job, context, files, store, Meshes::Loaded)?;
+    let Described {
+        mut robot,
+        mut diagnostics,
+        modifiers,
+    } = read_described(job, context, files, store, Meshes::Loaded)?;
     match plan(&mut robot, options, context, &mut diagnostics) {
         Ok(links) => {
             let planning = robot.planning();
             Ok(Written {
-                text: xrdf::write(&robot, ASSUMED_LIMITS),
+                text: xrdf::write(&robot, ASSUMED_LIMITS, &modifiers),
                 spheres: planning
                     .groups
                     .iter()
@@ -231,21 +235,21 @@ fn plan(
         let fit = fit(robot, wanted, context, found)?;
         links = fit.links;
         planning.groups = vec![fit.group];
-        (planning.collision, planning.self_collision) = (None, None);
     }
     if !keeps || planning.self_collision.is_none() {
-        let known = |collision: &Option<PlanningCollision>| match collision {
-            // Pairs of a group for other spheres do not apply to these.
-            Some(collision) if keeps => collision.clone(),
-            _ => PlanningCollision {
-                group: 0,
-                buffers: Vec::new(),
-            },
+        // Buffer distances and pairs of an XRDF apply to links, so they stay with other spheres.
+        let own = planning.self_collision.take();
+        let group = planning
+            .collision
+            .as_ref()
+            .map_or(0, |collision| collision.group);
+        let group = if keeps { group } else { 0 };
+        let known = |collision: Option<PlanningCollision>| PlanningCollision {
+            group,
+            buffers: collision.map_or_else(Vec::new, |collision| collision.buffers),
         };
-        (planning.collision, planning.self_collision) = (
-            Some(known(&planning.collision)),
-            Some(known(&planning.self_collision)),
-        );
+        planning.collision = Some(known(planning.collision.take()));
+        planning.self_collision = Some(known(own));
         context.begin_step(Step::Touch);
         planning.ignored = ignored(robot, &planning, options.samples, found);
     }
@@ -754,6 +758,7 @@ fn ignored(
     let model = Model::of(robot);
     let mut ignored = neighbours(robot, &spheres.iter().map(|(link, _)| *link).collect());
     ignored.extend(robot.disabled_collisions().iter());
+    ignored.extend(planning.ignored.iter());
     let known = ignored.clone();
     let name = |link: LinkId| robot.links()[link].name();
     let poses = model.poses(&robot.positions(&model, robot.default_pose()));
@@ -808,26 +813,28 @@ fn touching_alike(
     let mut open: Vec<Pair> = pairs
         .filter(|pair| !known.contains(pair.links.0, pair.links.1))
         .collect();
+    let balls: Vec<LinkSpheres> = spheres
+        .iter()
+        .map(|(_, spheres)| LinkSpheres::new(spheres))
+        .collect();
     for start in (0..samples).step_by(BATCH) {
-        let placed: Vec<Vec<PlacedSpheres>> = (start..samples.min(start + BATCH))
+        if open.is_empty() {
+            break;
+        }
+        let poses: Vec<Vec<Pose>> = (start..samples.min(start + BATCH))
             .into_par_iter()
-            .map(|sample| {
-                let poses = model.poses(&configuration(robot, model, sample as u64));
-                spheres
-                    .iter()
-                    .filter_map(|(link, spheres)| {
-                        Some(PlacedSpheres::new(spheres, poses.get(link.index())?))
-                    })
-                    .collect()
-            })
+            .map(|sample| model.poses(&configuration(robot, model, sample as u64)))
             .collect();
         open = open
             .into_par_iter()
             .filter_map(|pair| {
                 let mut touch = pair.touch;
-                let (one, other) = pair.spheres;
-                for placed in &placed {
-                    let now = placed.get(one)?.touch(placed.get(other)?);
+                let (first, second) = pair.links;
+                let [one, other] = [pair.spheres.0, pair.spheres.1].map(|index| balls.get(index));
+                let (one, other) = (one?, other?);
+                for poses in &poses {
+                    let (at, other_at) = (poses.get(first.index())?, poses.get(second.index())?);
+                    let now = one.touch(at, other, other_at);
                     if touch.is_some_and(|touch| touch != now) {
                         return None;
                     }

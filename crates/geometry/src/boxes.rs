@@ -75,10 +75,11 @@ impl<T: Float> Bounds<T> {
 
     /// Returns the squared distance of a point, 0 inside.
     pub fn distance_squared(&self, point: [T; 3]) -> T {
+        // Without `max`, which is slower since it respects values that are not numbers.
+        let larger = |a: T, b: T| if a > b { a } else { b };
         let outside = |k: usize| {
-            (self.low[k] - point[k])
-                .max(point[k] - self.high[k])
-                .max(T::zero())
+            let beyond = larger(self.low[k] - point[k], point[k] - self.high[k]);
+            larger(beyond, T::zero())
         };
         let offset = [outside(0), outside(1), outside(2)];
         dot(offset, offset)
@@ -124,6 +125,11 @@ impl<I, T: Float, S> BoxTree<I, T, S> {
         &self.nodes[number].bounds
     }
 
+    /// Returns one of the items.
+    pub fn any(&self) -> Option<&I> {
+        self.items.first()
+    }
+
     /// Returns the summary of the items in a box.
     pub fn summary(&self, number: usize) -> &S {
         &self.nodes[number].summary
@@ -143,11 +149,11 @@ impl<I, T: Float, S> BoxTree<I, T, S> {
     ///
     /// Skips boxes whose squared distance exceeds `limit`; `visit` returns the limit for the rest
     /// of the search. Returns the value that `visit` broke with, and the number of boxes opened.
-    pub fn search<R>(
-        &self,
+    pub fn search<'a, R>(
+        &'a self,
         point: [T; 3],
         mut limit: T,
-        mut visit: impl FnMut(&[I]) -> ControlFlow<R, T>,
+        mut visit: impl FnMut(&'a [I]) -> ControlFlow<R, T>,
     ) -> (Option<R>, usize) {
         // At most one box per level is waiting, the farther of two: a fixed stack suffices.
         let mut waiting = [(T::zero(), 0_u32); MAX_DEPTH];

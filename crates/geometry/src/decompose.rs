@@ -21,7 +21,7 @@ use nalgebra::Vector3;
 
 use crate::body::Body;
 use crate::hull::{self, DEVIATION, ExactHull, Flat};
-use crate::spheres::solid::surface_samples;
+use crate::spheres::solid::surface_points;
 use crate::vector::{cross, dot, norm, subtract};
 use crate::{Bounds, MeshArrays, deviation, thick_hull};
 
@@ -306,8 +306,8 @@ impl Part {
         let corner = |i: u32| corners[i as usize].map(f64::from);
         let triangles: Vec<_> = faces.iter().map(|face| face.map(corner)).collect();
         let size = norm(Bounds::of(triangles.iter().flatten().copied()).size());
-        let samples = surface_samples(&triangles, SPACING * size);
-        let excess = body.excess(samples.into_iter().map(|(point, _)| point));
+        let points = surface_points(&triangles, SPACING * size);
+        let excess = body.excess(points.into_iter());
         Some(Self {
             surface: None,
             corners,

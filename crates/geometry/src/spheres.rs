@@ -12,7 +12,7 @@ mod cover;
 pub(crate) mod solid;
 mod surface;
 
-use cover::{Ball, cover};
+use cover::{Ball, Block, cover};
 use solid::{Solid, surface_samples};
 
 use crate::Bounds;
@@ -32,6 +32,8 @@ const SKIN: f64 = 0.125;
 const VOLUME: f64 = 1.0 / 6.0;
 /// Maximum number of samples of the surface.
 const MOST_SAMPLES: f64 = 40_000.0;
+/// Maximum number of candidates for spheres.
+const MOST_BALLS: usize = 1500;
 /// Maximum number of spheres of one body.
 pub const MOST_SPHERES: usize = 2000;
 
@@ -68,7 +70,7 @@ pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
         return None;
     }
     let solid = Solid::new(triangles);
-    let middles = solid.middles();
+    let middles = solid.middles(MOST_BALLS);
     match wanted {
         Wanted::Error(error) => with_error(&solid, &middles, error, MOST_SPHERES),
         Wanted::Count(count) => with_count(&solid, &middles, count.min(MOST_SPHERES)),
@@ -99,8 +101,9 @@ fn with_error(solid: &Solid, middles: &[(Point, f64)], error: f64, most: usize) 
         .map(|(center, depth)| (*center, depth + error))
         .collect();
     let own = |point: Point| (point, solid.depth(point) + error);
-    let mut spheres = cover(&balls, &points, own, most)?;
-    shrink(&mut spheres, &points);
+    let blocks = Block::all(&points);
+    let mut spheres = cover(&balls, &blocks, own, most)?;
+    shrink(&mut spheres, &blocks);
     // Report the actual protrusion: shrinking has made it smaller than the requested one.
     let error = spheres
         .iter()
@@ -129,16 +132,32 @@ fn sort_by_place(points: &mut [Ball]) {
 }
 
 /// Shrinks each sphere to the points for which it is responsible.
-fn shrink(spheres: &mut [Ball], points: &[Ball]) {
+fn shrink(spheres: &mut [Ball], blocks: &[Block]) {
     let needs = |sphere: &Ball, point: &Ball| norm(subtract(point.0, sphere.0)) + point.1;
     let mut radii = vec![0.0_f64; spheres.len()];
-    for point in points {
-        // The sphere with the most slack is responsible for the point.
-        let room = |sphere: &Ball| sphere.1 - needs(sphere, point);
-        let spheres = spheres.iter().zip(&mut radii);
-        let best = spheres.max_by(|(a, _), (b, _)| room(a).total_cmp(&room(b)));
-        if let Some((best, radius)) = best {
-            *radius = radius.max(needs(best, point));
+    for block in blocks {
+        // Only spheres that may have more room for a point than another has for all.
+        let rooms: Vec<(f64, f64)> = spheres.iter().map(|sphere| block.room(sphere)).collect();
+        let least = rooms
+            .iter()
+            .map(|(least, _)| *least)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let near: Vec<(usize, &Ball)> = spheres
+            .iter()
+            .enumerate()
+            .zip(&rooms)
+            .filter(|(_, (_, most))| *most >= least)
+            .map(|(sphere, _)| sphere)
+            .collect();
+        for point in &block.points {
+            // The sphere with the most slack is responsible for the point.
+            let room = |(_, sphere): &&(usize, &Ball)| sphere.1 - needs(sphere, point);
+            let best = near.iter().max_by(|a, b| room(a).total_cmp(&room(b)));
+            if let Some((best, sphere)) = best
+                && let Some(radius) = radii.get_mut(*best)
+            {
+                *radius = radius.max(needs(sphere, point));
+            }
         }
     }
     spheres

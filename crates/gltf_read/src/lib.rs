@@ -46,7 +46,7 @@ use findings::Findings;
 use names::Names;
 use placement::Placement;
 use scene::{Base, Scene};
-pub use summary::{ConfigurationSummary, JointSummary, LinkSummary, RobotSummary, Summary};
+pub use summary::{JointSummary, LinkSummary, RobotSummary, Summary};
 
 use urdf_usd_diagnostic::Diagnostic;
 pub use urdf_usd_gltf_extension::source::Source;

@@ -7,7 +7,10 @@ use serde::Serialize;
 
 use super::{Model, Outcome};
 use urdf_usd_diagnostic::{Diagnostic, Escaped};
-use urdf_usd_robot::{ArenaMap, Bounds, Geometry, Joint, JointKind, MeshId, Pose, Robot, Shape};
+use urdf_usd_robot::{
+    ArenaMap, Bounds, Geometry, Joint, JointKind, MeshId, PlanningSummary, Pose, PoseSummary,
+    Robot, Shape,
+};
 
 /// Summary of a glTF file.
 #[derive(Clone, Debug, Serialize)]
@@ -31,7 +34,10 @@ pub struct RobotSummary {
     /// Joints, in the order of the model.
     pub joints: Vec<JointSummary>,
     /// Configurations, in the order of the file.
-    pub configurations: Vec<ConfigurationSummary>,
+    pub configurations: Vec<PoseSummary>,
+    /// Data for motion planners.
+    #[serde(skip_serializing_if = "PlanningSummary::is_empty")]
+    pub planning: PlanningSummary,
     /// Number of distinct meshes of all shapes.
     pub meshes: usize,
     /// Number of triangles of the distinct meshes.
@@ -98,18 +104,6 @@ pub struct JointSummary {
     /// Whether the joint closes a loop.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub closes_loop: bool,
-}
-
-/// Summary of a configuration.
-#[derive(Clone, Debug, Serialize)]
-pub struct ConfigurationSummary {
-    /// Name of the configuration.
-    pub name: String,
-    /// Name of the joint group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// Positions by joint; empty if it sets none that differ from the defaults.
-    pub positions: BTreeMap<String, Vec<f64>>,
 }
 
 impl Summary {
@@ -202,6 +196,7 @@ impl RobotSummary {
             links,
             joints: robot.joints().values().map(joint).collect(),
             configurations: configurations(robot, &model.configurations),
+            planning: PlanningSummary::of(robot),
             meshes: count_meshes(shapes()),
             triangles,
         }
@@ -226,26 +221,16 @@ fn count_meshes<'a>(shapes: impl Iterator<Item = &'a Shape> + Clone) -> usize {
     missing.count() + meshes(shapes).collect::<HashSet<_>>().len()
 }
 
-fn configurations(robot: &Robot, names: &[String]) -> Vec<ConfigurationSummary> {
+fn configurations(robot: &Robot, names: &[String]) -> Vec<PoseSummary> {
     let plain = names
         .iter()
         .filter(|name| robot.named_poses().iter().all(|pose| pose.name != **name));
-    let plain = plain.map(|name| ConfigurationSummary {
+    let plain = plain.map(|name| PoseSummary {
         name: name.clone(),
         group: None,
         positions: BTreeMap::new(),
     });
-    let pose = |pose: &urdf_usd_robot::NamedPose| {
-        let position = |(id, positions): &(urdf_usd_robot::JointId, Vec<f64>)| {
-            (robot.joints()[*id].name().to_owned(), positions.clone())
-        };
-        ConfigurationSummary {
-            name: pose.name.clone(),
-            group: pose.group.clone(),
-            positions: pose.positions.iter().map(position).collect(),
-        }
-    };
-    plain.chain(robot.named_poses().iter().map(pose)).collect()
+    plain.chain(PoseSummary::all(robot)).collect()
 }
 
 impl fmt::Display for Summary {
@@ -316,16 +301,8 @@ impl fmt::Display for RobotSummary {
         }
         writeln!(f, "\nconfigurations ({})", self.configurations.len())?;
         for configuration in &self.configurations {
-            write!(f, "  {}", Escaped(&configuration.name))?;
-            if let Some(group) = &configuration.group {
-                write!(f, "  of {}", Escaped(group))?;
-            }
-            for (joint, positions) in &configuration.positions {
-                let positions: Vec<String> = positions.iter().map(f64::to_string).collect();
-                write!(f, "  {} {}", Escaped(joint), positions.join(" "))?;
-            }
-            writeln!(f)?;
+            write!(f, "{configuration}")?;
         }
-        Ok(())
+        write!(f, "{}", self.planning)
     }
 }

@@ -34,6 +34,7 @@ mod sensor;
 mod simulation;
 mod solid;
 mod subtree;
+mod summary;
 mod tree;
 
 use std::ops::{Deref, DerefMut};
@@ -51,8 +52,8 @@ pub use merge::Merged;
 pub use mesh::{CacheEvicted, LazyMesh, LoadArrays, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
 pub use planning::{
-    Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, STATE, Sphere,
-    SphereGroup, Touch, touches,
+    Coordinate, DEFAULT_POSE, LinkSpheres, Planning, PlanningCollision, STATE, Sphere, SphereGroup,
+    Touch, touches,
 };
 pub use robot::{InvalidRobot, LinkPairs, Robot, WORLD};
 pub use roles::{Base, Role, Roles};
@@ -63,6 +64,9 @@ pub use sensor::{
 pub use simulation::{Actuation, Actuator, MIMIC_SOLIMP, MIMIC_SOLREF, SelfCollision, Simulation};
 pub use solid::Solid;
 pub use subtree::Removed;
+pub use summary::{
+    CollisionSummary, CoordinateSummary, PlanningSummary, PoseSummary, SpheresSummary,
+};
 pub use tree::Tree;
 
 use urdf_usd_diagnostic::Place;
@@ -97,21 +101,28 @@ pub struct Link {
 }
 
 /// Statements of a source about a robot as a product; empty without one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct About {
     /// Its purpose.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The licence of the asset.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub license: String,
     /// The origin of the asset, such as a URL.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// The version of the asset.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub version: String,
     /// Changes of the asset, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changelog: Vec<String>,
     /// The category of the robot: `Manipulator`, `Humanoid`.
+    #[serde(rename = "robot_type", skip_serializing_if = "String::is_empty")]
     pub category: String,
     /// The namespace of its components in a simulator, which need not be that of ROS.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
 }
 

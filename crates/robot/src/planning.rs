@@ -168,16 +168,49 @@ pub fn touches(
     found
 }
 
+/// The spheres of a link, to be tested for contact in many configurations.
+#[derive(Clone, Debug)]
+pub struct LinkSpheres(PlacedSpheres);
+
+impl LinkSpheres {
+    /// Creates the spheres of a link in its frame.
+    pub fn new(spheres: &[Sphere]) -> Self {
+        Self(PlacedSpheres::new(spheres, &Pose::identity()))
+    }
+
+    /// Returns whether any sphere touches one of another link, at their poses.
+    pub fn touch(&self, pose: &Pose, other: &Self, other_pose: &Pose) -> bool {
+        let (around, other_around) = (&self.0.around, &other.0.around);
+        let place = |pose: &Pose, ball: &Ball| (pose * Point3::from(ball.0)).coords;
+        // Bounding balls first: most pairs of links are far apart.
+        let gap = (place(pose, around) - place(other_pose, other_around)).norm_squared();
+        if !reaches(gap, around.1 + other_around.1) {
+            return false;
+        }
+        let relative = pose.inv_mul(other_pose);
+        other.0.balls.iter().any(|ball| {
+            let center = place(&relative, ball);
+            let touches = |own: &Ball| reaches((own.0 - center).norm_squared(), own.1 + ball.1);
+            touches(around) && self.0.balls.iter().any(touches)
+        })
+    }
+}
+
+/// Returns whether a distance, given as its square, is at most `reach`.
+fn reaches(square: f64, reach: f64) -> bool {
+    reach >= 0.0 && square <= reach * reach
+}
+
 /// The spheres of a link at its pose.
 #[derive(Clone, Debug)]
-pub struct PlacedSpheres {
+struct PlacedSpheres {
     around: Ball,
     balls: Vec<Ball>,
 }
 
 impl PlacedSpheres {
     /// Transforms `spheres` from the frame of a link to the frame that its `pose` is in.
-    pub fn new(spheres: &[Sphere], pose: &Pose) -> Self {
+    fn new(spheres: &[Sphere], pose: &Pose) -> Self {
         let balls: Vec<Ball> = spheres
             .iter()
             .map(|sphere| ((pose * sphere.center).coords, sphere.radius))
@@ -186,11 +219,6 @@ impl PlacedSpheres {
             around: around(&balls),
             balls,
         }
-    }
-
-    /// Returns whether any sphere touches one of `others`.
-    pub fn touch(&self, others: &Self) -> bool {
-        self.depths(others).any(|depth| depth >= 0.0)
     }
 
     /// Returns the penetration depths of all pairs that may touch; negative for a gap.

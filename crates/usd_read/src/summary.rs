@@ -14,7 +14,10 @@ use crate::FrameKind;
 use urdf_usd_diagnostic::{Diagnostic, Escaped};
 use urdf_usd_robot::ArenaMap;
 use urdf_usd_robot::kinematics::Model;
-use urdf_usd_robot::{Command, Counts, Geometry, Joint, JointKind, LinkId, Robot, Shape};
+use urdf_usd_robot::{
+    About, Command, Counts, Geometry, Joint, JointKind, LinkId, PlanningSummary, PoseSummary,
+    Robot, Shape,
+};
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, VariantChoice, on_large_stack};
 
 /// Maximum indentation depth in the text output; deeper links are shown at this depth.
@@ -30,6 +33,9 @@ pub struct Summary {
     pub name: String,
     /// The namespace of the asset's ROS interfaces.
     pub namespace: String,
+    /// Statements of the asset about the robot as a product, with the Isaac robot schema.
+    #[serde(skip_serializing_if = "About::is_empty")]
+    pub about: About,
     /// Numbers of all elements, as a conversion counts them: in the finest variants, also links and
     /// joints without a prim.
     #[serde(serialize_with = "counts")]
@@ -40,6 +46,12 @@ pub struct Summary {
     pub joints: Vec<JointSummary>,
     /// Topics, services and actions.
     pub interfaces: Vec<InterfaceSummary>,
+    /// Named poses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub poses: Vec<PoseSummary>,
+    /// Data for motion planners.
+    #[serde(skip_serializing_if = "PlanningSummary::is_empty")]
+    pub planning: PlanningSummary,
     /// Total mass of all bodies, kg.
     pub mass: f64,
     /// Size along x, y and z in metres of the visuals, or else of the colliders, with all joints at
@@ -208,6 +220,7 @@ pub fn inspect(entry: &Path, options: &Options) -> Result<(Summary, Vec<Diagnost
         let stage = opened(entry, &finest)?;
         Ok(Reading::of(&stage)?.robot.counts())
     });
+    summary.describe(&reading.robot);
     summary.counts = counted.map_err(no_thread)??;
     summary.variants = variants(&stage, &reading.robot, entry, options);
     Ok((summary, reading.diagnostics))
@@ -246,10 +259,13 @@ fn summary(stage: &Stage, reading: &Reading) -> Summary {
             .and_then(|root| root.text("ros:context:namespace"))
             .unwrap_or_default()
             .to_owned(),
+        about: About::default(),
         counts: robot.counts(),
         links: links(stage, reading),
         joints: joints(stage, reading),
         interfaces: interfaces(stage),
+        poses: Vec::new(),
+        planning: PlanningSummary::default(),
         mass: robot
             .links()
             .values()
@@ -627,6 +643,19 @@ fn qos(prim: &Prim) -> BTreeMap<String, String> {
         .collect()
 }
 
+impl Summary {
+    /// Sets the statements, named poses and planning data to those of a robot.
+    pub fn describe(&mut self, robot: &Robot) {
+        self.about.clone_from(&robot.about);
+        self.poses = PoseSummary::all(robot);
+        let positions = self.poses.iter_mut().flat_map(|pose| &mut pose.positions);
+        for (_, positions) in positions {
+            positions.iter_mut().for_each(|at| *at = rounded(*at));
+        }
+        self.planning = PlanningSummary::of(robot);
+    }
+}
+
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -658,7 +687,8 @@ impl fmt::Display for Summary {
         let (links, joints) = (self.links.len(), self.joints.len());
         let links = with_prim(links, self.counts.links);
         let joints = with_prim(joints, self.counts.joints);
-        writeln!(f, "\n\nlinks ({links})")?;
+        write!(f, "\n{}", self.about)?;
+        writeln!(f, "\nlinks ({links})")?;
         self.links.iter().try_for_each(|link| link.fmt(f))?;
         writeln!(f, "\njoints ({joints})")?;
         self.joints.iter().try_for_each(|joint| joint.fmt(f))?;
@@ -666,6 +696,11 @@ impl fmt::Display for Summary {
         self.interfaces
             .iter()
             .try_for_each(|interface| interface.fmt(f))?;
+        if !self.poses.is_empty() {
+            writeln!(f, "\nnamed poses ({})", self.poses.len())?;
+        }
+        self.poses.iter().try_for_each(|pose| write!(f, "{pose}"))?;
+        write!(f, "{}", self.planning)?;
         if !self.variants.is_empty() {
             writeln!(f, "\nvariants ({})", self.variants.len())?;
         }

@@ -248,9 +248,9 @@ fn a_written_xrdf_is_read_without_findings() {
         &mut found,
     )
     .unwrap();
-    let text = xrdf::write(&robot, ASSUMED_LIMITS);
+    let text = xrdf::write(&robot, ASSUMED_LIMITS, &Default::default());
     let mut again = self::robot();
-    let said = xrdf::apply(&text, None, &mut again, &mut Default::default());
+    let said = xrdf::apply(&text, None, &mut again, &mut Default::default()).diagnostics;
     assert!(
         said.iter().all(|said| said.severity == Severity::Info),
         "{said:?}"
@@ -452,8 +452,12 @@ geometry:
     assert!(bad.is_empty(), "{bad:?}");
     // And as XRDF text.
     assert_eq!(
-        xrdf::write(&outcome.robot, ASSUMED_LIMITS).lines().count(),
-        xrdf::write(&robot, ASSUMED_LIMITS).lines().count()
+        xrdf::write(&outcome.robot, ASSUMED_LIMITS, &Default::default())
+            .lines()
+            .count(),
+        xrdf::write(&robot, ASSUMED_LIMITS, &Default::default())
+            .lines()
+            .count()
     );
     // Spheres are guides, neither visible nor colliders.
     let shapes = |robot: &Robot| {

@@ -1,5 +1,9 @@
 //! Covers points with few of some balls: a greedy set cover, improved by a large neighbourhood
 //! search.
+//!
+//! The cover is sought for few of the points first. Those that it leaves open are added, and it is
+//! mended, until it covers all: most points are between others, so a cover of a tenth of them is
+//! nearly one of all, and is found in a tenth of the time.
 
 #![allow(
     clippy::indexing_slicing,
@@ -7,15 +11,15 @@
 )]
 
 use super::Point;
-use crate::vector::{add, dot, norm, scale, subtract};
+use crate::vector::{add, distance_squared, norm, scale, subtract};
 use crate::{Bounds, Random};
 
-/// Maximum number of candidate balls.
-const MOST_BALLS: usize = 4000;
+/// Number of points, about, that the first cover is sought for.
+const FIRST_POINTS: usize = 3000;
 /// Number of improvement attempts per chosen ball.
-const TRIES: usize = 20;
-/// Maximum number of improvement attempts.
-const MOST_TRIES: usize = 1500;
+const TRIES: usize = 40;
+/// Minimum and maximum number of improvement attempts.
+const TRIES_IN_ALL: (usize, usize) = (400, 3000);
 /// Arbitrary, but fixed: the spheres of all robots depend on it.
 const SEED: u64 = 0xd134_2543_de82_ef95;
 /// Minimum and maximum number of balls replaced in one attempt.
@@ -27,119 +31,246 @@ const BLOCK: usize = 64;
 /// A ball: centre and radius.
 pub(super) type Ball = (Point, f64);
 
-/// 64 points, which the order of the points makes neighbours.
-struct Block {
-    /// Contains the points.
-    bounds: Ball,
-    /// Minimum radius that one of the points represents.
-    reach: f64,
-    /// The balls that cover some of the points, and those points as a bitset.
-    balls: Vec<(usize, u64)>,
+/// Returns whether a ball covers a point with its radius.
+fn is_covered((point, reach): &Ball, ball: &Ball) -> bool {
+    let room = ball.1 - reach;
+    room >= 0.0 && distance_squared(*point, ball.0) <= room * room
 }
 
-/// The incidence of points and balls, which is sparse: a ball covers a few hundredths of the points.
+/// Up to 64 points, which their order makes neighbours.
+pub(super) struct Block {
+    /// The points, each with the radius that has to be covered.
+    pub points: Vec<Ball>,
+    /// Contains the points.
+    bounds: Ball,
+    /// Minimum and maximum radius that one of the points represents.
+    reach: (f64, f64),
+}
+
+impl Block {
+    fn of(points: Vec<Ball>) -> Self {
+        let bounds = Bounds::of(points.iter().map(|(point, _)| *point));
+        let half = scale(bounds.size(), 0.5);
+        let reaches = points.iter().map(|(_, reach)| *reach);
+        Self {
+            bounds: (add(bounds.low, half), norm(half)),
+            reach: (
+                reaches.clone().fold(f64::INFINITY, f64::min),
+                reaches.fold(0.0, f64::max),
+            ),
+            points,
+        }
+    }
+
+    /// Splits points into blocks.
+    pub fn all(points: &[Ball]) -> Vec<Self> {
+        points
+            .chunks(BLOCK)
+            .map(|points| Self::of(points.to_vec()))
+            .collect()
+    }
+
+    /// Returns a lower and an upper bound of the room between a point, with its radius, and the
+    /// surface of a ball around it; negative outside.
+    pub fn room(&self, ball: &Ball) -> (f64, f64) {
+        let far = norm(subtract(self.bounds.0, ball.0));
+        (
+            ball.1 - far - self.bounds.1 - self.reach.1,
+            ball.1 - (far - self.bounds.1).max(0.0) - self.reach.0,
+        )
+    }
+
+    /// Returns the points that a ball covers as a bitset.
+    fn covered(&self, ball: &Ball) -> u64 {
+        // A margin for rounding: the points decide.
+        if self.room(ball).1 < -1e-9 * ball.1 {
+            return 0;
+        }
+        let points = self.points.iter().enumerate();
+        points.fold(0, |bits, (index, (point, reach))| {
+            bits | u64::from(is_covered(&(*point, *reach), ball)) << index
+        })
+    }
+
+    /// Returns a bitset of all points.
+    fn full(&self) -> u64 {
+        u64::MAX >> (BLOCK - self.points.len())
+    }
+}
+
+/// A set of points: the numbers of blocks in ascending order, with their bitsets, none of which is
+/// zero.
+type Row = Vec<(usize, u64)>;
+
+/// Removes points of a set from `open`, which has a bitset for each block.
+fn close(row: &Row, open: &mut [u64]) {
+    row.iter().for_each(|(block, bits)| open[*block] &= !bits);
+}
+
+/// Returns the numbers of the bits that are set.
+fn each_bit(bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(bits), |bits| Some(bits & bits.wrapping_sub(1)))
+        .take_while(|bits| *bits != 0)
+        .map(|bits| bits.trailing_zeros() as usize)
+}
+
+/// The points to cover, with the balls that cover them.
 struct Table<'a> {
-    points: &'a [Ball],
-    blocks: Vec<Block>,
     balls: Vec<Ball>,
-    /// The blocks of which each ball covers points, and those points as bitsets.
-    rows: Vec<Vec<(usize, u64)>>,
+    /// All points.
+    all: &'a [Block],
+    /// The points that each ball covers, of those balls that were chosen once.
+    rows_of_all: Vec<Option<Row>>,
+    /// The points that are looked at.
+    blocks: Vec<Block>,
+    /// The points looked at that each ball covers.
+    rows: Vec<Row>,
+    /// For each block, the points that each ball covers.
+    columns: Vec<Vec<u64>>,
+    /// For each block, the number of balls that cover each point.
+    counts: Vec<Vec<u32>>,
 }
 
 impl<'a> Table<'a> {
-    /// Creates an empty table for `points`, each with the radius that has to be covered.
-    fn new(points: &'a [Ball]) -> Self {
-        let block = |points: &[Ball]| {
-            let bounds = Bounds::of(points.iter().map(|(point, _)| *point));
-            let half = scale(bounds.size(), 0.5);
-            Block {
-                bounds: (add(bounds.low, half), norm(half)),
-                reach: points
-                    .iter()
-                    .map(|(_, reach)| *reach)
-                    .fold(f64::INFINITY, f64::min),
-                balls: Vec::new(),
-            }
-        };
-        Self {
-            points,
-            blocks: points.chunks(BLOCK).map(block).collect(),
-            balls: Vec::new(),
+    /// Creates a table of `all` points that looks at `points`, some of them.
+    fn new(balls: Vec<Ball>, all: &'a [Block], points: &[Ball]) -> Self {
+        let blocks = Block::all(points);
+        let mut table = Self {
+            all,
+            rows_of_all: Vec::new(),
             rows: Vec::new(),
+            columns: vec![Vec::new(); blocks.len()],
+            counts: blocks
+                .iter()
+                .map(|block| vec![0; block.points.len()])
+                .collect(),
+            blocks,
+            balls: Vec::new(),
+        };
+        for ball in balls {
+            table.add_ball(ball);
         }
+        table
     }
 
-    fn add(&mut self, ball: Ball) {
-        let mut row = Vec::new();
-        for (index, block) in self.blocks.iter_mut().enumerate() {
-            let far = norm(subtract(block.bounds.0, ball.0)) - block.bounds.1;
-            // A margin for rounding: the points decide.
-            if far + block.reach > ball.1 * (1.0 + 1e-9) {
-                continue;
-            }
-            let points = self.points[index * BLOCK..].iter().take(BLOCK);
-            let bits = points.enumerate().fold(0, |bits, (index, (point, reach))| {
-                let room = ball.1 - reach;
-                let offset = subtract(*point, ball.0);
-                let is_covered = room >= 0.0 && dot(offset, offset) <= room * room;
-                bits | u64::from(is_covered) << index
-            });
+    /// Adds a ball; returns its number.
+    fn add_ball(&mut self, ball: Ball) -> usize {
+        let mut row = Row::new();
+        for (index, block) in self.blocks.iter().enumerate() {
+            let bits = block.covered(&ball);
             if bits != 0 {
                 row.push((index, bits));
-                block.balls.push((self.balls.len(), bits));
+                each_bit(bits).for_each(|point| self.counts[index][point] += 1);
             }
+            self.columns[index].push(bits);
         }
-        self.balls.push(ball);
         self.rows.push(row);
+        self.rows_of_all.push(None);
+        self.balls.push(ball);
+        self.balls.len() - 1
     }
 
-    /// Returns the number of points in `open`, one bitset for each block, that a ball covers.
+    /// Adds a point to look at.
+    fn add_point(&mut self, point: Ball) {
+        if self
+            .blocks
+            .last()
+            .is_none_or(|block| block.points.len() == BLOCK)
+        {
+            self.blocks.push(Block::of(Vec::new()));
+            self.columns.push(vec![0; self.balls.len()]);
+            self.counts.push(Vec::new());
+        }
+        let last = self.blocks.len() - 1;
+        let bit = 1 << self.blocks[last].points.len();
+        let mut count = 0;
+        for (index, ball) in self.balls.iter().enumerate() {
+            if is_covered(&point, ball) {
+                self.columns[last][index] |= bit;
+                match self.rows[index].last_mut() {
+                    Some((block, bits)) if *block == last => *bits |= bit,
+                    _ => self.rows[index].push((last, bit)),
+                }
+                count += 1;
+            }
+        }
+        self.counts[last].push(count);
+        let mut points = std::mem::take(&mut self.blocks[last].points);
+        points.push(point);
+        self.blocks[last] = Block::of(points);
+    }
+
+    /// Returns the points looked at that none of some balls covers.
+    fn open(&self, chosen: &[usize]) -> Vec<u64> {
+        let mut open: Vec<u64> = self.blocks.iter().map(Block::full).collect();
+        for ball in chosen {
+            close(&self.rows[*ball], &mut open);
+        }
+        open
+    }
+
+    /// Looks at points of which none of some balls covers any, one of each block of all points;
+    /// returns whether there are some.
+    fn look_at_open(&mut self, chosen: &[usize]) -> bool {
+        let mut open: Vec<u64> = self.all.iter().map(Block::full).collect();
+        for &ball in chosen {
+            let row = self.rows_of_all[ball].get_or_insert_with(|| {
+                let bits = |block: &Block| block.covered(&self.balls[ball]);
+                let rows = self.all.iter().map(bits).enumerate();
+                rows.filter(|(_, bits)| *bits != 0).collect()
+            });
+            close(row, &mut open);
+        }
+        let mut found = false;
+        for (block, bits) in self.all.iter().zip(open).filter(|(_, bits)| *bits != 0) {
+            self.add_point(block.points[bits.trailing_zeros() as usize]);
+            found = true;
+        }
+        found
+    }
+
+    /// Returns the number of points in `open` that a ball covers.
     fn gain(&self, ball: usize, open: &[u64]) -> u32 {
         self.rows[ball]
             .iter()
             .map(|(block, bits)| (open[*block] & bits).count_ones())
             .sum()
     }
-
-    /// Returns the numbers of the points that a ball covers.
-    fn covered(&self, ball: usize) -> impl Iterator<Item = usize> {
-        self.rows[ball].iter().flat_map(|&(block, bits)| {
-            std::iter::successors(Some(bits), |bits| Some(bits & bits.wrapping_sub(1)))
-                .take(bits.count_ones() as usize)
-                .map(move |bits| block * BLOCK + bits.trailing_zeros() as usize)
-        })
-    }
-
-    /// Removes the points that a ball covers from `open`.
-    fn close(&self, ball: usize, open: &mut [u64]) {
-        self.rows[ball]
-            .iter()
-            .for_each(|(block, bits)| open[*block] &= !bits);
-    }
 }
 
-/// Chooses few of `balls` that cover all `points`, each with its radius. For a point that none of
-/// them covers, `own` creates a ball. Returns `None` if that doesn't cover it either, or if more
-/// than `most` balls are needed.
+/// Chooses few of `balls` that cover all points of `blocks`, each with its radius. For a point that
+/// none of them covers, `own` creates a ball. Returns `None` if that doesn't cover it either, or if
+/// more than `most` balls are needed.
 pub(super) fn cover(
     balls: &[Ball],
-    points: &[Ball],
+    blocks: &[Block],
     own: impl Fn(Point) -> Ball,
     most: usize,
 ) -> Option<Vec<Ball>> {
-    let mut table = Table::new(points);
-    let stride = balls.len().div_ceil(MOST_BALLS).max(1);
-    balls
-        .iter()
-        .step_by(stride)
-        .for_each(|ball| table.add(*ball));
-    let mut open = vec![u64::MAX; table.blocks.len()];
-    // Bits beyond the last point must not count as open.
-    if let Some(last) = open.last_mut()
-        && !points.len().is_multiple_of(BLOCK)
-    {
-        *last = (1 << (points.len() % BLOCK)) - 1;
+    let points = || blocks.iter().flat_map(|block| &block.points);
+    let stride = points().count().div_ceil(FIRST_POINTS).max(1);
+    let first: Vec<Ball> = points().step_by(stride).copied().collect();
+    let mut table = Table::new(balls.to_vec(), blocks, &first);
+    let mut chosen = Vec::new();
+    loop {
+        complete(&mut table, &mut chosen, &own, most)?;
+        if !table.look_at_open(&chosen) {
+            break;
+        }
     }
+    improve(&mut table, &mut chosen);
+    (chosen.len() <= most).then(|| chosen.into_iter().map(|ball| table.balls[ball]).collect())
+}
+
+/// Adds balls until the chosen ones cover all points looked at, those with the most open points
+/// first.
+fn complete(
+    table: &mut Table<'_>,
+    chosen: &mut Vec<usize>,
+    own: impl Fn(Point) -> Ball,
+    most: usize,
+) -> Option<()> {
+    let mut open = table.open(chosen);
     // Lazy greedy (Minoux 1978): gains only shrink as points are covered, so a ball whose gain is
     // still at least the next upper bound is the best, and the others need no update.
     let mut heap: std::collections::BinaryHeap<(u32, std::cmp::Reverse<usize>)> =
@@ -148,13 +279,12 @@ pub(super) fn cover(
             // a gain is computed when its ball is popped.
             .map(|ball| (u32::MAX, std::cmp::Reverse(ball)))
             .collect();
-    let mut chosen: Vec<usize> = Vec::new();
     // No block before this one has open points.
     let mut first = 0;
     loop {
         first += open[first..].iter().take_while(|bits| **bits == 0).count();
         let Some(bits) = open.get(first) else {
-            break;
+            return Some(());
         };
         let ball = loop {
             let Some((_, std::cmp::Reverse(ball))) = heap.pop() else {
@@ -172,9 +302,8 @@ pub(super) fn cover(
         let ball = match ball {
             Some(ball) => ball,
             None => {
-                let index = first * BLOCK + bits.trailing_zeros() as usize;
-                table.add(own(points[index].0));
-                let ball = table.balls.len() - 1;
+                let point = table.blocks[first].points[bits.trailing_zeros() as usize].0;
+                let ball = table.add_ball(own(point));
                 if table.gain(ball, &open) == 0 {
                     return None;
                 }
@@ -186,125 +315,77 @@ pub(super) fn cover(
         if chosen.len() > most.saturating_mul(2) {
             return None;
         }
-        table.close(ball, &mut open);
+        close(&table.rows[ball], &mut open);
     }
-    improve(&table, &mut chosen);
-    (chosen.len() <= most).then(|| chosen.into_iter().map(|ball| table.balls[ball]).collect())
 }
 
-/// Removes a group of nearby balls and replaces them if fewer balls cover the points left open.
-fn improve(table: &Table, chosen: &mut Vec<usize>) {
-    // At most twice `MOST_SPHERES` balls cover a point.
-    let mut counts = vec![0_u16; table.points.len()];
-    for ball in &*chosen {
-        table.covered(*ball).for_each(|point| counts[point] += 1);
-    }
+/// Removes groups of nearby balls and replaces each if no more balls cover the points left open.
+fn improve(table: &mut Table<'_>, chosen: &mut Vec<usize>) {
     let mut random = Random::new(SEED);
-    let mut open = vec![0_u64; table.blocks.len()];
-    let mut gains = vec![0_u32; table.balls.len()];
-    for _ in 0..(TRIES * chosen.len()).min(MOST_TRIES) {
+    for _ in 0..(TRIES * chosen.len()).clamp(TRIES_IN_ALL.0, TRIES_IN_ALL.1) {
         if chosen.len() < 2 {
             return;
         }
-        let seed = table.balls[chosen[random.number() as usize % chosen.len()]];
-        let gap =
-            |ball: &usize| norm(subtract(table.balls[*ball].0, seed.0)) - table.balls[*ball].1;
-        chosen.sort_by(|a, b| gap(a).total_cmp(&gap(b)));
+        let seed = table.balls[chosen[random.number() as usize % chosen.len()]].0;
         let most = chosen
             .len()
             .min((AT_ONCE.0 + random.number() % (AT_ONCE.1 - AT_ONCE.0 + 1)) as usize);
-        let removed: Vec<usize> = chosen.drain(..most).collect();
-        for point in removed.iter().flat_map(|ball| table.covered(*ball)) {
-            counts[point] -= 1;
-            if counts[point] == 0 {
-                open[point / BLOCK] |= 1 << (point % BLOCK);
+        let gap = |ball: &usize| norm(subtract(table.balls[*ball].0, seed)) - table.balls[*ball].1;
+        let mut near: Vec<(f64, usize)> = chosen.iter().map(|ball| (gap(ball), *ball)).collect();
+        near.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let kept: Vec<usize> = near[most..].iter().map(|(_, ball)| *ball).collect();
+        let mut open = table.open(&kept);
+        // A replacement of the same size is accepted, too: it lets the search leave a plateau.
+        if let Some(added) = again(table, &mut open, most, &mut random) {
+            let replaced = [kept, added].concat();
+            if !table.look_at_open(&replaced) {
+                *chosen = replaced;
             }
         }
-        let blocks: Vec<usize> = (0..open.len()).filter(|block| open[*block] != 0).collect();
-        // A replacement of the same size is accepted, too: it lets the search leave a plateau.
-        let added = again(table, &mut open, &blocks, &mut gains, most, &mut random);
-        blocks.iter().for_each(|block| open[*block] = 0);
-        let added = added.unwrap_or(removed);
-        for point in added.iter().flat_map(|ball| table.covered(*ball)) {
-            counts[point] += 1;
-        }
-        chosen.extend(added);
     }
 }
 
-/// A ball that covers some of the open points.
-struct Candidate {
-    ball: usize,
-    /// Upper bound of its gain: the gain when it was last computed, since gains only shrink.
-    gain: u32,
-    /// Random factor, so that attempts at the same place differ.
-    noise: f64,
-}
-
-impl Candidate {
-    fn worth(&self, left: u32) -> f64 {
-        // A ball that covers all of them is always taken.
-        if self.gain == left {
-            f64::INFINITY
-        } else {
-            f64::from(self.gain) * self.noise
-        }
-    }
-}
-
-/// Chooses at most `most` balls that cover the points in `open`, greedily by gains with random noise.
-/// `blocks` are those with open points, `gains` are zeros for all balls, before and afterwards.
+/// Chooses at most `most` balls that cover the points in `open`: in each step the ball with the
+/// largest gain, with random noise, of those that cover the point with the fewest balls.
 fn again(
-    table: &Table,
+    table: &Table<'_>,
     open: &mut [u64],
-    blocks: &[usize],
-    gains: &mut [u32],
     most: usize,
     random: &mut Random,
 ) -> Option<Vec<usize>> {
-    let mut useful = Vec::new();
-    for block in blocks {
-        for (ball, bits) in &table.blocks[*block].balls {
-            let gain = (bits & open[*block]).count_ones();
-            if gain > 0 && gains[*ball] == 0 {
-                useful.push(*ball);
-            }
-            gains[*ball] += gain;
-        }
-    }
-    let candidate = |ball| Candidate {
-        ball,
-        gain: std::mem::take(&mut gains[ball]),
-        noise: 0.85 + 0.15 * random.unit(),
-    };
-    let mut candidates: Vec<Candidate> = useful.into_iter().map(candidate).collect();
     let mut added = Vec::new();
+    let mut blocks: Vec<usize> = (0..open.len()).filter(|block| open[*block] != 0).collect();
     loop {
-        let left: u32 = blocks.iter().map(|block| open[*block].count_ones()).sum();
-        if left == 0 {
+        blocks.retain(|block| open[*block] != 0);
+        // One of the balls that cover this point has to be chosen anyway.
+        let hardest = blocks
+            .iter()
+            .flat_map(|&block| each_bit(open[block]).map(move |point| (block, point)))
+            .min_by_key(|&(block, point)| table.counts[block][point]);
+        let Some((block, point)) = hardest else {
             return Some(added);
-        }
-        // Most attempts end here: the balls that may still be added can't cover what is left.
-        let gain = candidates.iter().map(|candidate| candidate.gain).max()?;
-        if gain as usize * (most - added.len()) < left as usize {
+        };
+        if added.len() == most {
             return None;
         }
+        let left: u32 = blocks.iter().map(|block| open[*block].count_ones()).sum();
         let mut best: Option<(f64, usize)> = None;
-        for candidate in &mut candidates {
-            let is_best = |candidate: &Candidate| {
-                candidate.gain > 0 && best.is_none_or(|(most, _)| candidate.worth(left) > most)
+        for (ball, bits) in table.columns[block].iter().enumerate() {
+            if bits >> point & 1 == 0 {
+                continue;
+            }
+            let gain = table.gain(ball, open);
+            // A ball that covers all of them is always taken.
+            let worth = match gain == left {
+                true => f64::INFINITY,
+                false => f64::from(gain) * (0.85 + 0.15 * random.unit()),
             };
-            // More than what is left can't be gained.
-            candidate.gain = candidate.gain.min(left);
-            if is_best(candidate) {
-                candidate.gain = table.gain(candidate.ball, open);
-                if is_best(candidate) {
-                    best = Some((candidate.worth(left), candidate.ball));
-                }
+            if best.is_none_or(|(most, _)| worth > most) {
+                best = Some((worth, ball));
             }
         }
         let (_, ball) = best?;
         added.push(ball);
-        table.close(ball, open);
+        close(&table.rows[ball], open);
     }
 }

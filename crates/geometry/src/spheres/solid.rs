@@ -7,10 +7,10 @@
 
 use std::collections::HashMap;
 
-use super::surface::{Surface, meets_box};
+use super::surface::{Nearest, Surface, distance_square, meets_box};
 use super::{Point, Triangle};
 use crate::Bounds;
-use crate::vector::{add, norm, scale, subtract};
+use crate::vector::{add, distance_squared, norm, scale, subtract};
 
 /// Approximate number of cells of the body's bounding box.
 const CELLS: f64 = 60_000.0;
@@ -40,6 +40,14 @@ pub(crate) struct Solid {
     outer: Surface,
     /// The triangles that are visible from outside.
     pub seen: Vec<Triangle>,
+    /// True if all triangles together have no hole.
+    is_closed: bool,
+    /// The distances of the centres of inner cells from the outer surface.
+    distances: Vec<f64>,
+    /// The distances of the centres of outer cells, of those that were asked for.
+    outside: Vec<std::sync::OnceLock<f64>>,
+    /// The steps to the neighbours of a cell: differences of their numbers, and distances.
+    steps: Vec<(isize, f64)>,
 }
 
 impl Solid {
@@ -65,9 +73,21 @@ impl Solid {
             all: Surface::new(triangles.to_vec()),
             outer: Surface::new(Vec::new()),
             seen: Vec::new(),
+            is_closed: is_closed(triangles),
+            distances: Vec::new(),
+            outside: vec![std::sync::OnceLock::new(); count.iter().product()],
+            steps: steps()
+                .iter()
+                .map(|step| {
+                    let length = (step.iter().map(|k| k * k).sum::<i64>() as f64).sqrt();
+                    let [x, y, z] = step.map(|k| k as isize);
+                    let [_, rows, columns] = count.map(|count| count as isize);
+                    ((x * rows + y) * columns + z, edge * length)
+                })
+                .collect(),
         };
         let touched = solid.mark_surface(triangles);
-        solid.mark_inside(is_closed(triangles));
+        solid.mark_inside();
         let mut is_seen = vec![false; triangles.len()];
         for (cell, triangle) in touched {
             let near = |step: &[i64; 3]| {
@@ -89,6 +109,7 @@ impl Solid {
         let mut outer = solid.seen.clone();
         outer.extend(solid.caps());
         solid.outer = Surface::new(outer);
+        solid.measure();
         solid
     }
 
@@ -124,7 +145,7 @@ impl Solid {
 
     /// Marks the inner cells: those that a flood fill from the border does not reach, and, if the
     /// surface has holes, those with a winding number above one half.
-    fn mark_inside(&mut self, is_closed: bool) {
+    fn mark_inside(&mut self) {
         let mut is_reached = vec![false; self.cells.len()];
         let mut stack = vec![0_usize];
         // The first cell is in the margin, hence outside.
@@ -146,12 +167,34 @@ impl Solid {
                 }
             }
         }
-        for (cell, is_reached) in is_reached.into_iter().enumerate() {
-            if self.cells[cell] == Cell::Outside
-                // The magnitude, since winding numbers are negative if the surface is inside out.
-                && (!is_reached || !is_closed && self.all.winding(self.center(cell)).abs() > 0.5)
-            {
+        for (cell, is_reached) in is_reached.iter().enumerate() {
+            if self.cells[cell] == Cell::Outside && !is_reached {
                 self.cells[cell] = Cell::Inside;
+            }
+        }
+        if !self.is_closed {
+            self.mark_enclosed();
+        }
+    }
+
+    /// Marks outer cells as inner ones that a surface with holes encloses.
+    ///
+    /// Away from the surface the winding number is a harmonic function, which is largest at the border
+    /// of a region: the search begins at the surface, and goes on from cells that it encloses.
+    fn mark_enclosed(&mut self) {
+        let mut is_tested = vec![false; self.cells.len()];
+        let is_surface = |cell: &usize| self.cells[*cell] == Cell::Surface;
+        let mut stack: Vec<usize> = (0..self.cells.len()).filter(is_surface).collect();
+        while let Some(cell) = stack.pop() {
+            for step in steps() {
+                if let Some(next) = self.neighbour(cell, step)
+                    && self.cells[next] == Cell::Outside
+                    && !std::mem::replace(&mut is_tested[next], true)
+                    && self.all.encloses(self.center(next))
+                {
+                    self.cells[next] = Cell::Inside;
+                    stack.push(next);
+                }
             }
         }
     }
@@ -230,7 +273,7 @@ impl Solid {
     /// an upper bound of the distance.
     pub fn depth(&self, point: Point) -> f64 {
         let distance = self.outer.distance(point);
-        if self.contains(point) {
+        if self.is_inside(point, None) {
             distance
         } else {
             -distance
@@ -241,7 +284,7 @@ impl Solid {
     /// `least`, otherwise `least`. That is faster for points near the surface.
     pub fn height_above(&self, point: Point, least: f64) -> f64 {
         let distance = self.outer.distance(point);
-        if distance > least && !self.contains(point) {
+        if distance > least && !self.is_inside(point, None) {
             distance
         } else {
             least
@@ -258,62 +301,138 @@ impl Solid {
         }
     }
 
-    fn contains(&self, point: Point) -> bool {
-        match self.cell_of(point).map(|cell| self.cells[cell]) {
-            Some(Cell::Inside) => true,
-            // Such a cell is partly inside, so the point itself has to be tested.
-            Some(Cell::Surface) => self.all.winding(point).abs() > 0.5,
-            _ => false,
+    /// Computes the distances of the inner cells from the surface.
+    fn measure(&mut self) {
+        let mut near = None;
+        let mut distances = vec![f64::NAN; self.cells.len()];
+        for (cell, distance) in distances.iter_mut().enumerate() {
+            if self.cells[cell] == Cell::Outside {
+                continue;
+            }
+            if let Ok(nearest) = self.outer.nearest(self.center(cell), near, 0.0) {
+                *distance = nearest.distance;
+                near = Some(nearest.triangle);
+            }
         }
+        self.distances = distances;
     }
 
-    /// Returns points near the medial axis with their depths: cells of which no neighbour is deeper
-    /// by (nearly) the distance to it.
-    pub fn middles(&self) -> Vec<(Point, f64)> {
-        let depths: HashMap<usize, f64> = (0..self.cells.len())
-            .filter(|&cell| self.cells[cell] != Cell::Outside)
-            .map(|cell| (cell, self.depth(self.center(cell))))
-            .filter(|(_, depth)| *depth > 0.0)
-            .collect();
-        let steps = steps();
-        let is_middle = |cell: usize, depth: f64| {
-            !steps.iter().any(|step| {
-                let length = self.edge * (step.iter().map(|k| k * k).sum::<i64>() as f64).sqrt();
-                let deeper = self
-                    .neighbour(cell, *step)
-                    .and_then(|next| depths.get(&next));
-                deeper.is_some_and(|deeper| deeper - depth > RIDGE * length)
-            })
+    /// Returns whether a point is inside, given a place near it.
+    fn is_inside(&self, point: Point, near: Option<&Place<'_>>) -> bool {
+        let Some(cell) = self.cell_of(point) else {
+            return false;
         };
-        let mut middles: Vec<usize> = depths
-            .iter()
-            .filter(|(cell, depth)| is_middle(**cell, **depth))
-            .map(|(cell, _)| *cell)
-            .collect();
-        // The order of a hash map differs between runs, and the cover depends on it.
-        middles.sort_unstable();
-        middles
-            .into_iter()
-            .map(|cell| self.deeper(self.center(cell), depths[&cell]))
-            .collect()
-    }
-
-    /// Refines a point by a pattern search for more depth; returns the deepest with its depth.
-    fn deeper(&self, start: Point, depth: f64) -> (Point, f64) {
-        let (mut best, mut deepest) = (start, depth);
-        for size in [0.5, 0.25, 0.125] {
-            for axis in 0..3 {
-                for sign in [-1.0, 1.0] {
-                    let mut next = best;
-                    next[axis] += sign * size * self.edge;
-                    let depth = self.depth(next);
-                    if depth > deepest {
-                        (best, deepest) = (next, depth);
+        if self.cells[cell] != Cell::Surface {
+            return self.cells[cell] == Cell::Inside;
+        }
+        if self.is_closed {
+            // A surface without holes is not between points that are nearer to each other than to it.
+            if let Some(near) = near
+                && let Some(is_inside) = near.is_inside
+                && norm(subtract(point, near.point)) < near.nearest.distance
+            {
+                return is_inside;
+            }
+            let neighbours = self
+                .steps
+                .iter()
+                .map(|(step, _)| cell.wrapping_add_signed(*step));
+            for next in neighbours.clone() {
+                if self.cells.get(next) == Some(&Cell::Inside)
+                    && distance_squared(point, self.center(next)) < self.distances[next].powi(2)
+                {
+                    return true;
+                }
+            }
+            for next in neighbours {
+                if self.cells.get(next) == Some(&Cell::Outside) {
+                    let center = self.center(next);
+                    let known = self.outside[next].get_or_init(|| {
+                        let near = near.map(|near| near.nearest.triangle);
+                        let nearest = self.outer.nearest(center, near, f64::NEG_INFINITY);
+                        nearest.map_or(0.0, |nearest| nearest.distance)
+                    });
+                    if distance_squared(point, center) < known.powi(2) {
+                        return false;
                     }
                 }
             }
         }
-        (best, deepest)
+        self.all.encloses(point)
+    }
+
+    /// Returns points near the medial axis with their depths: cells of which no neighbour is deeper
+    /// by (nearly) the distance to it. Of more than `most`, every second, third … is returned.
+    pub fn middles(&self, most: usize) -> Vec<(Point, f64)> {
+        // The side of a cell of the surface is expensive to know, and rarely needed.
+        let mut known: HashMap<usize, bool> = HashMap::new();
+        let mut is_inside = |cell: usize| match self.cells[cell] {
+            Cell::Inside => true,
+            Cell::Outside => false,
+            Cell::Surface => *known
+                .entry(cell)
+                .or_insert_with(|| self.is_inside(self.center(cell), None)),
+        };
+        let mut middles = Vec::new();
+        for (cell, distance) in self.distances.iter().enumerate() {
+            if self.cells[cell] == Cell::Outside || *distance <= 0.0 {
+                continue;
+            }
+            // Neighbours of inner cells are in the grid, which has a margin.
+            let deeper = || {
+                self.steps.iter().filter_map(|(step, length)| {
+                    let next = cell.checked_add_signed(*step)?;
+                    let is_inner = *self.cells.get(next)? != Cell::Outside;
+                    (is_inner && self.distances[next] - distance > RIDGE * length).then_some(next)
+                })
+            };
+            if deeper().any(|next| self.cells[next] == Cell::Inside)
+                || deeper().any(&mut is_inside)
+                || !is_inside(cell)
+            {
+                continue;
+            }
+            middles.push(self.center(cell));
+        }
+        let stride = middles.len().div_ceil(most).max(1);
+        let mut near = Near::default();
+        let deeper = |start: &Point| self.deeper(*start, &mut near);
+        middles.iter().step_by(stride).filter_map(deeper).collect()
+    }
+
+    /// Refines a point inside by a pattern search for more depth; returns the deepest with its depth.
+    ///
+    /// `near` are triangles near the point; those that limit the depth are added.
+    fn deeper<'a>(&'a self, start: Point, near: &mut Near<'a>) -> Option<(Point, f64)> {
+        let nearest = self.outer.nearest(start, near.nearest(start), 0.0).ok()?;
+        near.add(nearest.triangle);
+        let mut best = Place {
+            point: start,
+            nearest,
+            is_inside: Some(true),
+        };
+        for size in [0.5, 0.25, 0.125] {
+            for axis in 0..3 {
+                for sign in [-1.0, 1.0] {
+                    let mut next = best.point;
+                    next[axis] += sign * size * self.edge;
+                    let least = best.nearest.distance;
+                    match self.outer.nearest(next, near.nearest(next), least) {
+                        Ok(nearest) if self.is_inside(next, Some(&best)) => {
+                            near.add(nearest.triangle);
+                            best = Place {
+                                point: next,
+                                nearest,
+                                is_inside: Some(true),
+                            };
+                        }
+                        Ok(_) => {}
+                        Err(triangle) => near.add(triangle),
+                    }
+                }
+            }
+        }
+        Some((best.point, best.nearest.distance))
     }
 
     /// Returns points in the body, each with the radius of a ball; the balls cover all of it below
@@ -328,36 +447,128 @@ impl Solid {
             .unwrap_or(1)
             .next_power_of_two() as f64
             * self.edge;
-        let mut stack = vec![(add(self.low, [largest / 2.0; 3]), largest / 2.0)];
-        while let Some((center, half)) = stack.pop() {
+        let start = add(self.low, [largest / 2.0; 3]);
+        let mut stack: Vec<Cube<'_>> = vec![(start, largest / 2.0, None)];
+        while let Some((center, half, above)) = stack.pop() {
             // Octree: depth changes by at most the distance between points (it is 1-Lipschitz), so
             // the depth at the centre bounds that of the whole cell.
             let reach = half * 3.0_f64.sqrt();
+            let mut place = None;
             // Above this size the centre's depth is rarely conclusive.
             if half <= self.edge * 4.0 {
-                let depth = self.depth(center);
-                if depth < skin - reach {
+                // A depth nearby bounds that of the centre: no search for most cells inside.
+                if let Some(cell) = self.cell_of(center)
+                    && self.cells[cell] == Cell::Inside
+                {
+                    let offset = norm(subtract(center, self.center(cell)));
+                    let (least, most) = (
+                        (self.distances[cell] - offset).max(0.0),
+                        self.distances[cell] + offset,
+                    );
+                    if reach <= finest + least / 2.0 && least >= skin - reach {
+                        samples.push((center, reach));
+                        continue;
+                    }
+                    if reach > finest + most / 2.0 && least >= skin - reach {
+                        stack.extend(octants(center, half, above));
+                        continue;
+                    }
+                }
+                if let Some(above) = &above
+                    && self.is_closed
+                    && above.is_inside == Some(false)
+                    && norm(subtract(center, above.point)) + reach - skin < above.nearest.distance
+                {
                     continue;
                 }
-                if reach <= finest + depth.max(0.0) / 2.0 && (depth >= 0.0 || reach <= finest) {
+                let mut is_inside = None;
+                if reach >= skin && reach <= finest {
+                    // On the inner side the distance does not matter.
+                    is_inside = Some(self.is_inside(center, above.as_ref()));
+                    if is_inside == Some(true) {
+                        samples.push((center, reach));
+                        continue;
+                    }
+                }
+                let near = above.as_ref().map(|above| above.nearest.triangle);
+                let Ok(nearest) = self.outer.nearest(center, near, skin - reach) else {
+                    continue;
+                };
+                let distance = nearest.distance;
+                let mut is_inside =
+                    || *is_inside.get_or_insert_with(|| self.is_inside(center, above.as_ref()));
+                if distance > reach - skin && !is_inside() {
+                    continue;
+                }
+                if reach <= finest || reach <= finest + distance / 2.0 && is_inside() {
                     samples.push((center, reach));
                     continue;
                 }
+                place = Some(Place {
+                    point: center,
+                    nearest,
+                    is_inside: Some(is_inside()),
+                });
             }
-            let quarter = half / 2.0;
-            stack.extend((0..8).map(|corner: u8| {
-                let sign = |k: u8| {
-                    if corner >> k & 1 == 0 {
-                        -quarter
-                    } else {
-                        quarter
-                    }
-                };
-                (add(center, [sign(0), sign(1), sign(2)]), quarter)
-            }));
+            stack.extend(octants(center, half, place));
         }
         samples
     }
+}
+
+/// A cube with its centre and half its edge, and the place of the one that it was split from.
+type Cube<'a> = (Point, f64, Option<Place<'a>>);
+
+/// Splits a cube into eight.
+fn octants<'a>(
+    center: Point,
+    half: f64,
+    place: Option<Place<'a>>,
+) -> impl Iterator<Item = Cube<'a>> {
+    let quarter = half / 2.0;
+    (0..8).map(move |corner: u8| {
+        let sign = |k: u8| {
+            if corner >> k & 1 == 0 {
+                -quarter
+            } else {
+                quarter
+            }
+        };
+        (add(center, [sign(0), sign(1), sign(2)]), quarter, place)
+    })
+}
+
+/// Triangles that were the nearest ones of points near each other.
+#[derive(Default)]
+struct Near<'a> {
+    triangles: [Option<&'a Triangle>; 8],
+    /// Number of triangles added so far.
+    count: usize,
+}
+
+impl<'a> Near<'a> {
+    fn add(&mut self, triangle: &'a Triangle) {
+        let mut known = self.triangles.iter().flatten();
+        if known.all(|known| !std::ptr::eq(*known, triangle)) {
+            self.triangles[self.count % self.triangles.len()] = Some(triangle);
+            self.count += 1;
+        }
+    }
+
+    /// Returns the one nearest to a point.
+    fn nearest(&self, point: Point) -> Option<&'a Triangle> {
+        let known = self.triangles.iter().flatten().copied();
+        known.min_by(|a, b| distance_square(point, a).total_cmp(&distance_square(point, b)))
+    }
+}
+
+/// A point with its nearest triangle.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    point: Point,
+    nearest: Nearest<'a>,
+    /// True if it is inside; `None` if that is unknown.
+    is_inside: Option<bool>,
 }
 
 /// Minimum slope of depth towards a neighbour for a point not to be on the medial axis.
@@ -398,8 +609,62 @@ fn is_closed(triangles: &[Triangle]) -> bool {
 
 /// Samples triangles at a spacing of about `edge`. Returns points, each with the radius of a ball;
 /// the balls cover all triangles.
-pub(crate) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, f64)> {
-    let mut boxes: HashMap<[i64; 3], Bounds<f64>> = HashMap::new();
+pub(super) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, f64)> {
+    // The bounds of the triangles' parts in each cell of a grid.
+    let mut boxes: HashMap<[i64; 3], Bounds<f64>, foldhash::fast::FixedState> = HashMap::default();
+    for triangle in triangles {
+        let bounds = Bounds::of(*triangle);
+        let low = bounds.low.map(|at| (at / edge).floor() as i64);
+        let high = bounds.high.map(|at| (at / edge).floor() as i64);
+        let mut stack = vec![(triangle.to_vec(), low, high)];
+        while let Some((polygon, low, high)) = stack.pop() {
+            let bounds = Bounds::of(polygon.iter().copied());
+            // The part may be in fewer cells than the range that it was cut from.
+            let cell = |at: f64, k: usize| ((at / edge).floor() as i64).clamp(low[k], high[k]);
+            let from: [i64; 3] = std::array::from_fn(|k| cell(bounds.low[k], k));
+            let to: [i64; 3] = std::array::from_fn(|k| cell(bounds.high[k], k));
+            let axis = (0..3).fold(0, |best, k| {
+                if to[k] - from[k] > to[best] - from[best] {
+                    k
+                } else {
+                    best
+                }
+            });
+            if from[axis] == to[axis] {
+                let whole = boxes.entry(from).or_insert(bounds);
+                *whole = whole.with(bounds);
+                continue;
+            }
+            let middle = from[axis] + (to[axis] - from[axis]) / 2;
+            let [below, above] = cut(&polygon, axis, (middle + 1) as f64 * edge);
+            let with = |range: [i64; 3], at: i64| {
+                let mut range = range;
+                range[axis] = at;
+                range
+            };
+            let parts = [
+                (below, from, with(to, middle)),
+                (above, with(from, middle + 1), to),
+            ];
+            stack.extend(parts.into_iter().filter(|(part, ..)| !part.is_empty()));
+        }
+    }
+    let mut boxes: Vec<_> = boxes.into_iter().collect();
+    // The order of a hash map is arbitrary, and the cover depends on it.
+    boxes.sort_unstable_by_key(|(key, _)| *key);
+    let sample = |(_, bounds): ([i64; 3], Bounds<f64>)| {
+        (
+            scale(add(bounds.low, bounds.high), 0.5),
+            norm(bounds.size()) / 2.0,
+        )
+    };
+    boxes.into_iter().map(sample).collect()
+}
+
+/// Returns points at a spacing of about `edge` near triangles. They are nearer to these than the
+/// samples of [`surface_samples`], of which some are off a slanted surface at the corners of cells.
+pub(crate) fn surface_points(triangles: &[Triangle], edge: f64) -> Vec<Point> {
+    let mut boxes: HashMap<[i64; 3], Bounds<f64>, foldhash::fast::FixedState> = HashMap::default();
     // Split triangles at their longest edge until they are smaller than the spacing, and take the
     // bounding sphere of the pieces in each cell of a hash grid.
     let mut stack = Vec::new();
@@ -429,13 +694,70 @@ pub(crate) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, 
         }
     }
     let mut boxes: Vec<_> = boxes.into_iter().collect();
-    // Again for a deterministic cover.
+    // The order of a hash map is arbitrary.
     boxes.sort_by_key(|(key, _)| *key);
-    let sample = |(_, bounds): ([i64; 3], Bounds<f64>)| {
-        (
-            scale(add(bounds.low, bounds.high), 0.5),
-            norm(bounds.size()) / 2.0,
-        )
-    };
-    boxes.into_iter().map(sample).collect()
+    let middle = |(_, bounds): ([i64; 3], Bounds<f64>)| scale(add(bounds.low, bounds.high), 0.5);
+    boxes.into_iter().map(middle).collect()
+}
+
+/// Cuts a convex polygon at a plane across an axis; returns the parts below and above.
+fn cut(polygon: &[Point], axis: usize, at: f64) -> [Vec<Point>; 2] {
+    let [mut below, mut above] = [(); 2].map(|()| Vec::with_capacity(polygon.len() + 1));
+    let next = polygon.iter().cycle().skip(1);
+    for (from, to) in polygon.iter().zip(next) {
+        if from[axis] <= at {
+            below.push(*from);
+        }
+        if from[axis] >= at {
+            above.push(*from);
+        }
+        let (start, end) = (from[axis], to[axis]);
+        if start < at && end > at || start > at && end < at {
+            let part = (at - start) / (end - start);
+            let mut point = add(*from, scale(subtract(*to, *from), part));
+            point[axis] = at;
+            below.push(point);
+            above.push(point);
+        }
+    }
+    [below, above]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    #[test]
+    fn samples_of_the_surface_cover_it() {
+        let triangles = [
+            [[-0.31, 0.2, 0.1], [0.45, -0.37, 0.2], [0.1, 0.3, -0.4]],
+            // Long and thin, and on the border of cells.
+            [[-0.5, 0.1, 0.1], [0.5, 0.101, 0.1], [0.5, 0.1, 0.1]],
+            [[0.2, 0.2, 0.2], [0.2, 0.2, 0.2], [0.2, 0.2, 0.2]],
+        ];
+        let edge = 0.05;
+        let samples = surface_samples(&triangles, edge);
+        let is_small = |(_, reach): &(Point, f64)| *reach <= edge * 0.75_f64.sqrt() + 1e-12;
+        assert!(samples.iter().all(is_small));
+        // About as many as the triangles cross cells.
+        assert!((100..400).contains(&samples.len()), "{}", samples.len());
+        let mut random = Random::new(5);
+        for [a, b, c] in triangles {
+            for _ in 0..2000 {
+                let (v, w) = (random.unit(), random.unit());
+                let (v, w) = if v + w > 1.0 {
+                    (1.0 - v, 1.0 - w)
+                } else {
+                    (v, w)
+                };
+                let along = add(scale(subtract(b, a), v), scale(subtract(c, a), w));
+                let point = add(a, along);
+                let is_in = |(center, reach): &(Point, f64)| {
+                    norm(subtract(point, *center)) <= reach + 1e-12
+                };
+                assert!(samples.iter().any(is_in), "{point:?}");
+            }
+        }
+    }
 }

@@ -13,9 +13,23 @@ use crate::{Bounds, BoxTree, Content};
 
 /// A node farther away than this multiple of its radius is approximated by its moments.
 const FAR: f64 = 2.5;
+/// The same for a first estimate.
+const ROUGHLY_FAR: f64 = 1.5;
+/// Difference of a first estimate from one half that decides; by far larger than its error.
+const CERTAIN: f64 = 0.3;
 
 /// Triangles in a tree of boxes.
 pub(super) struct Surface(BoxTree<Triangle, f64, Moments>);
+
+/// The nearest triangle if there is none.
+const NOWHERE: Triangle = [[f64::INFINITY; 3]; 3];
+
+/// The triangle nearest to a point.
+#[derive(Clone, Copy)]
+pub(super) struct Nearest<'a> {
+    pub triangle: &'a Triangle,
+    pub distance: f64,
+}
 
 /// An approximation of triangles that are far away.
 struct Moments {
@@ -70,48 +84,133 @@ impl Surface {
 
     /// Returns the distance of a point to the nearest triangle; infinity if there is none.
     pub(super) fn distance(&self, point: Point) -> f64 {
-        let mut best = f64::INFINITY;
-        self.0.search(point, best, |triangles| {
-            best = triangles
-                .iter()
-                .map(|triangle| distance_square(point, triangle))
-                .fold(best, f64::min);
-            ControlFlow::<(), f64>::Continue(best)
+        self.nearest(point, None, f64::NEG_INFINITY)
+            .map_or(f64::INFINITY, |nearest| nearest.distance)
+    }
+
+    /// Returns the triangle nearest to a point.
+    ///
+    /// `near`, a triangle near the point, makes the search faster: with the one nearest to a
+    /// neighbour of the point, most boxes are too far away.
+    ///
+    /// # Errors
+    /// Returns a triangle whose distance is at most `least`, if there is one. Finding it is faster.
+    pub(super) fn nearest<'a>(
+        &'a self,
+        point: Point,
+        near: Option<&'a Triangle>,
+        least: f64,
+    ) -> Result<Nearest<'a>, &'a Triangle> {
+        let Some(near) = near.or_else(|| self.0.any()) else {
+            return Ok(Nearest {
+                triangle: &NOWHERE,
+                distance: f64::INFINITY,
+            });
+        };
+        let (mut triangle, mut best) = (near, distance_square(point, near));
+        if best.sqrt() <= least {
+            return Err(near);
+        }
+        let (found, _) = self.0.search(point, best, |triangles| {
+            for other in triangles {
+                let square = distance_square(point, other);
+                if square < best {
+                    (best, triangle) = (square, other);
+                }
+            }
+            match best.sqrt() <= least {
+                true => ControlFlow::Break(triangle),
+                false => ControlFlow::Continue(best),
+            }
         });
-        best.sqrt()
+        let distance = best.sqrt();
+        found.map_or(Ok(Nearest { triangle, distance }), Err)
+    }
+
+    /// Returns whether the triangles enclose a point: the magnitude of their winding number around it
+    /// is above one half. It is negative if the surface is inside out.
+    pub(super) fn encloses(&self, point: Point) -> bool {
+        let estimate = self.winding(point, ROUGHLY_FAR).abs();
+        if (estimate - 0.5).abs() > CERTAIN {
+            return estimate > 0.5;
+        }
+        self.winding(point, FAR).abs() > 0.5
     }
 
     /// Returns the winding number of the triangles around a point: 1 inside a closed surface, 0
     /// outside, and values between near holes. Far nodes count as a dipole, as in fast winding
     /// numbers of first order (Barill et al. 2018); near triangles are exact.
-    pub(super) fn winding(&self, point: Point) -> f64 {
-        let mut angle = 0.0;
+    fn winding(&self, point: Point, far_from: f64) -> f64 {
+        let (mut angle, mut near) = (0.0, Angle::default());
         let mut stack = vec![0_usize];
         while let Some(number) = stack.pop() {
             let far = self.0.summary(number);
             let offset = subtract(far.middle, point);
             let distance = dot(offset, offset).sqrt();
-            if distance > FAR * far.radius && distance > 0.0 {
+            if distance > far_from * far.radius && distance > 0.0 {
                 angle += dot(offset, far.normal) / (distance * distance * distance);
                 continue;
             }
             match self.0.content(number) {
                 Content::Items(triangles) => {
-                    angle += triangles
+                    triangles
                         .iter()
-                        .map(|triangle| solid_angle(point, triangle))
-                        .sum::<f64>();
+                        .for_each(|triangle| near.add(half_solid_angle(point, triangle)));
                 }
                 Content::Halves(halves) => stack.extend(halves),
             }
         }
-        angle / (4.0 * std::f64::consts::PI)
+        (angle + 2.0 * near.sum()) / (4.0 * std::f64::consts::PI)
     }
 }
 
-/// Returns the solid angle of a triangle as seen from a point, positive from behind (van Oosterom
-/// and Strackee 1983).
-fn solid_angle(point: Point, triangle: &Triangle) -> f64 {
+/// A sum of angles as the product of complex numbers, which needs one arc tangent.
+struct Angle {
+    /// The real and the imaginary part of the product.
+    product: (f64, f64),
+    /// Number of full turns that the product lacks.
+    turns: f64,
+}
+
+impl Default for Angle {
+    fn default() -> Self {
+        Self {
+            product: (1.0, 0.0),
+            turns: 0.0,
+        }
+    }
+}
+
+impl Angle {
+    /// Adds the angle of a complex number, from minus to plus half a turn.
+    fn add(&mut self, (x, y): (f64, f64)) {
+        // A point on a corner or an edge of a triangle sees no angle.
+        if x == 0.0 && y == 0.0 {
+            return;
+        }
+        let (re, im) = self.product;
+        let (mut to_re, mut to_im) = (re * x - im * y, re * y + im * x);
+        // Two angles of the same sign whose sum has the other one passed half a turn.
+        if im >= 0.0 && y >= 0.0 && to_im < 0.0 {
+            self.turns += 1.0;
+        } else if im < 0.0 && y < 0.0 && to_im >= 0.0 {
+            self.turns -= 1.0;
+        }
+        let size = to_re.abs() + to_im.abs();
+        if !(1e-100..1e100).contains(&size) {
+            (to_re, to_im) = (to_re / size, to_im / size);
+        }
+        self.product = (to_re, to_im);
+    }
+
+    fn sum(&self) -> f64 {
+        self.product.1.atan2(self.product.0) + self.turns * std::f64::consts::TAU
+    }
+}
+
+/// Returns a complex number whose angle is half the solid angle of a triangle as seen from a point,
+/// positive from behind (van Oosterom and Strackee 1983).
+fn half_solid_angle(point: Point, triangle: &Triangle) -> (f64, f64) {
     let [a, b, c] = triangle.map(|corner| subtract(corner, point));
     let [length_a, length_b, length_c] = [a, b, c].map(|offset| dot(offset, offset).sqrt());
     let volume = dot(a, cross(b, c));
@@ -119,35 +218,56 @@ fn solid_angle(point: Point, triangle: &Triangle) -> f64 {
         + dot(a, b) * length_c
         + dot(b, c) * length_a
         + dot(c, a) * length_b;
-    2.0 * volume.atan2(below)
+    (below, volume)
 }
 
-/// Returns the squared distance of a point to a triangle.
-fn distance_square(point: Point, [a, b, c]: &Triangle) -> f64 {
+/// Returns the squared distance of a point to a triangle (Ericson 2005, section 5.1.5).
+pub(super) fn distance_square(point: Point, [a, b, c]: &Triangle) -> f64 {
     let (ab, ac, ap) = (subtract(*b, *a), subtract(*c, *a), subtract(point, *a));
-    let across = cross(ab, ac);
-    let square = dot(across, across);
-    if square > 0.0 {
-        // Barycentric coordinates of the point's projection on the plane.
-        let v = dot(cross(ap, ac), across) / square;
-        let w = dot(cross(ab, ap), across) / square;
-        if v >= 0.0 && w >= 0.0 && v + w <= 1.0 {
-            let height = dot(ap, across);
-            return height * height / square;
-        }
+    let square = |offset: Point| dot(offset, offset);
+    // At a distance along an edge, from its first corner.
+    let beside = |from: Point, along: Point, part: f64| square(subtract(from, scale(along, part)));
+    let (d1, d2) = (dot(ab, ap), dot(ac, ap));
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return square(ap);
     }
-    let edge = |from: Point, to: Point| {
-        let (along, offset) = (subtract(to, from), subtract(point, from));
-        let length = dot(along, along);
-        let at = if length > 0.0 {
-            (dot(offset, along) / length).clamp(0.0, 1.0)
-        } else {
-            0.0
-        };
-        let rest = subtract(offset, scale(along, at));
-        dot(rest, rest)
-    };
-    edge(*a, *b).min(edge(*b, *c)).min(edge(*c, *a))
+    let bp = subtract(point, *b);
+    let (d3, d4) = (dot(ab, bp), dot(ac, bp));
+    if d3 >= 0.0 && d4 <= d3 {
+        return square(bp);
+    }
+    let vc = d1 * d4 - d3 * d2;
+    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        return beside(ap, ab, part(d1, d1 - d3));
+    }
+    let cp = subtract(point, *c);
+    let (d5, d6) = (dot(ab, cp), dot(ac, cp));
+    if d6 >= 0.0 && d5 <= d6 {
+        return square(cp);
+    }
+    let vb = d5 * d2 - d1 * d6;
+    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        return beside(ap, ac, part(d2, d2 - d6));
+    }
+    let va = d3 * d6 - d5 * d4;
+    if va <= 0.0 && d4 >= d3 && d5 >= d6 {
+        let along = subtract(*c, *b);
+        return beside(bp, along, part(d4 - d3, (d4 - d3) + (d5 - d6)));
+    }
+    let across = cross(ab, ac);
+    let height = dot(ap, across);
+    let area = square(across);
+    // Only a triangle without area comes here by rounding errors.
+    if area > 0.0 {
+        height * height / area
+    } else {
+        square(ap).min(square(bp)).min(square(cp))
+    }
+}
+
+/// Returns a quotient; zero if there is none, as along an edge without length.
+fn part(of: f64, whole: f64) -> f64 {
+    if whole > 0.0 { of / whole } else { 0.0 }
 }
 
 /// Returns whether a triangle and a box intersect, by the separating axis test (Akenine-Möller
@@ -174,4 +294,88 @@ pub(super) fn meets_box(triangle: &Triangle, center: Point, half: f64) -> bool {
         .chain([cross(edges[0], edges[1])])
         .chain(across)
         .any(is_between)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+    use crate::vector::norm;
+
+    fn random_point(random: &mut Random) -> Point {
+        std::array::from_fn(|_| random.between(-1.0, 1.0))
+    }
+
+    #[test]
+    fn the_nearest_triangle_is_found() {
+        let mut random = Random::new(11);
+        let triangles: Vec<Triangle> = (0..60)
+            .map(|index| {
+                let [a, b, c] = [(); 3].map(|()| random_point(&mut random));
+                // Some without area, and some without length.
+                match index % 6 {
+                    0 => [a, b, scale(add(a, b), 0.5)],
+                    1 => [a, a, a],
+                    _ => [a, b, c],
+                }
+            })
+            .collect();
+        // Points all over a triangle, without a formula for distances.
+        const STEPS: usize = 60;
+        let around = |[a, b, c]: &Triangle, point: Point| {
+            let places = (0..=STEPS).flat_map(|i| (0..=STEPS - i).map(move |j| (i, j)));
+            places
+                .map(|(i, j)| {
+                    let [v, w] = [i, j].map(|at| at as f64 / STEPS as f64);
+                    let along = add(scale(subtract(*b, *a), v), scale(subtract(*c, *a), w));
+                    norm(subtract(point, add(*a, along)))
+                })
+                .fold(f64::INFINITY, f64::min)
+        };
+        let surface = Surface::new(triangles.clone());
+        for _ in 0..60 {
+            let point = random_point(&mut random);
+            let sampled = |triangle| around(triangle, point);
+            let expected = triangles.iter().map(sampled).fold(f64::INFINITY, f64::min);
+            // The same whatever the search starts from, and wherever it may stop.
+            for near in [None, triangles.first(), triangles.get(7)] {
+                let nearest = surface
+                    .nearest(point, near, f64::NEG_INFINITY)
+                    .ok()
+                    .unwrap();
+                assert!(
+                    nearest.distance <= expected + 1e-12 && nearest.distance > expected - 0.05,
+                    "{} {expected}",
+                    nearest.distance
+                );
+                assert_eq!(
+                    distance_square(point, nearest.triangle).sqrt(),
+                    nearest.distance
+                );
+                let farther = nearest.distance * 1.01;
+                let found = surface.nearest(point, near, farther).err().unwrap();
+                assert!(distance_square(point, found).sqrt() <= farther);
+                assert!(
+                    surface
+                        .nearest(point, near, nearest.distance * 0.99)
+                        .is_ok()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn angles_add_up_without_arc_tangents() {
+        let mut random = Random::new(3);
+        let (mut sum, mut expected) = (Angle::default(), 0.0);
+        for _ in 0..10_000 {
+            // More often to the left than to the right, so that there are many turns.
+            let (sine, cosine) = random.between(-1.0, 2.5).sin_cos();
+            let length = 10.0_f64.powf(random.between(-30.0, 20.0));
+            sum.add((cosine * length, sine * length));
+            expected += sine.atan2(cosine);
+        }
+        sum.add((0.0, 0.0));
+        assert!(expected > 1000.0 && (sum.sum() - expected).abs() < 1e-6);
+    }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::xml::{Node, Xml, children, name_of, short};
 use crate::{Form, is_robot, read_xml};
 use urdf_usd_diagnostic::{Code, Diagnostic, Place, Suggestions, did_you_mean};
-use urdf_usd_robot::{Link, LinkId, Robot};
+use urdf_usd_robot::{Link, LinkId, NamedPose, Robot};
 
 const SRDF: Form = Form {
     name: "SRDF",
@@ -52,10 +52,16 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
                 planning.tool_frames.push(frame);
             }
         }
+        // Poses replace those of the robot with the same name and group.
+        let mut kept = robot.named_poses().to_vec();
+        let key = |pose: &NamedPose| (pose.name.clone(), pose.group.clone());
+        let replaced: HashSet<_> = poses.iter().map(key).collect();
+        kept.retain(|pose| !replaced.contains(&key(pose)));
         // All of it was read for links and joints of this robot.
         let added = [
             robot.disable_collisions(pairs),
             robot.set_planning(planning),
+            robot.set_named_poses(kept),
         ];
         let poses = poses.into_iter().map(|pose| robot.add_named_pose(pose));
         let refused = added.into_iter().chain(poses).filter_map(Result::err);

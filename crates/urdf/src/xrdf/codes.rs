@@ -1,4 +1,7 @@
 //! Codes of findings about XRDF.
+//!
+//! Violations of the specification are errors: planners refuse such a file, or misread it. The robot
+//! is converted with the rest.
 
 use urdf_usd_diagnostic::codes;
 
@@ -13,31 +16,41 @@ codes! {
         "Goes on; the element is read nevertheless.";
     MISSING Error "xrdf-missing": "A required entry of an XRDF is missing.",
         "Goes on without the section that lacks it.";
-    WRONG_FORM Warning "xrdf-wrong-form": "A value has the wrong type; expected is a number, a name, a list or a map.",
+    WRONG_FORM Error "xrdf-wrong-form": "A value has the wrong type; expected is a number, a name, a list or a map.",
         "Goes on without the value.";
-    BAD_VALUE Warning "xrdf-bad-value": "A value is invalid: a limit that is not positive, a quaternion that is not a rotation.",
-        "Goes on without the section that contains it; a quaternion is normalised.";
-    UNKNOWN_KEY Info "xrdf-unknown-key": "An XRDF has an entry that its specification does not define.",
+    BAD_VALUE Error "xrdf-bad-value": "A value is invalid: a limit that is not positive, a quaternion of length zero, the joint of an added frame that is not fixed.",
+        "Goes on without the limit or the frame; a revolute, continuous or prismatic joint is added with the axis x.";
+    NOT_UNIT Warning "xrdf-not-unit": "The quaternion of an added frame does not have length 1.",
+        "Goes on with the normalised quaternion.";
+    UNKNOWN_KEY Warning "xrdf-unknown-key": "An XRDF has an entry that its specification does not define.",
+        "Goes on without the entry.";
+    UNKNOWN_MODIFIER Error "xrdf-unknown-modifier": "`modifiers` has an entry other than `add_frame` and `set_base_frame`.",
         "Goes on without the entry.";
     REPEATED Warning "xrdf-repeated": "An entry, a name in a list, or a document is repeated.",
+        "Goes on with the first one; spheres and ignored frames of a repeated frame are united.";
+    REPEATED_JOINT Error "xrdf-repeated-joint": "A joint is repeated in `default_joint_positions` or in the configuration space.",
         "Goes on with the first one.";
-    UNKNOWN_JOINT Warning "xrdf-unknown-joint": "An XRDF names a joint that the robot does not have. Each joint is reported once.",
+    NO_COORDINATE Error "xrdf-no-coordinate": "The configuration space lists no joint, although the robot has movable ones.",
+        "Goes on without a configuration space.";
+    UNKNOWN_JOINT Error "xrdf-unknown-joint": "An XRDF names a joint that the robot does not have. Each joint is reported once.",
         "Goes on without the entries for the joint.";
-    JOINT_KIND Warning "xrdf-joint-type": "A fixed, planar or floating joint is named where a joint with one degree of freedom is required.",
+    JOINT_KIND Error "xrdf-joint-type": "A fixed, planar or floating joint is named where a joint with one degree of freedom is required.",
         "Goes on without the entries for the joint.";
-    MIMIC_JOINT Warning "xrdf-mimic-joint": "A mimic joint is named where an independent joint is required.",
+    MIMIC_JOINT Error "xrdf-mimic-joint": "A mimic joint is named where an independent joint is required.",
         "Goes on without the entries for the joint, which keeps mimicking.";
-    OUTSIDE_LIMITS Warning "xrdf-outside-limits": "The default position of a joint is outside its limits.",
+    OUTSIDE_LIMITS Error "xrdf-outside-limits": "The default position of a joint is outside its limits.",
         "Goes on with the nearest limit.";
-    UNEQUAL_LENGTHS Warning "xrdf-unequal-lengths": "The configuration space does not have exactly one limit for each of its joints.",
+    UNEQUAL_LENGTHS Error "xrdf-unequal-lengths": "The configuration space does not have exactly one limit for each of its joints.",
         "Goes on without the ambiguous limits.";
-    UNKNOWN_FRAME Warning "xrdf-unknown-frame": "An XRDF names a frame that is neither a link nor a frame that it adds. Each frame is reported once.",
+    UNKNOWN_FRAME Error "xrdf-unknown-frame": "An XRDF names a frame that is neither a link nor a frame that it adds. Each frame is reported once.",
         "Goes on without the entries for the frame.";
-    UNKNOWN_GEOMETRY Warning "xrdf-unknown-geometry": "A collision section, or `clone` in a geometry group, names a geometry group that the XRDF does not define.",
+    CIRCULAR_FRAMES Error "xrdf-circular-frames": "Added frames are each other's parents: a cycle of frames.",
+        "Goes on without these frames.";
+    UNKNOWN_GEOMETRY Error "xrdf-unknown-geometry": "A collision section, or `clone` in a geometry group, names a geometry group that the XRDF does not define.",
         "Goes on without the reference.";
     CIRCULAR_CLONE Error "xrdf-circular-clone": "A geometry group clones itself, directly or through others.",
         "Goes on; the group gets the spheres of each group of the cycle once.";
-    TWO_GEOMETRIES Warning "xrdf-two-geometries": "Self-collision and collision use different geometry groups, which version 1.0 does not allow.",
+    TWO_GEOMETRIES Error "xrdf-two-geometries": "Self-collision and collision use different geometry groups, which version 1.0 does not allow.",
         "Goes on.";
     SEVERAL_GEOMETRIES Warning "xrdf-several-geometries": "An XRDF of version 1.0 has several geometry groups; programs for this version use one.",
         "Goes on with all of them.";
@@ -45,23 +58,23 @@ codes! {
         "Goes on; the sphere can't collide.";
     TOO_MANY_SPHERES Error "xrdf-too-many-spheres": "An XRDF has more than ten thousand spheres, cloned ones included, or more than ten thousand clones.",
         "Goes on with the first ten thousand.";
-    SELF_COLLISION Warning "xrdf-self-collision": "At the default joint positions, the spheres of two frames touch whose collisions are not ignored.",
+    SELF_COLLISION Error "xrdf-self-collision": "At the default joint positions, the spheres of two frames touch whose collisions are not ignored.",
         "Goes on.";
     SAME_FRAME Warning "xrdf-same-frame": "A frame ignores collisions with itself.",
         "Goes on without the pair.";
     FRAME_IN_PAIR Info "xrdf-frame-in-pair": "A pair of frames whose collisions are ignored contains a link without mass, geometry and spheres, or the world, which can't collide. Each frame is reported once.",
         "Goes on.";
-    NAME_TAKEN Warning "xrdf-name-taken": "An added frame, or its joint, has a name that is already in use.",
+    NAME_TAKEN Error "xrdf-name-taken": "An added frame, or its joint, has a name that is already in use.",
         "Goes on without the frame.";
     TOO_MANY_FRAMES Error "xrdf-too-many-frames": "An XRDF adds more than a thousand frames.",
         "Goes on with the first thousand.";
     BASE_SET Info "xrdf-base-set": "Links and joints that are not below the root that an XRDF sets (`set_base_frame`) are removed from the asset.",
         "Goes on. A base that fixed joints connect to a link named `world` stays fixed. A base that moved in the world by a joint above it is free, unless `--base fixed` is given.";
-    ABOVE_BASE Warning "xrdf-above-base": "An XRDF sets the root, but names a frame or joint that is not below it.",
+    ABOVE_BASE Error "xrdf-above-base": "An XRDF sets the root, but names a frame or joint that is not below it.",
         "Goes on without the entries for the frame or joint, which is not part of the asset.";
-    BASE_ADDED Warning "xrdf-base-added": "An XRDF makes a frame the root that it adds itself; only a link of the robot can be the root.",
+    BASE_ADDED Error "xrdf-base-added": "An XRDF makes a frame the root that it adds itself; only a link of the robot can be the root.",
         "Goes on with the present root.";
-    TWO_BASES Warning "xrdf-two-bases": "An XRDF sets two different roots.",
+    TWO_BASES Error "xrdf-two-bases": "An XRDF sets two different roots.",
         "Goes on with the first one.";
     LEADER_GONE Warning "xrdf-leader-gone": "A joint mimics a joint that is removed, because it is not below the new root.",
         "Goes on; the joint moves independently.";

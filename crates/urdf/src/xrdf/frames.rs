@@ -1,6 +1,6 @@
 //! Reads and applies `modifiers` (section 2): frames to add, and the new root.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 
@@ -43,7 +43,9 @@ struct Frame<'a> {
 pub(super) fn read<'a>(findings: &mut Findings, section: &'a Yaml) -> Modifiers<'a> {
     let mut modifiers = Modifiers::default();
     for item in findings.items(section, "modifiers") {
-        for (key, value) in findings.fields(item, "modifiers", &["add_frame", "set_base_frame"]) {
+        const KNOWN: &[&str] = &["add_frame", "set_base_frame"];
+        let unknown = &codes::UNKNOWN_MODIFIER;
+        for (key, value) in findings.known_entries(item, "modifiers", KNOWN, unknown) {
             let element = below("modifiers", &key.text);
             if key.text == "set_base_frame" {
                 modifiers
@@ -169,18 +171,17 @@ fn rotation(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Unit
     let [x, y, z] = xyz?;
     let quaternion = Quaternion::new(w?, x, y, z);
     let length = quaternion.norm();
+    // Only length zero has no direction.
+    let rotation = UnitQuaternion::try_new(quaternion, f64::MIN_POSITIVE);
     if (length - 1.0).abs() > UNIT_TOLERANCE {
         let message = format!("the quaternion has length {length:.4} instead of 1");
-        findings.report(
-            &codes::BAD_VALUE,
-            value.at,
-            element,
-            message,
-            "use a unit quaternion",
-        );
+        let code = match rotation {
+            Some(_) => &codes::NOT_UNIT,
+            None => &codes::BAD_VALUE,
+        };
+        findings.report(code, value.at, element, message, "use a unit quaternion");
     }
-    // Every other length has a direction, and was reported above.
-    UnitQuaternion::try_new(quaternion, f64::MIN_POSITIVE)
+    rotation
 }
 
 impl Modifiers<'_> {
@@ -307,26 +308,70 @@ impl Modifiers<'_> {
             ready.extend(waiting.remove(frame.name.1).into_iter().flatten());
         }
         // In the order of the text, for deterministic findings.
-        for frame in self
+        let orphans: Vec<&Frame<'_>> = self
             .frames
             .iter()
             .filter(|frame| waiting.contains_key(frame.parent.1))
-        {
-            let message = format!(
-                "the frame \"{}\", the parent of \"{}\", does not exist",
-                short(frame.parent.1),
-                short(frame.name.1)
-            );
-            let help = "name a link of the robot, or a frame that is added to it";
-            findings.report(
-                &codes::UNKNOWN_FRAME,
-                frame.parent.0,
-                "modifiers / add_frame / parent_frame_name",
-                message,
-                help,
-            );
-        }
+            .collect();
+        report_orphans(findings, &orphans);
         added
+    }
+
+    /// Returns the names in `added` in the order of the text.
+    pub fn in_order(&self, added: &[String]) -> Vec<String> {
+        let names = self.frames.iter().map(|frame| frame.name.1);
+        let is_added = |name: &&str| added.iter().any(|added| added == name);
+        names.filter(is_added).map(str::to_owned).collect()
+    }
+}
+
+/// Reports frames that nothing connects to the robot: those of a cycle once for each cycle.
+fn report_orphans(findings: &mut Findings, orphans: &[&Frame<'_>]) {
+    const ELEMENT: &str = "modifiers / add_frame / parent_frame_name";
+    let parents: HashMap<&str, &str> = orphans
+        .iter()
+        .map(|frame| (frame.name.1, frame.parent.1))
+        .collect();
+    let mut in_cycle: HashSet<&str> = HashSet::new();
+    for frame in orphans {
+        let ((at, parent), (_, name)) = (frame.parent, frame.name);
+        if in_cycle.contains(name) {
+            continue;
+        }
+        let mut path = vec![name];
+        let mut next = parent;
+        // At most each frame once, then the path leaves the orphans, or comes back to its start, or
+        // stays in a cycle above it.
+        while next != name && path.len() <= orphans.len() {
+            path.push(next);
+            let Some(above) = parents.get(next) else {
+                break;
+            };
+            next = above;
+        }
+        let (name, parent) = (short(name), short(parent));
+        if next == frame.name.1 {
+            let mut names: Vec<String> = path.iter().take(MAX_NAMES).map(|at| short(at)).collect();
+            if path.len() > MAX_NAMES {
+                names.push("…".to_owned());
+            }
+            let message = format!(
+                "\"{name}\" is its own parent in a cycle of frames: {} → {name}",
+                names.join(" → ")
+            );
+            let help = "attach one of the frames to a link of the robot";
+            findings.report(&codes::CIRCULAR_FRAMES, at, ELEMENT, message, help);
+            in_cycle.extend(path);
+            continue;
+        }
+        let what = if parents.contains_key(frame.parent.1) {
+            "is not connected to the robot"
+        } else {
+            "does not exist"
+        };
+        let message = format!("the frame \"{parent}\", the parent of \"{name}\", {what}");
+        let help = "name a link of the robot, or a frame that is added to it";
+        findings.report(&codes::UNKNOWN_FRAME, at, ELEMENT, message, help);
     }
 }
 

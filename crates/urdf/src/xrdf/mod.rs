@@ -26,7 +26,7 @@ use crate::xml::short;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
-    Coordinate, DEFAULT_POSE, JointId, JointKind, LinkId, LinkPairs, NamedPose, Planning,
+    Coordinate, DEFAULT_POSE, Joint, JointId, JointKind, LinkId, LinkPairs, NamedPose, Planning,
     PlanningCollision, Robot, touches,
 };
 use urdf_usd_text::yaml::{self as yaml, Key, Mark, Yaml};
@@ -76,12 +76,35 @@ pub fn apply(
     file: Option<&Path>,
     robot: &mut Robot,
     references: &mut References,
-) -> Vec<Diagnostic> {
+) -> Applied {
     let mut findings = Findings::new(file);
+    let mut modifiers = Modifiers::default();
     if let Some(document) = document(&mut findings, text) {
-        sections(&mut findings, &document, robot, references);
+        modifiers = sections(&mut findings, &document, robot, references);
     }
-    findings.into_diagnostics()
+    Applied {
+        diagnostics: findings.into_diagnostics(),
+        modifiers,
+    }
+}
+
+/// The outcome of [`apply`].
+#[derive(Debug)]
+pub struct Applied {
+    /// The findings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The changes of the robot's frames.
+    pub modifiers: Modifiers,
+}
+
+/// Changes of a robot's frames by an XRDF (section 2): the difference between a robot and its
+/// description, which an XRDF for the description has to repeat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Modifiers {
+    /// Names of the added frames, in the order of the text.
+    pub frames: Vec<String>,
+    /// Name of the link that was made the root.
+    pub base: Option<String>,
 }
 
 /// Parses the text; reports and returns `None` if it is not an XRDF.
@@ -147,13 +170,14 @@ fn sections(
     document: &Yaml,
     robot: &mut Robot,
     references: &mut References,
-) {
+) -> Modifiers {
     let fields = findings.fields(document, "", SECTIONS);
     let version = version(findings, &fields, document.at);
     // Modifiers come first: all other sections name frames and joints of the modified robot.
-    let removed_names =
-        optional(&fields, "modifiers").map(|section| modify(findings, section, robot, references));
-    let mut known = Known::new(robot, removed_names.unwrap_or_default());
+    let (modifiers, removed_names) = optional(&fields, "modifiers")
+        .map(|section| modify(findings, section, robot, references))
+        .unwrap_or_default();
+    let mut known = Known::new(robot, removed_names);
 
     let positions = optional(&fields, "default_joint_positions");
     let pose = positions.map(|section| {
@@ -207,20 +231,22 @@ fn sections(
     if let Some(section) = positions.or(optional(&fields, "self_collision")) {
         report_touches(findings, section.at, robot);
     }
+    modifiers
 }
 
 /// Applies the section `modifiers`: adds frames, then removes everything that is not below the new
-/// root. Returns the names of the removed links and joints.
+/// root. Returns the changes, and the names of the removed links and joints.
 fn modify(
     findings: &mut Findings,
     section: &Yaml,
     robot: &mut Robot,
     references: &mut References,
-) -> Removed {
+) -> (Modifiers, Removed) {
     let modifiers = frames::read(findings, section);
     let base = modifiers.base(findings, robot);
     let mut added = modifiers.add_frames(findings, robot);
     let mut removed_names = Removed::default();
+    let mut root = None;
     if let Some((at, base)) = base {
         modifiers.report_left_behind(findings, robot, base, &mut added);
         // Before links are removed: afterwards nothing connects the base to the world any more.
@@ -231,9 +257,10 @@ fn modify(
             Ok(removed) => removed,
             Err(error) => {
                 findings.refuse(&error, at, element);
-                return removed_names;
+                return (Modifiers::default(), removed_names);
             }
         };
+        root = Some(before[base].name().to_owned());
         references.move_shapes(|link| Some((removed.links[link]?, 0, 0)));
         let links = before
             .iter()
@@ -274,7 +301,11 @@ fn modify(
         }
     }
     frames::report_added(findings, section.at, &added);
-    removed_names
+    let applied = Modifiers {
+        frames: modifiers.in_order(&added),
+        base: root,
+    };
+    (applied, removed_names)
 }
 
 /// Returns the name of the joint above `base` if fixed joints connect the base to the world.
@@ -358,7 +389,8 @@ fn default_positions(
     robot: &Robot,
 ) -> Vec<(JointId, Vec<f64>)> {
     let mut given: HashMap<JointId, f64> = HashMap::new();
-    for (key, value) in findings.entries(section, "default_joint_positions") {
+    let name = "default_joint_positions";
+    for (key, value) in findings.entries(section, name, &codes::REPEATED_JOINT) {
         let element = below("default_joint_positions", &key.text);
         let Some((id, joint)) = known.moving_joint(findings, (key.at, &key.text), &element) else {
             continue;
@@ -382,7 +414,7 @@ fn default_positions(
     let moving = robot
         .joints()
         .iter()
-        .filter(|(_, joint)| position_count(joint.kind()) == 1 && joint.mimic().is_none());
+        .filter(|(_, joint)| is_coordinate(joint));
     moving
         .map(|(id, joint)| {
             let position = given
@@ -393,6 +425,11 @@ fn default_positions(
             (id, vec![position])
         })
         .collect()
+}
+
+/// Returns whether a joint may be a coordinate: it has one degree of freedom and follows no other.
+fn is_coordinate(joint: &Joint) -> bool {
+    position_count(joint.kind()) == 1 && joint.mimic().is_none()
 }
 
 /// Reads the configuration space (section 7). A joint whose limits are ambiguous becomes a
@@ -417,8 +454,16 @@ fn cspace(
     if let Some(names) = findings.require(&fields, "joint_names", section.at, NAME) {
         let element = below(NAME, "joint_names");
         // Limits belong to items of the list by index, valid or not.
-        count = Some(findings.items(names, &element).len());
-        for (index, name) in findings.numbered_names(names, &element) {
+        let items = findings.items(names, &element);
+        count = Some(items.len());
+        let robot = known.robot();
+        let has_own = || robot.joints().values().any(is_coordinate);
+        if items.is_empty() && has_own() {
+            let message = "the configuration space has no joint";
+            let help = "list the joints to be planned for";
+            findings.report(&codes::NO_COORDINATE, names.at, &element, message, help);
+        }
+        for (index, name) in findings.numbered_names(items, &element, &codes::REPEATED_JOINT) {
             joints.extend(
                 known
                     .moving_joint(findings, name, &element)
@@ -561,7 +606,7 @@ fn collision_section(
     let mut buffers = Vec::new();
     if let Some(section) = optional(fields, "buffer_distance") {
         let element = below(name, "buffer_distance");
-        for (key, distance) in findings.entries(section, &element) {
+        for (key, distance) in findings.entries(section, &element, &codes::REPEATED) {
             let frame = known.frame(findings, (key.at, &key.text), &element);
             let distance = findings.number(distance, &below(&element, &key.text));
             buffers.extend(frame.zip(distance));
@@ -594,10 +639,10 @@ fn ignored(
     const NAME: &str = "self_collision / ignore";
     let mut pairs = LinkPairs::default();
     let mut frames = HashSet::new();
-    for (key, others) in findings.entries(section, NAME) {
+    for (key, others) in findings.lists(section, NAME) {
         let first = known.frame(findings, (key.at, &key.text), NAME);
         let element = below(NAME, &key.text);
-        for (at, other) in findings.names(others, &element) {
+        for (_, (at, other)) in findings.numbered_names(others, &element, &codes::REPEATED) {
             let (Some(first), Some(second)) = (first, known.frame(findings, (at, other), &element))
             else {
                 continue;

@@ -1,6 +1,6 @@
 //! Reads values and names of an XRDF, and reports errors in them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -90,17 +90,54 @@ impl Findings {
         );
     }
 
-    /// Returns the entries of a map, each key once. A missing value counts as an empty map.
-    pub fn entries<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<&'a (Key, Yaml)> {
-        let Content::Map(entries) = &value.content else {
-            if !is_nothing(value) {
-                self.wrong_form(value, element, "a map");
-            }
-            return Vec::new();
-        };
-        self.distinct(entries.iter(), element, |(key, _)| {
+    /// Returns the entries of a map. A missing value counts as an empty map.
+    fn map<'a>(&mut self, value: &'a Yaml, element: &str) -> &'a [(Key, Yaml)] {
+        if !matches!(value.content, Content::Map(_)) && !is_nothing(value) {
+            self.wrong_form(value, element, "a map");
+        }
+        value.entries()
+    }
+
+    /// Returns the entries of a map, each key once; `repeated` is the code of further ones. A
+    /// missing value counts as an empty map.
+    pub fn entries<'a>(
+        &mut self,
+        value: &'a Yaml,
+        element: &str,
+        repeated: &'static Code,
+    ) -> Vec<&'a (Key, Yaml)> {
+        let entries = self.map(value, element).iter();
+        self.distinct(entries, element, repeated, |(key, _)| {
             (key.at, key.text.as_str())
         })
+    }
+
+    /// Returns the lists of a map, each key once with the items of all its lists. A missing value
+    /// counts as an empty map.
+    ///
+    /// NVIDIA's own `ur5e_robotiq_2f_140.xrdf` repeats a key, and planners read both lists.
+    pub fn lists<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<(&'a Key, Vec<&'a Yaml>)> {
+        let mut lists: Vec<(&Key, Vec<&Yaml>)> = Vec::new();
+        let mut number: HashMap<&str, usize> = HashMap::new();
+        for (key, list) in self.map(value, element) {
+            let name = key.text.as_str();
+            let items = self.items(list, &below(element, name));
+            match number.get(name).and_then(|index| lists.get_mut(*index)) {
+                Some((first, known)) => {
+                    known.extend(items);
+                    let (name, line) = (short(name), first.at.line);
+                    let message =
+                        format!("\"{name}\" is repeated; its list is added to that of line {line}");
+                    let help = "write one list";
+                    self.report(&codes::REPEATED, key.at, element, message, help);
+                }
+                None => {
+                    number.insert(name, lists.len());
+                    lists.push((key, items.iter().collect()));
+                }
+            }
+        }
+        lists
     }
 
     /// Returns the entries of a map with keys in `known`, and reports the others.
@@ -110,12 +147,23 @@ impl Findings {
         element: &str,
         known: &[&str],
     ) -> Vec<&'a (Key, Yaml)> {
+        self.known_entries(value, element, known, &codes::UNKNOWN_KEY)
+    }
+
+    /// Returns the entries of a map with keys in `known`, and reports the others with a code.
+    pub fn known_entries<'a>(
+        &mut self,
+        value: &'a Yaml,
+        element: &str,
+        known: &[&str],
+        unknown: &'static Code,
+    ) -> Vec<&'a (Key, Yaml)> {
         let whole = if element.is_empty() {
             "an XRDF"
         } else {
             element
         };
-        let mut entries = self.entries(value, element);
+        let mut entries = self.entries(value, element, &codes::REPEATED);
         entries.retain(|(key, _)| {
             let is_known = known.contains(&key.text.as_str());
             if !is_known {
@@ -127,13 +175,7 @@ impl Findings {
                     "XRDF does not define \"{}\" here; it is ignored",
                     short(&key.text)
                 );
-                self.report(
-                    &codes::UNKNOWN_KEY,
-                    key.at,
-                    &below(element, &key.text),
-                    message,
-                    help,
-                );
+                self.report(unknown, key.at, &below(element, &key.text), message, help);
             }
             is_known
         });
@@ -145,6 +187,7 @@ impl Findings {
         &mut self,
         items: impl Iterator<Item = &'a T>,
         element: &str,
+        code: &'static Code,
         name: impl Fn(&'a T) -> (Mark, &'a str),
     ) -> Vec<&'a T> {
         let mut seen = HashSet::new();
@@ -155,7 +198,7 @@ impl Findings {
                 distinct.push(item);
             } else {
                 let message = format!("\"{}\" is repeated; the first one is used", short(name));
-                self.report(&codes::REPEATED, at, element, message, "remove one of them");
+                self.report(code, at, element, message, "remove one of them");
             }
         }
         distinct
@@ -210,24 +253,27 @@ impl Findings {
 
     /// Returns the distinct names in a list, with their positions.
     pub fn names<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<(Mark, &'a str)> {
-        self.numbered_names(value, element)
+        let items = self.items(value, element);
+        self.numbered_names(items, element, &codes::REPEATED)
             .into_iter()
             .map(|(_, name)| name)
             .collect()
     }
 
-    /// Returns the distinct names in a list, with their indices and positions.
+    /// Returns the distinct names among `items`, with their indices and positions; `repeated` is
+    /// the code of further ones.
     pub fn numbered_names<'a>(
         &mut self,
-        value: &'a Yaml,
+        items: impl IntoIterator<Item = &'a Yaml>,
         element: &str,
+        repeated: &'static Code,
     ) -> Vec<(usize, (Mark, &'a str))> {
-        let items = self.items(value, element).iter().enumerate();
+        let items = items.into_iter().enumerate();
         let names: Vec<(usize, (Mark, &str))> = items
             .filter_map(|(index, item)| Some((index, (item.at, self.name(item, element)?))))
             .collect();
         // Copying ends the borrow of `names`.
-        self.distinct(names.iter(), element, |&(_, name)| name)
+        self.distinct(names.iter(), element, repeated, |&(_, name)| name)
             .into_iter()
             .copied()
             .collect()
@@ -239,10 +285,7 @@ impl Findings {
             Content::Scalar {
                 text,
                 quoted: false,
-            } => text
-                .parse::<f64>()
-                .ok()
-                .filter(|number| number.abs() <= MAX_MAGNITUDE),
+            } => number(text).filter(|number| number.abs() <= MAX_MAGNITUDE),
             _ => None,
         };
         if number.is_none() {
@@ -264,6 +307,23 @@ impl Findings {
             .map(|item| self.number(item, element))
             .collect();
         <[f64; 3]>::try_from(numbers?).ok()
+    }
+}
+
+/// Parses a number of YAML's core schema (YAML 1.2, section 10.3.2): decimal, or hexadecimal or
+/// octal without a sign.
+fn number(text: &str) -> Option<f64> {
+    let with_radix = |digits: &str, radix| {
+        let is_valid = digits.chars().all(|digit| digit.is_digit(radix));
+        u64::from_str_radix(digits, radix)
+            .ok()
+            .filter(|_| is_valid)
+            .map(|number| number as f64)
+    };
+    match text.split_at_checked(2) {
+        Some(("0x", digits)) => with_radix(digits, 16),
+        Some(("0o", digits)) => with_radix(digits, 8),
+        _ => text.parse().ok(),
     }
 }
 

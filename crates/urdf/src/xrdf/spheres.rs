@@ -45,7 +45,7 @@ pub(super) fn read(
     known: &mut Known<'_>,
     version: Version,
 ) -> Groups {
-    let entries = findings.entries(section, "geometry");
+    let entries = findings.entries(section, "geometry", &codes::REPEATED);
     let number: HashMap<&str, usize> = entries
         .iter()
         .enumerate()
@@ -258,12 +258,12 @@ fn spheres(
 ) -> Vec<(LinkId, Vec<Sphere>)> {
     let element = below(element, "spheres");
     let mut list = Vec::new();
-    for (key, spheres) in findings.entries(frames, &element) {
+    for (key, spheres) in findings.lists(frames, &element) {
         let link = known.frame(findings, (key.at, &key.text), &element);
         let element = below(&element, &key.text);
         let mut link_spheres = Vec::new();
         let mut least: Option<(Mark, f64)> = None;
-        for sphere in findings.items(spheres, &element) {
+        for sphere in spheres {
             let fields = findings.fields(sphere, &element, &["center", "radius"]);
             let center = findings.require(&fields, "center", sphere.at, &element);
             let center = center

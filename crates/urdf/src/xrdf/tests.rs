@@ -1,5 +1,6 @@
+use super::Modifiers;
 use crate::{References, read};
-use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_diagnostic::{Diagnostic, Severity};
 use urdf_usd_robot::{
     Coordinate, JointId, JointKind, Link, LinkId, NamedPose, Planning, PlanningCollision, Robot,
     Sphere, SphereGroup, kinematics,
@@ -54,7 +55,7 @@ cspace:
 ";
 
 fn apply(text: &str, robot: &mut Robot) -> Vec<Diagnostic> {
-    super::apply(text, None, robot, &mut References::default())
+    super::apply(text, None, robot, &mut References::default()).diagnostics
 }
 
 fn applied(text: &str) -> (Robot, Vec<Diagnostic>) {
@@ -225,6 +226,62 @@ fn ignored_pairs_are_added_to_existing_ones() {
     assert_eq!(pairs(&robot), expected);
 }
 
+#[test]
+fn lists_of_a_repeated_frame_are_united() {
+    let ball = "[{center: [0, 0, 0], radius: 0x1}]";
+    let (robot, found) = applied(&format!(
+        "{HEAD}geometry:\n  g:\n    spheres:\n      base: {ball}\n      base: {ball}\nself_collision:\n  geometry: g\n  ignore:\n    base: [turn_link]\n    roll_link: [base]\n    base: [far_link, turn_link]\n"
+    ));
+    let found: Vec<_> = found
+        .iter()
+        .map(|found| (found.code, found.place.line, found.severity))
+        .collect();
+    let repeated = |line| ("xrdf-repeated", line, Severity::Warning);
+    assert_eq!(found, [repeated(11), repeated(17), repeated(17)]);
+    let expected = [
+        ("base", "turn_link"),
+        ("base", "roll_link"),
+        ("base", "far_link"),
+    ];
+    assert_eq!(pairs(&robot), expected);
+    assert_eq!(counts(&robot, "g"), [("base".to_owned(), 2)]);
+    assert_eq!(robot.planning().groups[0].spheres[0].1[0].radius, 1.0);
+}
+
+#[test]
+fn modifiers_are_written() {
+    let text = format!(
+        "{HEAD}modifiers:\n{}{}  - set_base_frame: still_link\n",
+        frame("late", "early", "late_joint"),
+        frame("early", "roll_link", "early_joint"),
+    );
+    let written = |text: &str| {
+        let mut robot = robot();
+        let applied = super::apply(text, None, &mut robot, &mut References::default());
+        let codes: Vec<_> = applied.diagnostics.iter().map(|found| found.code).collect();
+        assert_eq!(codes, ["xrdf-base-set", "xrdf-frames-added"]);
+        let text = super::write(&robot, (7.0, 8.0), &applied.modifiers);
+        (robot, applied.modifiers, text)
+    };
+    let (robot, modifiers, text) = written(&text);
+    assert_eq!(
+        modifiers,
+        Modifiers {
+            frames: vec!["late".to_owned(), "early".to_owned()],
+            base: Some("still_link".to_owned()),
+        }
+    );
+    let (again, same, same_text) = written(&text);
+    assert_eq!((same, same_text), (modifiers, text));
+    let frames = |robot: &Robot| -> Vec<_> {
+        let joints = robot.joints().values();
+        joints
+            .map(|joint| (joint.name().to_owned(), joint.kind(), joint.origin))
+            .collect()
+    };
+    assert_eq!(frames(&robot), frames(&again));
+}
+
 /// A frame to add, in one line from column 5 on.
 fn frame(name: &str, parent: &str, joint: &str) -> String {
     let pose = "{position: [1, 2, 3], orientation: {w: 0.5, xyz: [-0.5, 0.5, 0.5]}}";
@@ -339,7 +396,14 @@ fn heads_are_checked() {
             "[turn, finger]",
             ("xrdf-mimic-joint", 4, 23),
         ),
-        ("[turn, roll]", "[turn, turn]", ("xrdf-repeated", 4, 23)),
+        (
+            "[turn, roll]",
+            "[turn, turn]",
+            ("xrdf-repeated-joint", 4, 23),
+        ),
+        ("[turn, roll]", "[]", ("xrdf-no-coordinate", 4, 16)),
+        ("[500, 1e3]", "[500, .nan]", ("xrdf-wrong-form", 6, 22)),
+        ("[500, 1e3]", "[500, -0x1]", ("xrdf-wrong-form", 6, 22)),
         ("[turn, roll]", "[turn, [roll]]", ("xrdf-wrong-form", 4, 23)),
     ] {
         let text = HEAD.replacen(from, to, 1);
@@ -378,7 +442,7 @@ fn sections_are_checked() {
         ),
         (
             "default_joint_positions:\n  turn: 0\n  turn: 1\n",
-            vec![("xrdf-repeated", 9, 3)],
+            vec![("xrdf-repeated-joint", 9, 3)],
         ),
         (
             "default_joint_positions: 1\n",
@@ -502,7 +566,7 @@ fn sections_are_checked() {
         ),
         (
             "modifiers:\n  - {move_frame: 1}\n",
-            vec![("xrdf-unknown-key", 8, 6)],
+            vec![("xrdf-unknown-modifier", 8, 6)],
         ),
         (
             "modifiers:\n  - add_frame: {frame_name: a}\n",
@@ -518,14 +582,39 @@ fn sections_are_checked() {
         ),
         (
             &format!("modifiers:\n{}", frame("tip", "tip", "j")),
-            vec![("xrdf-unknown-frame", 8, 54)],
+            vec![("xrdf-circular-frames", 8, 54)],
+        ),
+        // A cycle once, a frame below it, and a frame below a missing one.
+        (
+            &format!(
+                "modifiers:\n{}{}{}{}{}",
+                frame("a", "b", "ja"),
+                frame("b", "a", "jb"),
+                frame("c", "b", "jc"),
+                frame("d", "gone", "jd"),
+                frame("e", "d", "je"),
+            ),
+            vec![
+                ("xrdf-circular-frames", 8, 52),
+                ("xrdf-unknown-frame", 10, 52),
+                ("xrdf-unknown-frame", 11, 52),
+                ("xrdf-unknown-frame", 12, 52),
+            ],
         ),
         (
             &format!(
                 "modifiers:\n{}",
                 frame("tip", "base", "j").replace("w: 0.5", "w: 0.6")
             ),
-            vec![("xrdf-bad-value", 8, 127), ("xrdf-frames-added", 8, 3)],
+            vec![("xrdf-not-unit", 8, 127), ("xrdf-frames-added", 8, 3)],
+        ),
+        (
+            &format!(
+                "modifiers:\n{}",
+                frame("tip", "base", "j")
+                    .replace("w: 0.5, xyz: [-0.5, 0.5, 0.5]", "w: 0, xyz: [0, 0, 0]")
+            ),
+            vec![("xrdf-bad-value", 8, 127)],
         ),
         (
             &format!(
@@ -925,7 +1014,7 @@ fn what_is_written_is_read_again() {
         let mut robot = plain.clone();
         robot.set_planning(planning).unwrap();
         robot.add_named_pose(pose.clone()).unwrap();
-        let text = super::write(&robot, (7.0, 8.0));
+        let text = super::write(&robot, (7.0, 8.0), &Modifiers::default());
         let mut again = plain.clone();
         let found = apply(&text, &mut again);
         assert!(

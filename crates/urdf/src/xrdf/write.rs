@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use urdf_usd_robot::kinematics::position_count;
+use super::{Modifiers, is_coordinate};
 use urdf_usd_robot::{JointId, LinkId, PlanningCollision, Robot};
 
 /// Writes [`Robot::planning`] and the default pose of a robot as XRDF.
 ///
 /// The version is 1.0, or 2.0 if there are several geometry groups. Coordinates without limits get
 /// those of `limits` (acceleration and jerk, in rad/s² and rad/s³ or m/s² and m/s³), since XRDF
-/// requires them.
-pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
+/// requires them. `modifiers` are the difference between the robot and the description that the XRDF
+/// is for.
+pub fn write(robot: &Robot, limits: (f64, f64), modifiers: &Modifiers) -> String {
     let planning = robot.planning();
     let is_first_version = planning.groups.len() <= 1;
     let mut text = format!(
@@ -20,6 +21,7 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
     );
     let link = |id: LinkId| quoted(robot.links()[id].name());
     let joint = |id: JointId| quoted(robot.joints()[id].name());
+    text += &changes(robot, modifiers);
     // Some readers require all joints in this section: those that the pose leaves out are at zero,
     // clamped to their limits. Writing to a string can't fail.
     let pose = robot
@@ -33,7 +35,7 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
     let moving = robot
         .joints()
         .iter()
-        .filter(|(_, joint)| position_count(joint.kind()) == 1 && joint.mimic().is_none());
+        .filter(|(_, joint)| is_coordinate(joint));
     let mut positions = moving
         .map(|(id, other)| (id, other.bounds().nearest(0.0) + 0.0))
         .peekable();
@@ -145,6 +147,46 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
         }
     }
     text
+}
+
+/// Returns the section `modifiers`; nothing without changes.
+fn changes(robot: &Robot, modifiers: &Modifiers) -> String {
+    let mut text = String::new();
+    for name in &modifiers.frames {
+        let joint = robot
+            .link_named(name)
+            .and_then(|frame| robot.tree().parent_joint(frame))
+            .map(|joint| &robot.joints()[joint]);
+        let Some(joint) = joint else {
+            continue;
+        };
+        let (position, rotation) = (joint.origin.translation.vector, joint.origin.rotation);
+        let _ = writeln!(
+            text,
+            "  - add_frame:
+      frame_name: {}
+      parent_frame_name: {}
+      joint_name: {}
+      joint_type: {}
+      fixed_transform:
+        position: [{}]
+        orientation: {{w: {}, xyz: [{}]}}",
+            quoted(name),
+            quoted(robot.links()[joint.parent()].name()),
+            quoted(joint.name()),
+            joint.kind().as_str().to_uppercase(),
+            numbers(position.as_slice()),
+            number(rotation.w),
+            numbers(rotation.imag().as_slice()),
+        );
+    }
+    if let Some(base) = &modifiers.base {
+        let _ = writeln!(text, "  - set_base_frame: {}", quoted(base));
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!("\nmodifiers:\n{text}")
 }
 
 /// Returns a double-quoted YAML scalar.
