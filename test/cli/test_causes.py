@@ -81,6 +81,12 @@ def test_arguments_of_a_plain_urdf(command, tmp_path):
     assert os.listdir(tmp_path) == ["r.urdf"]
 
 
+def test_a_mesh_is_no_robot(tmp_path):
+    (tmp_path / "m.stl").write_text("solid m\nendsolid m\n")
+    for command in ("convert", "view"):
+        said(run(command, "m.stl", cwd=tmp_path), 1, "is a mesh, not a robot")
+
+
 def test_a_robot_without_a_command(tmp_path):
     (tmp_path / "r.urdf").write_text(URDF)
     for file in ("r.urdf", "gone.usda", "package://p/r.urdf"):

@@ -195,7 +195,7 @@ def test_completions(tmp_path):
 def test_help_has_headings_and_examples():
     text = run("convert", "--help").stdout
     headings = re.findall(r"^([A-Z]\w+):$", text, re.MULTILINE)
-    assert set(headings) == {"Arguments", "Options", "Input", "Output", "Packages", "Physics", "Appearance", "Global", "Examples"}, headings
+    assert headings == ["Arguments", "Options", "Input", "Packages", "Output", "Physics", "Appearance", "Global", "Examples"], headings
     for command in ("convert", "inspect", "check", "ik", "view", "isaac populate", "pose store"):
         examples = run(*command.split(), "--help").stdout.partition("Examples:\n")[2]
         assert len([line for line in examples.splitlines() if f"urdf_usd {command} " in line]) == 2, command

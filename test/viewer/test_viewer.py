@@ -18,6 +18,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import threading
 import urllib.parse
 import urllib.request
@@ -219,12 +220,12 @@ def asset(tmp_path_factory):
 
 @pytest.fixture
 def view(tmp_path):
-    """Runs `urdf_usd view` on an asset, and returns the address of its page."""
+    """Runs `urdf_usd view`, and returns the address of its page."""
     running = []
 
-    def view(what, *options):
+    def view(*arguments):
         log = tmp_path / f"view{len(running)}.txt"
-        command = [conftest.program(), "view", what, "--port", "0", *options]
+        command = [conftest.program(), "view", *arguments, "--port", "0"]
         with log.open("wb") as stream:
             running.append(process := subprocess.Popen([*map(str, command)], stdout=stream, stderr=subprocess.STDOUT))
 
@@ -957,15 +958,54 @@ def test_a_local_file_is_shown(viewed, asset, tmp_path):
         packed.write(asset.glb, "robots/packed.glb")
     give(viewer, tmp_path / "packed.zip")
     viewer.shows("./packed").holds("./packed", kinematics.read(ARM_URDF))
-    # A description comes with the command that shows it.
-    give(viewer, ARM_URDF)
-    viewer.until(lambda: "urdf_usd view sample_arm.urdf" in viewer.get("#said").inner_text(), "no command is named")
     # An unsupported file is reported; the server's robot is still available.
     (tmp_path / "notes.txt").write_text("hello")
     give(viewer, tmp_path / "notes.txt")
     viewer.until(lambda: "notes.txt is not supported" in viewer.get("#said").inner_text(), "nothing is said")
     viewer.page.get_by_role("combobox", name="Robot").select_option(label="sample_arm")
     viewer.shows("sample_arm")
+
+
+def test_dropped_descriptions_are_converted(view, open_viewer, tmp_path):
+    viewer = open_viewer(view())
+    viewer.expected = "409"
+    said = lambda: viewer.get("#said").inner_text()  # noqa: E731
+    viewer.until(lambda: "Drop one here" in viewer.get("#stage-message").inner_text(), "the page does not ask for a robot")
+    # The package in a ZIP, which also has another robot: the user chooses.
+    other = '<robot name="block"><link name="block"><visual><geometry><box size="1 2 3"/></geometry></visual></link></robot>'
+    with zipfile.ZipFile(tmp_path / "packages.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+        for file in sorted(ARM.rglob("*")):
+            if file.is_file():
+                packed.write(file, f"sample_arm/{file.relative_to(ARM)}")
+        packed.writestr("sample_arm/urdf/block.urdf", other)
+    give(viewer, tmp_path / "packages.zip")
+    viewer.page.get_by_role("button", name="sample_arm/urdf/sample_arm.urdf", exact=True).click()
+    viewer.shows("dropped-files/sample_arm").holds("dropped-files/sample_arm", kinematics.read(ARM_URDF))
+    viewer.until(lambda: "sample_arm is converted" in said(), "the result is not reported")
+    assert viewer.page.get_by_role("button", name="sample_arm/urdf/block.urdf").count() == 0
+    # A URDF alone, then an edit of it that has no robot: the findings are shown with paths of the dropped files only.
+    (tmp_path / "block.urdf").write_text(other)
+    give(viewer, tmp_path / "block.urdf")
+    viewer.shows("dropped-files/block")
+    (tmp_path / "broken.urdf").write_text(other.replace("</link>", ""))
+    give(viewer, tmp_path / "broken.urdf")
+    viewer.until(lambda: "broken cannot be converted" in said(), "the failure is not reported")
+    viewer.tab("diagnostics")
+    found = viewer.get("#panel-diagnostics").inner_text()
+    assert "dropped/broken.urdf" in found and tempfile.gettempdir() not in found
+    # OpenUSD that refers to nothing else.
+    done = conftest.run("convert", tmp_path / "block.urdf", "-o", tmp_path / "usd", "--formats", "usdz")
+    assert done.returncode == 0, done.stderr
+    give(viewer, tmp_path / "usd" / "block" / "block.usdz")
+    viewer.until(lambda: viewer.revision("dropped-files/block") == 2, "the OpenUSD is not converted")
+
+
+def test_a_page_without_a_service_names_the_command(viewed):
+    viewer = viewed()
+    viewer.expected = "404"
+    viewer.page.route("**/api/uploads", lambda route: route.fulfill(status=404))
+    give(viewer, ARM_URDF)
+    viewer.until(lambda: "urdf_usd view sample_arm.urdf" in viewer.get("#said").inner_text(), "no command is named")
 
 
 def gltf_of(glb):

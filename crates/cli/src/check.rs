@@ -21,9 +21,7 @@ use super::conversion::CommandLimits;
 use super::findings::as_results;
 use super::packages::Packages;
 use super::results::{failed, print, print_json, usage_error};
-use super::subject::{
-    ASSETS, AssetFile, INPUT, PlanningFiles, Read, Robot, XacroArguments, located,
-};
+use super::subject::{AssetFile, INPUT, PlanningFiles, Read, Robot, XacroArguments, located};
 use super::{convert_for_findings, plural, sarif};
 use crate::codes;
 use urdf_usd_convert::{self as convert, REPORT, Report, STDIN, Source, Status};
@@ -322,7 +320,7 @@ impl Subject {
         if robot.input != Path::new("-") {
             let path = located(asset, resolve).map_err(fail)?;
             if !path.is_dir() {
-                convert::entry(&path, &ASSETS).map_err(fail)?;
+                convert::entry(&path, &convert::ASSETS).map_err(fail)?;
             }
         }
         let read = robot.read(&arguments.xacro, resolve)?;

@@ -155,7 +155,7 @@ const EXAMPLES: &[(&str, [&str; 2])] = &[
         "view",
         [
             "urdf_usd view robot.urdf",
-            "urdf_usd view assets/robot --port 9000 --no-open",
+            "urdf_usd view --port 9000 --no-open",
         ],
     ),
     (

@@ -1,23 +1,13 @@
 //! Finds the robot in a folder: the only description, otherwise the only asset, or the one that is
 //! named.
 
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::subject::ASSETS;
-use urdf_usd_convert::{REPORT, entry};
+use urdf_usd_convert::robots_in;
 use urdf_usd_diagnostic::{did_you_mean, nearest};
-use urdf_usd_resolve::Opened;
 
-/// Maximum depth of the search below the folder.
-const DEPTH: usize = 5;
-/// Maximum number of files and folders that are examined.
-const MAX_ENTRIES: usize = 20_000;
 /// Maximum number of robots that are listed in a message.
 const MAX_LISTED: usize = 30;
-/// Number of bytes at the beginning of a file that identify a robot.
-const BEGINNING: u64 = 64 << 10;
 
 /// Returns the robot description in a folder, or, if there are none, the entry of the asset below it.
 ///
@@ -34,13 +24,7 @@ pub(super) fn description_in(folder: &Path, robot: Option<&str>) -> Result<PathB
             folder.display()
         ));
     }
-    let mut robots = files_below(folder, is_robot);
-    // A folder of assets: their directories are below it.
-    if robots.is_empty() {
-        let reports = files_below(folder, |path| path.ends_with(REPORT));
-        let entry = |report: &PathBuf| entry(report.parent()?, &ASSETS).ok();
-        robots = reports.iter().filter_map(entry).collect();
-    }
+    let robots = robots_in(folder);
     let short = |file: &Path| {
         file.strip_prefix(folder)
             .unwrap_or(file)
@@ -116,60 +100,10 @@ fn names(file: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the wanted files below a folder, in order. Hidden folders and symbolic links are skipped.
-fn files_below(folder: &Path, is_wanted: fn(&Path) -> bool) -> Vec<PathBuf> {
-    let (mut robots, mut entries) = (Vec::new(), 0);
-    let mut open = vec![(folder.to_owned(), 0)];
-    while let Some((folder, depth)) = open.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            entries += 1;
-            if entries > MAX_ENTRIES {
-                break;
-            }
-            let path = entry.path();
-            if entry.file_name().as_encoded_bytes().starts_with(b".") {
-                continue;
-            }
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < DEPTH => open.push((path, depth + 1)),
-                Ok(kind) if kind.is_file() && is_wanted(&path) => robots.push(path),
-                _ => {}
-            }
-        }
-    }
-    // `read_dir` returns entries in any order.
-    robots.sort();
-    robots
-}
-
-/// Returns whether a file has an extension of descriptions and a named robot; xacro files that only
-/// define macros have none.
-fn is_robot(path: &Path) -> bool {
-    if !path
-        .extension()
-        .is_some_and(|ending| ending == "urdf" || ending == "xacro")
-    {
-        return false;
-    }
-    let mut start = Vec::new();
-    if Opened::at(path)
-        .and_then(|opened| opened.file.take(BEGINNING).read_to_end(&mut start))
-        .is_err()
-    {
-        return false;
-    }
-    let text = String::from_utf8_lossy(&start);
-    let tag = text
-        .find("<robot")
-        .and_then(|at| text.get(at..))
-        .and_then(|rest| rest.split('>').next())
-        .unwrap_or_default();
-    tag.split_whitespace()
-        .any(|attribute| attribute.starts_with("name"))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

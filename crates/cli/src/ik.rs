@@ -132,10 +132,18 @@ pub fn run(arguments: &Ik) -> ExitCode {
             attempts,
             ..
         } = outcome;
-        let message = format!(
-            "not reached in {attempts} attempts: {position:.6} m and {angle:.6} rad are left"
-        );
-        let help = "move the target within reach, give x,y,z alone if the orientation does not matter, or allow more --attempts";
+        // The angle of a target without an orientation is zero.
+        let (left, without) = if angle > 0.0 {
+            let left = format!("{position:.6} m and {angle:.6} rad are left");
+            (
+                left,
+                " give x,y,z alone if the orientation does not matter,",
+            )
+        } else {
+            (format!("{position:.6} m are left"), "")
+        };
+        let message = format!("not reached in {attempts} attempts: {left}");
+        let help = format!("move the target within reach,{without} or allow more --attempts");
         found
             .push(Diagnostic::new(&codes::NOT_REACHED, names::of_file(&robot), message).help(help));
     }

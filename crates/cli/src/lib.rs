@@ -154,7 +154,8 @@ enum Command {
     /// Show a robot in a browser, and update it when its files change; no ROS needed
     ///
     /// Converts a description into the cache ($XDG_CACHE_HOME/urdf_usd), and again whenever it or
-    /// one of its meshes changes. For an asset, shows every new revision.
+    /// one of its meshes changes. For an asset, shows every new revision. Without INPUT, the page
+    /// shows the robots that are dropped on it.
     View(Deferred<view::View>),
     /// Run the ROS 2 node (the executable `bridge` does the same)
     #[command(disable_help_flag = true)]
@@ -318,7 +319,7 @@ fn without_command(error: &clap::Error, arguments: &[OsString]) -> Option<String
     let is_robot = path.exists()
         || given.starts_with("package://")
         || is_ending(path, &["urdf", "xacro"])
-        || is_ending(path, &subject::ASSETS);
+        || is_ending(path, &urdf_usd_convert::ASSETS);
     (is_first && is_robot).then(|| {
         format!(
             "give a command before {given}: `urdf_usd view {given}` shows the robot, `urdf_usd convert {given}` converts it"

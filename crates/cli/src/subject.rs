@@ -12,16 +12,13 @@ use super::findings;
 use super::folder::description_in;
 use super::packages::in_package;
 use super::results::{failed, failed_with, usage_error};
-use urdf_usd_convert::{self as convert, STDIN, Source};
+use urdf_usd_convert::{self as convert, ASSETS, STDIN, Source};
 use urdf_usd_diagnostic::Place;
 use urdf_usd_resolve::{self as resolve, Opened, Resolver};
 use urdf_usd_urdf::xacro;
 
 /// Heading of the options that name inputs.
 pub(super) const INPUT: &str = "Input";
-
-/// Extensions of entry files of assets, in the order in which they take precedence.
-pub(super) const ASSETS: [&str; 6] = ["usda", "usd", "usdc", "usdz", "glb", "gltf"];
 
 /// A robot.
 #[derive(Args)]

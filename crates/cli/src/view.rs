@@ -1,6 +1,7 @@
 //! `urdf_usd view`: finds or makes the asset that the viewer shows.
 //!
 //! A description is converted into the cache, and again whenever it or one of its files changes.
+//! Robots that are dropped on the page are converted by its server.
 
 use std::fs;
 use std::io::IsTerminal;
@@ -19,7 +20,7 @@ use super::results::{failed, failed_with, usage_error};
 use super::subject::{INPUT, Robot, XacroArguments, located};
 use super::terminal::say_as;
 use super::{Expanded, open_cache};
-use crate::viewer::{self, Subject};
+use crate::viewer::{self, Make, Serving, Shown, Subject};
 use urdf_usd_convert::{
     self as convert, Context, Failure, Job, Options, REPORT, Report, STDIN, Source, Status, named,
 };
@@ -32,11 +33,19 @@ use urdf_usd_worker::{Limits, Program, Workers};
 /// Maximum age of a conversion for the viewer, since it was last shown.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// The command's arguments.
+/// Default time limit for the conversion of a dropped robot, as the node's.
+const UPLOAD_TIME: Duration = Duration::from_secs(300);
+
+/// The command's arguments. Without a robot, the page shows those that are dropped on it.
 #[derive(Args)]
+// Changed arguments come last, so their positions have to be given.
+#[command(
+    mut_arg("input", |input| input.required(false).index(1)),
+    mut_arg("xacro_arguments", |arguments| arguments.index(2))
+)]
 pub(super) struct View {
     #[command(flatten)]
-    robot: Robot,
+    robot: Option<Robot>,
     #[command(flatten)]
     xacro: XacroArguments,
     /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several
@@ -72,18 +81,35 @@ pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
         Ok(resolve) => resolve,
         Err(message) => return usage_error(&message),
     };
-    let shown = match find(arguments, &resolve) {
-        Ok(shown) => shown,
-        Err(code) => return code,
+    let shown = match &arguments.robot {
+        Some(robot) => match find(robot, arguments, &resolve) {
+            Ok(shown) => Some(shown),
+            Err(code) => return code,
+        },
+        None if !arguments.variants.is_empty() => {
+            return usage_error("--variant selects a variant of an INPUT, and none is given");
+        }
+        None => None,
     };
     let open = (!arguments.no_open).then_some(open_browser as fn(&str));
     let limits = arguments.limits.0;
     let workers =
         Arc::new(program.map_or_else(Workers::here, |program| Workers::new(program.clone(), 1, 0)));
-    let drawing = (workers.clone(), limits.memory);
+    let serving = Serving {
+        options: &arguments.server,
+        open,
+        workers: workers.clone(),
+        resolve: resolve.clone(),
+        // A page has no terminal to interrupt the conversion of a dropped robot.
+        limits: Limits {
+            time: limits.time.or(Some(UPLOAD_TIME)),
+            memory: limits.memory,
+        },
+    };
     match shown {
-        ViewSource::Drawing(path) => viewer::main(&arguments.server, &path, None, open, drawing),
-        ViewSource::Description(source) => {
+        None => viewer::main(serving, None),
+        Some(ViewSource::Drawing(path)) => viewer::main(serving, Some(Shown { path, make: None })),
+        Some(ViewSource::Description(source)) => {
             let by = if limits.is_any() {
                 workers
             } else {
@@ -93,16 +119,11 @@ pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
                 Ok(maker) => maker,
                 Err(message) => return usage_error(&message),
             };
-            match maker.first() {
-                Some(directory) => viewer::main(
-                    &arguments.server,
-                    &directory,
-                    Some(Arc::new(move || maker.again())),
-                    open,
-                    drawing,
-                ),
-                None => ExitCode::FAILURE,
-            }
+            let Some(path) = maker.first() else {
+                return ExitCode::FAILURE;
+            };
+            let make: Option<Make> = Some(Arc::new(move || maker.again()));
+            viewer::main(serving, Some(Shown { path, make }))
         }
     }
 }
@@ -110,8 +131,11 @@ pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
 /// Finds the file or asset to show.
 ///
 /// On failure, prints the error and returns the exit code.
-fn find(arguments: &View, resolve: &resolve::Options) -> Result<ViewSource, ExitCode> {
-    let robot = &arguments.robot;
+fn find(
+    robot: &Robot,
+    arguments: &View,
+    resolve: &resolve::Options,
+) -> Result<ViewSource, ExitCode> {
     let path = located(&robot.input, resolve).map_err(|message| failed(&message))?;
     let is_chosen = robot.robot.is_some() || !arguments.variants.is_empty();
     if !is_chosen && path != Path::new("-") && is_drawing(&path) {
@@ -141,14 +165,15 @@ fn is_drawing(path: &Path) -> bool {
         .map(|ending| ending.to_string_lossy().to_ascii_lowercase())
         .unwrap_or_default();
     match ending.as_str() {
-        "urdf" | "xacro" | "xml" => false,
         // A layer of an asset shows the asset; other OpenUSD files are read as robots.
         "usd" | "usda" | "usdc" | "usdz" => {
             let folder = path.parent();
             folder.is_some_and(|folder| folder.join(REPORT).is_file())
                 || Subject::find(path).is_ok()
         }
-        _ => path.is_file(),
+        "glb" | "gltf" => path.is_file(),
+        // The conversion says what is wrong with any other file.
+        _ => false,
     }
 }
 

@@ -1,4 +1,5 @@
-//! `urdf_usd view`: serves the viewer for one asset, without ROS, and shows its new revisions.
+//! `urdf_usd view`: serves the viewer without ROS, for one asset and its new revisions, or for
+//! robots that are dropped on the page.
 //!
 //! It reads `report.json` and lists files; it knows nothing of ROS or USD. If the asset is
 //! converted from a source, the caller passes the conversion.
@@ -10,21 +11,23 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::results::print;
-use urdf_usd_convert::{Failure, FileInfo, REPORT, Report, Status, file_name, named};
+use urdf_usd_convert::{Failure, FileInfo, REPORT, Report, file_name, named};
 use urdf_usd_diagnostic::{self as diagnostic, Diagnostic, Place, escape_controls};
 use urdf_usd_node::process::signals::Interrupted;
 use urdf_usd_node::process::{fail, runtime};
-use urdf_usd_resolve::Opened;
+use urdf_usd_resolve::{self as resolve, Opened};
 use urdf_usd_serve::watch::{Event, Watch};
-use urdf_usd_serve::{Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable};
-use urdf_usd_worker::Workers;
+use urdf_usd_serve::{
+    Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable, origin, seconds,
+};
+use urdf_usd_worker::{Limits, Workers};
 
 /// Maximum size of a glTF's JSON, in bytes.
 const MAX_JSON: u64 = 512 << 20;
@@ -54,43 +57,33 @@ pub struct Options {
     embed_in: Vec<String>,
 }
 
-/// Parses the origin of a page.
-fn origin(text: &str) -> Result<String, String> {
-    let host = ["http://", "https://"]
-        .iter()
-        .find_map(|scheme| text.strip_prefix(scheme));
-    let is_host = |host: &str| {
-        !host.is_empty()
-            && host
-                .chars()
-                .all(|letter| letter.is_ascii_alphanumeric() || "-.:*[]".contains(letter))
-    };
-    if text == "*" || host.is_some_and(is_host) {
-        Ok(text.to_owned())
-    } else {
-        Err(
-            "expected an origin such as https://example.org or http://localhost:3000, or *"
-                .to_owned(),
-        )
-    }
-}
-
 /// Converts the asset again.
 pub(crate) type Make = Arc<dyn Fn() -> Result<Report, Failure> + Send + Sync>;
 
-/// Serves the viewer for `asset` until interrupted.
-///
-/// `make` is called at once and whenever a file that it used changes; `open` gets the address;
-/// `drawing` is the worker pool for variants, and its memory limit in MiB.
-pub(crate) fn main(
-    options: &Options,
-    asset: &Path,
-    make: Option<Make>,
-    open: Option<fn(&str)>,
-    drawing: (Arc<Workers>, Option<u64>),
-) -> ExitCode {
+/// The server.
+pub(crate) struct Serving<'a> {
+    pub(crate) options: &'a Options,
+    /// Called with the address.
+    pub(crate) open: Option<fn(&str)>,
+    /// The worker pool for variants and for dropped robots.
+    pub(crate) workers: Arc<Workers>,
+    /// Search paths for packages of dropped robots.
+    pub(crate) resolve: resolve::Options,
+    /// Limits of the conversion of dropped robots.
+    pub(crate) limits: Limits,
+}
+
+/// The asset to show.
+pub(crate) struct Shown {
+    pub(crate) path: PathBuf,
+    /// Called at once and whenever a file that it used changes.
+    pub(crate) make: Option<Make>,
+}
+
+/// Serves the viewer until interrupted.
+pub(crate) fn main(serving: Serving<'_>, shown: Option<Shown>) -> ExitCode {
     let result = runtime().and_then(|runtime| {
-        let result = runtime.block_on(run(options, asset, make, open, drawing));
+        let result = runtime.block_on(run(serving, shown));
         runtime.shutdown_timeout(PATIENCE);
         result
     });
@@ -100,43 +93,57 @@ pub(crate) fn main(
     }
 }
 
-async fn run(
-    options: &Options,
-    asset: &Path,
-    make: Option<Make>,
-    open: Option<fn(&str)>,
-    (workers, memory): (Arc<Workers>, Option<u64>),
-) -> Result<ExitCode, Diagnostic> {
+async fn run(serving: Serving<'_>, shown: Option<Shown>) -> Result<ExitCode, Diagnostic> {
+    let Serving {
+        options,
+        open,
+        workers,
+        resolve,
+        limits,
+    } = serving;
     let mut interrupted = Interrupted::new()?;
-    let subject = Subject::find(asset)?;
-    let looking = subject.clone();
-    // On a blocking thread, so that an interrupt ends the wait for slow storage.
-    let robot = tokio::select! {
-        looked = tokio::task::spawn_blocking(move || looking.look(None)) => match looked {
-            Ok(robot) => robot?,
-            Err(_) => return Ok(ExitCode::SUCCESS),
-        },
-        _ = interrupted.wait() => return Ok(ExitCode::SUCCESS),
-    };
+    let (mut found, mut make) = (None, None);
+    if let Some(shown) = shown {
+        let subject = Subject::find(&shown.path)?;
+        let looking = subject.clone();
+        // On a blocking thread, so that an interrupt ends the wait for slow storage.
+        let robot = tokio::select! {
+            looked = tokio::task::spawn_blocking(move || looking.look(None)) => match looked {
+                Ok(robot) => robot?,
+                Err(_) => return Ok(ExitCode::SUCCESS),
+            },
+            _ = interrupted.wait() => return Ok(ExitCode::SUCCESS),
+        };
+        (found, make) = (Some((subject, robot)), shown.make);
+    }
     let server = bind(options)
         .await?
         .allow_writing(options.allow_writing)
         .embed_in(options.embed_in.clone())
-        .render_with(workers, memory);
+        .render_with(workers.clone(), limits.memory)
+        .convert_uploads(workers, resolve, limits);
     let (url, site) = (server.url(), Arc::new(Site::default()));
-    say(&format!(
-        "{}: {}; Ctrl-C ends it",
-        robot.name, robot.message
-    ));
+    say(&match &found {
+        Some((_, robot)) => format!("{}: {}; Ctrl-C ends it", robot.name, robot.message),
+        None => "drop a robot on the page: a URDF, xacro, OpenUSD or glTF file, its folder or a ZIP; Ctrl-C ends it".to_owned(),
+    });
     let printed = print(format!("{url}\n"));
     if printed != ExitCode::SUCCESS {
         return Ok(printed);
     }
-    site.show(robot.clone(), Vec::new());
+    if let Some((_, robot)) = &found {
+        site.show(robot.clone(), Vec::new());
+    }
     open.iter().for_each(|open| open(&url));
+    let following = async {
+        match found {
+            Some((subject, robot)) => follow(subject, robot, &site, make).await,
+            None => std::future::pending().await,
+        }
+    };
     tokio::select! {
         () = server.serve(site.clone()) => {}
-        result = follow(subject.clone(), robot, &site, make) => result?,
+        result = following => result?,
         _ = interrupted.wait() => {}
     }
     Ok(ExitCode::SUCCESS)
@@ -252,24 +259,13 @@ fn keep_after_failure(shown: &RobotView, diagnostics: &[Diagnostic]) -> RobotVie
     let revision = shown.revision.map_or_else(String::new, |revision| {
         format!(" (revision {revision} stays)")
     });
-    RobotView {
-        state: RobotState::Error,
-        is_outdated: true,
-        message: format!("{}{revision}", diagnostic::status(diagnostics)),
-        diagnostics: diagnostics.to_vec(),
-        ..shown.clone()
-    }
+    let message = format!("{}{revision}", diagnostic::status(diagnostics));
+    shown.outdated(message, diagnostics)
 }
 
 /// Returns the view that is shown, with a diagnostic.
 fn failed(shown: &RobotView, diagnostic: &Diagnostic) -> RobotView {
-    RobotView {
-        state: RobotState::Error,
-        is_outdated: true,
-        message: diagnostic.message.clone(),
-        diagnostics: vec![diagnostic.clone()],
-        ..shown.clone()
-    }
+    shown.outdated(diagnostic.message.clone(), std::slice::from_ref(diagnostic))
 }
 
 fn fault(path: &Path, message: impl Into<String>) -> Diagnostic {
@@ -406,31 +402,16 @@ fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
     if !report.files.iter().any(is_drawable) {
         return Err(no_drawable(directory, &file_name(&report.robot)));
     }
-    let state = match Status::from_findings(&report.diagnostics) {
-        Status::Errors => RobotState::Error,
-        Status::Warnings => RobotState::Warning,
-        Status::Ok => RobotState::Ok,
-    };
     let revision = report.revision;
+    let message = match diagnostic::status(&report.diagnostics) {
+        found if found.is_empty() => format!("revision {revision} in {}", directory.display()),
+        found => format!("revision {revision}; {found}"),
+    };
     Ok(RobotView {
-        name: report.robot,
-        key: key.to_owned(),
-        state,
-        message: match diagnostic::status(&report.diagnostics) {
-            found if found.is_empty() => format!("revision {revision} in {}", directory.display()),
-            found => format!("revision {revision}; {found}"),
-        },
-        revision: Some(revision),
         time: written(&path),
+        // The folder may be a copy.
         directory: Some(directory.to_owned()),
-        files: report.files,
-        counts: Some(report.counts),
-        diagnostics: report.diagnostics,
-        frames: None,
-        is_outdated: false,
-        namespace: "/".to_owned(),
-        presence: Presence::Live,
-        only_listed: false,
+        ..RobotView::of_report(report, key, message)
     })
 }
 
@@ -550,10 +531,8 @@ fn file_view(directory: &Path, path: &str) -> std::io::Result<FileInfo> {
 
 /// Returns the modification time of a file, in seconds since 1970; 0 if it is unknown.
 fn written(path: &Path) -> f64 {
-    let modified = fs::metadata(path).and_then(|meta| meta.modified()).ok();
-    modified
-        .and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok())
-        .map_or(0.0, |time| time.as_secs_f64())
+    let modified = fs::metadata(path).and_then(|meta| meta.modified());
+    modified.map_or(0.0, seconds)
 }
 
 #[cfg(test)]

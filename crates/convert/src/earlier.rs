@@ -118,7 +118,7 @@ pub(super) fn extended(
         with => format!(" (with {})", with.join(", ")),
     };
     let message = format!(
-        "the asset has {} from an earlier conversion, which is written again{with}",
+        "{} of an earlier conversion stay, and are written again{with}",
         kept.join(", "),
     );
     let help = "pass --replace to write only the formats and overlays that the command names";

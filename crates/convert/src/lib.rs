@@ -14,6 +14,7 @@ mod earlier;
 #[cfg(test)]
 mod facts;
 mod fixed;
+mod folder;
 mod formats;
 mod identity;
 mod load;
@@ -52,6 +53,7 @@ use context::{Stop, Work};
 pub use description::{MeshFormat, UrdfOptions};
 pub use earlier::Existing;
 pub use fixed::Pattern;
+pub use folder::{ASSETS, robots_in};
 pub use formats::{Formats, OutputFormat};
 use formats::{Origin, Outputs, Subject};
 use identity::Identity;

@@ -323,7 +323,8 @@ pub static TABLE: &[Opt<Options>] = &[
         "MODE",
         field!(Options.rule.drive),
         "The drives of joints whose source gives no gains, in the layers for engines, MJCF and SDF. auto: gains that hold the joint, from \
-         its inertia and gravity load; none: no drives.",
+         its inertia and gravity load; none: no drives; position, velocity, effort: drives of this mode, with the gains KP (N·m/rad or N/m) and \
+         KD (N·m·s/rad or N·s/m), if given: position:KP,KD, velocity:KD.",
     ),
     Opt::new(
         "drives_file",

@@ -23,7 +23,7 @@ use urdf_usd_convert::{Context, Job};
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_ros::{self as ros, Args, Changes, Node};
 use urdf_usd_serve::{Server, Site, codes as serve_codes};
-use urdf_usd_worker::{Program, Workers};
+use urdf_usd_worker::{Limits, Program, Workers};
 
 /// Default name of the node.
 pub(crate) const NAME: &str = "urdf_usd";
@@ -228,7 +228,16 @@ impl<N: Node> Ready<N> {
                 server
                     .max_connections(connections)
                     .allow_writing(parameters.http_allow_writing)
+                    .embed_in(parameters.http_embed_in.clone())
                     .render_with(workers.clone(), parameters.conversion.memory_limit)
+                    .convert_uploads(
+                        workers.clone(),
+                        parameters.conversion.resolve.clone(),
+                        Limits {
+                            time: parameters.conversion.time_limit,
+                            memory: parameters.conversion.memory_limit,
+                        },
+                    )
             }),
             None => None,
         };

@@ -14,6 +14,7 @@ use urdf_usd_convert::{self as convert, options};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_ros::parameter::{Change, Range};
 use urdf_usd_ros::{Declaration, Node, Value};
+use urdf_usd_serve::origin;
 use urdf_usd_urdf::xacro;
 use {urdf_usd_resolve as resolve, urdf_usd_store as store};
 
@@ -246,8 +247,22 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Switch,
         "",
         field!(Parameters.http_allow_writing),
-        "Allow viewers on other machines to store and delete named poses. At an address \
+        "Allow viewers on other machines to store and delete named poses, and to have dropped robots converted. At an address \
          of this machine alone, such as 127.0.0.1, every viewer may.",
+    )
+    .at_start(),
+    Opt::new(
+        "http.embed_in",
+        Kind::Texts("each an origin such as https://example.org, or *"),
+        "ORIGIN",
+        Access {
+            set: |parameters: &mut Parameters, value| {
+                let origins: Result<_, _> = texts(value)?.iter().map(|text| origin(text)).collect();
+                origins.map(|origins| parameters.http_embed_in = origins)
+            },
+            get: |parameters: &Parameters| option::Value::List(parameters.http_embed_in.clone()),
+        },
+        "Origins of pages that may show the viewer in a frame; * for any. Empty: none.",
     )
     .at_start(),
 ];
@@ -438,6 +453,8 @@ pub struct Parameters {
     pub http_port: u16,
     /// Whether viewers on other machines may store poses.
     pub http_allow_writing: bool,
+    /// Origins of pages that may show the viewer in a frame.
+    pub http_embed_in: Vec<String>,
 }
 
 /// The default values of all parameters.
@@ -476,6 +493,7 @@ impl Default for Parameters {
             http_address: Ipv4Addr::LOCALHOST.into(),
             http_port: 8642,
             http_allow_writing: false,
+            http_embed_in: Vec::new(),
         }
     }
 }
@@ -565,7 +583,7 @@ mod tests {
          urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
          time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
          frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
-         http.address: '::1', http.port: 80, http.allow_writing: true";
+         http.address: '::1', http.port: 80, http.allow_writing: true, http.embed_in: ['https://a.org']";
 
     /// A parameter store like a node's, filled from YAML text.
     fn store(text: &str) -> Store {
@@ -740,6 +758,7 @@ mod tests {
             http_address: "::1".parse().expect("an address"),
             http_port: 80,
             http_allow_writing: true,
+            http_embed_in: vec!["https://a.org".to_owned()],
         };
         assert_eq!(changed, expected);
         assert_eq!(parameters("http.port: 0").expect("valid").http(), None);

@@ -20,7 +20,8 @@ use urdf_usd_ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
 use urdf_usd_ros::msg::std_msgs::Header;
 use urdf_usd_ros::{Publisher, PublisherId};
 use urdf_usd_serve::{
-    AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView,
+    AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView, redact,
+    redact_finding,
 };
 use urdf_usd_tf_check::{self as tf, Expected, Finding, FrameCheck, FrameStatus, Topic, Tree};
 use urdf_usd_usd_read::{AssetFrame, InterfaceSummary};
@@ -123,6 +124,9 @@ pub(super) enum Frames {
     /// The frames, or why they can't be read.
     Read(Result<Arc<Expected>, String>),
 }
+
+/// Name of the output directory on the page.
+pub(super) const OUTPUT: &str = "output_dir";
 
 impl Robot {
     /// Creates a robot without any attempt.
@@ -311,7 +315,7 @@ impl Robot {
             },
             presence: self.presence(),
             state: self.state(),
-            message: redact(output_dir, self.message()),
+            message: redact(output_dir, OUTPUT, &self.message()),
             is_outdated: self.outcome.is_err() && report.is_some(),
             revision: report.map(|report| report.revision),
             time: self.time.seconds(),
@@ -321,39 +325,12 @@ impl Robot {
             diagnostics: self
                 .diagnostics()
                 .iter()
-                .map(|diagnostic| finding(diagnostic, output_dir))
+                .map(|finding| redact_finding(output_dir, OUTPUT, finding))
                 .collect(),
             frames,
             only_listed: false,
         }
     }
-}
-
-/// Replaces the path of the output directory in a text.
-pub(super) fn redact(output_dir: &Path, text: String) -> String {
-    match output_dir
-        .to_str()
-        // With `/`, every slash of the text would be replaced.
-        .filter(|folder| folder.len() > 1 && text.contains(folder))
-    {
-        Some(folder) => text.replace(folder, "output_dir"),
-        None => text,
-    }
-}
-
-fn finding(diagnostic: &Diagnostic, output_dir: &Path) -> Diagnostic {
-    let mut finding = diagnostic.clone();
-    finding.message = redact(output_dir, finding.message);
-    finding.help = redact(output_dir, finding.help);
-    if let Some(below) = finding
-        .place
-        .file
-        .as_deref()
-        .and_then(|file| file.strip_prefix(output_dir).ok())
-    {
-        finding.place.file = Some(Path::new("output_dir").join(below).into());
-    }
-    finding
 }
 
 /// Returns the message that announces a revision.

@@ -2,7 +2,7 @@
 //!
 //! Each connection holds a [`Seat`]. If all are taken, a new connection evicts the one without
 //! progress for the longest time, where progress is a complete request head, a finished response,
-//! or [`PROGRESS_BYTES`] bytes of one that the client has read. Hence clients that are slow to send
+//! or [`PROGRESS_BYTES`] bytes of one that the client has read, or of a streamed request. Hence clients that are slow to send
 //! or to read can't block others (slow-loris attacks). This module does not depend on what is
 //! requested.
 
@@ -34,7 +34,7 @@ use super::seats::{Seat, Seats};
 
 /// Maximum size of a request body, in bytes: a pose of thousands of joints.
 const MAX_BODY: usize = 256 << 10;
-/// Bytes of a response that the client has to read for the connection to make progress.
+/// Bytes of a response that the client has to read, or of a streamed request to send, for the connection to make progress.
 const PROGRESS_BYTES: usize = 64 << 10;
 
 /// Limits on connections.
@@ -51,6 +51,8 @@ pub(super) struct Limits {
     /// Time for which a new connection keeps its seat whatever others do: enough to read and answer
     /// a request on a busy machine. It bounds new connections to 224 in this time.
     grace: Duration,
+    /// Path of requests whose bodies the handler reads and limits itself, as they arrive.
+    streamed: &'static str,
 }
 
 impl Default for Limits {
@@ -62,6 +64,7 @@ impl Default for Limits {
             body: seconds(5),
             stall: seconds(30),
             grace: Duration::from_millis(200),
+            streamed: "",
         }
     }
 }
@@ -73,6 +76,14 @@ impl Limits {
         Self {
             max_connections: max_connections.unwrap_or(limits.max_connections),
             ..limits
+        }
+    }
+
+    /// Returns these limits, with a path of requests whose bodies the handler reads and limits.
+    pub(super) fn streaming(self, path: &'static str) -> Self {
+        Self {
+            streamed: path,
+            ..self
         }
     }
 
@@ -135,7 +146,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits)
             let connection_seat = seat.clone();
             let service = service_fn(move |request: Request<hyper::body::Incoming>| {
                 let (router, seat) = (router.clone(), connection_seat.clone());
-                async move { Ok::<_, Infallible>(answer(&router, seat, request.map(Body::new), limits.body).await) }
+                async move { Ok::<_, Infallible>(answer(&router, seat, request.map(Body::new), limits).await) }
             });
             tokio::select! {
                 ended = builder.serve_connection_with_upgrades(TokioIo::new(connection), service) => {
@@ -162,14 +173,20 @@ async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// Answers a request after its body has arrived, or reports why it did not.
+/// Answers a request after its body has arrived, or reports why it did not. A streamed body need
+/// not have arrived, but must make progress.
 async fn answer(
     router: &TowerToHyperService<Router>,
     seat: Arc<Seat>,
     request: Request<Body>,
-    patience: Duration,
+    limits: Limits,
 ) -> Response {
     let (mut head, body) = request.into_parts();
+    let patience = limits.body;
+    if head.uri.path() == limits.streamed {
+        let body = Body::new(Arriving::new(body, seat.clone(), limits.stall));
+        return respond(router, seat, Request::from_parts(head, body)).await;
+    }
     let body = match timeout(patience, whole(body)).await {
         Ok(Ok(body)) => body,
         Ok(Err(refused)) => return refused,
@@ -181,12 +198,18 @@ async fn answer(
             return ending(StatusCode::REQUEST_TIMEOUT, text);
         }
     };
-    seat.touch();
     head.extensions.insert(seat.clone());
-    let response = match router
-        .call(Request::from_parts(head, Body::from(body)))
-        .await
-    {
+    respond(router, seat, Request::from_parts(head, Body::from(body))).await
+}
+
+/// Passes a request to the router.
+async fn respond(
+    router: &TowerToHyperService<Router>,
+    seat: Arc<Seat>,
+    request: Request<Body>,
+) -> Response {
+    seat.touch();
+    let response = match router.call(request).await {
         Ok(response) => response,
         Err(never) => match never {},
     };
@@ -236,6 +259,67 @@ fn ending(status: StatusCode, text: String) -> Response {
         text,
     )
         .into_response()
+}
+
+/// A body that arrives while it is handled: it fails if the client sends nothing for a while.
+struct Arriving {
+    body: Body,
+    seat: Arc<Seat>,
+    stall: Duration,
+    stalled: Pin<Box<Sleep>>,
+    /// Bytes received since the last progress was recorded.
+    received: usize,
+}
+
+impl Arriving {
+    fn new(body: Body, seat: Arc<Seat>, stall: Duration) -> Self {
+        Self {
+            body,
+            seat,
+            stall,
+            stalled: Box::pin(sleep(stall)),
+            received: 0,
+        }
+    }
+}
+
+impl HttpBody for Arriving {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
+            let late = || axum::Error::new(io::Error::from(io::ErrorKind::TimedOut));
+            return self
+                .stalled
+                .as_mut()
+                .poll(context)
+                .map(|()| Some(Err(late())));
+        };
+        let bytes = |frame: &Frame<Bytes>| frame.data_ref().map_or(0, Bytes::len);
+        self.received += frame
+            .as_ref()
+            .and_then(|frame| frame.as_ref().ok())
+            .map_or(0, bytes);
+        if self.received >= PROGRESS_BYTES {
+            self.received = 0;
+            self.seat.touch();
+        }
+        let deadline = tokio::time::Instant::now() + self.stall;
+        self.stalled.as_mut().reset(deadline);
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// The body of a response; makes the seat evictable again once it is sent.

@@ -66,6 +66,13 @@ fn host(headers: &HeaderMap) -> Option<&str> {
 
 /// Returns whether a request comes from a page of this server, or from no page: programs other than
 /// browsers send no origin.
+pub(super) fn is_own_page(headers: &HeaderMap) -> bool {
+    // Current browsers send both Origin and Sec-Fetch-Site, older ones only Origin.
+    let same = |site: &header::HeaderValue| site == "same-origin" || site == "none";
+    is_own_origin(headers) && headers.get("sec-fetch-site").is_none_or(same)
+}
+
+/// As [`is_own_page`], for requests without Sec-Fetch-Site.
 pub(super) fn is_own_origin(headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let Some(origin) = origins.next() else {

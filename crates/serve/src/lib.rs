@@ -1,9 +1,9 @@
 //! The web server: the viewer, robots and frames as JSON, files of assets, events and joint
 //! positions.
 //!
-//! It shows what it receives through [`Site`] and reads files inside assets' directories. The only
-//! thing that it writes is an asset's layer of named poses. It does not depend on ROS, nor on how
-//! assets are rendered.
+//! It shows what it receives through [`Site`] and reads files inside assets' directories. It writes
+//! an asset's layer of named poses, and robots dropped on the page below a temporary folder. It does
+//! not depend on ROS, nor on how robots are converted and rendered.
 
 mod assets;
 pub mod codes;
@@ -17,6 +17,7 @@ mod seats;
 mod selection;
 mod site;
 mod tags;
+mod uploads;
 mod variant_cache;
 mod variants;
 mod viewer;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -45,14 +46,16 @@ pub use joints::{Base, Bases};
 use seats::Seats;
 pub use site::{
     AssetFrameView, Event, FrameView, FramesView, Presence, RobotState, RobotView, Site,
-    TransformView,
+    TransformView, redact, redact_finding, seconds,
 };
 use tags::Tags;
 pub use tags::hash;
+use uploads::Uploads;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_worker::Workers;
+use urdf_usd_resolve as resolve;
+use urdf_usd_worker::{Limits, Workers};
 use viewer::Page;
-pub use viewer::has_viewer;
+pub use viewer::{has_viewer, origin};
 
 /// Maximum number of clients of joint states, and of events.
 const MAX_STREAM_CLIENTS: usize = 64;
@@ -73,6 +76,7 @@ pub struct Server {
     allows_writing: bool,
     embedders: Vec<String>,
     variant_cache: Arc<VariantCache>,
+    uploads: Option<Uploads>,
 }
 
 impl Server {
@@ -111,6 +115,7 @@ impl Server {
             allows_writing: address.ip().is_loopback(),
             embedders: Vec::new(),
             variant_cache: Arc::default(),
+            uploads: None,
         })
     }
 
@@ -150,6 +155,21 @@ impl Server {
         }
     }
 
+    /// Converts robots that are dropped on the page, in `workers` within `limits`. They may use the
+    /// packages that `resolve` finds, besides their own.
+    #[must_use]
+    pub fn convert_uploads(
+        self,
+        workers: Arc<Workers>,
+        resolve: resolve::Options,
+        limits: Limits,
+    ) -> Self {
+        Self {
+            uploads: Some(Uploads::new(workers, resolve, limits)),
+            ..self
+        }
+    }
+
     /// Returns the address and port that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -172,11 +192,14 @@ impl Server {
 
     async fn serve_with(self, site: Arc<Site>, page: Page) {
         let hosts = Arc::new(host::Hosts::new(self.address.ip()));
-        let limits = connections::Limits::with_max_connections(self.connections);
+        let limits =
+            connections::Limits::with_max_connections(self.connections).streaming(uploads::PATH);
         let app = App {
             allows_writing: self.allows_writing,
             policy: viewer::policy(&self.embedders),
             variant_cache: self.variant_cache,
+            uploads: self.uploads,
+            expands_xacro: self.address.ip().is_loopback(),
             ..App::new(site.clone(), page, limits.streams())
         };
         // Serve requests even if files can't be watched.
@@ -222,6 +245,10 @@ struct App {
     policy: HeaderValue,
     /// GLBs in other variants.
     variant_cache: Arc<VariantCache>,
+    /// Robots dropped on the page; `None` if they are not converted.
+    uploads: Option<Uploads>,
+    /// True to expand dropped xacro files, which evaluates expressions in them.
+    expands_xacro: bool,
     /// One GLB is rendered at a time.
     turn: Arc<Semaphore>,
     /// Bounds the threads that block on files.
@@ -241,6 +268,8 @@ impl App {
             allows_writing: false,
             policy: viewer::policy(&[]),
             variant_cache: Arc::default(),
+            uploads: None,
+            expands_xacro: false,
             turn: Arc::new(Semaphore::new(1)),
             working: Arc::new(Semaphore::new(MAX_BLOCKING_REQUESTS)),
         }
@@ -278,6 +307,12 @@ fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
         .route(
             "/api/poses/{*key}",
             get(poses::list).post(poses::store).delete(poses::delete),
+        )
+        .route(
+            uploads::PATH,
+            get(uploads::state)
+                .post(uploads::receive)
+                .layer(DefaultBodyLimit::disable()),
         )
         .route("/api/variants/{*key}", get(variants::list))
         .route("/variants/{*key}", get(variants::render))

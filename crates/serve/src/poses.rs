@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::host::is_own_origin;
+use super::host::is_own_page;
 use super::{App, RobotView, Site};
 use crate::watch::{Event, Watch};
 use urdf_usd_isaac::poses::stored::{self as poses, Listing, PoseView, Refused};
@@ -204,9 +204,7 @@ fn locked(app: &App) -> Option<String> {
 
 /// Returns the entry layer of the robot whose poses are to be changed, if that is allowed.
 fn writable(app: &App, key: &str, headers: &HeaderMap) -> Result<PathBuf, Refusal> {
-    // Current browsers send both Origin and Sec-Fetch-Site, older ones only Origin.
-    let same = |site: &header::HeaderValue| site == "same-origin" || site == "none";
-    if !is_own_origin(headers) || !headers.get("sec-fetch-site").is_none_or(same) {
+    if !is_own_page(headers) {
         return Err(Refusal(
             StatusCode::FORBIDDEN,
             None,

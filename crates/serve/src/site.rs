@@ -1,15 +1,16 @@
 //! The state that the server shows: written by the node, read by requests.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use serde::Serialize;
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use super::joints::{AllStates, Bases, States};
-use urdf_usd_convert::{Counts, FileInfo, file_name};
+use urdf_usd_convert::{Counts, FileInfo, Report, Status, file_name};
 use urdf_usd_diagnostic::Diagnostic;
 
 /// Number of events that a slow client may lag behind before it has to read everything again.
@@ -25,6 +26,17 @@ pub enum RobotState {
     Warning,
     /// Errors, or no asset.
     Error,
+}
+
+impl RobotState {
+    /// Returns the state of an asset with these findings.
+    fn of(findings: &[Diagnostic]) -> Self {
+        match Status::from_findings(findings) {
+            Status::Errors => Self::Error,
+            Status::Warnings => Self::Warning,
+            Status::Ok => Self::Ok,
+        }
+    }
 }
 
 /// Presence of a robot.
@@ -85,6 +97,73 @@ impl RobotView {
             .as_ref()
             .filter(|_| is_listed)
             .map(|directory| directory.join(name))
+    }
+
+    /// Returns the view of a converted asset; `key` is its path below `/assets/`.
+    pub fn of_report(report: Report, key: &str, message: String) -> Self {
+        Self {
+            name: report.robot,
+            key: key.to_owned(),
+            namespace: "/".to_owned(),
+            presence: Presence::Live,
+            state: RobotState::of(&report.diagnostics),
+            message,
+            is_outdated: false,
+            revision: Some(report.revision),
+            time: seconds(SystemTime::now()),
+            directory: Some(report.directory),
+            files: report.files,
+            counts: Some(report.counts),
+            diagnostics: report.diagnostics,
+            frames: None,
+            only_listed: false,
+        }
+    }
+
+    /// Returns this view, which stays, with the reasons why there is no new revision.
+    #[must_use]
+    pub fn outdated(&self, message: String, diagnostics: &[Diagnostic]) -> Self {
+        Self {
+            state: RobotState::Error,
+            is_outdated: true,
+            message,
+            diagnostics: diagnostics.to_vec(),
+            ..self.clone()
+        }
+    }
+}
+
+/// Returns a time in seconds since 1970; 0 if it is earlier.
+pub fn seconds(time: SystemTime) -> f64 {
+    time.duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0.0, |time| time.as_secs_f64())
+}
+
+/// Replaces the path of a folder by `name` in a text, so that the page does not reveal paths of this
+/// machine.
+pub fn redact(folder: &Path, name: &str, text: &str) -> String {
+    // With `/`, every slash of the text would be replaced.
+    match folder.to_str().filter(|folder| folder.len() > 1) {
+        Some(folder) => text.replace(folder, name),
+        None => text.to_owned(),
+    }
+}
+
+/// Returns a finding with the path of a folder replaced by `name`.
+pub fn redact_finding(folder: &Path, name: &str, finding: &Diagnostic) -> Diagnostic {
+    let mut place = finding.place.clone();
+    let below = place
+        .file
+        .as_deref()
+        .and_then(|file| file.strip_prefix(folder).ok());
+    if let Some(below) = below {
+        place.file = Some(Path::new(name).join(below).into());
+    }
+    Diagnostic {
+        message: redact(folder, name, &finding.message),
+        help: redact(folder, name, &finding.help),
+        place,
+        ..finding.clone()
     }
 }
 

@@ -20,6 +20,8 @@ use super::{
     TransformView, codes,
 };
 use urdf_usd_convert::FileInfo;
+use urdf_usd_resolve as resolve;
+use urdf_usd_worker::{Limits, Workers};
 
 /// Any free port.
 const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -1038,4 +1040,163 @@ async fn an_asset_without_usd_has_no_place_for_poses() {
         .0,
         409
     );
+}
+
+/// Sends files as a form, and returns the response.
+async fn send(address: SocketAddr, query: &str, fields: &str, files: &[(&str, &str)]) -> Answer {
+    let part = |(path, text): &(&str, &str)| {
+        format!(
+            "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{path}\"\r\n\r\n{text}\r\n"
+        )
+    };
+    let body: String = files.iter().map(part).collect();
+    let fields = format!(
+        "{fields}Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {}\r\n",
+        body.len() + 5
+    );
+    let fields = format!("{fields}\r\n{body}--x--");
+    ask(address, "POST", &format!("/api/uploads{query}"), &fields).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dropped_robots_are_converted_for_pages_of_this_server() {
+    const ROBOT: &str = r#"<robot name="NAME"><link name="a"/></robot>"#;
+    let site = Arc::new(Site::default());
+    let server = Server::bind(ANY).await.unwrap().convert_uploads(
+        Arc::new(Workers::here()),
+        resolve::Options::default(),
+        Limits::default(),
+    );
+    let address = server.address();
+    tokio::spawn(server.serve(site.clone()));
+    let text = |answer: &Answer| String::from_utf8_lossy(&answer.body).into_owned();
+    let state = ask(address, "GET", "/api/uploads", "").await;
+    assert_eq!(
+        (state.status, text(&state).as_str()),
+        (200, r#"{"locked":null}"#)
+    );
+
+    let made = send(address, "", "", &[("arm/urdf/arm.urdf", ROBOT)]).await;
+    assert!(
+        made.status == 200 && text(&made).contains("dropped-files/NAME"),
+        "{}",
+        text(&made)
+    );
+    let shown = site.robot("dropped-files/NAME").unwrap();
+    assert!(
+        shown
+            .directory
+            .as_deref()
+            .unwrap()
+            .join("NAME.usda")
+            .is_file()
+    );
+
+    // Several robots, and the choice of one.
+    let two = [("a.urdf", ROBOT), ("b/b.urdf", ROBOT)];
+    let several = send(address, "", "", &two).await;
+    assert_eq!(several.status, 409);
+    assert!(
+        text(&several).contains(r#""files":["a.urdf","b/b.urdf"]"#),
+        "{}",
+        text(&several)
+    );
+    assert_eq!(
+        send(address, "?file=b%2Fb.urdf", "", &two).await.status,
+        200
+    );
+    assert_eq!(site.robot("dropped-files/NAME").unwrap().revision, Some(2));
+    assert!(
+        !shown.directory.as_deref().unwrap().exists(),
+        "the replaced asset stays on disk"
+    );
+
+    for (query, fields, files, status, said) in [
+        (
+            "",
+            "Origin: http://evil.example\r\n",
+            &two[..1],
+            403,
+            "Only pages of this server",
+        ),
+        (
+            "",
+            "Sec-Fetch-Site: same-site\r\n",
+            &two[..1],
+            403,
+            "Only pages of this server",
+        ),
+        (
+            "",
+            "",
+            &[("../a.urdf", ROBOT)][..],
+            422,
+            "no path of a file",
+        ),
+        ("", "", &[("/etc/a.urdf", ROBOT)], 422, "no path of a file"),
+        ("", "", &[(".git/a.urdf", ROBOT)], 422, "no path of a file"),
+        (
+            "",
+            "",
+            &[("a.urdf", ROBOT), ("a.urdf", ROBOT)],
+            422,
+            "two files",
+        ),
+        (
+            "",
+            "",
+            &[("a.txt", "hello")],
+            422,
+            "no robot among these files",
+        ),
+        ("?file=c.urdf", "", &two, 422, "no file \\\"c.urdf\\\""),
+        ("?name=c.urdf", "", &two, 400, "not file=PATH"),
+    ] {
+        let answer = send(address, query, fields, files).await;
+        assert!(
+            answer.status == status && text(&answer).contains(said),
+            "{query} {fields} {files:?}: {} {}",
+            answer.status,
+            text(&answer)
+        );
+    }
+    assert_eq!(site.robots().len(), 1);
+
+    // The oldest makes room.
+    for number in 0..8 {
+        let robot = ROBOT.replace("NAME", &format!("r{number}"));
+        assert_eq!(
+            send(address, "", "", &[("r.urdf", &robot)]).await.status,
+            200
+        );
+    }
+    assert!(site.robots().len() == 8 && site.robot("dropped-files/NAME").is_none());
+}
+
+#[tokio::test]
+async fn dropped_robots_need_permission_where_others_can_connect() {
+    let everywhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+    for allowed in [false, true] {
+        let server = Server::bind(everywhere)
+            .await
+            .unwrap()
+            .allow_writing(allowed);
+        let server = server.convert_uploads(
+            Arc::new(Workers::here()),
+            resolve::Options::default(),
+            Limits::default(),
+        );
+        let address = SocketAddr::new(ANY.ip(), server.address().port());
+        tokio::spawn(server.serve(Arc::default()));
+        let answer = send(address, "", "", &[("a.xacro", r#"<robot name="a"/>"#)]).await;
+        let said = if allowed {
+            "xacro evaluates"
+        } else {
+            "allow_writing"
+        };
+        assert!(answer.status == 403 && String::from_utf8_lossy(&answer.body).contains(said));
+    }
+    // A server that converts nothing.
+    let server = start(Arc::default()).await;
+    assert_eq!(ask(server, "GET", "/api/uploads", "").await.status, 404);
 }

@@ -110,9 +110,9 @@ pub(super) async fn render(
     Ok(response)
 }
 
-/// Cancels rendering when it is dropped.
+/// Cancels work when it is dropped.
 #[derive(Default)]
-struct CancelOnDrop(Arc<AtomicBool>);
+pub(super) struct CancelOnDrop(pub(super) Arc<AtomicBool>);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

@@ -29,6 +29,30 @@ pub(super) fn policy(embedders: &[String]) -> HeaderValue {
         .unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"))
 }
 
+/// Parses the origin of a page that may show the viewer in a frame.
+///
+/// # Errors
+/// Returns a message for the user if it is neither an origin nor `*`.
+pub fn origin(text: &str) -> Result<String, String> {
+    let host = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    let is_host = |host: &str| {
+        !host.is_empty()
+            && host
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || "-.:*[]".contains(letter))
+    };
+    if text == "*" || host.is_some_and(is_host) {
+        Ok(text.to_owned())
+    } else {
+        Err(
+            "expected an origin such as https://example.org or http://localhost:3000, or *"
+                .to_owned(),
+        )
+    }
+}
+
 /// The viewer; empty if it was not built (see build.rs).
 #[derive(RustEmbed)]
 #[folder = "$OUT_DIR/viewer/dist"]

@@ -120,7 +120,7 @@ codes! {
         "Goes on without that limit.";
     LIMITS_SWAPPED Warning "urdf-limits-swapped": "A lower limit is above the upper one. For Bullet, such a joint has no limits.",
         "Goes on with the limits exchanged; without them if the joint is fixed, continuous or floating.";
-    NEGATIVE_LIMIT Warning "urdf-negative-limit": "An effort or velocity limit is negative.",
+    NEGATIVE_LIMIT Warning "urdf-negative-limit": "An effort or velocity limit, a damping or a friction is negative.",
         "Goes on with its magnitude.";
     DANGLING_MIMIC Warning "urdf-dangling-mimic": "A mimic names no joint, or one that the robot does not have.",
         "Goes on without the mimic (it is kept as custom data).";

@@ -258,9 +258,13 @@ fn dynamics(xml: &mut Xml<'_>, node: Node<'_>) -> Dynamics {
             "add damping=\"…\" or friction=\"…\", or remove the element",
         );
     }
+    let mut coefficient = |name| {
+        let value = optional(xml, node, name)?;
+        Some(magnitude(xml, node, name, value))
+    };
     Dynamics {
-        damping: optional(xml, node, "damping"),
-        friction: optional(xml, node, "friction"),
+        damping: coefficient("damping"),
+        friction: coefficient("friction"),
     }
 }
 

@@ -214,6 +214,45 @@ async function change(method: string, key: string, body: object): Promise<void> 
   throw new Refusal(message ?? `The server responded ${response.status} ${response.statusText}`.trim(), field ?? null);
 }
 
+/** A robot that the server has converted. */
+export interface Converted {
+  key: string;
+  name: string;
+  state: RobotEntry['state'];
+}
+
+/** The server needs to know which of these files to convert. */
+export class Ambiguous extends Error {
+  constructor(
+    message: string,
+    readonly files: string[],
+  ) {
+    super(message);
+  }
+}
+
+/** Returns whether the server converts robots that are sent to it: null if it has no such service; else why it does not, or ''. */
+export async function converts(): Promise<string | null> {
+  const answer = (await json('api/uploads').catch(() => null)) as { locked?: string | null } | null;
+  return answer === null ? null : (answer.locked ?? '');
+}
+
+/** Sends the files of a robot to be converted, by their paths; `chosen` names the file to convert. Throws an `Ambiguous` or a `Refusal`. */
+export async function convert(files: readonly { path: string; file: Blob }[], chosen: string | null): Promise<Converted> {
+  const body = new FormData();
+  for (const { path, file } of files) body.append('file', file, path);
+  const query = chosen === null ? '' : `?file=${encodeURIComponent(chosen)}`;
+  const response = await fetch(url(`api/uploads${query}`), { method: 'POST', body }).catch(() => {
+    throw new Refusal('The server does not answer.', null);
+  });
+  const answer = ((await response.json().catch(() => null)) ?? {}) as Partial<Converted> & { message?: string; files?: string[] };
+  const { key, name, state } = answer;
+  if (response.ok && key !== undefined && name !== undefined && state !== undefined) return { key, name, state };
+  const message = answer.message ?? `The server responded ${response.status} ${response.statusText}`.trim();
+  if (answer.files && answer.files.length > 0) throw new Ambiguous(message, answer.files);
+  throw new Refusal(message, null);
+}
+
 /** The events of `/events`. */
 export type EventKind = 'revision' | 'diagnostics' | 'frames' | 'poses' | 'resync';
 

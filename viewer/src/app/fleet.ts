@@ -43,6 +43,8 @@ export class Fleet {
   entries: readonly api.RobotEntry[] = [];
   /** Why the list could not be loaded, if so. */
   listProblem: string | null = null;
+  /** Whether the server converts robots that are dropped on the page. */
+  converts = false;
   /** Whether the list has been loaded once. */
   listed = false;
   readonly models = new Map<string, Model>();
@@ -140,6 +142,12 @@ export class Fleet {
     this.showAll(false);
     this.choose(key);
     return name;
+  }
+
+  /** Sets whether the server converts robots that are dropped on the page. */
+  canConvert(converts: boolean): void {
+    this.converts = converts;
+    this.state.emit('robots', undefined);
   }
 
   /** Whether a robot is of a local file. */

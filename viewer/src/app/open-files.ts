@@ -1,9 +1,11 @@
-// Files that are dropped on the page or chosen: recordings to play, robots to show. They stay in the browser.
+// Files that are dropped on the page or chosen: recordings to play and glTF to show, which stay in the browser; descriptions, which the
+// server converts.
 
+import * as api from './api.js';
 import { byId, make } from './dom.js';
 import type { Fleet } from './fleet.js';
 import type { Player } from './motion/player.js';
-import { ACCEPTED, command, endingOf, opening } from './opened.js';
+import { ACCEPTED, command, endingOf, isFoundByServer, opening } from './opened.js';
 import { readCsv, Recording, Unplayable } from './motion/trajectory.js';
 
 /** A file with its path in the folder that it was dropped with. */
@@ -12,21 +14,31 @@ export interface Given {
   file: File;
 }
 
-/** Maximum number of files of a robot. */
+/** Maximum number of files of a robot, and their total size in bytes; the server has the same limits. */
 const MOST = 5000;
+const MOST_BYTES = 1 << 30;
+
+/** Shows a sentence to the user, with buttons. */
+export type Tell = (text: string, choices?: readonly { label: string; take: () => void }[]) => void;
 
 /** Accepts files that are dropped anywhere, and those of the button. */
-export function openFiles(fleet: Fleet, player: Player, tell: (text: string) => void): void {
+export function openFiles(fleet: Fleet, player: Player, tell: Tell): void {
   const input = make('input', { type: 'file', multiple: true, hidden: true, id: 'file-input' });
   input.accept = ACCEPTED;
   const button = byId<HTMLButtonElement>('open-files');
   button.after(input);
   button.addEventListener('click', () => input.click());
+  void api.converts().then((locked) => fleet.canConvert(locked === ''));
+  const report = (error: unknown) => {
+    if (!(error instanceof Choice)) return tell(error instanceof Error ? error.message : String(error));
+    const take = (file: string) => void error.convert(file).then(tell, report);
+    tell(error.message, error.files.map((file) => ({ label: file, take: () => take(file) })));
+  };
   const take = async (files: Promise<Given[]>) => {
     try {
-      tell(await open(await files, fleet, player));
+      tell(await open(await files, fleet, player, tell));
     } catch (error) {
-      tell(error instanceof Error ? error.message : String(error));
+      report(error);
     }
   };
   input.addEventListener('change', () => {
@@ -56,20 +68,55 @@ export function openFiles(fleet: Fleet, player: Player, tell: (text: string) => 
   });
 }
 
+/** The user must choose the file to convert. */
+class Choice extends Error {
+  constructor(
+    message: string,
+    readonly files: readonly string[],
+    readonly convert: (file: string) => Promise<string>,
+  ) {
+    super(message);
+  }
+}
+
+/** Has the server convert a description, and returns a message. Throws an error with a sentence for the user, or a `Choice`. */
+async function convert(given: readonly Given[], chosen: string | null, fleet: Fleet, tell: Tell): Promise<string> {
+  const files = given.filter(({ path }) => path.split('/').every((part) => part !== '' && !part.startsWith('.')));
+  const bytes = files.reduce((sum, { file }) => sum + file.size, 0);
+  if (files.length > MOST || bytes > MOST_BYTES) throw new Error(`A robot may have ${MOST} files and 1 GiB: drop its own folder.`);
+  tell(chosen === null ? 'Converting the robot…' : `Converting ${chosen}…`);
+  const made = await api.convert(files, chosen).catch((error: unknown) => {
+    if (!(error instanceof api.Ambiguous)) throw error;
+    throw new Choice(error.message, error.files, (file) => convert(given, file, fleet, tell));
+  });
+  await fleet.refresh();
+  fleet.showAll(false);
+  fleet.choose(made.key);
+  const { name, state } = made;
+  if (state === 'ok') return `${name} is converted. It is kept until the server ends.`;
+  const isShown = fleet.current?.revision !== null;
+  return isShown ? `${name} is converted, with findings: see the tab Diagnostics.` : `${name} cannot be converted: the tab Diagnostics says why.`;
+}
+
 /** Opens files and returns a message. Throws an error with a sentence for the user if none can be opened. */
-async function open(dropped: Given[], fleet: Fleet, player: Player): Promise<string> {
+async function open(dropped: Given[], fleet: Fleet, player: Player, tell: Tell): Promise<string> {
   const given = await withArchives(dropped);
   const found = opening(given.map(({ path }) => path));
   const chosen = given.find(({ path }) => path === found?.path);
   if (!found || !chosen) {
     const what = given.length === 1 ? `${given[0]?.path ?? 'This'} is` : 'These files are';
-    throw new Error(`${what} not supported: drop a recording of joint states (.csv, .mcap) or a robot (.glb, .gltf with its files).`);
+    throw new Error(`${what} not supported: drop a recording of joint states (.csv, .mcap) or a robot (.urdf, .xacro, .usd, .glb, .gltf, with its folder).`);
   }
   if (found.kind === 'robot') {
     const name = fleet.addLocal(chosen, given);
     return `${name} is shown. It stays in this browser.`;
   }
-  if (found.kind === 'description') throw new Error(command(found.path));
+  if (found.kind === 'description') {
+    const locked = await api.converts();
+    if (locked !== '') throw new Error(`${locked ?? ''} ${command(found.path)}`.trim());
+    const isFound = given.length > 1 && isFoundByServer(found.path);
+    return convert(given, isFound ? null : found.path, fleet, tell);
+  }
   // A reader of SQLite would be larger than the page.
   if (found.kind === 'bag') throw new Error(`${found.path} is an SQLite bag, which the viewer cannot read. Convert it to MCAP: ros2 bag convert (storage_id: mcap).`);
   const [key, model] = [fleet.current?.key, fleet.currentModel];

@@ -3,6 +3,7 @@
 
 import { byId, icon, make, setAttributes, setText } from './dom.js';
 import type { Fleet } from './fleet.js';
+import type { Tell } from './open-files.js';
 import { outdated } from './notices.js';
 import type { Preset, State } from './state.js';
 import type { Theme } from './theme.js';
@@ -134,15 +135,22 @@ export function handNotes(state: State, fleet: Fleet): void {
 }
 
 /** Shows a sentence over the picture until it is dismissed or replaced. */
-export function sayings(): (text: string) => void {
+export function sayings(): Tell {
   const bar = byId('said');
   byId('said-close').addEventListener('click', () => {
     bar.hidden = true;
     byId('canvas').focus({ preventScroll: true });
   });
-  return (text) => {
+  const close = byId('said-close');
+  return (text, choices = []) => {
     setText(bar.querySelector('.text') ?? bar, text);
     bar.hidden = text === '';
+    for (const old of bar.querySelectorAll('button')) if (old !== close) old.remove();
+    for (const { label, take } of choices) {
+      const button = make('button', { type: 'button', textContent: label });
+      button.addEventListener('click', take);
+      close.before(button);
+    }
   };
 }
 
@@ -151,9 +159,11 @@ function stageMessage(fleet: Fleet): string {
   if (!entry)
     return fleet.listProblem
       ? `The server does not answer: ${fleet.listProblem}`
-      : fleet.listed
-        ? 'No robot yet: the node has received no robot description.'
-        : 'Connecting…';
+      : !fleet.listed
+        ? 'Connecting…'
+        : fleet.converts
+          ? 'No robot yet. Drop one here: a URDF, xacro, OpenUSD or glTF file, its folder or a ZIP.'
+          : 'No robot yet: the node has received no robot description.';
   const problem = fleet.problems.get(entry.key);
   const model = fleet.models.get(entry.key);
   if (problem) return model ? `${problem.replace(/\.$/, '')}. Revision ${model.edition.revision ?? ''} stays.` : problem;

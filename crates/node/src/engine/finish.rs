@@ -15,6 +15,7 @@ use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_messages::Asset;
 use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_ros::{Node, Publisher, PublisherId, Qos};
+use urdf_usd_serve::redact;
 
 /// Maximum number of remembered robots that have left or were described only by a call.
 const MAX_IDLE_ROBOTS: usize = 256;
@@ -308,7 +309,7 @@ impl<N: Node> Engine<N> {
             "revision": robot.asset.as_ref().map(|asset| asset.report.revision),
             "state": robot.state(),
             "presence": robot.presence(),
-            "message": robots::redact(&self.parameters.output_dir, robot.message()),
+            "message": redact(&self.parameters.output_dir, robots::OUTPUT, &robot.message()),
         });
         self.show(key);
         self.site.publish("diagnostics", &event);

@@ -134,7 +134,30 @@ const KNOWN: &[Known] = &[
         ],
     ),
     classic(Host::Ros1, "gazebo_ros_skid_steer_drive", &ROS1_DRIVE),
-    classic(Host::Ros1, "gazebo_ros_tricycle_drive", &ROS1_DRIVE),
+    classic(
+        Host::Ros1,
+        "gazebo_ros_tricycle_drive",
+        &[
+            Topic::new(Command, "commandTopic", "cmd_vel"),
+            Topic::new(Odometry, "odometryTopic", "odom").at("updateRate", 100.0),
+            Topic::new(JointStates, "", "joint_states")
+                .at("updateRate", 100.0)
+                .only_if("publishWheelJointState", false),
+        ],
+    ),
+    classic(
+        Host::Ros2,
+        "gazebo_ros_tricycle_drive",
+        &[
+            Topic::new(Command, "", "cmd_vel"),
+            Topic::new(Odometry, "", "odom")
+                .at("update_rate", 100.0)
+                .only_if("publish_odom", false),
+            Topic::new(JointStates, "", "joint_states")
+                .at("update_rate", 100.0)
+                .only_if("publish_wheel_joint_state", false),
+        ],
+    ),
     classic(
         Host::Ros2,
         "gazebo_ros_ackermann_drive",

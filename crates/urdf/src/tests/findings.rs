@@ -782,6 +782,18 @@ fn axes_and_limits() {
     assert_eq!(swapped.bounds.sides(), (Some(-2.0), Some(1.0)));
     let negative = limits("upper='2' lower='1' effort='-3'", "urdf-negative-limit", 28);
     assert_eq!(negative.effort, Some(3.0));
+    let robot = one(
+        &joint("continuous", "<dynamics damping='-0.5'/>"),
+        "urdf-negative-limit",
+        3,
+        11,
+        "joint \"j\" / dynamics",
+    )
+    .unwrap();
+    assert_eq!(
+        robot.joints().as_slice()[0].dynamics.unwrap().damping,
+        Some(0.5)
+    );
     limits("upper='2' lower='x'", "urdf-bad-number", 18);
     limits("upper='2' lower='nan'", "urdf-non-finite-number", 18);
 }

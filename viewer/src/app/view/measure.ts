@@ -82,7 +82,10 @@ export function measure(
     if (state.tool === 'measure') tell('Choose two points on the robot: click, or turn one to the middle and press Enter.');
     else clear();
   });
-  state.on('model', clear);
+  state.on('model', () => {
+    // Without points, the message is another one's.
+    if (points.length > 0) clear();
+  });
   stage.beforeFrame(() => {
     const now = places();
     line.visible = now.length === 2;
