@@ -540,7 +540,7 @@ fn use_of(saved: &Saved, output: &Output) -> String {
         // Entries elsewhere do not lead to this folder.
         Some(_) => "name this entry to use it".to_owned(),
         None => format!(
-            "urdf_usd finds it by any entry of the asset; open {} in other programs",
+            "`urdf_usd pose`, `ik` and `view` find it by any entry of the asset; open {} in other commands and programs",
             entry.to_string_lossy()
         ),
     }

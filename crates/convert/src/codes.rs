@@ -75,6 +75,8 @@ codes! {
     SPHERES_TOO_FINE Error "spheres-too-fine":
         "At most two thousand spheres can't cover the collision geometry of a link within the requested error.",
         "Goes on; the link has no spheres.";
+    SPHERES_UNCOVERED Warning "spheres-uncovered-link": "A link has visuals but no collision geometry.",
+        "Goes on; the link has no spheres, so planners ignore its collisions.";
     XRDF_OPTION Error "xrdf-option": "An option for writing an XRDF names a joint, link or pose that the robot does not have, \
         or a joint that is a mimic joint or does not have exactly one position.", "Nothing is written.";
     XRDF_ASSUMED_LIMITS Info "xrdf-assumed-limits":

@@ -272,15 +272,7 @@ fn default_pose(robot: &mut Robot, options: &Options) -> Result<(), Diagnostic> 
         Some(name) => {
             let pose = named(name);
             let names = robot.named_poses().iter().map(|pose| pose.name.as_str());
-            Some(pose.ok_or_else(|| {
-                unknown(
-                    robot,
-                    "pose",
-                    name,
-                    names,
-                    "give the robot's SRDF with --srdf",
-                )
-            })?)
+            Some(pose.ok_or_else(|| unknown(robot, "pose", name, names, NO_POSE_HELP))?)
         }
         None if robot.default_pose().is_some() => return Ok(()),
         None => DEFAULT_POSES.into_iter().find_map(named),
@@ -475,6 +467,9 @@ fn tip(robot: &Robot) -> Option<LinkId> {
         })
 }
 
+/// Help on a pose that the robot does not have.
+pub(super) const NO_POSE_HELP: &str = "give the robot's SRDF with --srdf; a pose stored on an OpenUSD asset is in its entry NAME.poses.usda";
+
 /// The spheres that were fitted to links.
 struct Fit {
     links: Vec<FittedLink>,
@@ -542,6 +537,18 @@ fn fit(
                 );
                 found.push(diagnostic.help("allow a larger --error, or give --spheres"));
             }
+        }
+    }
+    // A planner would let these links collide.
+    for link in robot.links().values() {
+        if !link.visuals.is_empty() && link.collisions.is_empty() {
+            let message = format!(
+                "the link \"{}\" has visuals but no collision geometry, so it has no spheres",
+                link.name()
+            );
+            let diagnostic =
+                Diagnostic::new(&codes::SPHERES_UNCOVERED, link.place.clone(), message);
+            found.push(diagnostic.help("add collision elements to the description"));
         }
     }
     if group.spheres.is_empty()

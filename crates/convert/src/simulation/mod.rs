@@ -88,8 +88,7 @@ fn home(
     if let Some(name) = wanted.filter(|name| !has(name)) {
         let message = format!("the robot has no pose \"{name}\" to start from");
         let near = nearest(name, poses.iter().map(|pose| pose.name.as_str()));
-        let help =
-            did_you_mean(near).unwrap_or_else(|| "give the robot's SRDF with --srdf".to_owned());
+        let help = did_you_mean(near).unwrap_or_else(|| crate::xrdf::NO_POSE_HELP.to_owned());
         return Err(Diagnostic::new(&codes::NO_POSE, robot.place.clone(), message).help(help));
     }
     let conventional = || {

@@ -276,6 +276,30 @@ fn a_written_xrdf_is_read_without_findings() {
     );
 }
 
+#[test]
+fn links_with_visuals_alone_are_reported() {
+    let visual = "<visual><geometry><box size='1 1 1'/></geometry></visual>";
+    let text = URDF.replace(
+        r#"<link name="tool"/>"#,
+        &format!(r#"<link name="tool">{visual}</link>"#),
+    );
+    let mut robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
+    let mut found = Vec::new();
+    let options = Options {
+        samples: 10,
+        ..wanted()
+    };
+    plan(&mut robot, &options, &Context::default(), &mut found).unwrap();
+    let uncovered = found
+        .iter()
+        .filter(|found| found.code == "spheres-uncovered-link");
+    let messages: Vec<&str> = uncovered.map(|found| found.message.as_str()).collect();
+    assert!(
+        matches!(messages[..], [only] if only.contains("\"tool\"")),
+        "{messages:?}"
+    );
+}
+
 /// Every point of the shapes is in a sphere, and no sphere exceeds the error bound; tested with
 /// independent formulas.
 #[test]
