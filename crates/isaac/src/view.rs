@@ -86,8 +86,8 @@ impl<'a> View<'a> {
 
     /// Returns the topmost prim of the articulation that a robot is a part of, or else the robot itself.
     ///
-    /// Other bodies alone, such as a table that the robot stands on, do not make it a part: the
-    /// articulation root must be outside of the robot.
+    /// The articulation root must be outside of the robot: bodies around it without one, such as a
+    /// table below it, are no articulation.
     fn whole_of(&self, robot: PrimId) -> PrimId {
         let has_root = |id: PrimId| self.stage[id].has("PhysicsArticulationRootAPI");
         if let Some(root) = self

@@ -2,9 +2,9 @@
 //!
 //! Each connection holds a [`Seat`]. If all are taken, a new connection evicts the one without
 //! progress for the longest time, where progress is a complete request head, a finished response,
-//! or [`PROGRESS_BYTES`] bytes of one that the client has read, or of a streamed request. Hence clients that are slow to send
-//! or to read can't block others (slow-loris attacks). This module does not depend on what is
-//! requested.
+//! or [`PROGRESS_BYTES`] bytes of one that the client has read, or of a streamed request that it has
+//! sent. Hence clients that are slow to send or to read can't block others (slow-loris attacks). This
+//! module does not depend on what is requested.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -34,7 +34,8 @@ use super::seats::{Seat, Seats};
 
 /// Maximum size of a request body, in bytes: a pose of thousands of joints.
 const MAX_BODY: usize = 256 << 10;
-/// Bytes of a response that the client has to read, or of a streamed request to send, for the connection to make progress.
+/// Bytes of a response that the client has to read, or of a streamed request that it has to send, for
+/// the connection to make progress.
 const PROGRESS_BYTES: usize = 64 << 10;
 
 /// Limits on connections.

@@ -1092,6 +1092,20 @@ async fn dropped_robots_are_converted_for_pages_of_this_server() {
             .is_file()
     );
 
+    // A broken edit of the file with the robot's name keeps the asset, with the errors.
+    let edit = [("NAME.urdf", r#"<robot name="NAME">"#)];
+    let broken = send(address, "?file=NAME.urdf", "", &edit).await;
+    assert!(
+        broken.status == 200 && text(&broken).contains(r#""state":"error""#),
+        "{}",
+        text(&broken)
+    );
+    let outdated = site.robot("dropped-files/NAME").unwrap();
+    assert!(outdated.is_outdated && outdated.revision == Some(1));
+    assert!(!outdated.diagnostics.is_empty());
+    let kept = outdated.directory.as_deref().unwrap();
+    assert!(kept.join("NAME.usda").is_file());
+
     // Several robots, and the choice of one.
     let two = [("a.urdf", ROBOT), ("b/b.urdf", ROBOT)];
     let several = send(address, "", "", &two).await;
@@ -1111,6 +1125,7 @@ async fn dropped_robots_are_converted_for_pages_of_this_server() {
         "the replaced asset stays on disk"
     );
 
+    let deep = format!("{}a.urdf", "d/".repeat(32));
     for (query, fields, files, status, said) in [
         (
             "",
@@ -1142,6 +1157,7 @@ async fn dropped_robots_are_converted_for_pages_of_this_server() {
             422,
             "two files",
         ),
+        ("", "", &[(deep.as_str(), ROBOT)], 422, "32 folders"),
         (
             "",
             "",

@@ -54,6 +54,8 @@ const MAX_FILES: usize = 5000;
 const MAX_BYTES: u64 = 1 << 30;
 /// Maximum length of a file's path, in bytes.
 const MAX_PATH: usize = 1024;
+/// Maximum number of folders in a file's path, which bounds the folders that are created.
+const MAX_DEPTH: usize = 32;
 /// Maximum number of robots that are kept; a new one replaces the oldest.
 const MAX_ROBOTS: usize = 8;
 
@@ -122,17 +124,14 @@ impl Uploads {
     /// Creates a folder for the next robot.
     fn folder(&self) -> std::io::Result<PathBuf> {
         let mut kept = self.kept();
-        if kept.folder.is_none() {
-            kept.folder = Some(tempfile::Builder::new().prefix("urdf_usd-").tempdir()?);
-        }
-        kept.count += 1;
-        let root = kept
-            .folder
-            .as_ref()
-            .map(TempDir::path)
-            .unwrap_or(Path::new("."));
+        let root = match kept.folder.take() {
+            Some(root) => root,
+            None => tempfile::Builder::new().prefix("urdf_usd-").tempdir()?,
+        };
         // Findings are compared with the real path.
-        let folder = root.canonicalize()?.join(kept.count.to_string());
+        let root = kept.folder.insert(root).path().canonicalize()?;
+        kept.count += 1;
+        let folder = root.join(kept.count.to_string());
         fs::create_dir(&folder)?;
         Ok(folder)
     }
@@ -300,9 +299,10 @@ async fn store(mut parts: Multipart, folder: &Path) -> Result<BTreeSet<String>, 
     let (mut files, mut bytes) = (BTreeSet::new(), 0);
     while let Some(mut part) = parts.next_field().await.map_err(broken)? {
         let path = part.file_name().unwrap_or_default().to_owned();
-        if path.len() > MAX_PATH || !path.split('/').all(is_servable) {
+        let is_short = path.len() <= MAX_PATH && path.split('/').count() <= MAX_DEPTH;
+        if !is_short || !path.split('/').all(is_servable) {
             let message = format!(
-                "{path:?} is no path of a file: it must be relative, without hidden folders."
+                "{path:?} is no path of a file: it must be relative, without hidden folders, and at most {MAX_DEPTH} folders deep."
             );
             return Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, message));
         }
@@ -387,7 +387,14 @@ fn make(
     // Everything that the asset needs is in it.
     let _ = fs::remove_dir_all(&dropped);
     let response = json!({ "key": view.key, "name": view.name, "state": view.state });
-    uploads.show(&app.site, view, guard.keep());
+    if view.is_outdated {
+        // The earlier asset and its folder stay.
+        let event = json!({ "robot": view.name, "key": view.key, "revision": view.revision });
+        app.site.show(view, Vec::new());
+        app.site.publish("diagnostics", &event);
+    } else {
+        uploads.show(&app.site, view, guard.keep());
+    }
     Ok(Json(response))
 }
 
@@ -417,13 +424,19 @@ fn view(app: &App, file: &Path, dropped: &Path, made: Result<Report, Failure>) -
             let findings = redacted(&failure.diagnostics);
             let name = file.file_stem().unwrap_or_default().to_string_lossy();
             let name = name.strip_suffix(".urdf").unwrap_or(&name).to_owned();
+            let key = format!("{KEY}/{}", convert::file_name(&name));
+            let message = redact(dropped, FOLDER, &diagnostic::status(&findings));
+            let before = app.site.robot(&key);
+            if let Some(before) = before.filter(|before| before.revision.is_some()) {
+                return before.outdated(message, &findings);
+            }
             RobotView {
-                key: format!("{KEY}/{}", convert::file_name(&name)),
+                key,
                 name,
                 namespace: "/".to_owned(),
                 presence: Presence::Live,
                 state: RobotState::Error,
-                message: redact(dropped, FOLDER, &diagnostic::status(&findings)),
+                message,
                 is_outdated: false,
                 revision: None,
                 time: seconds(SystemTime::now()),

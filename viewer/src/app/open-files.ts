@@ -94,7 +94,7 @@ async function convert(given: readonly Given[], chosen: string | null, fleet: Fl
   fleet.choose(made.key);
   const { name, state } = made;
   if (state === 'ok') return `${name} is converted. It is kept until the server ends.`;
-  const isShown = fleet.current?.revision !== null;
+  const isShown = fleet.current?.revision !== null && fleet.current?.outdated !== true;
   return isShown ? `${name} is converted, with findings: see the tab Diagnostics.` : `${name} cannot be converted: the tab Diagnostics says why.`;
 }
 
