@@ -314,6 +314,8 @@ def test_the_demos_robot_moves(demo, open_viewer):
     viewer.tab("view")
     assert viewer.get("#choose-frame").locator("option:checked").inner_text() == "odom"
     viewer.get("#option-follow").check()
+    # Near the edge of the picture, a caster that turns would make the camera fit again.
+    viewer.get("#camera-fit").click()
     # The robot drives on between two questions to the page: both numbers are of one moment.
     now = lambda: viewer.page.evaluate("(key) => [viewer.base(key)[14], viewer.camera().target[2]]", key)  # noqa: E731
     frame = viewer.page.evaluate("viewer.frame()")
