@@ -55,6 +55,16 @@ def test_robots_are_alike_in_every_engine(name, engine, record_property):
     assert wrong.keys() == FAULTS.get((engine, name), set()), wrong
 
 
+#: The lowest and highest position at the start: 0.7929 of the gripper's ros2_control, -0.646 of the limits of the calves.
+STARTS = {"ur_description": (0, 0), "robotiq_description": (-0.7929, 0.7929), "aliengo_description": (-0.645772, 0)}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks_of(name)) for name in STARTS])
+def test_robots_start_as_described(name):
+    start = subject(name).plan["start"].values()
+    assert (min(start, default=0), max(start, default=0)) == pytest.approx(STARTS[name], abs=1e-4)
+
+
 @pytest.mark.parametrize("name", [pytest.param(name, marks=marks_of(name)) for name in LEGGED])
 def test_robots_stand_on_their_legs(name):
     told, _ = worker(peers(), "urdf").ask("mujoco_stand", subject(name).entries["mujoco"])

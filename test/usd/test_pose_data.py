@@ -365,7 +365,7 @@ def test_applying_a_pose_replaces_that_of_another_entry(arm, tmp_path):
     done = run("pose", "apply", entry, "reach", "-o", tmp_path, "--json")
     assert done.returncode == 0, done.stderr
     layer = Sdf.Layer.FindOrOpen(json.loads(done.stdout)["saved"]["entry"])
-    assert [path.rsplit("/", 1)[-1] for path in layer.subLayerPaths] == ["posed.usda", "sample_arm.poses.usda"]
+    assert [path.rsplit("/", 1)[-1] for path in layer.subLayerPaths] == ["posed.usda", "posed_drives.usda", "sample_arm.poses.usda"]
 
 
 def test_a_chain_has_all_its_joints(arm, tmp_path):
@@ -413,8 +413,11 @@ def test_poses_of_arm_and_gripper_combine(copied):
     # Drives of other joints keep their targets.
     told = json.loads(run("pose", "apply", copied, "open", "--json").stdout)
     assert {path.rsplit("/", 1)[-1] for path in told["applied"]["joints"]} <= {"left_finger_joint", "right_finger_joint"}
-    # The same, over the entry of an engine.
-    assert run("pose", "apply", copied / "sample_arm.newton.usda", "up").returncode == 0
+    # The same, over the entries of engines.
+    for engine in ("isaac", "newton"):
+        assert run("pose", "apply", copied / f"sample_arm.{engine}.usda", "up").returncode == 0
+        done = run("check", copied / "sample_arm.posed.usda")
+        assert done.returncode == 0, done.stdout
     posed = Sdf.Layer.FindOrOpen(str(copied / "sample_arm.posed.usda"))
     assert posed.subLayerPaths[-1].endswith("sample_arm.newton.usda")
     assert run("pose", "apply", copied, "up", "--reset").returncode == 0

@@ -60,7 +60,8 @@ pub enum NamedPoses {
     ///
     /// Poses of an arm and of its gripper combine, if both are applied one after the other. The
     /// drives of the pose's joints get their positions as targets. Transforms go to the layer
-    /// posed.usda, with the new entry NAME.posed.usda: open that entry to see the pose.
+    /// posed.usda, targets to posed_drives.usda, with the new entry NAME.posed.usda: open that entry
+    /// to see the pose. After the robot was converted again, apply the pose with --reset.
     ///
     /// Exit code 0: written. 1: no such pose, or it can't be written. 2: usage error.
     Apply(Deferred<Apply>),
@@ -594,7 +595,7 @@ fn apply_pose(arguments: &Apply) -> Result<ExitCode, ExitCode> {
     });
     all.map_err(|message| failed(&message))?;
     let pose = which.find(&poses)?;
-    let applied = apply(&poses, pose, &mut edit.layer);
+    let applied = apply(&poses, pose, &mut edit.layer, &mut edit.drives);
     let name = pose.name.clone();
     let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
     print_diagnostics(&applied.diagnostics, None);

@@ -3,7 +3,8 @@
 //! An overlay of the asset `NAME.usda` consists of two files: the layer `isaac.usda` with the
 //! opinions, and the entry `NAME.isaac.usda`, whose sublayers are that layer and the asset. The entry
 //! also holds the deletions from lists of weaker layers. If another asset of the folder has a layer of
-//! that name, the layer is `NAME_isaac.usda`.
+//! that name, the layer is `NAME_isaac.usda`. The overlay of a pose has a second layer: transforms and
+//! physics are in separate ones (REP-158 §1.2.1).
 //!
 //! All entries of an asset give access to the same overlay: [`lineage`] follows the overlays down to
 //! the asset.
@@ -54,6 +55,11 @@ impl Label {
             Self::Poses => "Named poses",
             Self::Posed => "The bodies in one pose of the robot",
         }
+    }
+
+    /// Returns the documentation of the second layer, if the overlay has one.
+    fn doc_of_drives(self) -> Option<&'static str> {
+        (self == Self::Posed).then_some("The drives of the joints in one pose of the robot")
     }
 }
 
@@ -116,6 +122,8 @@ pub struct Edit {
     pub stage: Stage,
     /// The layer of the overlay, which is stronger than the asset.
     pub layer: Layer,
+    /// The second layer of [`Label::Posed`], for drives and states of joints. It remains empty for others.
+    pub drives: Layer,
     label: Label,
     /// The entry below the overlay.
     base: PathBuf,
@@ -205,10 +213,11 @@ impl Edit {
             let layer_name = LayerName::free(&folder, &name, label)
                 .ok_or_else(|| taken(&layer_path(&folder, label)))?;
             let stage = Stage::open(&wanted, &options)?;
-            let layer = Layer::of(new_data(&stage, label, false));
+            let [layer, drives] = new_layers(&stage, label);
             return Ok(Self {
                 stage,
                 layer,
+                drives,
                 label,
                 base: wanted,
                 between: Vec::new(),
@@ -238,13 +247,17 @@ impl Edit {
             Label::Poses if before == *own_asset => wanted,
             _ => before.clone(),
         };
-        let between = between.iter().map(|path| (*path).to_owned()).collect();
+        let drives_name = layer_name.of_drives();
+        let (of_drives, between): (Vec<&str>, Vec<&str>) =
+            between.iter().partition(|path| drives_name.is(path));
+        let between = between.into_iter().map(str::to_owned).collect();
         if is_replaced {
             let stage = Stage::open(&base, &options)?;
-            let layer = Layer::of(new_data(&stage, label, false));
+            let [layer, drives] = new_layers(&stage, label);
             return Ok(Self {
                 stage,
                 layer,
+                drives,
                 label,
                 base,
                 between,
@@ -256,9 +269,15 @@ impl Edit {
         }
         let mut data = read(&folder.join(&layer_name.0))?;
         let restored = restore_deletions(&mut data, read(&entry)?)?;
+        let [_, new_drives] = new_layers(&stage, label);
+        let drives = match of_drives.as_slice() {
+            [] => new_drives,
+            _ => Layer::of(read(&folder.join(&drives_name.0))?),
+        };
         let mut edit = Self {
             stage,
             layer: Layer::of(data),
+            drives,
             label,
             base,
             between,
@@ -270,8 +289,10 @@ impl Edit {
         if edit.base != before {
             // Compose the layer with its other base, which may have other prims. Nothing is written
             // before the edit is saved.
-            let [_, (_, text)] = edit.files()?;
-            let content = Some(text.into_bytes().into());
+            let content = edit
+                .files()?
+                .pop()
+                .map(|(_, text)| text.into_bytes().into());
             let options = urdf_usd_stage::Options { content, ..options };
             edit.stage = Stage::open(&entry, &options)?;
         }
@@ -323,32 +344,36 @@ impl Edit {
         Ok(())
     }
 
-    /// Returns the paths and contents of the files of the overlay.
-    ///
-    /// # Errors
-    /// If a layer has a value that cannot be written.
-    pub fn files(&self) -> Result<[(PathBuf, String); 2], Error> {
+    /// Returns the paths and contents of the files of the overlay: its layers, then the entry.
+    fn files(&self) -> Result<Vec<(PathBuf, String)>, Error> {
         let mut entry = Layer::of(
             self.entry
                 .clone()
-                .unwrap_or_else(|| new_data(&self.stage, self.label, true)),
+                .unwrap_or_else(|| new_data(&self.stage, self.label.doc(), true)),
         );
-        let own = format!("./{}", self.layer_name.0);
+        let mut layer = self.layer.data()?.clone();
+        move_deletions(&mut layer, &mut entry);
+        let mut files = vec![(&self.layer_name, text::write(&layer)?)];
+        let drives_name = self.layer_name.of_drives();
+        if self.label.doc_of_drives().is_some() {
+            files.push((&drives_name, text::write(self.drives.data()?)?));
+        }
+        let own = files.iter().map(|(name, _)| format!("./{}", name.0));
         let base = relative(&canonical(&self.folder), &self.base);
         let between = self.between.iter().cloned();
-        entry.sublayers(std::iter::once(own).chain(between).chain([base]));
+        entry.sublayers(own.chain(between).chain([base]));
         if let Some(root) = self.stage.default_prim {
             entry.over(&self.stage[root].path);
         }
-        let mut layer = self.layer.data()?.clone();
-        move_deletions(&mut layer, &mut entry);
-        let layer = text::write(&layer)?;
-        let entry = text::write(entry.data()?)?;
-        let paths = (
-            self.folder.join(&self.layer_name.0),
+        let layers = files
+            .into_iter()
+            .map(|(name, text)| (self.folder.join(&name.0), text));
+        let mut files: Vec<_> = layers.collect();
+        files.push((
             entry_path(&self.folder, &self.name, self.label),
-        );
-        Ok([(paths.0, layer), (paths.1, entry)])
+            text::write(entry.data()?)?,
+        ));
+        Ok(files)
     }
 
     /// Writes the files of the overlay, each atomically: first the layer, then the entry.
@@ -363,7 +388,7 @@ impl Edit {
         };
         std::fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
         let mut changed = false;
-        // Check both files before writing either, so that an overlay that is too large stays as it
+        // Check all files before writing any, so that an overlay that is too large stays as it
         // was.
         if let Some((path, _)) = files
             .iter()
@@ -390,10 +415,9 @@ impl Edit {
                 failed(path)(error)
             })?;
         }
-        let [(layer, _), (entry, _)] = files;
         Ok(Saved {
-            entry,
-            layer,
+            entry: entry_path(&self.folder, &self.name, self.label),
+            layer: self.folder.join(&self.layer_name.0),
             changed,
         })
     }
@@ -444,9 +468,19 @@ impl LayerName {
 
     /// Returns the name of the layer that an entry includes as `sublayer`, if it is one of this asset.
     fn of(sublayer: &str, name: &str, label: Label) -> Option<Self> {
-        let file = sublayer.strip_prefix("./").unwrap_or(sublayer);
         let all = Self::all(name, label).into_iter();
-        all.map(Self).find(|layer| layer.0 == file)
+        all.map(Self).find(|layer| layer.is(sublayer))
+    }
+
+    /// Whether a sublayer is this one.
+    fn is(&self, sublayer: &str) -> bool {
+        sublayer.strip_prefix("./").unwrap_or(sublayer) == self.0
+    }
+
+    /// Returns the name of the second layer of the overlay.
+    fn of_drives(&self) -> Self {
+        let stem = self.0.strip_suffix(".usda").unwrap_or(&self.0);
+        Self(format!("{stem}_drives.usda"))
     }
 }
 
@@ -632,7 +666,7 @@ fn relative(folder: &Path, file: &Path) -> String {
 
 /// Creates the data of a new layer with the units and axes of the asset's root layer; for the entry,
 /// with all metadata of the root layer, as OpenUSD reads it from there only.
-fn new_data(stage: &Stage, label: Label, is_entry: bool) -> sdf::Data {
+fn new_data(stage: &Stage, doc: &str, is_entry: bool) -> sdf::Data {
     let units = [
         "defaultPrim",
         "kilogramsPerUnit",
@@ -659,8 +693,14 @@ fn new_data(stage: &Stage, label: Label, is_entry: bool) -> sdf::Data {
             root.add(key, value.clone());
         }
     }
-    root.add("documentation", string(label.doc()));
+    root.add("documentation", string(doc));
     data
+}
+
+/// Returns the empty layers of a new overlay.
+fn new_layers(stage: &Stage, label: Label) -> [Layer; 2] {
+    [label.doc(), label.doc_of_drives().unwrap_or_default()]
+        .map(|doc| Layer::of(new_data(stage, doc, false)))
 }
 
 /// Moves the deletions of relationships that also prepend into the entry.

@@ -36,11 +36,19 @@ pub fn engine_layers(stage: &Stage) -> Vec<bool> {
     let contents: Vec<Vec<Item>> = stage.layers.iter().map(contents).collect();
     let has = |index: usize, content: Content| find(&contents[index], content).is_some();
     let all = 0..stage.layers.len();
-    for entry in base_entries(stage, &graph) {
-        let of_asset = reach(&graph, entry, true);
+    let entries = base_entries(stage, &graph);
+    // The entry of a simulator may itself have layers over it, such as those of a pose.
+    let inner = entries.iter().flat_map(|&outer| {
+        let included = graph[outer].iter().map(|inclusion| inclusion.to);
+        let bases = included.filter(|to| entries.contains(to));
+        bases.map(move |base| (outer, base))
+    });
+    let pairs = entries.iter().map(|&base| (0, base)).chain(inner);
+    for (outer, base) in pairs {
+        let (of_outer, of_asset) = (reach(&graph, outer, true), reach(&graph, base, true));
         // The layers over the entry of the asset are those of a simulator if each of them has its opinions.
         let is_overlay = |index: usize| {
-            let is_elsewhere = of_asset[index] || !by_default[index];
+            let is_elsewhere = of_asset[index] || !of_outer[index];
             is_elsewhere || contents[index].is_empty() || has(index, Content::Vendor)
         };
         let has_physics = all
@@ -48,7 +56,7 @@ pub fn engine_layers(stage: &Stage) -> Vec<bool> {
             .any(|index| of_asset[index] && has(index, Content::Physics));
         if has_physics && all.clone().all(is_overlay) {
             for index in all.clone() {
-                is_engine[index] |= by_default[index] && !of_asset[index];
+                is_engine[index] |= of_outer[index] && !of_asset[index];
             }
         }
     }

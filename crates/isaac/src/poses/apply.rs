@@ -38,8 +38,14 @@ fn clean(number: f64) -> f64 {
 /// Moves the joints that the pose sets, and their followers. Bodies at all other joints keep their
 /// place relative to each other, so that poses of an arm and of its gripper combine. Sets the targets
 /// of drives (`drive:…:physics:targetPosition`), and the states of joints with
-/// `PhysicsJointStateAPI`. The frames of joints do not change. `layer` is the strongest of the stage.
-pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied {
+/// `PhysicsJointStateAPI`. The frames of joints do not change. `bodies` and `drives` are the strongest
+/// layers of the stage.
+pub fn apply(
+    poses: &Poses<'_>,
+    pose: &NamedPose,
+    bodies: &mut Layer,
+    drives: &mut Layer,
+) -> Applied {
     let (stage, robot) = (poses.stage, &poses.robot);
     let mut applied = Applied::default();
     let mut findings = Findings::new(stage);
@@ -81,7 +87,7 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
         let within = above.try_inverse().and_then(|above| rigid(&(above * goal)));
         match within.filter(|_| overlay::can_author(stage, id)) {
             Some((pose, scale)) => {
-                author_transform(prim, &pose, &scale, local.resets, layer);
+                author_transform(prim, &pose, &scale, local.resets, bodies);
                 applied.moved.push(prim.path.clone());
                 after[id] = goal;
             }
@@ -118,13 +124,13 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
         } else {
             at.to_degrees() as f32
         };
-        let drives = prim
+        let targets = prim
             .instances_of("PhysicsDriveAPI")
             .map(|instance| format!("drive:{instance}:physics:targetPosition"));
         let states = prim
             .instances_of("PhysicsJointStateAPI")
             .map(|instance| format!("state:{instance}:physics:position"));
-        let names: Vec<String> = drives
+        let names: Vec<String> = targets
             .chain(states)
             .filter(|_| overlay::can_author(stage, id))
             .collect();
@@ -132,7 +138,7 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
             continue;
         }
         for name in names {
-            layer
+            drives
                 .over(&prim.path)
                 .attribute(&name, Attribute::float(at));
         }
