@@ -8,7 +8,7 @@ mod live;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Read as _, Write};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ use super::findings::as_results;
 use super::packages::Packages;
 use super::results::{failed, print, print_json, usage_error};
 use super::subject::{AssetFile, INPUT, PlanningFiles, Read, Robot, XacroArguments, located};
-use super::{convert_for_findings, plural, sarif};
+use super::terminal::say;
+use super::{code_quality, convert_for_findings, plural, sarif};
 use crate::codes;
 use urdf_usd_convert::{self as convert, REPORT, Report, STDIN, Source, Status};
 use urdf_usd_diagnostic::{
@@ -92,7 +93,8 @@ pub struct Check {
     /// ROS arguments, as for any ROS 2 node: all arguments that follow, up to `--`
     #[arg(long, num_args = 0.., allow_hyphen_values = true, value_terminator = "--", value_name = "ARGS", requires = "live")]
     ros_args: Vec<OsString>,
-    /// The output format: text for people, JSON for programs, or SARIF 2.1.0 for code scanning
+    /// The output format: text for people, JSON for programs, SARIF 2.1.0 for code scanning, or
+    /// GitLab's code quality report
     #[arg(long, value_enum, default_value_t, help_heading = OUTPUT)]
     format: Format,
     /// The lowest severity that is shown; hidden errors still fail the check
@@ -106,6 +108,7 @@ enum Format {
     Text,
     Json,
     Sarif,
+    Gitlab,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -170,7 +173,7 @@ pub fn run(arguments: &Check) -> ExitCode {
             (None, Format::Json) => {
                 return print_json(&serde_json::json!({ "code": code, "explanation": text }));
             }
-            (None, Format::Sarif) => {
+            (None, Format::Sarif | Format::Gitlab) => {
                 return usage_error("--explain prints text or JSON: choose --format text or json");
             }
         }
@@ -253,6 +256,10 @@ pub fn run(arguments: &Check) -> ExitCode {
             counts,
         }),
         Format::Sarif => print_json(&sarif::log(&diagnostics)),
+        Format::Gitlab => print_json(&code_quality::report(
+            &diagnostics,
+            &asset.to_string_lossy(),
+        )),
     };
     if counts.error > 0 {
         ExitCode::FAILURE
@@ -283,7 +290,7 @@ fn print_conversion_note(asset: &Path) {
         diagnostic::count(&report.diagnostics),
         asset.with_file_name(REPORT).display()
     );
-    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&note));
+    say(escape_controls(&note));
 }
 
 /// The kind of a subject.
@@ -459,7 +466,7 @@ fn check_usd(asset: &Path, options: &rep158::Options) -> Result<Vec<Diagnostic>,
     {
         let note = "note: no ROS workspace is sourced (AMENT_PREFIX_PATH), so whether the interface types that the asset names exist is \
                     not looked at";
-        let _ = writeln!(std::io::stderr(), "{note}");
+        say(note);
     }
     Ok(found)
 }

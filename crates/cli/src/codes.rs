@@ -37,6 +37,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("The node", urdf_usd_node::codes::ALL),
     ("The command line", crate::results::codes::ALL),
     ("The process", urdf_usd_worker::codes::ALL),
+    ("Batches", urdf_usd_batch::codes::ALL),
     ("HTTP and watched files", urdf_usd_serve::codes::ALL),
 ];
 

@@ -12,6 +12,13 @@ const EXAMPLES: &[(&str, [&str; 2])] = &[
         ],
     ),
     (
+        "batch",
+        [
+            "urdf_usd batch robots -o converted --tiers high",
+            "urdf_usd batch robots.csv -o converted --shard 1/8 --retry",
+        ],
+    ),
+    (
         "inspect",
         [
             "urdf_usd inspect assets/robot",

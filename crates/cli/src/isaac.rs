@@ -1,7 +1,6 @@
 //! `urdf_usd isaac`: shows, authors, checks and migrates the Isaac robot schema on any OpenUSD
 //! asset.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,6 +14,7 @@ use super::findings::as_results;
 use super::packages::Packages;
 use super::results::{failed, print, print_json, usage_error};
 use super::subject::{AssetFile, INPUT};
+use super::terminal::say;
 use super::{plural, print_diagnostics};
 use urdf_usd_diagnostic::{Diagnostic, Severity, escape_controls};
 use urdf_usd_isaac::{self as isaac, Edit, Label, LinkTree, Saved, Sites, View};
@@ -260,7 +260,7 @@ fn populate(arguments: &Populate, work: Work) -> Result<ExitCode, ExitCode> {
         populated.added.len(),
         populated.removed.len()
     );
-    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&outcome));
+    say(escape_controls(&outcome));
     if asset.json {
         return Ok(print_json(
             &serde_json::json!({ "saved": saved, "lists": populated }),
@@ -290,7 +290,7 @@ fn migrate(arguments: &Migrate) -> Result<ExitCode, ExitCode> {
         plural(migrated.joints.len(), "joint"),
         plural(migrated.lists.len(), "list")
     );
-    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&outcome));
+    say(escape_controls(&outcome));
     if asset.json {
         return Ok(print_json(
             &serde_json::json!({ "saved": saved, "migrated": migrated }),

@@ -4,7 +4,9 @@
 //! usage error. Results go to standard output; messages for people go to standard error. This crate
 //! makes no decisions about robots.
 
+mod batch;
 mod check;
+mod code_quality;
 mod codes;
 mod conversion;
 mod deferred;
@@ -91,6 +93,18 @@ enum Command {
     /// written, but incomplete, for instance because a mesh is missing; or not converted (with
     /// --strict also because of warnings): nothing is written. 2: usage error.
     Convert(Deferred<Convert>),
+    /// Convert many robots: each in a process of its own, with a journal from which a run that was
+    /// interrupted goes on, and one report
+    ///
+    /// A robot that is broken, takes too long or needs too much memory costs only itself. Every
+    /// robot has a key, from its path or the manifest, and a folder of that name. report.jsonl has a
+    /// row for each robot with its result, counts, timings and findings; report.html shows them. A
+    /// robot is converted again if its description, the options or the program differ from those of
+    /// the last run.
+    ///
+    /// Exit code 0: all converted, possibly with warnings. 1: some failed, or have errors. 2: usage
+    /// error.
+    Batch(Deferred<batch::Batch>),
     /// Show the link tree, joints, masses, frames and interfaces of any OpenUSD asset with rigid
     /// bodies, of a URDF or xacro file as converted, or the robots in a glTF file
     Inspect(Deferred<Inspect>),
@@ -283,6 +297,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Prog
     }
     match cli.command {
         Command::Convert(arguments) => convert(&arguments.0),
+        Command::Batch(arguments) => batch::run(&arguments.0, program),
         Command::Inspect(arguments) => inspect(&arguments.0),
         Command::Check(arguments) => check::run(&arguments.0),
         Command::Fix(arguments) => fix::run(&arguments.0),

@@ -16,6 +16,7 @@ use super::packages::Packages;
 use super::pose::{Setting, settings};
 use super::results::{failed, failed_with, print, print_json, usage_error};
 use super::subject::INPUT;
+use super::terminal;
 use super::{plural, print_diagnostics};
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity, escape_controls};
 use urdf_usd_isaac::poses::stored::{entry_with_poses, of_asset, open_with_poses};
@@ -717,7 +718,7 @@ fn read_text(file: &Path) -> Result<String, String> {
 }
 
 fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", escape_controls(text));
+    terminal::say(escape_controls(text));
 }
 
 fn printed(output: &Output, json: &Json) -> ExitCode {

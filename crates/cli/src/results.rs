@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::findings::print_diagnostics;
-use super::sarif;
 use super::terminal::ERROR;
+use super::{code_quality, sarif};
 use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls_in_json, escape_controls_in_list};
 
 /// Exit code of a usage error.
@@ -41,6 +41,8 @@ pub(super) enum Form {
     Json,
     /// SARIF for code scanning.
     Sarif,
+    /// GitLab's code quality report.
+    Gitlab,
 }
 
 static FORM: OnceLock<Form> = OnceLock::new();
@@ -57,6 +59,7 @@ pub(super) fn set_form(arguments: &[OsString]) {
         form = match (before, argument) {
             (_, "--json" | "--format=json") | ("--format", "json") => Form::Json,
             (_, "--format=sarif") | ("--format", "sarif") => Form::Sarif,
+            (_, "--format=gitlab") | ("--format", "gitlab") => Form::Gitlab,
             _ => form,
         };
         before = argument;
@@ -144,5 +147,6 @@ fn print_failure(diagnostics: &[Diagnostic]) {
         Form::Text => ExitCode::FAILURE,
         Form::Json => print_json(&json!({ "status": "failed", "diagnostics": diagnostics })),
         Form::Sarif => print_json(&sarif::log(diagnostics)),
+        Form::Gitlab => print_json(&code_quality::report(diagnostics, ".")),
     };
 }

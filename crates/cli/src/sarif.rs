@@ -110,7 +110,7 @@ fn location(place: &Place) -> Value {
 
 /// Returns `file` as a URI, relative to the working directory if it is below it and absolute
 /// otherwise.
-fn uri(file: &Path) -> String {
+pub fn uri(file: &Path) -> String {
     let here = std::env::current_dir().ok();
     let relative = here
         .as_deref()

@@ -224,7 +224,9 @@ impl AssetFile {
                 _ => Err("standard input is not an OpenUSD file".to_owned()),
             };
         }
-        let path = in_package(asset, resolver).and_then(|asset| convert::entry(&asset, endings))?;
+        let path = in_package(asset, resolver).and_then(|asset| {
+            convert::entry(&asset, endings).or_else(|why| only_entry_in(&asset, endings).ok_or(why))
+        })?;
         let copy = None;
         Ok(Self { path, copy })
     }
@@ -245,6 +247,18 @@ impl AssetFile {
         });
         copied.map_err(|error| format!("cannot copy standard input: {error}"))
     }
+}
+
+/// Returns the entry of the only asset whose folder is in `folder`.
+fn only_entry_in(folder: &Path, endings: &[&str]) -> Option<PathBuf> {
+    let inside = std::fs::read_dir(folder).ok()?.flatten();
+    let mut assets = inside
+        .map(|entry| entry.path())
+        .filter(|path| path.join(convert::REPORT).is_file());
+    let (Some(asset), None) = (assets.next(), assets.next()) else {
+        return None;
+    };
+    convert::entry(&asset, endings).ok()
 }
 
 fn is_usd(bytes: &[u8]) -> bool {

@@ -11,6 +11,7 @@ use super::deferred::Deferred;
 use super::packages::Packages;
 use super::results::{failed, failed_with, print, print_json, usage_error};
 use super::subject::{self, INPUT, XacroArguments};
+use super::terminal::say;
 use super::{Bar, open_cache, plural, print_diagnostics};
 use urdf_usd_convert::xrdf::{Limit, Options, Written, check, save, write};
 use urdf_usd_convert::{self as convert, Context, Failure, Formats, Job, OutputFormat, Tiers};
@@ -171,7 +172,7 @@ fn job(robot: &Subject, xacro: &XacroArguments, xrdf: Option<&Path>) -> Result<J
 
 fn not_done(failure: &Failure, what: &str) -> ExitCode {
     let code = failed_with(&failure.diagnostics, None);
-    let _ = writeln!(std::io::stderr(), "{what}");
+    say(what);
     code
 }
 
@@ -199,7 +200,7 @@ fn run_check(arguments: &Check) -> ExitCode {
         "{} for {robot}: {errors}, {warnings}",
         arguments.xrdf.display()
     );
-    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&message));
+    say(escape_controls(&message));
     let printed = if arguments.robot.json {
         print_json(&serde_json::json!({ "robot": robot, "diagnostics": found }))
     } else {

@@ -20,23 +20,44 @@ const BEGINNING: u64 = 64 << 10;
 /// Returns the robot descriptions in a folder and below, in order; if there are none, the entries
 /// of the assets below it. Hidden folders and symbolic links are skipped.
 pub fn robots_in(folder: &Path) -> Vec<PathBuf> {
-    let robots = files_below(folder, is_robot);
+    robots_within(folder, (DEPTH, MAX_ENTRIES), is_robot)
+}
+
+/// Returns the robots of a folder as [`robots_in`] does, at any depth and in any number, with `.urdf`
+/// files that hold no robot.
+pub fn all_robots_in(folder: &Path) -> Vec<PathBuf> {
+    let is_wanted =
+        |path: &Path| path.extension().is_some_and(|ending| ending == "urdf") || is_robot(path);
+    robots_within(folder, (usize::MAX, usize::MAX), is_wanted)
+}
+
+/// `limits` are the depth, and the number of files and folders.
+fn robots_within(
+    folder: &Path,
+    limits: (usize, usize),
+    is_wanted: fn(&Path) -> bool,
+) -> Vec<PathBuf> {
+    let robots = files_below(folder, limits, is_wanted);
     if !robots.is_empty() {
         return robots;
     }
-    let reports = files_below(folder, |path| path.ends_with(REPORT));
+    let reports = files_below(folder, limits, |path| path.ends_with(REPORT));
     let entry = |report: &PathBuf| entry(report.parent()?, &ASSETS).ok();
     reports.iter().filter_map(entry).collect()
 }
 
 /// Returns the wanted files below a folder, in order. Hidden folders and symbolic links are skipped.
-fn files_below(folder: &Path, is_wanted: fn(&Path) -> bool) -> Vec<PathBuf> {
+fn files_below(
+    folder: &Path,
+    (most_deep, most_entries): (usize, usize),
+    is_wanted: fn(&Path) -> bool,
+) -> Vec<PathBuf> {
     let (mut robots, mut entries) = (Vec::new(), 0);
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             entries += 1;
-            if entries > MAX_ENTRIES {
+            if entries > most_entries {
                 break;
             }
             let path = entry.path();
@@ -44,7 +65,7 @@ fn files_below(folder: &Path, is_wanted: fn(&Path) -> bool) -> Vec<PathBuf> {
                 continue;
             }
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < DEPTH => open.push((path, depth + 1)),
+                Ok(kind) if kind.is_dir() && depth < most_deep => open.push((path, depth + 1)),
                 Ok(kind) if kind.is_file() && is_wanted(&path) => robots.push(path),
                 _ => {}
             }

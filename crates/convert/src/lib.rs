@@ -53,7 +53,7 @@ use context::{Stop, Work};
 pub use description::{MeshFormat, UrdfOptions};
 pub use earlier::Existing;
 pub use fixed::Pattern;
-pub use folder::{ASSETS, robots_in};
+pub use folder::{ASSETS, all_robots_in, robots_in};
 pub use formats::{Formats, OutputFormat};
 use formats::{Origin, Outputs, Subject};
 use identity::Identity;

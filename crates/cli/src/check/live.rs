@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Format, sarif};
+use super::{Format, code_quality, sarif};
 use crate::results::{USAGE_CODE, failed, failed_with, print, print_json, usage_error};
 use crate::{plural, say};
 use urdf_usd_convert as convert;
@@ -130,6 +130,10 @@ fn print_outcome(asset: &Path, outcome: &Outcome, format: Format) -> ExitCode {
         Format::Text => print(as_text(asset, outcome)),
         Format::Json => print_json(&as_json(asset, outcome)),
         Format::Sarif => print_json(&sarif::log(&diagnostics(asset, outcome))),
+        Format::Gitlab => print_json(&code_quality::report(
+            &diagnostics(asset, outcome),
+            &asset.to_string_lossy(),
+        )),
     }
 }
 

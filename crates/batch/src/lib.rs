@@ -1,0 +1,18 @@
+//! Batches: conversions of many robots with one journal and one report.
+//!
+//! [`items::find`] lists the robots of folders, patterns and manifests. [`run()`] converts those that
+//! the [`journal`] does not have, each in a worker process, and [`report`] writes what became of them.
+//! A batch that was killed continues where it was: an asset is published before its row is written.
+//!
+//! Shards of one batch may run on several machines with a common file system. Each has a journal, and
+//! the one that ends last writes the whole report.
+//!
+//! This crate does not know the command line, and decides nothing about robots.
+
+pub mod codes;
+pub mod items;
+pub mod journal;
+pub mod report;
+mod run;
+
+pub use self::run::{Event, Settings, Shard, run};

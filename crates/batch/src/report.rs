@@ -1,0 +1,280 @@
+//! The report of a batch: `report.jsonl`, with a row for each robot in the order of their keys, and
+//! `report.html` for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use urdf_usd_diagnostic::{Diagnostic, Place};
+
+use crate::codes::JOURNAL;
+use crate::items::Item;
+use crate::journal::{self, Row, Status};
+
+/// Interval of [`Event::Waiting`](crate::Event::Waiting).
+pub(crate) const INTERVAL: Duration = Duration::from_secs(5);
+/// Maximum number of robots in the page: browsers take seconds for more.
+const MAX_IN_PAGE: usize = 5_000;
+/// Maximum number of codes in the summary.
+const MAX_CODES: usize = 10;
+
+/// The numbers of a batch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Robots of the batch, of all shards.
+    pub robots: usize,
+    /// Robots without a result yet.
+    pub open: usize,
+    /// Numbers of robots by result.
+    pub status: BTreeMap<&'static str, usize>,
+    /// Triangles of all meshes.
+    pub triangles: usize,
+    /// Size of all assets, in bytes.
+    pub bytes: u64,
+    /// Duration of all conversions together, in seconds.
+    pub seconds: f64,
+    /// The codes that most robots have, with the number of robots; the most frequent first.
+    pub findings: Vec<(String, usize)>,
+}
+
+impl Summary {
+    fn of(items: &[Item], rows: &[&Row]) -> Self {
+        let mut summary = Self {
+            robots: items.len(),
+            open: items.len() - rows.len(),
+            ..Self::default()
+        };
+        let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in rows {
+            *summary.status.entry(row.status.as_str()).or_default() += 1;
+            summary.triangles += row.counts.triangles;
+            summary.bytes += row.bytes;
+            summary.seconds += row.seconds;
+            for code in row.findings.keys() {
+                *codes.entry(code).or_default() += 1;
+            }
+        }
+        let mut codes: Vec<(String, usize)> = codes
+            .into_iter()
+            .map(|(code, count)| (code.to_owned(), count))
+            .collect();
+        codes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        codes.truncate(MAX_CODES);
+        summary.findings = codes;
+        summary
+    }
+
+    /// Returns the number of robots that are not converted, or with errors.
+    pub fn bad(&self) -> usize {
+        let bad = Status::ALL.iter().filter(|status| !status.is_good());
+        bad.filter_map(|status| self.status.get(status.as_str()))
+            .sum()
+    }
+
+    /// Returns the line for people: `18 robots: 12 ok, 5 with warnings, 1 failed`.
+    pub fn line(&self) -> String {
+        let states = Status::ALL.iter().filter_map(|status| {
+            let count = self.status.get(status.as_str())?;
+            Some(format!("{count} {}", status.as_str()))
+        });
+        let open = (self.open > 0).then(|| format!("{} open", self.open));
+        let states: Vec<String> = states.chain(open).collect();
+        let robots = if self.robots == 1 {
+            "1 robot".to_owned()
+        } else {
+            format!("{} robots", self.robots)
+        };
+        format!("{robots}: {}", states.join(", "))
+    }
+}
+
+/// Writes the report of a batch from the journals of all its shards. Returns its numbers.
+///
+/// # Errors
+/// If a journal can't be read, or a file can't be written.
+pub fn write(folder: &Path, items: &[Item]) -> Result<Summary, Diagnostic> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error: std::io::Error| {
+            Diagnostic::new(
+                &JOURNAL,
+                Place::file(path),
+                format!("the report can't be written: {error}"),
+            )
+            .help("make room or the folder writable, then run the command again")
+        }
+    };
+    // Of two shards that end together, the second reads the rows of the first.
+    let lock = folder.join("journal").join("report.lock");
+    let locked = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&lock)
+        .and_then(|file| file.lock().map(|()| file));
+    let _locked = locked.map_err(failed(&lock))?;
+    let mut all = journal::read(folder)?;
+    for row in all.values_mut() {
+        row.used.clear();
+    }
+    let rows: Vec<&Row> = items.iter().filter_map(|item| all.get(&item.key)).collect();
+    let summary = Summary::of(items, &rows);
+    let mut lines = Vec::new();
+    for row in &rows {
+        // A map with texts as keys can always be written.
+        serde_json::to_writer(&mut lines, row).map_err(|error| failed(folder)(error.into()))?;
+        lines.push(b'\n');
+    }
+    for (name, content) in [
+        ("report.jsonl", lines),
+        ("report.html", page(folder, &summary, &rows).into_bytes()),
+    ] {
+        let path = folder.join(name);
+        urdf_usd_store::replace_file(&path, &content).map_err(failed(&path))?;
+    }
+    Ok(summary)
+}
+
+/// Returns the page: robots with faults first.
+fn page(folder: &Path, summary: &Summary, rows: &[&Row]) -> String {
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.status));
+    let mut page = String::from(HEAD);
+    let mut add = |text: std::fmt::Arguments<'_>| {
+        // Writing to a string can't fail.
+        let _ = page.write_fmt(text);
+    };
+    add(format_args!("<h1>{}</h1>\n", escape(&summary.line())));
+    add(format_args!(
+        "<p>{} triangles, {:.1} MB, {:.0} s of conversions</p>\n",
+        summary.triangles,
+        summary.bytes as f64 / 1e6,
+        summary.seconds
+    ));
+    if !summary.findings.is_empty() {
+        add(format_args!("<h2>Most frequent findings</h2>\n<ul>\n"));
+        for (code, count) in &summary.findings {
+            add(format_args!(
+                "<li><code>{}</code>: {count} robots</li>\n",
+                escape(code)
+            ));
+        }
+        add(format_args!("</ul>\n"));
+    }
+    add(format_args!(
+        "<table>\n<tr><th></th><th>Robot</th><th>Result</th><th>Links</th><th>Joints</th><th>Triangles</th><th>Seconds</th><th>Findings</th></tr>\n"
+    ));
+    for row in rows.iter().take(MAX_IN_PAGE) {
+        let picture = row.asset.as_ref().and_then(|asset| picture(folder, asset));
+        let picture = picture.map_or_else(String::new, |path| {
+            format!("<img loading=\"lazy\" alt=\"\" src=\"{}\">", escape(&path))
+        });
+        let findings: Vec<String> = row
+            .findings
+            .iter()
+            .map(|(code, count)| format!("{} ×{count}", escape(code)))
+            .collect();
+        let message = row
+            .message
+            .as_deref()
+            .map_or_else(String::new, |message| format!("<br>{}", escape(message)));
+        add(format_args!(
+            "<tr class=\"{}\"><td>{picture}</td><td>{}</td><td>{}{message}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.2}</td><td>{}</td></tr>\n",
+            if row.status.is_good() { "good" } else { "bad" },
+            escape(&row.key),
+            row.status.as_str(),
+            row.counts.links,
+            row.counts.joints,
+            row.counts.triangles,
+            row.seconds,
+            findings.join(", "),
+        ));
+    }
+    add(format_args!("</table>\n"));
+    if rows.len() > MAX_IN_PAGE {
+        add(format_args!(
+            "<p>and {} more in report.jsonl</p>\n",
+            rows.len() - MAX_IN_PAGE
+        ));
+    }
+    page + "</html>\n"
+}
+
+/// Returns the path of an asset's picture, which `--simready` writes, in the batch's folder.
+fn picture(folder: &Path, asset: &Path) -> Option<String> {
+    let thumbs = asset.join(".thumbs");
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder.join(&thumbs))
+        .ok()?
+        .flatten()
+        .flat_map(|size| {
+            std::fs::read_dir(size.path())
+                .into_iter()
+                .flatten()
+                .flatten()
+        })
+        .map(|file| file.path())
+        .collect();
+    found.sort();
+    let path = found.first()?.strip_prefix(folder).ok()?;
+    Some(path.to_string_lossy().into_owned())
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+const HEAD: &str = "<!DOCTYPE html>
+<html lang=\"en\"><meta charset=\"utf-8\"><title>Batch</title>
+<meta name=\"viewport\" content=\"width=device-width\">
+<style>
+:root { color-scheme: light dark; font: 15px/1.4 system-ui, sans-serif }
+body { margin: 1rem auto; max-width: 80rem; padding: 0 1rem }
+table { border-collapse: collapse; width: 100% }
+td, th { border-bottom: 1px solid #8884; padding: .3rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere }
+td:nth-child(n+4):nth-child(-n+7) { text-align: right; font-variant-numeric: tabular-nums }
+img { width: 6rem }
+.bad td:nth-child(3) { color: #c33 }
+</style>
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::tests::row;
+
+    #[test]
+    fn the_page_lists_faults_first_and_escapes() {
+        let folder = tempfile::tempdir().unwrap();
+        let good = row("a", Status::Ok, 1.0);
+        let mut bad = row("b<script>", Status::Failed, 1.0);
+        bad.message = Some("link \"x\" & more".to_owned());
+        bad.findings.insert("urdf-xml".to_owned(), 2);
+        let items: Vec<Item> = ["a", "b<script>", "c"]
+            .map(|key| Item {
+                key: key.to_owned(),
+                source: PathBuf::new(),
+                arguments: Vec::new(),
+                options: BTreeMap::new(),
+            })
+            .to_vec();
+        let summary = Summary::of(&items, &[&good, &bad]);
+        assert_eq!(summary.line(), "3 robots: 1 ok, 1 failed, 1 open");
+        assert_eq!(
+            (summary.bad(), summary.findings.as_slice()),
+            (1, [("urdf-xml".to_owned(), 1)].as_slice())
+        );
+        let page = page(folder.path(), &summary, &[&good, &bad]);
+        assert!(
+            !page.contains("<script>")
+                && page.contains("b&lt;script&gt;")
+                && page.contains("&quot;x&quot; &amp; more")
+        );
+        assert!(page.find("b&lt;") < page.find("<td>a</td>"));
+    }
+}

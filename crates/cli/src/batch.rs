@@ -1,0 +1,232 @@
+//! `urdf_usd batch`: converts many robots, and shows how far it is.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::conversion::Conversion;
+use super::results::{failed_with, print_json, usage_error};
+use super::terminal::{Verbosity, say, say_as, verbosity};
+use super::{OUTPUT, invalid_folder, version};
+use crate::subject::INPUT;
+use urdf_usd_batch::items::find;
+use urdf_usd_batch::journal::Row;
+use urdf_usd_batch::report::{self, Summary};
+use urdf_usd_batch::{Event, Settings, Shard};
+use urdf_usd_diagnostic::{Severity, escape_controls};
+use urdf_usd_worker::{Program, Workers};
+
+/// Time limit of a conversion if none is given, as the node's.
+const TIME_LIMIT: Duration = Duration::from_secs(300);
+/// Memory limit of a conversion if none is given, in MiB, as the node's.
+const MEMORY_LIMIT: u64 = 4096;
+/// Size of the cache of meshes of all workers together, in MiB.
+const CACHE: u64 = 512;
+
+/// The command's arguments.
+#[derive(Args)]
+pub(super) struct Batch {
+    /// Robot descriptions; folders, with all robots below them; patterns such as
+    /// 'robots/**/*.urdf'; and manifests: .csv with the columns source, key, arguments and options by
+    /// their names, or .jsonl with such objects
+    #[arg(value_name = "SOURCE", required = true)]
+    sources: Vec<PathBuf>,
+    /// The directory of the batch: assets/KEY/NAME for each robot, the journal, and the report
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR", help_heading = OUTPUT)]
+    output: PathBuf,
+    /// Convert only every OF-th robot, from the NUMBER-th on: for job arrays and indexed jobs, which
+    /// share the directory
+    #[arg(long, value_name = "NUMBER/OF", value_parser = Shard::parse, help_heading = INPUT)]
+    shard: Option<Shard>,
+    /// Convert again what failed in an earlier run
+    #[arg(long, help_heading = INPUT)]
+    retry: bool,
+    /// Convert again if a mesh or an included file has changed, too; otherwise only if the
+    /// description, the options or the program have
+    #[arg(long, help_heading = INPUT)]
+    changed: bool,
+    /// The number of conversions at a time; 0: one for each processor
+    #[arg(short, long, value_name = "COUNT", default_value_t = 0, help_heading = super::GLOBAL)]
+    jobs: usize,
+    #[command(flatten)]
+    conversion: Conversion,
+    /// Print the numbers of the batch as JSON to standard output
+    #[arg(long, help_heading = OUTPUT)]
+    json: bool,
+}
+
+/// Converts the robots.
+pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
+    let mut options = arguments.conversion.options.clone();
+    if let Some(message) = invalid_folder(&options.resolve) {
+        return usage_error(&message);
+    }
+    // One robot that takes forever must not hold up the others. Zero is no limit.
+    let is_given = |name: &str| arguments.conversion.given.contains(name);
+    if !is_given("time_limit") {
+        options.time_limit = Some(TIME_LIMIT);
+    }
+    if !is_given("memory_limit") {
+        options.memory_limit = Some(MEMORY_LIMIT);
+    }
+    let items = match find(&arguments.sources) {
+        Ok(items) => items,
+        Err(faults) => return failed_with(&faults, None),
+    };
+    let jobs = match arguments.jobs {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        jobs => jobs,
+    };
+    let workers = program.map_or_else(Workers::here, |program| {
+        Workers::new(program.clone(), jobs, CACHE)
+    });
+    let settings = Settings {
+        folder: arguments.output.clone(),
+        options,
+        shard: arguments.shard.unwrap_or(Shard::WHOLE),
+        jobs,
+        retry: arguments.retry,
+        changed: arguments.changed,
+        version: version::SHORT.to_owned(),
+    };
+    let mut watch = Watch::default();
+    let ran = urdf_usd_batch::run(&items, &settings, &workers, |event| watch.tell(&event));
+    watch.bar.finish_and_clear();
+    let summary = ran.and_then(|()| report::write(&settings.folder, &items));
+    match summary {
+        Ok(summary) => ended(arguments, &summary, &watch),
+        Err(found) => failed_with(&[found], None),
+    }
+}
+
+/// Prints the result.
+fn ended(arguments: &Batch, summary: &Summary, watch: &Watch) -> ExitCode {
+    let seconds = watch
+        .began
+        .map_or(0.0, |began| began.elapsed().as_secs_f64());
+    let done = match watch.done {
+        0 => String::new(),
+        done => format!(", {done} were done already"),
+    };
+    say(format!(
+        "converted {} in {seconds:.1} s{done}; the report is {}",
+        super::plural(watch.finished, "robot"),
+        arguments.output.join("report.html").display()
+    ));
+    let codes: Vec<String> = summary
+        .findings
+        .iter()
+        .map(|(code, count)| format!("{code} {count}"))
+        .collect();
+    if !codes.is_empty() {
+        say(format!("robots by finding: {}", codes.join(", ")));
+    }
+    let severity = if summary.bad() > 0 {
+        Severity::Error
+    } else {
+        Severity::Info
+    };
+    say_as(severity, summary.line());
+    let printed = if arguments.json {
+        print_json(summary)
+    } else {
+        ExitCode::SUCCESS
+    };
+    if summary.bad() > 0 {
+        ExitCode::FAILURE
+    } else {
+        printed
+    }
+}
+
+/// The progress of a batch: a bar on a terminal, a line now and then elsewhere.
+struct Watch {
+    bar: ProgressBar,
+    began: Option<Instant>,
+    open: usize,
+    done: usize,
+    finished: usize,
+    last_line: Option<Instant>,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template(
+            "{spinner} [{bar:24}] {pos}/{len} robots  {per_sec}  {eta} left  {wide_msg}",
+        );
+        Self {
+            bar: bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())),
+            began: None,
+            open: 0,
+            done: 0,
+            finished: 0,
+            last_line: None,
+        }
+    }
+}
+
+impl Watch {
+    fn tell(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Begun { open, done } => {
+                (self.open, self.done) = (*open, *done);
+                self.began = Some(Instant::now());
+                self.last_line = self.began;
+                self.bar.set_length(*open as u64);
+                if verbosity() != Verbosity::Quiet && std::io::stderr().is_terminal() {
+                    self.bar.set_draw_target(ProgressDrawTarget::stderr());
+                }
+            }
+            Event::Finished(row, _) => {
+                self.finished += 1;
+                self.bar.set_message(escape_controls(&row.key).into_owned());
+                self.bar.inc(1);
+                self.bar.suspend(|| tell_of(row));
+                self.line();
+            }
+            Event::Waiting => self.line(),
+        }
+    }
+
+    /// Prints a line about the progress, if none was printed for some time and there is no bar.
+    fn line(&mut self) {
+        let is_due = self
+            .last_line
+            .is_some_and(|last| last.elapsed() >= Duration::from_secs(5));
+        let (true, true, Some(began)) = (is_due, self.bar.is_hidden(), self.began) else {
+            return;
+        };
+        self.last_line = Some(Instant::now());
+        let rate = self.finished as f64 / began.elapsed().as_secs_f64();
+        let left = if rate > 0.0 {
+            format!(", {:.0} s left", (self.open - self.finished) as f64 / rate)
+        } else {
+            String::new()
+        };
+        say(format!(
+            "{} of {} robots, {rate:.1} per second{left}",
+            self.finished, self.open
+        ));
+    }
+}
+
+/// Prints a line about a robot that was not converted.
+fn tell_of(row: &Row) {
+    if row.asset.is_none() {
+        let message = row.message.as_deref().unwrap_or("no reason is known");
+        say_as(
+            Severity::Error,
+            format!(
+                "{}: {}: {}",
+                escape_controls(&row.key),
+                row.status.as_str(),
+                escape_controls(message)
+            ),
+        );
+    }
+}
