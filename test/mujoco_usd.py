@@ -1,5 +1,7 @@
 """Reads the overlay `mujoco` with MuJoCo's own reader of OpenUSD; run through worker.py, in the Python of `.test-env/urdf`."""
 
+import hashlib
+
 import mujoco
 import mujoco._usd  # noqa: F401 - registers the reader and its schemas
 import numpy as np
@@ -84,5 +86,22 @@ def undeclared(entry):
     return found
 
 
+def digests(*paths):
+    """Returns for each asset the error of MuJoCo, or a hash of its model without names and derived meshes."""
+    skipped = ("nam", "path", "text", "mesh_", "nmesh", "bvh", "nbvh", "oct", "nbuffer", "narena", "signature")
+    found = []
+    for path in paths:
+        try:
+            model = mujoco.MjSpec.from_file(path).compile()
+        except Exception as error:  # noqa: BLE001 - MuJoCo raises several kinds
+            found.append([str(error), None])
+            continue
+        arrays = {name: getattr(model, name) for name in dir(model) if not name.startswith(("_", "nnam", *skipped))}
+        arrays |= {"gravity": model.opt.gravity, "timestep": np.array(model.opt.timestep)}
+        parts = [f"{name}{array.shape}".encode() + array.tobytes() for name, array in sorted(arrays.items()) if isinstance(array, np.ndarray)]
+        found.append([None, hashlib.sha256(b"".join(parts)).hexdigest()])
+    return found
+
+
 def answer(what, *paths):
-    return {"simulated": simulated, "undeclared": undeclared}[what](*paths)
+    return {"simulated": simulated, "undeclared": undeclared, "digests": digests}[what](*paths)

@@ -33,8 +33,8 @@ def Xform "World"
 """
 
 
-def answer(entry):
-    """Returns the positions of joints at the start and at the end (rad, m), the largest distance that one moves and its largest speed."""
+def load(entry):
+    """Loads an asset, and returns PhysX, the pattern of the articulation and the binding of its positions."""
     scene = Path(tempfile.mkdtemp()) / "scene.usda"
     scene.write_text(SCENE.format(asset=os.path.abspath(entry)))
     ovstage.population.register_usd_schemas([*[str(path) for path in physx_schema_paths()], str(ovphysx.newton_schema_root())])
@@ -51,6 +51,12 @@ def answer(entry):
         position = physx.create_tensor_binding(pattern=pattern, tensor_type=TensorType.ARTICULATION_DOF_POSITION)
         if position.count:
             break
+    return physx, pattern, position
+
+
+def answer(entry):
+    """Returns the positions of joints at the start and at the end (rad, m), the largest distance that one moves and its largest speed."""
+    physx, pattern, position = load(entry)
     velocity = physx.create_tensor_binding(pattern=pattern, tensor_type=TensorType.ARTICULATION_DOF_VELOCITY)
     q, qd = np.zeros(position.shape, dtype=np.float32), np.zeros(velocity.shape, dtype=np.float32)
     position.read(q)

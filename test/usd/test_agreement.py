@@ -24,9 +24,9 @@ HEADER = '#usda 1.0\n(\n    defaultPrim = "robot"\n    kilogramsPerUnit = 1\n   
 class Compared:
     """The findings of both checkers in an asset."""
 
-    def __init__(self, name, entry):
+    def __init__(self, name, entry, *options):
         self.name, self.entry = name, Path(entry).resolve()
-        done = run("check", self.entry, "--format", "json")
+        done = run("check", self.entry, "--format", "json", *options)
         self.ours = json.loads(done.stdout)["diagnostics"]
         self.theirs = test_rep158.check(self.entry)["violations"]
         assert not [v for v in self.theirs if v["check_id"].endswith("internal_error")], self.theirs
@@ -90,6 +90,12 @@ def examples():
 
 
 EXAMPLES = examples()
+#: The revision of REP-158, by code, of rules that only one has.
+REVISIONS = {
+    section.partition("\n")[0]: found[1]
+    for section in RULES.read_text(encoding="utf-8").split("\n### ")
+    if (found := re.search(r"^Only the revision (\S+) has this rule", section, flags=re.MULTILINE))
+}
 
 
 def written(files, folder):
@@ -114,7 +120,8 @@ def written(files, folder):
 
 @functools.cache
 def compared_example(code, folder):
-    return Compared(code, written(EXAMPLES[code], folder / code))
+    options = ("--rep158", REVISIONS[code]) if code in REVISIONS else ()
+    return Compared(code, written(EXAMPLES[code], folder / code), *options)
 
 
 @pytest.fixture(scope="module")

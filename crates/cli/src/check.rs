@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -30,7 +31,8 @@ use urdf_usd_diagnostic::{
     self as diagnostic, Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest,
 };
 use urdf_usd_gltf_check as gltf_check;
-use urdf_usd_rep158::{self as rep158, VariantChoice};
+use urdf_usd_rep158::degradation::{self, Degradation, Engine};
+use urdf_usd_rep158::{self as rep158, Revision, VariantChoice};
 use urdf_usd_resolve::{self as resolve, Opened, Resolver};
 use urdf_usd_tf_check::Limits;
 
@@ -82,6 +84,13 @@ pub struct Check {
     /// times): on all prims with that variant set, or on one prim
     #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}", conflicts_with = "live", help_heading = INPUT)]
     variant: Vec<VariantChoice>,
+    /// The revision of REP-158 that an OpenUSD asset is checked against
+    #[arg(long, default_value_t, value_parser = revisions(), conflicts_with = "live")]
+    rep158: Revision,
+    /// Also report what these engines drop or approximate of an OpenUSD asset, with its selected variants: as findings, and by
+    /// engine and prim in JSON
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = engines(), conflicts_with = "live")]
+    engine: Vec<Engine>,
     /// Check every variant of an OpenUSD asset, one after the other, instead of the selected ones
     /// only
     #[arg(long, conflicts_with = "live")]
@@ -156,8 +165,35 @@ impl Counts {
 #[derive(Serialize)]
 struct Findings<'a> {
     asset: Cow<'a, str>,
+    /// The revision of REP-158, for OpenUSD assets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rep158: Option<Revision>,
+    /// Degradations by engine, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    engines: Vec<OfEngine>,
     diagnostics: &'a [Diagnostic],
     counts: Counts,
+}
+
+/// Degradations by an engine.
+#[derive(Serialize)]
+struct OfEngine {
+    name: Engine,
+    /// The version that was measured.
+    version: Option<&'static str>,
+    degradations: Vec<Degradation>,
+}
+
+/// Returns the parser of engines.
+fn engines() -> impl TypedValueParser<Value = Engine> {
+    PossibleValuesParser::new(Engine::ALL.map(Engine::as_str))
+        .try_map(|text| text.parse::<Engine>())
+}
+
+/// Returns the parser of revisions of REP-158.
+pub(super) fn revisions() -> impl TypedValueParser<Value = Revision> {
+    PossibleValuesParser::new(Revision::ALL.map(Revision::as_str))
+        .try_map(|text| text.parse::<Revision>())
 }
 
 /// Runs the check and prints its findings; the exit code says whether there are errors.
@@ -222,6 +258,7 @@ pub fn run(arguments: &Check) -> ExitCode {
     }
     let resolver = Arc::new(Resolver::new(resolve.clone()));
     let options = rep158::Options {
+        revision: arguments.rep158,
         variants: arguments.variant.clone(),
         all_variants: arguments.all_variants,
         select: arguments.select.clone(),
@@ -237,11 +274,18 @@ pub fn run(arguments: &Check) -> ExitCode {
     if has_variants && !matches!(subject.kind, Kind::Usd) {
         return usage_error("--variant and --all-variants apply only to OpenUSD assets");
     }
+    if !arguments.engine.is_empty() && !matches!(subject.kind, Kind::Usd) {
+        return usage_error(
+            "--engine applies only to OpenUSD assets; convert the description, and check the asset",
+        );
+    }
     let asset = subject.shown.clone();
+    let revision = matches!(subject.kind, Kind::Usd).then_some(arguments.rep158);
     let Found {
         mut diagnostics,
+        degradations,
         text,
-    } = match subject.check(&options, resolve) {
+    } = match subject.check(&options, &arguments.engine, resolve) {
         Ok(found) => found,
         Err(message) => return failed(&message),
     };
@@ -249,13 +293,15 @@ pub fn run(arguments: &Check) -> ExitCode {
     let least = arguments.severity.into();
     diagnostics.retain(|diagnostic| diagnostic.severity >= least);
     let printed = match arguments.format {
-        Format::Text => print_text(&asset, &text, diagnostics, counts),
+        Format::Text => print_text(&asset, revision, &text, diagnostics, counts),
         Format::Json => print_json(&Findings {
             asset: asset.to_string_lossy(),
+            rep158: revision,
+            engines: by_engine(&arguments.engine, &degradations),
             diagnostics: &diagnostics,
             counts,
         }),
-        Format::Sarif => print_json(&sarif::log(&diagnostics)),
+        Format::Sarif => print_json(&sarif::log(&diagnostics, revision)),
         Format::Gitlab => print_json(&code_quality::report(
             &diagnostics,
             &asset.to_string_lossy(),
@@ -385,9 +431,21 @@ impl Subject {
     }
 
     /// Checks the file.
-    fn check(self, options: &rep158::Options, resolve: resolve::Options) -> Result<Found, String> {
+    fn check(
+        self,
+        options: &rep158::Options,
+        engines: &[Engine],
+        resolve: resolve::Options,
+    ) -> Result<Found, String> {
+        let mut degradations = Vec::new();
         let (mut diagnostics, text) = match self.kind {
-            Kind::Usd => (check_usd(&self.file, options)?, Text::Layers),
+            Kind::Usd => {
+                let (stage, mut found) = check_usd(&self.file, options)?;
+                degradations = degradation::degradations(&stage, engines);
+                degradations.retain(|found| options.includes(found.code.id));
+                found.extend(degradation::diagnostics(&stage, &degradations));
+                (found, Text::Layers)
+            }
             Kind::Gltf(bytes) => (
                 gltf_check::check(&bytes, Some(&self.shown)),
                 Text::Gltf(bytes),
@@ -411,13 +469,18 @@ impl Subject {
             .filter(|file| file.as_deref() == Some(&*self.file))
             .for_each(|file| *file = Some(self.shown.clone().into()));
         print_conversion_note(&self.file);
-        Ok(Found { diagnostics, text })
+        Ok(Found {
+            diagnostics,
+            degradations,
+            text,
+        })
     }
 }
 
 /// The result of a check.
 struct Found {
     diagnostics: Vec<Diagnostic>,
+    degradations: Vec<Degradation>,
     text: Text,
 }
 
@@ -454,7 +517,24 @@ fn gltf_bytes(asset: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn check_usd(asset: &Path, options: &rep158::Options) -> Result<Vec<Diagnostic>, String> {
+/// Groups degradations by engine.
+fn by_engine(engines: &[Engine], degradations: &[Degradation]) -> Vec<OfEngine> {
+    let of = |name: &Engine| OfEngine {
+        name: *name,
+        version: name.version(),
+        degradations: degradations
+            .iter()
+            .filter(|found| found.engine == *name)
+            .cloned()
+            .collect(),
+    };
+    engines.iter().map(of).collect()
+}
+
+fn check_usd(
+    asset: &Path,
+    options: &rep158::Options,
+) -> Result<(rep158::Stage, Vec<Diagnostic>), String> {
     open_regular(asset)?;
     let (stage, found) = rep158::check_stage(asset, options).map_err(|error| error.to_string())?;
     let names_type = |name: &String| name.starts_with("ros:") && name.ends_with(":type");
@@ -468,7 +548,7 @@ fn check_usd(asset: &Path, options: &rep158::Options) -> Result<Vec<Diagnostic>,
                     not looked at";
         say(note);
     }
-    Ok(found)
+    Ok((stage, found))
 }
 
 pub(super) fn is_usd(asset: &Path) -> bool {
@@ -542,6 +622,7 @@ fn open_regular(asset: &Path) -> Result<(File, u64), String> {
 /// Prints findings as text, with excerpts of `text`.
 fn print_text(
     asset: &Path,
+    revision: Option<Revision>,
     text: &Text,
     mut diagnostics: Vec<Diagnostic>,
     counts: Counts,
@@ -588,8 +669,11 @@ fn print_text(
         plural(counts.error, "error"),
         plural(counts.warning, "warning"),
     );
+    let revision = revision.map_or(String::new(), |revision| {
+        format!(" (REP-158 of {revision})")
+    });
     print(format!(
-        "{}{}: {errors}, {warnings}{hidden}\n",
+        "{}{}: {errors}, {warnings}{hidden}{revision}\n",
         as_results(&diagnostics, expanded),
         escape_controls(&asset)
     ))

@@ -1,6 +1,7 @@
 //! All diagnostic codes, for the documentation and for programs that filter by code.
 
 use urdf_usd_diagnostic::Code;
+use urdf_usd_rep158::Revision;
 
 /// The codes of all crates, grouped by subject.
 pub const GROUPS: &[(&str, &[&Code])] = &[
@@ -38,6 +39,10 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("The command line", crate::results::codes::ALL),
     ("The process", urdf_usd_worker::codes::ALL),
     ("Batches", urdf_usd_batch::codes::ALL),
+    (
+        "What engines drop",
+        urdf_usd_rep158::degradation::codes::ALL,
+    ),
     ("HTTP and watched files", urdf_usd_serve::codes::ALL),
 ];
 
@@ -70,11 +75,17 @@ pub fn explain(id: &str) -> Option<String> {
 
 /// Explains a rule of REP-158, with the number of its section.
 fn explain_rep158(rule: &urdf_usd_rep158::Rule) -> String {
-    rule.to_string().replacen(
+    let text = rule.to_string().replacen(
         "The specification (",
         &format!("REP-158 {} (", rule.section.1),
         1,
-    )
+    );
+    match Revision::only(&rule.code) {
+        Some(revision) => {
+            format!("{text}\nOnly the revision {revision} has this rule (`--rep158 {revision}`).\n")
+        }
+        None => text,
+    }
 }
 
 /// Returns the code with this id.

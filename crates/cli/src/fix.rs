@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::OUTPUT;
-use super::check::{Counts, is_usd};
+use super::check::{Counts, is_usd, revisions};
 use super::conversion::CommandLimits;
 use super::isaac::ENTRIES;
 use super::packages::PACKAGES;
@@ -19,8 +20,8 @@ use super::terminal::say;
 use super::{plural, print_diagnostics};
 use urdf_usd_convert::{self as convert, SourceInfo};
 use urdf_usd_diagnostic::{Severity, escape_controls};
-use urdf_usd_fix as fix;
-use urdf_usd_rep158::{self as rep158, VariantChoice};
+use urdf_usd_fix::{self as fix, Dialect};
+use urdf_usd_rep158::{self as rep158, Revision, VariantChoice};
 use urdf_usd_resolve::{Opened, Resolver};
 
 /// The command's arguments.
@@ -37,6 +38,14 @@ pub struct Fix {
     /// set, or on one prim
     #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}", help_heading = INPUT)]
     variant: Vec<VariantChoice>,
+    /// The revision of REP-158 that the asset is to follow. 2026-07 keeps mimic joints only in the layers of engines
+    #[arg(long, default_value_t, value_parser = revisions())]
+    rep158: Revision,
+    /// Also write mimic joints, and armature, damping, friction and velocity limits of joints, in the words of these engines,
+    /// each in its layer. By default only those of the source have them; with --rep158 2026-07, all three get a mimic joint
+    /// that only the neutral layer has
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = engines(), help_heading = OUTPUT)]
+    overlays: Vec<Dialect>,
     #[command(flatten)]
     packages: Packages,
     /// Allow copying layers, textures and other files from this folder (may be given several
@@ -48,6 +57,16 @@ pub struct Fix {
     /// Print the report as JSON to standard output
     #[arg(long, help_heading = OUTPUT)]
     json: bool,
+}
+
+/// Returns the parser of the engines whose words can be written.
+fn engines() -> impl TypedValueParser<Value = Dialect> {
+    PossibleValuesParser::new(Dialect::ENGINES.map(Dialect::as_str)).try_map(|text| {
+        let mut engines = Dialect::ENGINES.into_iter();
+        engines
+            .find(|engine| engine.as_str() == text)
+            .ok_or("unknown engine")
+    })
 }
 
 /// Fixes the asset, writes it, checks the result, and prints what remains.
@@ -68,6 +87,8 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Err(message) => return failed(&message),
     };
     let options = fix::Options {
+        revision: arguments.rep158,
+        engines: arguments.overlays.clone(),
         variants: arguments.variant.clone(),
         packages: resolver.clone(),
     };
@@ -109,6 +130,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Err(error) => return failed(&error.to_string()),
     }
     let rules = rep158::Options {
+        revision: arguments.rep158,
         all_variants: true,
         interfaces: resolver.interfaces(),
         packages: Some(resolver),
@@ -132,8 +154,9 @@ pub fn run(arguments: &Fix) -> ExitCode {
         "nothing to change in"
     };
     say(format!(
-        "{done} {}; left: {errors}, {warnings}",
-        escape_controls(&entry)
+        "{done} {}; left: {errors}, {warnings} (REP-158 of {})",
+        escape_controls(&entry),
+        arguments.rep158
     ));
     let printed = if arguments.json {
         print_json(&report)

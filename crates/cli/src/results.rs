@@ -146,7 +146,7 @@ fn print_failure(diagnostics: &[Diagnostic]) {
     let _ = match FORM.get().copied().unwrap_or_default() {
         Form::Text => ExitCode::FAILURE,
         Form::Json => print_json(&json!({ "status": "failed", "diagnostics": diagnostics })),
-        Form::Sarif => print_json(&sarif::log(diagnostics)),
+        Form::Sarif => print_json(&sarif::log(diagnostics, None)),
         Form::Gitlab => print_json(&code_quality::report(diagnostics, ".")),
     };
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
+use urdf_usd_rep158::Revision;
 
 /// Characters that are percent-encoded in a segment of a URI: all but the unreserved ones of RFC
 /// 3986.
@@ -17,8 +18,8 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Returns a log with one run that contains all of `diagnostics`.
-pub fn log(diagnostics: &[Diagnostic]) -> Value {
+/// Returns a log with one run that contains all of `diagnostics`. `revision`: that of REP-158, for OpenUSD assets.
+pub fn log(diagnostics: &[Diagnostic], revision: Option<Revision>) -> Value {
     // Rules are numbered in order of their first appearance.
     let mut index = BTreeMap::new();
     let mut rules = Vec::new();
@@ -32,19 +33,23 @@ pub fn log(diagnostics: &[Diagnostic]) -> Value {
         .iter()
         .map(|diagnostic| result(diagnostic, index.get(diagnostic.code)))
         .collect();
+    let mut run = json!({
+        "tool": { "driver": {
+            "name": "urdf_usd",
+            "semanticVersion": env!("CARGO_PKG_VERSION"),
+            "rules": rules,
+        } },
+        // Columns of a `Place` count characters, not UTF-16 code units.
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    });
+    if let Some((revision, run)) = revision.zip(run.as_object_mut()) {
+        run.insert("properties".into(), json!({ "rep158": revision }));
+    }
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "urdf_usd",
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": rules,
-            } },
-            // Columns of a `Place` count characters, not UTF-16 code units.
-            "columnKind": "unicodeCodePoints",
-            "results": results,
-        }],
+        "runs": [run],
     })
 }
 
@@ -139,6 +144,7 @@ mod tests {
     use crate::codes::find;
     use std::path::Path;
     use urdf_usd_diagnostic::{Diagnostic, Place};
+    use urdf_usd_rep158::Revision;
 
     #[test]
     fn files_have_relative_names_where_they_can() {
@@ -166,11 +172,15 @@ mod tests {
         };
         let [axis, required] =
             ["kinematics-axis-zero", "kinematics-required"].map(|id| find(id).unwrap());
-        let log = log(&[
-            Diagnostic::new(axis, at(3, "/a"), "one"),
-            Diagnostic::new(required, at(0, ""), "two").help("do"),
-            Diagnostic::new(axis, Place::default(), "three"),
-        ]);
+        let log = log(
+            &[
+                Diagnostic::new(axis, at(3, "/a"), "one"),
+                Diagnostic::new(required, at(0, ""), "two").help("do"),
+                Diagnostic::new(axis, Place::default(), "three"),
+            ],
+            Some(Revision::July2026),
+        );
+        assert_eq!(log["runs"][0]["properties"]["rep158"], "2026-07");
         let run = &log["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
         assert_eq!(

@@ -10,7 +10,7 @@ use urdf_usd_rep158 as rep158;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::CacheEvicted;
 
-use super::{codes, publish};
+use super::{Options, codes, publish};
 
 /// Checks the OpenUSD files against the rules, in every variant. `directory` is their future
 /// location.
@@ -21,7 +21,7 @@ pub(super) fn check(
     files: &publish::Files,
     name: &str,
     directory: &Path,
-    resolve: &resolve::Options,
+    options: &Options,
 ) -> Result<Vec<Diagnostic>, CacheEvicted> {
     let entry = ["usda", "usdz"]
         .map(|ending| format!("{name}.{ending}"))
@@ -30,7 +30,7 @@ pub(super) fn check(
     let Some(entry) = entry else {
         return Ok(Vec::new());
     };
-    run_check(files, &entry, directory, resolve).or_else(|error| {
+    run_check(files, &entry, directory, options).or_else(|error| {
         publish::unless_evicted(&error)?;
         let message = format!("could not check the asset against REP-158: {error}");
         let help = "free space in the folder for temporary files (TMPDIR)";
@@ -44,7 +44,7 @@ fn run_check(
     files: &publish::Files,
     entry: &str,
     directory: &Path,
-    resolve: &resolve::Options,
+    options: &Options,
 ) -> io::Result<Vec<Diagnostic>> {
     let folder = tempfile::tempdir()?;
     // Findings name files with links resolved; below, their future paths replace these.
@@ -62,8 +62,9 @@ fn run_check(
         publish::write(content, &path)?;
     }
     // The conversion itself reports types that the sourced workspace lacks (`ros-type-missing`).
-    let packages = Some(Arc::new(resolve::Resolver::new(resolve.clone())));
+    let packages = Some(Arc::new(resolve::Resolver::new(options.resolve.clone())));
     let options = rep158::Options {
+        revision: options.rep158,
         all_variants: true,
         packages,
         ..rep158::Options::default()
@@ -93,13 +94,7 @@ mod tests {
     fn findings_name_the_published_files() {
         let text = "#usda 1.0\n(\n    defaultPrim = \"r\"\n    subLayers = [@./gone.usda@]\n)\ndef \"r\" {\n}\n";
         let files = [("r.usda".to_owned(), text.as_bytes().to_vec().into())].into();
-        let found = check(
-            &files,
-            "r",
-            "/assets/r".as_ref(),
-            &urdf_usd_resolve::Options::default(),
-        )
-        .unwrap();
+        let found = check(&files, "r", "/assets/r".as_ref(), &Options::default()).unwrap();
         let gone = found
             .iter()
             .find(|finding| finding.code == "REP158-0.1")

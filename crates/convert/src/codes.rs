@@ -42,6 +42,9 @@ codes! {
         "The file of drives (`drives_file`) is not YAML with the properties of a drive for each pattern of joint names.",
         "Nothing is converted.";
     DRIVE_UNUSED Warning "drive-unused": "A pattern in the file of drives matches no joint.", "The entry is ignored.";
+    ARMATURE Info "armature-left-out":
+        "Joints of the source have an armature, the inertia of a rotor, which only MJCF and the OpenUSD layers for engines can express.",
+        "The finding names the formats that lack it.";
     CONVEX_PARTS Info "convex-parts":
         "The meshes of colliders are decomposed into convex parts (`convex_parts`).",
         "OpenUSD has the parts in the variant `convex_decomposition` of `collision_fidelity`. In MJCF, and in glTF for physics engines, each \

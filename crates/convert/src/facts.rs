@@ -74,7 +74,9 @@ const ROWS: &[Row] = rows! {
         Lost(&[&sdf::codes::NO_WORD]);
     "calibration" [Calibration]: Kept, Kept, Kept, Lost(&[&mjcf::codes::NO_WORD]), Lost(&[&sdf::codes::NO_WORD]);
     "damping and friction of joints" []: Kept, Kept, Kept, Kept, Kept;
-    "mimic joints" []: Mostly(&[&usd::codes::NEWTON_MIMIC]), Mostly(&[&gltf::codes::MIMIC_LEFT_OUT]), Kept,
+    "armature of joints" []: Mostly(&[&codes::ARMATURE]), Lost(&[&codes::ARMATURE]), Lost(&[&codes::ARMATURE]), Kept,
+        Lost(&[&codes::ARMATURE]);
+    "mimic joints" []: Mostly(&[&usd::codes::NEWTON_MIMIC, &usd::codes::MIMIC]), Mostly(&[&gltf::codes::MIMIC_LEFT_OUT]), Kept,
         Mostly(&[&mjcf::codes::MIMIC]), Mostly(&[&sdf::codes::MIMIC]);
     "drives" [Drives DrivesWithoutGains]: Kept, Mostly(&[&gltf::codes::NO_WORD]), Mostly(&[&urdf::codes::NO_WORD]),
         Mostly(&[&codes::DRIVES_ASSUMED, &mjcf::codes::GAINS]), Mostly(&[&sdf::codes::NO_WORD]);

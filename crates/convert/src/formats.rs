@@ -296,6 +296,10 @@ fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
         base: options.base,
         bodies: options.bodies,
         overlays: options.overlays.clone(),
+        mimics_in_engines: !options.rep158.has_extended_physics()
+            && options
+                .formats
+                .contains_any(&[OutputFormat::Usd, OutputFormat::Usdz]),
         isaac: usd_write::Isaac {
             about: about(subject),
             sites_last: options.sites_last,

@@ -548,6 +548,7 @@ fn hints(robot: &Robot, work: Work<'_>) -> Vec<Diagnostic> {
     if writes_drives(options) {
         found.extend(simulation::drive_findings(robot, options));
     }
+    found.extend(lost_armature(robot, options));
     if !robot.look_variants().is_empty() && options.formats.has_single_look() {
         let names: Vec<&str> = robot
             .look_variants()
@@ -561,13 +562,42 @@ fn hints(robot: &Robot, work: Work<'_>) -> Vec<Diagnostic> {
     found
 }
 
+/// Reports the formats that lack the armature of joints.
+fn lost_armature(robot: &Robot, options: &Options) -> Option<Diagnostic> {
+    let joints = robot.joints().values();
+    let count = joints.filter(|joint| joint.armature.is_some()).count();
+    let lacks = |format: &&OutputFormat| match format {
+        OutputFormat::Mjcf => false,
+        OutputFormat::Usd => !writes_engines(options),
+        _ => true,
+    };
+    let formats: Vec<&str> = OutputFormat::ALL
+        .iter()
+        .filter(|format| options.formats.contains(**format))
+        .filter(lacks)
+        .map(|format| format.as_str())
+        .collect();
+    if count == 0 || formats.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "the armature of joints ({count}) is left out of these formats: {}",
+        formats.join(", ")
+    );
+    let help = "--overlays newton, physx or mujoco, or --formats mjcf, keep it";
+    Some(Diagnostic::new(&codes::ARMATURE, robot.place.clone(), message).help(help))
+}
+
+/// Returns whether layers for engines are written.
+fn writes_engines(options: &Options) -> bool {
+    let mut overlays = options.overlays.iter();
+    options.formats.contains(OutputFormat::Usd) && overlays.any(|overlay| overlay.has_drives())
+}
+
 /// Returns whether any output has drives for simulations.
 fn writes_drives(options: &Options) -> bool {
     let of_formats = [OutputFormat::Mjcf, OutputFormat::Sdf];
-    let has_layers = options.formats.contains(OutputFormat::Usd);
-    let mut overlays = options.overlays.iter();
-    options.formats.contains_any(&of_formats)
-        || has_layers && overlays.any(|overlay| overlay.has_drives())
+    options.formats.contains_any(&of_formats) || writes_engines(options)
 }
 
 /// Returns the statements of the source's package about the robot, if the files need them.
@@ -611,12 +641,11 @@ fn write(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) -> Result<Out
         diagnostics.extend(simready::add(metadata, &asset, &mut outputs.files)?);
     }
     if options.check {
-        let resolve = &options.resolve;
         diagnostics.extend(check::check(
             &outputs.files,
             origin.name,
             directory,
-            resolve,
+            options,
         )?);
     }
     Ok(outputs)

@@ -568,4 +568,4 @@ macro_rules! named {
         }
     )*};
 }
-named!(urdf_usd_usd_write::Base urdf_usd_usd_write::Bodies urdf_usd_usd_author::isaac_schema::RobotType urdf_usd_usd_author::isaac_schema::PoseScope urdf_usd_mesh::UpAxis urdf_usd_gltf_write::Compression super::Tiers super::MeshFormat super::DriveChoice urdf_usd_robot::SelfCollision);
+named!(urdf_usd_rep158::Revision urdf_usd_usd_write::Base urdf_usd_usd_write::Bodies urdf_usd_usd_author::isaac_schema::RobotType urdf_usd_usd_author::isaac_schema::PoseScope urdf_usd_mesh::UpAxis urdf_usd_gltf_write::Compression super::Tiers super::MeshFormat super::DriveChoice urdf_usd_robot::SelfCollision);

@@ -15,6 +15,7 @@ use super::{Formats, MeshFormat, OutputFormat, Simready, Tiers, UrdfOptions};
 use urdf_usd_geometry::decompose;
 use urdf_usd_gltf_write as gltf;
 use urdf_usd_mesh as mesh;
+use urdf_usd_rep158 as rep158;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::SelfCollision;
 use urdf_usd_usd_author as usd_author;
@@ -79,6 +80,8 @@ pub struct Options {
     pub keep_frames: Vec<Pattern>,
     /// Whether to show a box in place of a visual mesh that can't be read.
     pub stand_ins: bool,
+    /// The revision of REP-158 that the OpenUSD asset follows.
+    pub rep158: rep158::Revision,
     /// Whether to check the OpenUSD asset against REP-158 before publication.
     pub check: bool,
     /// Whether to publish nothing if there are warnings.
@@ -406,6 +409,14 @@ pub static TABLE: &[Opt<Options>] = &[
         field!(Options.stand_ins),
         "Show a box in place of a visual mesh that can't be read. It encloses the link's colliders; without colliders, its size follows from \
          the link's mass and inertia.",
+    ),
+    Opt::new(
+        "rep158",
+        Kind::Choice(|| rep158::Revision::ALL.map(rep158::Revision::as_str).to_vec()),
+        "",
+        field!(Options.rep158),
+        "The revision of REP-158 that the OpenUSD asset follows. 2026-06: mimic joints are in a neutral layer (ext_physics:). 2026-07: only in the \
+         layers of engines that overlays name, each in the words of its engine.",
     ),
     Opt::new(
         "check",

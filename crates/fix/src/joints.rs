@@ -6,6 +6,7 @@ use nalgebra::{Isometry3, Quaternion, UnitQuaternion, Vector3};
 use openusd::gf;
 use urdf_usd_robot::{ArenaMap, names};
 use urdf_usd_stage::{Stage, Value, joint_frame, numbers};
+use urdf_usd_usd_author::dialects::{LEADERS, Motion, Quantity, WORDS};
 
 use super::frames::{Places, rotation, scale_numbers};
 use super::notes::Notes;
@@ -154,6 +155,11 @@ fn fix_frame(scene: &mut Scene, index: NodeId, end: &End, stage: &Stage, places:
 /// Converts lengths, forces and torques to SI units.
 fn convert_units(scene: &mut Scene, index: NodeId, places: &Places) {
     let (m, kg) = (places.meters, places.kilograms);
+    let mut leaders = LEADERS
+        .iter()
+        .flat_map(|leader| scene.nodes[index].targets(leader.relationship));
+    let leader = leaders.next().and_then(|leader| scene.at(leader));
+    let of_leader = leader.and_then(|leader| Motion::of_type(&scene.nodes[leader].type_name));
     let node = &mut scene.nodes[index];
     if node.type_name == "PhysicsPrismaticJoint" {
         scale_numbers(node, &["physics:lowerLimit", "physics:upperLimit"], m);
@@ -163,6 +169,27 @@ fn convert_units(scene: &mut Scene, index: NodeId, places: &Places) {
             // Negative values mean no limit.
             if node.number(name).is_some_and(|distance| distance > 0.0) {
                 scale_numbers(node, &[name], m);
+            }
+        }
+    }
+    if let Some(motion) = Motion::of_type(&node.type_name) {
+        for word in &WORDS {
+            let names: Vec<String> = node
+                .attributes
+                .keys()
+                .filter(|name| word.is_named(name))
+                .cloned()
+                .collect();
+            for name in names {
+                let length = |motion| Quantity::Offset.scale(motion, m, kg);
+                let factor = match word.quantity {
+                    Quantity::Multiplier => length(motion) / length(of_leader.unwrap_or(motion)),
+                    quantity => quantity.scale(motion, m, kg),
+                };
+                // Numbers that mean "no limit" stay.
+                if node.number(&name).is_some_and(|value| word.is_value(value)) {
+                    scale_numbers(node, &[&name], factor);
+                }
             }
         }
     }

@@ -34,10 +34,16 @@ use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
 pub use compare::{Contents, compare};
+pub use urdf_usd_rep158::Revision;
+pub use urdf_usd_usd_author::dialects::Dialect;
 
 /// Options of [`fix`].
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    /// The revision of REP-158.
+    pub revision: Revision,
+    /// Engines whose words say mimic relations and the passive behaviour of joints, besides those of the source.
+    pub engines: Vec<Dialect>,
     /// Variants that become the default selections.
     pub variants: Vec<VariantChoice>,
     /// The resolver of `package://` URIs, and of the files that may be read outside of the asset's
@@ -112,7 +118,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
         .map(|layer| layer.path.clone())
         .collect();
     let mut data = urdf_usd_rep158::data_images(&stage);
-    let mut scene = fixed_scene(&stage, entry, &mut notes)?;
+    let mut scene = fixed_scene(&stage, entry, options, &mut notes)?;
     let mut others = Vec::new();
     for choice in stage.other_variants(&options.variants) {
         let chosen = options
@@ -127,7 +133,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
         data.extend(urdf_usd_rep158::data_images(&other));
         let mut variant_notes = Notes::new(entry);
         variant_notes.broken(&other.errors);
-        let other = fixed_scene(&other, entry, &mut variant_notes)?;
+        let other = fixed_scene(&other, entry, options, &mut variant_notes)?;
         others.push((choice, other, variant_notes));
     }
     let mut files = BTreeMap::new();
@@ -227,7 +233,12 @@ fn overlays(entry: &Path, files: &Arc<Files>) -> Vec<PathBuf> {
 }
 
 /// Builds the scene of a stage, and applies all fixes that do not depend on other variants.
-fn fixed_scene(stage: &Stage, entry: &Path, notes: &mut Notes) -> Result<Scene, Error> {
+fn fixed_scene(
+    stage: &Stage,
+    entry: &Path,
+    options: &Options,
+    notes: &mut Notes,
+) -> Result<Scene, Error> {
     let mut scene = Scene::from_stage(stage, notes).ok_or_else(|| Error::NoRoot {
         path: entry.to_owned(),
         roots: stage
@@ -244,7 +255,7 @@ fn fixed_scene(stage: &Stage, entry: &Path, notes: &mut Notes) -> Result<Scene, 
     joints::fix(&mut scene, stage, &places, notes);
     physics::fix(&mut scene, stage, &places, notes);
     meshes::fix(&mut scene, notes);
-    vendors::translate(&mut scene, notes);
+    vendors::translate(&mut scene, options, notes);
     // After `vendors`, which translates moments.
     physics::repair_inertias(&mut scene, notes);
     metadata::fix(&mut scene, stage, notes);

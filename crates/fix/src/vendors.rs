@@ -1,10 +1,14 @@
-//! Vendor-specific opinions: translated to ExtendedPhysics where possible (REP-158 §4.2.2), else moved
-//! to vendor layers (§1.4).
+//! Vendor-specific opinions: translated between the dialects of engines and of REP-158 (§4.2.2), and moved to vendor
+//! layers (§1.4).
 
 use urdf_usd_stage::Value;
+use urdf_usd_usd_author::dialects::{
+    self, Dialect, Motion, Opinions, Quantity, Relation, Said, WORDS,
+};
 
+use super::Options;
 use super::notes::Notes;
-use super::scene::{NodeId, Scene};
+use super::scene::{Node, NodeId, Scene};
 
 /// Returns the name of the vendor layer of a property or schema.
 pub fn layer_name(name: &str) -> Option<&'static str> {
@@ -24,77 +28,240 @@ pub fn layer_name(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Translates vendor-specific opinions to neutral ones.
-pub fn translate(scene: &mut Scene, notes: &mut Notes) {
+impl Opinions for Node {
+    fn schemas(&self) -> &[String] {
+        &self.schemas
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.number(name)
+    }
+
+    fn target(&self, name: &str) -> Option<String> {
+        self.targets(name).first().cloned()
+    }
+
+    fn is_false(&self, name: &str) -> bool {
+        self.value(name) == Some(&Value::Bool(false))
+    }
+}
+
+/// Translates between the dialects of engines and the neutral one: as the revision of REP-158 says, and to those of the
+/// options.
+pub fn translate(scene: &mut Scene, options: &Options, notes: &mut Notes) {
     for index in scene.nodes.handles() {
-        translate_mimic(scene, index, notes);
+        if scene.nodes[index].is_joint() {
+            translate_mimic(scene, index, options, notes);
+            translate_passive(scene, index, options, notes);
+            complete_mujoco(&mut scene.nodes[index], notes);
+        }
         translate_inertia(scene, index, notes);
     }
 }
 
-/// Translates mimic joints of Newton and PhysX.
-fn translate_mimic(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
+/// Translates the mimic relation of a joint.
+fn translate_mimic(scene: &mut Scene, index: NodeId, options: &Options, notes: &mut Notes) {
     let node = &scene.nodes[index];
-    if node.has("ExtendedPhysicsMimicAPI") || node.has("MimicJointAPI") || !node.is_joint() {
+    let path = node.path.clone();
+    let relations = dialects::relations(node);
+    let Some(relation) = relations.first().filter(|_| !node.has("MimicJointAPI")) else {
+        return;
+    };
+    let is_neutral = |relation: &Relation| relation.dialect == Dialect::ExtendedPhysics;
+    let mut targets = options.engines.clone();
+    if options.revision.has_extended_physics() {
+        targets.push(Dialect::ExtendedPhysics);
+    } else if targets.is_empty() && relations.iter().all(is_neutral) {
+        // The neutral relation goes: each engine keeps it in its own words.
+        targets.extend(Dialect::ENGINES);
+    }
+    targets.retain(|target| relations.iter().all(|known| known.dialect != *target));
+    let has_neutral = relations.iter().any(is_neutral);
+    if relation.is_polynomial && !targets.is_empty() {
+        let message = "the joint follows another by a polynomial, which only MuJoCo has";
+        let help = "set mjc:coef2, mjc:coef3 and mjc:coef4 to 0, if other programs are to read it";
+        notes.left(&path, message, help);
         return;
     }
-    let physx = node
-        .schemas
-        .iter()
-        .find_map(|schema| schema.strip_prefix("PhysxMimicJointAPI:"))
-        .map(str::to_owned);
-    let (leader, multiplier, offset) = if node.has("NewtonMimicAPI") {
-        if node.value("newton:mimicEnabled") == Some(&Value::Bool(false)) {
-            return;
+    let leader = relation.leader.as_ref().and_then(|path| scene.at(path));
+    let leader = leader.filter(|leader| scene.nodes[*leader].is_joint());
+    let Some(leader) = leader else {
+        let message = "the joint follows another joint that is not named or does not exist";
+        notes.left(&path, message, "name the joint that it follows");
+        return;
+    };
+    let [node, leader] = [index, leader].map(|index| &scene.nodes[index]);
+    let leader_path = leader.path.clone();
+    let motions = [node, leader].map(|node| Motion::of_type(&node.type_name));
+    let axes = [node, leader].map(|node| format!("rot{}", axis_of(node)));
+    let mut is_kept = relations.iter().any(|relation| !is_neutral(relation));
+    if let [Some(follower), Some(of_leader)] = motions {
+        let (multiplier, offset) = relation.in_si(follower, of_leader);
+        let relation = dialects::Mimic {
+            motions: [follower, of_leader],
+            axes: [&axes[0], &axes[1]],
+            multiplier,
+            offset,
+        };
+        for target in targets {
+            let Some(said) = dialects::mimic(target, &relation) else {
+                let message = format!(
+                    "{} cannot say that a joint that turns follows one that slides, or the reverse",
+                    target.as_str()
+                );
+                let help = "let the joint follow one that moves as it does";
+                notes.left(&path, message, help);
+                continue;
+            };
+            is_kept = true;
+            let base = said.schema.split(':').next().unwrap_or_default();
+            let message = format!("translated the mimic joint to {base}");
+            notes.changed(&path, message);
+            let node = &mut scene.nodes[index];
+            node.apply(&said.schema);
+            node.set_target(&said.leader, leader_path.clone());
+            if let Some((name, axis)) = said.leader_axis {
+                node.set_uniform(&name, "token", Value::Token(axis.into()));
+            }
+            author(node, said.coefficients);
         }
-        let number = |name: &str, default: f64| node.number(name).unwrap_or(default);
-        // NewtonMimicAPI: q = coef0 + coef1 · q_leader, in degrees for angular joints.
-        (
-            node.targets("newton:mimicJoint").first().cloned(),
-            number("newton:mimicCoef1", 1.0),
-            number("newton:mimicCoef0", 0.0),
-        )
-    } else if let Some(axis) = physx {
-        let property = |what: &str| format!("physxMimicJoint:{axis}:{what}");
-        // PhysxMimicJointAPI: q + gearing · q_leader + offset = 0, in degrees for angular joints.
-        let number = |what: &str| node.number(&property(what)).unwrap_or(0.0);
-        (
-            node.targets(&property("referenceJoint")).first().cloned(),
-            -number("gearing"),
-            -number("offset"),
-        )
-    } else {
-        return;
+    }
+    if has_neutral && !options.revision.has_extended_physics() {
+        let node = &mut scene.nodes[index];
+        node.schemas
+            .retain(|schema| schema != "ExtendedPhysicsMimicAPI");
+        let is_other = |name: &str| !name.starts_with("ext_physics:mimic:");
+        node.attributes.retain(|name, _| is_other(name));
+        node.relationships.retain(|name, _| is_other(name));
+        if !is_kept {
+            let message = "the joint follows another in a way that no engine has words for, and REP-158 of July 2026 has no others";
+            let help =
+                "let the joint follow one that moves as it does, or keep the revision of June 2026";
+            notes.lost(&path, message, help);
+        }
+    }
+}
+
+/// Returns the axis of a joint: `X`, `Y` or `Z`.
+fn axis_of(node: &Node) -> &str {
+    node.text("physics:axis").unwrap_or("X")
+}
+
+/// Returns the instances of schemas for the degree of freedom of a joint.
+fn instances_of(node: &Node, motion: Motion) -> [String; 3] {
+    let axis = axis_of(node);
+    let long = match motion {
+        Motion::Angular => format!("rot{axis}"),
+        Motion::Linear => format!("trans{axis}"),
     };
-    let Some(leader) = leader.filter(|path| {
-        scene
-            .at(path)
-            .is_some_and(|leader| scene.nodes[leader].is_joint())
-    }) else {
-        notes.left(
-            &scene.nodes[index].path,
-            "the joint follows another joint that is not named or does not exist",
-            "name the joint that it follows",
-        );
-        return;
-    };
+    [motion.instance().to_owned(), long, axis.to_owned()]
+}
+
+/// Translates the passive behaviour of a joint to the dialects of the options.
+fn translate_passive(scene: &mut Scene, index: NodeId, options: &Options, notes: &mut Notes) {
     let node = &mut scene.nodes[index];
-    node.apply("ExtendedPhysicsMimicAPI");
-    node.set_target("ext_physics:mimic:joint", leader);
-    node.set(
-        "ext_physics:mimic:multiplier",
-        "float",
-        Value::Float(multiplier as f32),
-    );
-    node.set(
-        "ext_physics:mimic:offset",
-        "float",
-        Value::Float(offset as f32),
-    );
+    let Some(motion) = Motion::of_type(&node.type_name).filter(|_| !options.engines.is_empty())
+    else {
+        return;
+    };
+    let instances = instances_of(node, motion);
+    let instances = instances.each_ref().map(String::as_str);
+    let quantities = [
+        Quantity::Armature,
+        Quantity::Damping,
+        Quantity::Friction,
+        Quantity::VelocityLimit,
+    ];
+    for quantity in quantities {
+        let value = match dialects::value(node, quantity, motion, &instances) {
+            Ok(None) => continue,
+            Ok(Some((_, value))) => value,
+            Err(contradiction) => {
+                let message = format!(
+                    "{} differ, and other engines have one {}",
+                    contradiction.names.join(" and "),
+                    quantity.name()
+                );
+                notes.left(&node.path, message, "give them the same value");
+                continue;
+            }
+        };
+        for &engine in &options.engines {
+            let known = dialects::value_in(engine, node, quantity, motion, &instances);
+            if known != Ok(None) {
+                continue;
+            }
+            let words = dialects::passive(engine, motion, &[(quantity, value)]);
+            let (name, quantity) = (engine.as_str(), quantity.name());
+            if words.is_empty() {
+                let message = format!("{name} has no word for the {quantity}");
+                notes.left(
+                    &node.path,
+                    message,
+                    "nothing need be done where it does not matter",
+                );
+            } else {
+                let message = format!("translated the {quantity} to the words of {name}");
+                notes.changed(&node.path, message);
+                author(node, words);
+            }
+        }
+    }
+}
+
+/// Says in MuJoCo's words what a joint with MuJoCo's schemas says in those of Newton, which they include: each layer has
+/// the words of its engine.
+fn complete_mujoco(node: &mut Node, notes: &mut Notes) {
+    let Some(motion) = Motion::of_type(&node.type_name) else {
+        return;
+    };
+    let mut words = Vec::new();
+    let of_newton = WORDS.iter().filter(|word| word.dialect == Dialect::Newton);
+    for word in of_newton {
+        let value = |dialect| dialects::value_in(dialect, node, word.quantity, motion, &[]);
+        let (Ok(Some(value)), Ok(None)) = (value(Dialect::Newton), value(Dialect::Mujoco)) else {
+            continue;
+        };
+        let said = dialects::passive(Dialect::Mujoco, motion, &[(word.quantity, value)]);
+        words.extend(said.into_iter().filter(|said| node.has(&said.schema)));
+    }
+    let leader = node.targets("newton:mimicJoint").first().cloned();
+    let leader =
+        leader.filter(|_| node.has("MjcEqualityJointAPI") && node.targets("mjc:target").is_empty());
+    if words.is_empty() && leader.is_none() {
+        return;
+    }
+    for (of_mujoco, of_newton) in [
+        ("MjcEqualityJointAPI", "NewtonMimicAPI"),
+        ("MjcJointAPI", "NewtonJointAPI"),
+    ] {
+        // An equality without a leader holds the joint, which Newton has no word for.
+        let is_mimic =
+            of_newton != "NewtonMimicAPI" || !node.targets("newton:mimicJoint").is_empty();
+        if node.has(of_mujoco) && is_mimic {
+            node.apply(of_newton);
+        }
+    }
+    if let Some(leader) = leader {
+        node.set_target("mjc:target", leader);
+    }
+    author(node, words);
     notes.changed(
         &node.path,
-        "translated the mimic joint to ExtendedPhysicsMimicAPI",
+        "said in the words of MuJoCo what its schemas say in those of Newton",
     );
+}
+
+/// Authors words with their schemas.
+fn author(node: &mut Node, words: Vec<Said>) {
+    for said in words {
+        node.apply(&said.schema);
+        if said.is_double {
+            node.set_uniform(&said.name, "double", Value::Double(said.value));
+        } else {
+            node.set(&said.name, "float", Value::Float(said.value as f32));
+        }
+    }
 }
 
 /// Translates an inertia tensor of six numbers to the principal moments and axes of UsdPhysics.

@@ -429,7 +429,9 @@ fn passive(joint: &Joint, actuation: Option<&Actuation>) -> Attributes {
     [
         (
             "armature",
-            actuation.and_then(|actuation| actuation.armature),
+            actuation
+                .and_then(|actuation| actuation.armature)
+                .or(joint.armature),
         ),
         ("damping", dynamics.damping),
         ("frictionloss", friction.or(dynamics.friction)),

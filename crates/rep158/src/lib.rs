@@ -9,6 +9,7 @@ pub mod codes;
 mod control;
 mod convex;
 mod crossings;
+pub mod degradation;
 mod findings;
 mod kinematic;
 mod layers;
@@ -17,6 +18,7 @@ mod mimic;
 mod physics;
 mod pictures;
 mod registry;
+mod revision;
 mod roles;
 mod ros;
 mod rules;
@@ -33,6 +35,8 @@ pub use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
 use findings::{Findings, Found};
 pub use layers::{Content, classify, vendor};
+pub use mimic::JointPrim;
+pub use revision::Revision;
 pub use shading::data_images;
 use subject::Subject;
 
@@ -50,6 +54,8 @@ pub const RULES: &[&Rule] = rules::ALL;
 /// Options of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    /// The revision of REP-158.
+    pub revision: Revision,
     /// Variant selections that override those of the asset.
     pub variants: Vec<VariantChoice>,
     /// Whether to check every variant of every set in turn, not only the selected ones.
@@ -126,7 +132,7 @@ fn check_composed(stage: &Stage, options: &Options) -> Vec<Diagnostic> {
     let subject = Subject::new(stage, options);
     let mut found = Found::default();
     run_rules(RULES, |rule| {
-        if !options.includes(rule.code.id) {
+        if !options.includes(rule.code.id) || !options.revision.has_rule(&rule.code) {
             return false;
         }
         (rule.check)(&subject, &mut found.of_rule(&rule.code, stage));

@@ -1,8 +1,30 @@
-//! Validation of mimic joints, for `MimicJointAPI` and `ExtendedPhysicsMimicAPI` alike.
+//! Validation of mimic joints, for `MimicJointAPI` and the dialects of a revision alike.
 
 use std::collections::HashMap;
 
 use urdf_usd_stage::{Prim, PrimId, Stage};
+use urdf_usd_usd_author::dialects::{self, Dialect, LEADERS, Opinions};
+
+/// A composed joint, for [`dialects`].
+pub struct JointPrim<'a>(pub &'a Prim);
+
+impl Opinions for JointPrim<'_> {
+    fn schemas(&self) -> &[String] {
+        &self.0.schemas
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.0.number(name)
+    }
+
+    fn target(&self, name: &str) -> Option<String> {
+        self.0.targets(name).first().cloned()
+    }
+
+    fn is_false(&self, name: &str) -> bool {
+        self.0.flag(name) == Some(false)
+    }
+}
 
 /// The part of a mimic relation that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +41,8 @@ pub enum Aspect {
 pub struct Fault {
     /// The joint.
     pub prim: PrimId,
+    /// The relationship that names the leader.
+    pub relationship: String,
     /// The part that is wrong.
     pub aspect: Aspect,
     /// The description of the fault.
@@ -35,16 +59,66 @@ pub fn is_single_dof(prim: &Prim) -> bool {
     )
 }
 
-/// Returns the faults of the joints that follow another by `schema`, whose leader `relationship`
-/// targets.
-pub fn faults(stage: &Stage, schema: &str, relationship: &str) -> Vec<Fault> {
+/// A schema by which a joint follows another, and its relationship.
+pub struct Relation {
+    schema: String,
+    relationship: String,
+}
+
+/// Returns the mimic relation of `MimicJointAPI`, an earlier schema.
+pub fn of_mimic_joint_api(prim: &Prim) -> Vec<Relation> {
+    let relation = || Relation {
+        schema: "MimicJointAPI".to_owned(),
+        relationship: "mimic:joint".to_owned(),
+    };
+    prim.has("MimicJointAPI")
+        .then(relation)
+        .into_iter()
+        .collect()
+}
+
+/// Returns the mimic relations of a prim in some dialects, with their schemas.
+pub fn of_dialects(prim: &Prim, of: &[Dialect]) -> Vec<Relation> {
+    let schema = |dialect: Dialect| {
+        let leader = LEADERS.iter().find(|leader| leader.dialect == dialect)?;
+        let base = leader.schema.trim_end_matches(":*");
+        prim.has(base).then(|| base.to_owned())
+    };
+    dialects::relations(&JointPrim(prim))
+        .into_iter()
+        .filter(|relation| of.contains(&relation.dialect))
+        .filter_map(|relation| {
+            Some(Relation {
+                schema: schema(relation.dialect)?,
+                relationship: relation.relationship,
+            })
+        })
+        .collect()
+}
+
+/// Returns the faults of joints that follow another by one of their `relations`.
+pub fn faults(stage: &Stage, relations: impl Fn(&Prim) -> Vec<Relation>) -> Vec<Fault> {
     let mut faults = Vec::new();
-    let mut leaders: HashMap<PrimId, PrimId> = HashMap::new();
-    for (id, prim) in stage.present_with(schema) {
+    let mut leaders: HashMap<PrimId, (PrimId, String)> = HashMap::new();
+    let of_prims = stage.present().flat_map(|(id, prim)| {
+        relations(prim)
+            .into_iter()
+            .map(move |relation| (id, prim, relation))
+    });
+    for (
+        id,
+        prim,
+        Relation {
+            schema,
+            relationship,
+        },
+    ) in of_prims
+    {
         let path = &prim.path;
         let mut fault = |aspect, message, help: &str| {
             faults.push(Fault {
                 prim: id,
+                relationship: relationship.clone(),
                 aspect,
                 message,
                 help: help.to_owned(),
@@ -61,7 +135,7 @@ pub fn faults(stage: &Stage, schema: &str, relationship: &str) -> Vec<Fault> {
         }
         let help =
             format!("target exactly one revolute or prismatic joint with `rel {relationship}`");
-        let target = match prim.targets(relationship) {
+        let target = match prim.targets(&relationship) {
             [] => {
                 fault(
                     Aspect::Leader,
@@ -93,7 +167,7 @@ pub fn faults(stage: &Stage, schema: &str, relationship: &str) -> Vec<Fault> {
                 fault(Aspect::Leader, message, &help);
             }
             Some(leader) => {
-                leaders.insert(id, leader);
+                leaders.entry(id).or_insert((leader, relationship));
             }
         }
     }
@@ -105,7 +179,8 @@ pub fn faults(stage: &Stage, schema: &str, relationship: &str) -> Vec<Fault> {
 ///
 /// Every joint has at most one leader, so that a walk from each joint finds all cycles in linear time:
 /// a walk that meets itself has found one.
-fn find_cycles(stage: &Stage, leaders: &HashMap<PrimId, PrimId>) -> Vec<Fault> {
+fn find_cycles(stage: &Stage, leaders: &HashMap<PrimId, (PrimId, String)>) -> Vec<Fault> {
+    let next = |id: &PrimId| leaders.get(id).map(|(leader, _)| leader);
     let mut starts: Vec<PrimId> = leaders.keys().copied().collect();
     starts.sort();
     let mut faults = Vec::new();
@@ -115,18 +190,17 @@ fn find_cycles(stage: &Stage, leaders: &HashMap<PrimId, PrimId>) -> Vec<Fault> {
         let mut here = start;
         while !visited_by.contains_key(&here) {
             visited_by.insert(here, walk);
-            let Some(&next) = leaders.get(&here) else {
+            let Some(&leader) = next(&here) else {
                 break;
             };
-            here = next;
+            here = leader;
         }
         if visited_by.get(&here) != Some(&walk) || !leaders.contains_key(&here) {
             continue;
         }
         let mut cycle = vec![here];
         cycle.extend(
-            std::iter::successors(leaders.get(&here), |id| leaders.get(id))
-                .take_while(|&&id| id != here),
+            std::iter::successors(next(&here), |id| next(id)).take_while(|&&id| id != here),
         );
         let first = cycle.iter().copied().min().unwrap_or(here);
         let names: Vec<&str> = cycle.iter().map(|&id| stage[id].name()).collect();
@@ -137,8 +211,12 @@ fn find_cycles(stage: &Stage, leaders: &HashMap<PrimId, PrimId>) -> Vec<Fault> {
             stage[here].name()
         );
         let help = "remove the mimic schema from one of these joints".to_owned();
+        let relationship = leaders
+            .get(&first)
+            .map(|(_, relationship)| relationship.clone());
         faults.push(Fault {
             prim: first,
+            relationship: relationship.unwrap_or_default(),
             aspect: Aspect::Cycle,
             message,
             help,

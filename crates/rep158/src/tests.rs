@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageFormat};
 
-use super::{Options, RULES, check};
+use super::{Options, RULES, Revision, check};
 use urdf_usd_diagnostic::Example;
 
 /// The header of examples without one.
@@ -80,6 +80,7 @@ fn examples_break_and_keep_their_rules() {
     for rule in RULES {
         let options = Options {
             select: vec![rule.code.id.to_owned()],
+            revision: Revision::only(&rule.code).unwrap_or_default(),
             ..options.clone()
         };
         let found = |example: fn() -> Example| {

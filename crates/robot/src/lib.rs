@@ -338,6 +338,8 @@ pub struct JointProperties {
     pub limit: Option<Limit>,
     /// Passive behaviour, if the source gives the element.
     pub dynamics: Option<Dynamics>,
+    /// Inertia of the rotor as seen by the joint, kg·m² or kg, if the source gives it.
+    pub armature: Option<f64>,
     /// Soft limits, if the source gives the element.
     pub safety: Option<Safety>,
     /// Reference positions, if the source gives the element.
@@ -359,6 +361,7 @@ impl Default for JointProperties {
             axis: Vector3::x_axis(),
             limit: None,
             dynamics: None,
+            armature: None,
             safety: None,
             calibration: None,
             commanded: None,

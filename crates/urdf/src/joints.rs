@@ -223,6 +223,7 @@ fn properties(xml: &mut Xml<'_>, node: Node<'_>) -> (JointKind, JointProperties)
         axis: axis(xml, node, kind),
         limit: limit(xml, node, kind),
         dynamics: xml.child(node, "dynamics").map(|node| dynamics(xml, node)),
+        armature: None,
         safety: xml
             .child(node, "safety_controller")
             .map(|node| safety(xml, node)),

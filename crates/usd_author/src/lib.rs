@@ -1,11 +1,12 @@
 //! Authors OpenUSD layers: prims, attributes and relationships by path are written as text (`usda`)
 //! or a crate file (`usdc`). Also defines the names shared by several crates: those of the Isaac
-//! robot schema, and of this program's own assets.
+//! robot schema, of the dialects of engines, and of this program's own assets.
 //!
 //! This crate must not know how a robot becomes layers, nor read any; it opens no files. Of the
 //! robot model it uses names, poses and the tree of links.
 
 pub mod crate_file;
+pub mod dialects;
 pub mod isaac_schema;
 mod layer;
 pub mod layout;

@@ -50,7 +50,8 @@ codes! {
          rotations, and what a robot within another one says about itself.",
         "It is left out. Links and joints of a robot within another one are part of the robot.";
     MIMIC Error "usd-read-mimic-left-out":
-        "A joint of an asset that is read follows itself, a joint that is not there, or one without exactly one degree of freedom.",
+        "A joint of an asset that is read follows itself, a joint that is not there, or one without exactly one degree of freedom; or by a \
+         polynomial of a higher degree (`mjc:coef2`).",
         "The joint moves freely.";
     MASS_ASSUMED Warning "usd-read-mass-assumed":
         "A body of an asset that is read has neither a mass nor a density.",

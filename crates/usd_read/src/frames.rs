@@ -11,6 +11,7 @@ use super::axis::Axis;
 use super::{Node, NodeId, Opened, ReadError, opened, unit};
 use crate::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use urdf_usd_robot::{ArenaMap, JointKind, Pose};
+use urdf_usd_usd_author::dialects::{self, Motion, Opinions as _};
 
 /// Reads the TF frames that an asset declares, the joints that move them, and their ROS context.
 ///
@@ -381,22 +382,24 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads ExtendedPhysicsMimicAPI; positions are in degrees if they are angles.
+    /// Reads the mimic relation of a joint, in the first dialect that has it.
     fn mimic(&self, node: &Node, kind: JointKind) -> Option<AssetMimic> {
-        let leader = self.asset.node(node.target("ext_physics:mimic:joint"))?;
-        let unit = |kind| {
+        let relations = dialects::relations(node);
+        let relation = relations.first().filter(|found| !found.is_polynomial)?;
+        let leader = self.asset.node(relation.leader.clone())?;
+        let motion = |kind| {
             if kind == JointKind::Revolute {
-                1.0_f64.to_radians()
+                Motion::Angular
             } else {
-                1.0
+                Motion::Linear
             }
         };
-        let (follower, led_by) = (unit(kind), unit(kind_and_axis(self.node(leader)).0));
-        let number = |name: &str| node.number(&format!("ext_physics:mimic:{name}"));
+        let of_leader = motion(kind_and_axis(self.node(leader)).0);
+        let (multiplier, offset) = relation.in_si(motion(kind), of_leader);
         Some(AssetMimic {
             joint: *self.numbers.get(&leader)?,
-            multiplier: number("multiplier").unwrap_or(1.0) * follower / led_by,
-            offset: number("offset").unwrap_or(0.0) * follower,
+            multiplier,
+            offset,
         })
     }
 

@@ -15,6 +15,7 @@ use openusd::{gf, sdf};
 
 use urdf_usd_robot::{Arena, Handle, Pose};
 use urdf_usd_stage::{DEEPEST, on_large_stack};
+use urdf_usd_usd_author::dialects::Opinions;
 
 mod axis;
 pub mod codes;
@@ -111,15 +112,6 @@ impl Node {
         self.prim.attribute(attribute).get::<bool>().ok().flatten()
     }
 
-    fn target(&self, relationship: &str) -> Option<String> {
-        self.prim
-            .relationship(relationship)
-            .targets()
-            .ok()?
-            .first()
-            .map(|path| path.as_str().to_owned())
-    }
-
     fn frame_kind(&self) -> Option<FrameKind> {
         if self.has("PhysicsRigidBodyAPI") {
             Some(FrameKind::Body)
@@ -135,6 +127,29 @@ impl Node {
         self.string("ros:frame:id")
             .filter(|id| !id.is_empty() && self.has("RosFrameAPI"))
             .unwrap_or_else(|| self.name.clone())
+    }
+}
+
+impl Opinions for Node {
+    fn schemas(&self) -> &[String] {
+        &self.schemas
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.number(name)
+    }
+
+    fn target(&self, name: &str) -> Option<String> {
+        self.prim
+            .relationship(name)
+            .targets()
+            .ok()?
+            .first()
+            .map(|path| path.as_str().to_owned())
+    }
+
+    fn is_false(&self, name: &str) -> bool {
+        self.flag(name) == Some(false)
     }
 }
 

@@ -24,18 +24,22 @@ codes! {
     MATERIAL_MERGED Info "usd-material-merged":
         "Materials with different names have the same look. Each look is one material of the asset.",
         "Visuals of all of them are bound to one prim, which has the first name.";
+    MIMIC Warning "usd-mimic-left-out":
+        "A joint follows another, REP-158 of July 2026 is asked for (`rep158`), and no layer of an engine that is written says so: none is asked for \
+         (`overlays`), or engines cannot express the relation. Or the asset is a USDZ package, which has no layers of engines.",
+        "In the asset the joint moves freely. UsdPhysics has no mimic joints, and since July 2026 REP-158 has no neutral namespace for them.";
     NEWTON_MIMIC Warning "newton-mimic-left-out":
         "The overlay newton is asked for, and a joint follows another in a way that Newton cannot express: one turns and the \
          other slides, one has not exactly one degree of freedom, or they are in different trees.",
-        "In Newton the joint moves freely. The neutral layers say that it follows.";
+        "In Newton the joint moves freely. The neutral layers say that it follows, in the revision of June 2026 of REP-158.";
     PHYSX_MIMIC Warning "physx-mimic-left-out":
         "The overlay physx is asked for, and a joint follows another in a way that PhysX cannot express: one turns and the other slides, one \
          has not exactly one degree of freedom, or they are in different trees.",
-        "In PhysX the joint moves freely. The neutral layers say that it follows.";
+        "In PhysX the joint moves freely. The neutral layers say that it follows, in the revision of June 2026 of REP-158.";
     MUJOCO_MIMIC Warning "mujoco-mimic-left-out":
         "The overlay mujoco is asked for, and a joint follows another in a way that its schemas cannot express: one turns and the other slides, one \
          has not exactly one degree of freedom, or they are in different trees.",
-        "In MuJoCo the joint moves freely. The neutral layers say that it follows.";
+        "In MuJoCo the joint moves freely. The neutral layers say that it follows, in the revision of June 2026 of REP-158.";
     MUJOCO_LEFT_OUT Warning "mujoco-left-out":
         "The overlay mujoco is asked for, and MuJoCo's reader of OpenUSD has no word for a joint (a planar one, or one that closes a loop and is not \
          fixed), for a drive that sets an acceleration, or for a pair of a body and the geometry of the link world that does not collide.",

@@ -4,6 +4,7 @@
 //! Layers for engines have those of [`Actuation`].
 
 use urdf_usd_robot::{Actuation, Drive, Joint, JointKind};
+use urdf_usd_usd_author::dialects::Motion;
 use urdf_usd_usd_author::layout::DRIVE_ASSUMED;
 use urdf_usd_usd_author::numbers::degrees;
 use urdf_usd_usd_author::{Attribute, Prim};
@@ -27,6 +28,15 @@ impl Dof {
             JointKind::Revolute | JointKind::Continuous => Some(ANGULAR),
             JointKind::Prismatic => Some(LINEAR),
             JointKind::Fixed | JointKind::Planar | JointKind::Floating => None,
+        }
+    }
+
+    /// Returns the motion that determines the units of words of engines.
+    pub(super) fn motion(self) -> Motion {
+        if self == ANGULAR {
+            Motion::Angular
+        } else {
+            Motion::Linear
         }
     }
 

@@ -7,35 +7,94 @@ use super::plan::{JointPlan, Plan};
 use super::{Scene, drives};
 use urdf_usd_diagnostic::{Code, Diagnostic};
 use urdf_usd_robot::{ArenaMap, Joint, JointId, Link, LinkId, Mimic, Robot};
-use urdf_usd_usd_author::{Attribute, Layer};
+use urdf_usd_usd_author::dialects::{self, Dialect, Quantity, Said, SaidMimic};
+use urdf_usd_usd_author::numbers::joint_axis;
+use urdf_usd_usd_author::{Attribute, Layer, Relationship};
 
-/// Passive behaviour of a joint for simulations, in SI units; nothing that is negative or not finite.
-pub(super) struct Passive {
-    /// N·m·s/rad or N·s/m.
-    pub(super) damping: Option<f64>,
-    /// N·m or N.
-    pub(super) friction: Option<f64>,
-    /// Maximum speed, rad/s or m/s; above zero.
-    pub(super) velocity: Option<f64>,
-    /// kg·m² or kg.
-    pub(super) armature: Option<f64>,
-}
-
-/// Returns the passive behaviour of a joint: that of the source, and what the user gives for its drive.
-pub(super) fn passive(scene: &Scene<'_>, id: JointId, joint: &Joint) -> Passive {
+/// Returns the passive behaviour of a joint in SI units: that of the source, and what the user gives for its drive;
+/// nothing that is negative or not finite.
+pub(super) fn passive(scene: &Scene<'_>, id: JointId, joint: &Joint) -> Vec<(Quantity, f64)> {
     let dynamics = joint.dynamics.unwrap_or_default();
     let actuation = scene.robot.simulation().actuation.get(&id);
-    let in_range = |value: &f64| value.is_finite() && *value >= 0.0;
     let friction = actuation
         .and_then(|actuation| actuation.friction)
         .or(dynamics.friction);
-    let velocity = joint.limit.and_then(|limit| limit.velocity);
-    Passive {
-        damping: dynamics.damping.filter(in_range),
-        friction: friction.filter(in_range),
-        // Many URDFs write a velocity of 0 for "unknown"; engines would lock the joint.
-        velocity: velocity.filter(|velocity| in_range(velocity) && *velocity > 0.0),
-        armature: actuation.and_then(|actuation| actuation.armature),
+    let armature = actuation
+        .and_then(|actuation| actuation.armature)
+        .or(joint.armature);
+    // Many URDFs write a velocity of 0 for "unknown"; engines would lock the joint.
+    let velocity = joint
+        .limit
+        .and_then(|limit| limit.velocity)
+        .filter(|velocity| *velocity > 0.0);
+    let values = [
+        (Quantity::Armature, armature),
+        (Quantity::Damping, dynamics.damping),
+        (Quantity::Friction, friction),
+        (Quantity::VelocityLimit, velocity),
+    ];
+    values
+        .into_iter()
+        .filter_map(|(quantity, value)| Some((quantity, value?)))
+        .filter(|(_, value)| value.is_finite() && *value >= 0.0)
+        .collect()
+}
+
+/// Authors words of an engine. `schema`: the schema that includes theirs, if another one is applied.
+pub(super) fn author_words(layer: &mut Layer, path: &str, words: &[Said], schema: Option<&str>) {
+    for said in words {
+        layer
+            .over(path)
+            .apply([schema.unwrap_or(&said.schema)])
+            .attribute(&said.name, said.attribute());
+    }
+}
+
+/// Authors a mimic relation in the words of an engine. `schema`: as for [`author_words`].
+pub(super) fn author_mimic(
+    scene: &Scene<'_>,
+    layer: &mut Layer,
+    following: &Following<'_>,
+    dialect: Dialect,
+    schema: Option<&str>,
+) {
+    let joints = scene.robot.joints();
+    let axes = [following.joint, following.mimic.joint].map(|id| {
+        let (axis, _) = joint_axis(&joints[id].axis);
+        format!("rot{axis}")
+    });
+    let relation = dialects::Mimic {
+        motions: [following.dof.motion(); 2],
+        axes: [&axes[0], &axes[1]],
+        multiplier: following.mimic.multiplier,
+        offset: following.mimic.offset,
+    };
+    author_relation(
+        layer,
+        &following.plan.path,
+        following.leader,
+        dialects::mimic(dialect, &relation),
+        schema,
+    );
+}
+
+/// Authors the words of a mimic relation.
+pub(super) fn author_relation(
+    layer: &mut Layer,
+    path: &str,
+    leader: &str,
+    said: Option<SaidMimic>,
+    schema: Option<&str>,
+) {
+    let Some(said) = said else {
+        return;
+    };
+    let schema = schema.unwrap_or(&said.schema);
+    author_words(layer, path, &said.coefficients, Some(schema));
+    let mut prim = layer.over(path);
+    prim.relationship(&said.leader, Relationship::to([leader]));
+    if let Some((name, axis)) = said.leader_axis {
+        prim.attribute(&name, Attribute::token(axis).uniform());
     }
 }
 
@@ -96,13 +155,12 @@ pub(super) fn mimics<'a>(
     code: &'static Code,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Following<'a>> {
-    let bases = bases(scene.robot, &scene.plan);
     let mut all = Vec::new();
-    for (id, joint) in scene.robot.joints().iter() {
-        match followed(scene, &bases, id) {
-            None => {}
-            Some(Ok(following)) => all.push(following),
-            Some(Err(reason)) => {
+    for (id, following) in relations(scene) {
+        let joint = &scene.robot.joints()[id];
+        match following {
+            Ok(following) => all.push(following),
+            Err(reason) => {
                 let leader = joint
                     .mimic()
                     .map(|mimic| scene.robot.joints()[mimic.joint].name())
@@ -118,6 +176,17 @@ pub(super) fn mimics<'a>(
         }
     }
     all
+}
+
+/// Returns the mimic relations of all joints, or the reason why engines cannot express one.
+pub(super) fn relations<'a>(
+    scene: &'a Scene<'_>,
+) -> Vec<(JointId, Result<Following<'a>, &'static str>)> {
+    let bases = bases(scene.robot, &scene.plan);
+    let joints = scene.robot.joints().handles();
+    joints
+        .filter_map(|id| Some((id, followed(scene, &bases, id)?)))
+        .collect()
 }
 
 /// A mimic relation.

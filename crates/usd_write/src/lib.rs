@@ -204,6 +204,8 @@ pub struct Options {
     pub bodies: Bodies,
     /// The overlays to write beside the asset.
     pub overlays: Vec<Overlay>,
+    /// True if only overlays have mimic relations, each in the words of its engine (REP-158 of July 2026).
+    pub mimics_in_engines: bool,
     /// Contents of the overlay [`Overlay::Isaac`].
     pub isaac: Isaac,
     /// True to pack the asset, without its overlays, into `<entry>.usdz` too.
@@ -269,8 +271,8 @@ const LAYERS: [(&str, Build); 8] = [
         (!scene.library.materials.is_empty()).then(|| materials::layer(scene))
     }),
     ("planning.usda", |scene, _| planning::layer(scene)),
-    ("extended_physics.usda", |scene, _| {
-        extended_physics::layer(scene)
+    ("extended_physics.usda", |scene, found| {
+        extended_physics::layer(scene, found)
     }),
 ];
 

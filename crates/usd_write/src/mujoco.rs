@@ -2,7 +2,8 @@
 //! those of newton-usd-schemas).
 //!
 //! MuJoCo's reader prefers the attributes of Newton to `mjc:` attributes of the same meaning, which it calls
-//! deprecated. It reads bodies, masses, colliders, limits and filtered pairs from UsdPhysics, but no drives.
+//! deprecated. Since July 2026, REP-158 wants the prefix of the engine in the layer of an engine: then the layer has
+//! `mjc:` attributes, which MuJoCo and Newton read, too. The reader reads bodies, masses, colliders, limits and filtered pairs from UsdPhysics, but no drives.
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use urdf_usd_robot::{
     Actuator, ImageFormat, Joint, JointId, JointKind, LinkId, MIMIC_SOLIMP, MIMIC_SOLREF, MapRole,
     Pose, Role, SelfCollision, names,
 };
+use urdf_usd_usd_author::dialects::{self, Dialect};
 use urdf_usd_usd_author::layout::DRIVE_ASSUMED;
 use urdf_usd_usd_author::{Attribute, Layer, Prim, Relationship};
 
@@ -46,7 +48,11 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         }
     }
     for following in engine::mimics(scene, "MuJoCo", &codes::MUJOCO_MIMIC, diagnostics) {
-        newton::author_mimic(&mut layer, &following, "MjcEqualityJointAPI");
+        if scene.options.mimics_in_engines {
+            engine::author_mimic(scene, &mut layer, &following, Dialect::Mujoco, None);
+        } else {
+            newton::author_mimic(scene, &mut layer, &following, "MjcEqualityJointAPI");
+        }
         let mut prim = layer.over(&following.plan.path);
         for (name, values) in [
             ("mjc:solref", &MIMIC_SOLREF[..]),
@@ -151,19 +157,34 @@ fn author_joint(scene: &Scene<'_>, layer: &mut Layer, id: JointId, plan: &JointP
     if let Some(force) = force.or(joint.effort()) {
         author_range(&mut prim, "mjc:actuatorfrcrange", [-force, force]);
     }
-    newton::author_passive(scene, layer, id, plan, "MjcJointAPI");
+    let dialect = if scene.options.mimics_in_engines {
+        Dialect::Mujoco
+    } else {
+        Dialect::Newton
+    };
+    let passive = engine::passive(scene, id, joint);
+    let words = dialects::passive(dialect, dof.motion(), &passive);
+    engine::author_words(layer, &plan.path, &words, Some("MjcJointAPI"));
     let bounds = joint.bounds();
     if bounds.lower() == bounds.upper() {
+        let relation = dialects::Mimic {
+            motions: [dof.motion(); 2],
+            axes: [""; 2],
+            multiplier: 0.0,
+            offset: bounds.lower(),
+        };
+        let said = dialects::mimic(dialect, &relation);
+        let coefficients = said.map(|said| said.coefficients).unwrap_or_default();
+        engine::author_words(
+            layer,
+            &plan.path,
+            &coefficients,
+            Some("MjcEqualityJointAPI"),
+        );
         layer
             .over(&plan.path)
-            .apply(["MjcEqualityJointAPI"])
             .attribute("physics:lowerLimit", Attribute::blocked("float"))
-            .attribute("physics:upperLimit", Attribute::blocked("float"))
-            .attribute(
-                "newton:mimicCoef0",
-                Attribute::float(dof.position(bounds.lower())),
-            )
-            .attribute("newton:mimicCoef1", Attribute::float(0.0));
+            .attribute("physics:upperLimit", Attribute::blocked("float"));
     }
 }
 

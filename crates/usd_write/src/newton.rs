@@ -10,8 +10,9 @@ use super::engine::Following;
 use super::plan::JointPlan;
 use super::{Scene, codes, engine};
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_robot::{Joint, JointId, SelfCollision};
-use urdf_usd_usd_author::{Attribute, Layer, Relationship};
+use urdf_usd_robot::{Joint, SelfCollision};
+use urdf_usd_usd_author::dialects::{self, Dialect};
+use urdf_usd_usd_author::{Attribute, Layer};
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
     let (mut layer, root) = super::layer(
@@ -32,51 +33,20 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     let start = engine::start(scene);
     for (id, joint) in scene.robot.joints().iter() {
         if let Some(plan) = &scene.plan.joints[id] {
-            author_passive(scene, &mut layer, id, plan, "NewtonJointAPI");
+            if let Some(dof) = Dof::of(joint) {
+                let passive = engine::passive(scene, id, joint);
+                let words = dialects::passive(Dialect::Newton, dof.motion(), &passive);
+                engine::author_words(&mut layer, &plan.path, &words, None);
+            }
             if let Some(position) = start.get(&id) {
                 author_start(&mut layer, joint, plan, *position);
             }
         }
     }
     for following in engine::mimics(scene, "Newton", &codes::NEWTON_MIMIC, diagnostics) {
-        author_mimic(&mut layer, &following, "NewtonMimicAPI");
+        author_mimic(scene, &mut layer, &following, "NewtonMimicAPI");
     }
     layer
-}
-
-/// Authors the attributes of NewtonJointAPI, which is or includes `schema`: friction in N·m or N, damping
-/// and speed in USD's units.
-pub(super) fn author_passive(
-    scene: &Scene<'_>,
-    layer: &mut Layer,
-    id: JointId,
-    plan: &JointPlan,
-    schema: &str,
-) {
-    let joint = &scene.robot.joints()[id];
-    let Some(dof) = Dof::of(joint) else {
-        return;
-    };
-    let passive = engine::passive(scene, id, joint);
-    let values = [
-        (
-            "newton:armature",
-            passive.armature.map(|armature| armature as f32),
-        ),
-        (
-            "newton:damping",
-            passive.damping.map(|damping| dof.gain(damping)),
-        ),
-        (
-            "newton:friction",
-            passive.friction.map(|friction| friction as f32),
-        ),
-        (
-            "newton:velocityLimit",
-            passive.velocity.map(|velocity| dof.position(velocity)),
-        ),
-    ];
-    engine::author_floats(layer, &plan.path, schema, values);
 }
 
 /// Authors the position of a joint at the start. Newton 1.8 reads it from these attributes only, which no
@@ -91,25 +61,14 @@ fn author_start(layer: &mut Layer, joint: &Joint, plan: &JointPlan, position: f6
 
 /// Authors the attributes of NewtonMimicAPI, which is or includes `schema`:
 /// position = coef0 + coef1 · position of the leader.
-pub(super) fn author_mimic(layer: &mut Layer, following: &Following<'_>, schema: &str) {
-    let Following {
-        plan,
-        leader,
-        dof,
-        mimic,
-        ..
-    } = following;
+pub(super) fn author_mimic(
+    scene: &Scene<'_>,
+    layer: &mut Layer,
+    following: &Following<'_>,
+    schema: &str,
+) {
+    engine::author_mimic(scene, layer, following, Dialect::Newton, Some(schema));
     layer
-        .over(&plan.path)
-        .apply([schema])
-        .attribute(
-            "newton:mimicCoef0",
-            Attribute::float(dof.position(mimic.offset)),
-        )
-        .attribute(
-            "newton:mimicCoef1",
-            Attribute::float(mimic.multiplier as f32),
-        )
-        .attribute("newton:mimicEnabled", Attribute::bool(true))
-        .relationship("newton:mimicJoint", Relationship::to([*leader]));
+        .over(&following.plan.path)
+        .attribute("newton:mimicEnabled", Attribute::bool(true));
 }

@@ -5,13 +5,12 @@
 //! only these.
 
 use super::drives::Dof;
-use super::engine::Following;
 use super::plan::JointPlan;
 use super::{Scene, codes, engine};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::{Joint, JointId, Role, SelfCollision};
-use urdf_usd_usd_author::numbers::joint_axis;
-use urdf_usd_usd_author::{Attribute, Layer, Relationship};
+use urdf_usd_usd_author::dialects::{self, Dialect, Quantity};
+use urdf_usd_usd_author::{Attribute, Layer};
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
     let (mut layer, root) = super::layer(
@@ -46,7 +45,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         }
     }
     for following in engine::mimics(scene, "PhysX", &codes::PHYSX_MIMIC, diagnostics) {
-        author_mimic(scene, &mut layer, &following);
+        engine::author_mimic(scene, &mut layer, &following, Dialect::Physx, None);
     }
     layer
 }
@@ -62,35 +61,12 @@ fn author_joint(
     let Some(dof) = Dof::of(joint) else {
         return;
     };
-    let passive = engine::passive(scene, id, joint);
-    let of_joint = [
-        (
-            "physxJoint:armature",
-            passive.armature.map(|armature| armature as f32),
-        ),
-        (
-            "physxJoint:maxJointVelocity",
-            passive.velocity.map(|velocity| dof.position(velocity)),
-        ),
-    ];
-    engine::author_floats(layer, &plan.path, "PhysxJointAPI", of_joint);
-    let above_zero = |value: &f64| *value > 0.0;
-    let friction = passive
-        .friction
-        .filter(above_zero)
-        .map(|friction| friction as f32);
-    let damping = passive
-        .damping
-        .filter(above_zero)
-        .map(|damping| dof.gain(damping));
-    let name = |name: &str| format!("physxJointAxis:{}:{name}", dof.instance);
-    let of_axis = [
-        (&*name("staticFrictionEffort"), friction),
-        (&*name("dynamicFrictionEffort"), friction),
-        (&*name("viscousFrictionCoefficient"), damping),
-    ];
-    let schema = format!("PhysxJointAxisAPI:{}", dof.instance);
-    engine::author_floats(layer, &plan.path, &schema, of_axis);
+    let mut passive = engine::passive(scene, id, joint);
+    passive.retain(|(quantity, value)| {
+        *value > 0.0 || !matches!(quantity, Quantity::Friction | Quantity::Damping)
+    });
+    let words = dialects::passive(Dialect::Physx, dof.motion(), &passive);
+    engine::author_words(layer, &plan.path, &words, None);
 }
 
 /// Authors the position of a joint at the start.
@@ -101,34 +77,4 @@ fn author_state(layer: &mut Layer, joint: &Joint, plan: &JointPlan, position: f6
         let position = Some(dof.position(position));
         engine::author_floats(layer, &plan.path, &schema, [(&name, position)]);
     }
-}
-
-/// Authors PhysxMimicJointAPI: position + gearing · position of the leader + offset = 0.
-fn author_mimic(scene: &Scene<'_>, layer: &mut Layer, following: &Following<'_>) {
-    let Following {
-        joint,
-        plan,
-        leader,
-        dof,
-        mimic,
-    } = following;
-    let joints = scene.robot.joints();
-    let [axis, leader_axis] = [*joint, mimic.joint].map(|id| {
-        let (axis, _) = joint_axis(&joints[id].axis);
-        format!("rot{axis}")
-    });
-    let name = |name: &str| format!("physxMimicJoint:{axis}:{name}");
-    layer
-        .over(&plan.path)
-        .apply([format!("PhysxMimicJointAPI:{axis}").as_str()])
-        .attribute(&name("gearing"), Attribute::float(-mimic.multiplier as f32))
-        .attribute(
-            &name("offset"),
-            Attribute::float(0.0 - dof.position(mimic.offset)),
-        )
-        .relationship(&name("referenceJoint"), Relationship::to([*leader]))
-        .attribute(
-            &name("referenceJointAxis"),
-            Attribute::token(leader_axis).uniform(),
-        );
 }

@@ -129,7 +129,7 @@ fn print_outcome(asset: &Path, outcome: &Outcome, format: Format) -> ExitCode {
     match format {
         Format::Text => print(as_text(asset, outcome)),
         Format::Json => print_json(&as_json(asset, outcome)),
-        Format::Sarif => print_json(&sarif::log(&diagnostics(asset, outcome))),
+        Format::Sarif => print_json(&sarif::log(&diagnostics(asset, outcome), None)),
         Format::Gitlab => print_json(&code_quality::report(
             &diagnostics(asset, outcome),
             &asset.to_string_lossy(),

@@ -326,7 +326,8 @@ fn drive_of(
         (None, Some(Command::Velocity)) if is_wheel => Command::Velocity,
         (None, _) => Command::Position,
     };
-    let inertia = carried.inertia.max(MIN_INERTIA) + wanted.armature.unwrap_or(0.0);
+    let armature = wanted.armature.or(joint.armature);
+    let inertia = carried.inertia.max(MIN_INERTIA) + armature.unwrap_or(0.0);
     let omega = std::f64::consts::TAU * rule.frequency;
     let sag = if joint.kind() == JointKind::Prismatic {
         rule.sag * METRES_PER_RADIAN
@@ -352,7 +353,7 @@ fn drive_of(
         stiffness,
         damping,
         max_force: wanted.effort.or(joint.effort()),
-        armature: wanted.armature,
+        armature,
         friction: wanted.friction,
         load: carried.load,
         // The start includes the initial position of the source.

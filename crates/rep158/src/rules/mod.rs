@@ -195,4 +195,5 @@ rules! {
     r4_2_14_sensor_prim,
     r4_2_15_ground_truth,
     r4_2_16_registry_controllers,
+    r4_2_17_neutral_extension,
 }

@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::custom;
+use super::links::is_joint;
 use super::scene::Scene;
 use crate::codes;
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_stage::{Attribute, PrimId};
+use urdf_usd_stage::{Attribute, Prim, PrimId};
+use urdf_usd_usd_author::dialects::{WORDS, matches};
 
 /// Namespaces of OpenUSD's own schemas, of REP-158, and of this program and the Isaac schema, whose
 /// attributes are read or reported one by one.
@@ -46,15 +48,6 @@ const NAMESPACES: [&str; 32] = [
     "xformOp",
 ];
 
-/// Attributes of engines that are read.
-const READ: [&str; 5] = [
-    "newton:damping",
-    "newton:friction",
-    "newton:mimic",
-    "newton:velocityLimit",
-    "physxJoint:maxJointVelocity",
-];
-
 /// Maximum number of namespaces that a message lists.
 const MAX_LISTED: usize = 20;
 
@@ -68,7 +61,7 @@ pub(super) fn report(scene: &Scene<'_>) {
             continue;
         }
         for (name, attribute) in prim.attributes.iter() {
-            if is_foreign(name, attribute) {
+            if is_foreign(prim, name, attribute) {
                 let namespace = name.split(':').next().unwrap_or(name);
                 found.entry(namespace).or_insert((0, id, name)).0 += 1;
             }
@@ -98,7 +91,7 @@ pub(super) fn report(scene: &Scene<'_>) {
     scene.push(Diagnostic::new(&codes::ATTRIBUTES, place, message).help(help));
 }
 
-fn is_foreign(name: &str, attribute: &Attribute) -> bool {
+fn is_foreign(prim: &Prim, name: &str, attribute: &Attribute) -> bool {
     if attribute.value.is_none() {
         return false;
     }
@@ -108,9 +101,14 @@ fn is_foreign(name: &str, attribute: &Attribute) -> bool {
             false
         }
         Some((namespace, _)) => {
-            !NAMESPACES.contains(&namespace)
-                && !namespace.starts_with("physxMimicJoint")
-                && !READ.iter().any(|read| name.starts_with(read))
+            !(NAMESPACES.contains(&namespace) || is_joint(prim) && is_read(name))
         }
     }
+}
+
+/// Returns whether an attribute of an engine is read on joints.
+fn is_read(name: &str) -> bool {
+    WORDS.iter().any(|word| word.is_named(name))
+        || name == "newton:mimicEnabled"
+        || matches("physxMimicJoint:*:referenceJointAxis", name)
 }

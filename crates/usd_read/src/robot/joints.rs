@@ -15,6 +15,7 @@ use urdf_usd_robot::{
     JointProperties, Limit, Mimic, NamedPose, Pose, Robot, STATE, Safety,
 };
 use urdf_usd_stage::{Prim, PrimId};
+use urdf_usd_usd_author::dialects::{self, Motion as Moves, Opinions, Quantity, Relation};
 use urdf_usd_usd_author::layout::{DRIVE_ASSUMED, DRIVE_COMMAND};
 
 /// Distance, in metres or radians, beyond which the bodies of a joint contradict its frames.
@@ -35,6 +36,27 @@ const LINEAR: [&[&str]; 3] = [
 
 /// Difference of positions, in radians or metres, below which the state is that of a named pose.
 const SAME_STATE: f64 = 1e-5;
+
+/// A joint of the stage, for the words of engines.
+struct JointPrim<'a>(&'a Prim);
+
+impl Opinions for JointPrim<'_> {
+    fn schemas(&self) -> &[String] {
+        &self.0.schemas
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.0.number(name)
+    }
+
+    fn target(&self, name: &str) -> Option<String> {
+        self.0.targets(name).first().cloned()
+    }
+
+    fn is_false(&self, name: &str) -> bool {
+        self.0.flag(name) == Some(false)
+    }
+}
 
 /// One end of a joint.
 #[derive(Clone, Copy)]
@@ -528,12 +550,8 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     // The URDF's own values come before those derived from them, such as the maxForce of a drive.
     let of_drive = |name: &str| number(&format!("drive:{}:physics:{name}", drive?));
     let effort = number("urdf:limit:effort").or_else(|| Some(of_drive("maxForce")? * force));
-    let velocity = number("urdf:limit:velocity");
-    let velocity = velocity.or_else(|| Some(number("newton:velocityLimit")? * unit));
-    let velocity = velocity.or_else(|| {
-        // The schema's fallback of 1e6 means no limit.
-        Some(number("physxJoint:maxJointVelocity").filter(|speed| *speed < 1e6)? * unit)
-    });
+    let said = |quantity| said_by_engines(scene, found, quantity);
+    let velocity = number("urdf:limit:velocity").or_else(|| said(Quantity::VelocityLimit));
     let mut bounds = found.bounds;
     if bounds == Bounds::NONE {
         bounds = Bounds::between(number("urdf:limit:lower"), number("urdf:limit:upper"));
@@ -545,12 +563,9 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
             velocity,
         });
     }
-    // USD has damping per degree or per unit of length.
-    let per_second = |value: f64| value * force / unit;
-    let damping =
-        number("urdf:dynamics:damping").or_else(|| Some(per_second(number("newton:damping")?)));
-    let friction =
-        number("urdf:dynamics:friction").or_else(|| Some(number("newton:friction")? * force));
+    let damping = number("urdf:dynamics:damping").or_else(|| said(Quantity::Damping));
+    let friction = number("urdf:dynamics:friction").or_else(|| said(Quantity::Friction));
+    joint.armature = said(Quantity::Armature).filter(|armature| *armature > 0.0);
     if damping.is_some() || friction.is_some() {
         joint.dynamics = Some(Dynamics { damping, friction });
     }
@@ -600,6 +615,40 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
         };
     }
     words(prim, "urdf", joint);
+}
+
+/// Returns the value of a quantity in the words of engines, in SI units.
+fn said_by_engines(scene: &Scene<'_>, found: &Found, quantity: Quantity) -> Option<f64> {
+    let prim = &scene.stage[found.prim];
+    let moves = moves(found.kind);
+    match dialects::value(&JointPrim(prim), quantity, moves, found.instances) {
+        Ok(value) => {
+            let (_, value) = value?;
+            Some(value * quantity.scale(moves, scene.metre, scene.kilogram))
+        }
+        Err(contradiction) => {
+            let names = contradiction.names;
+            let message = format!(
+                "joint {:?}: {} differ; a robot has one {} for each joint, so they are left out",
+                prim.name(),
+                names.join(" and "),
+                quantity.name()
+            );
+            let help = "give them the same value, if the joint is to have it";
+            let property = names.first().map(String::as_str);
+            scene.report(&codes::ATTRIBUTES, found.prim, property, message, help);
+            None
+        }
+    }
+}
+
+/// Returns how a joint with one degree of freedom moves.
+fn moves(kind: JointKind) -> Moves {
+    if is_angular(kind) {
+        Moves::Angular
+    } else {
+        Moves::Linear
+    }
 }
 
 /// Returns the position of a degree of freedom in the state of its joint, as PhysX
@@ -774,14 +823,6 @@ pub(super) fn words(prim: &Prim, prefix: &str, joint: &mut JointProperties) {
     }
 }
 
-/// A mimic relation as authored: the leader's prim, factor and offset in USD's units.
-struct Following {
-    property: String,
-    leader: Option<PrimId>,
-    multiplier: f64,
-    offset: f64,
-}
-
 /// Sets the mimic relations of joints. `by_prim`: the joints of the robot by prim.
 pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<PrimId, JointId>) {
     let mut joints: Vec<(PrimId, JointId)> = by_prim
@@ -791,37 +832,41 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
     // A hash map has no order: sorted, a cycle is broken at the same joint in each run.
     joints.sort();
     for (prim, id) in joints {
-        let Some(following) = following(scene, prim) else {
+        let relations = dialects::relations(&JointPrim(&scene.stage[prim]));
+        let Some(relation) = relations.first() else {
             continue;
         };
         let name = robot.joints()[id].name().to_owned();
-        let refuse = |why: String| {
+        let refuse = |why: &str, help: &str| {
             let message = format!("joint {name:?} follows no other: {why}");
-            let help = "let it follow a joint that turns or slides, not itself and not in a circle";
-            scene.report(
-                &codes::MIMIC,
-                prim,
-                Some(&following.property),
-                message,
-                help,
-            );
+            let property = Some(relation.relationship.as_str());
+            scene.report(&codes::MIMIC, prim, property, message, help);
         };
-        let Some(&leader) = following.leader.and_then(|leader| by_prim.get(&leader)) else {
-            refuse("what it is to follow is no joint of the robot".to_owned());
+        let help = "let it follow a joint that turns or slides, not itself and not in a circle";
+        if relation.is_polynomial {
+            let why = "the relation is a polynomial, of which a robot has only the linear part";
+            refuse(why, "set mjc:coef2, mjc:coef3 and mjc:coef4 to 0");
+            continue;
+        }
+        let leader = relation
+            .leader
+            .as_ref()
+            .and_then(|leader| scene.stage.at(leader));
+        let Some(&leader) = leader.and_then(|leader| by_prim.get(&leader)) else {
+            refuse("what it is to follow is no joint of the robot", help);
             continue;
         };
         let kinds = [id, leader].map(|joint| robot.joints()[joint].kind());
         let has_one = |kind: JointKind| is_angular(kind) || kind == JointKind::Prismatic;
         if !kinds.into_iter().all(has_one) {
-            refuse("one of the two has not exactly one degree of freedom".to_owned());
+            refuse("one of the two has not exactly one degree of freedom", help);
             continue;
         }
-        let [follower, led_by] = kinds.map(|kind| unit_of(scene, kind));
-        // USD's positions are in degrees if they are angles.
+        let (multiplier, offset) = in_si(scene, relation, kinds);
         let mimic = Mimic {
             joint: leader,
-            multiplier: tidy::number(following.multiplier * follower / led_by),
-            offset: tidy::position(kinds[0], following.offset * follower),
+            multiplier: tidy::number(multiplier),
+            offset: tidy::position(kinds[0], offset),
         };
         match robot.set_mimic(id, Some(mimic)) {
             // A follower takes no command.
@@ -838,54 +883,18 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
                     scene.report(&codes::DRIVE, prim, None, message, help);
                 }
             }
-            Err(_) => refuse("it would follow itself".to_owned()),
+            Err(_) => refuse("it would follow itself", help),
         }
     }
 }
 
-/// Returns the first mimic relation of ExtendedPhysicsMimicAPI (REP-158 §4.2.2), NewtonMimicAPI and
-/// PhysxMimicJointAPI.
-fn following(scene: &Scene<'_>, id: PrimId) -> Option<Following> {
-    let prim = &scene.stage[id];
-    let found = |property: &str, multiplier: f64, offset: f64| {
-        let leader = prim
-            .targets(property)
-            .first()
-            .and_then(|target| scene.stage.at(target));
-        Following {
-            property: property.to_owned(),
-            leader,
-            multiplier,
-            offset,
-        }
-    };
-    let number = |name: &str, otherwise: f64| {
-        prim.number(name)
-            .filter(|number| number.is_finite())
-            .unwrap_or(otherwise)
-    };
-    if !prim.targets("ext_physics:mimic:joint").is_empty() {
-        let (multiplier, offset) = (
-            number("ext_physics:mimic:multiplier", 1.0),
-            number("ext_physics:mimic:offset", 0.0),
-        );
-        return Some(found("ext_physics:mimic:joint", multiplier, offset));
-    }
-    if !prim.targets("newton:mimicJoint").is_empty()
-        && prim.flag("newton:mimicEnabled") != Some(false)
-    {
-        let (multiplier, offset) = (
-            number("newton:mimicCoef1", 1.0),
-            number("newton:mimicCoef0", 0.0),
-        );
-        return Some(found("newton:mimicJoint", multiplier, offset));
-    }
-    // PhysX defines position + gearing · leader's position + offset = 0.
-    let instance = prim.instances_of("PhysxMimicJointAPI").next()?;
-    let name = |name: &str| format!("physxMimicJoint:{instance}:{name}");
-    Some(found(
-        &name("referenceJoint"),
-        -number(&name("gearing"), 1.0),
-        -number(&name("offset"), 0.0),
-    ))
+/// Returns multiplier and offset of a mimic relation. `kinds`: those of the follower and the leader.
+fn in_si(scene: &Scene<'_>, relation: &Relation, kinds: [JointKind; 2]) -> (f64, f64) {
+    let [follower, leader] = kinds.map(moves);
+    let (multiplier, offset) = relation.in_si(follower, leader);
+    let length = |moves| Quantity::Offset.scale(moves, scene.metre, scene.kilogram);
+    (
+        multiplier * length(follower) / length(leader),
+        offset * length(follower),
+    )
 }

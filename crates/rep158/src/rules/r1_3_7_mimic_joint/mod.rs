@@ -13,7 +13,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for fault in mimic::faults(subject.stage, "MimicJointAPI", "mimic:joint") {
+    for fault in mimic::faults(subject.stage, mimic::of_mimic_joint_api) {
         findings.prim(fault.prim, Some("mimic:joint"), fault.message, fault.help);
     }
 }

@@ -6,6 +6,7 @@ use urdf_usd_stage::LayerId;
 
 use super::{Findings, Subject, rule};
 use crate::layers::{Content, contents, find, prim_items};
+use crate::roles::engine_layers;
 
 rule! {
     severity: Error,
@@ -46,8 +47,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         name.strip_prefix("Physics")
             .is_none_or(|name| CORE.contains(&name))
     };
-    for (index, layer) in subject.stage.layers.iter().enumerate() {
-        if find(&contents(layer), Content::Physics).is_none() {
+    // The drives and states in the layers of an engine are its own.
+    let is_engine = engine_layers(subject.stage);
+    for (index, (layer, is_engine)) in subject.stage.layers.iter().zip(is_engine).enumerate() {
+        if is_engine || find(&contents(layer), Content::Physics).is_none() {
             continue;
         }
         let mut reported = BTreeSet::new();
@@ -65,7 +68,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     LayerId(index),
                     found.path,
                     message,
-                    "move it into a separate layer, such as extended_physics.usda",
+                    subject.options.revision.separate_layer(),
                 );
             }
         }

@@ -7,17 +7,18 @@ rule! {
     severity: Error,
     meaning: "Mimic joints form a cycle.",
     outcome: "No engine can compute their positions.",
-    demand: "The graph of ext_physics:mimic:joint must be acyclic.",
+    demand: "The graph of mimic joints must be acyclic.",
     section: ("Physics Schemas", "§4.2.2"),
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    let name = "ext_physics:mimic:joint";
-    let faults = mimic::faults(subject.stage, "ExtendedPhysicsMimicAPI", name);
+    let dialects = subject.options.revision.dialects();
+    let faults = mimic::faults(subject.stage, |prim| mimic::of_dialects(prim, dialects));
     for fault in faults
         .into_iter()
         .filter(|fault| fault.aspect == Aspect::Cycle)
     {
-        findings.prim(fault.prim, Some(name), fault.message, fault.help);
+        let relationship = Some(fault.relationship.as_str());
+        findings.prim(fault.prim, relationship, fault.message, fault.help);
     }
 }

@@ -74,8 +74,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 if reported.insert(name) {
                     let path = format!("{}.{}", prim.path, property.name);
                     let message = format!("{path} is not a property of UsdPhysics");
-                    let help = "name it ext_physics:CONCEPT:NAME, use the prefix of its simulator, or correct the name";
-                    findings.layer(LayerId(index), path, message, help);
+                    findings.layer(LayerId(index), path, message, subject.options.revision.other_prefix());
                 }
             }
         }
