@@ -62,6 +62,7 @@ def describe(entry):
         {
             "path": path, "body": body_of(i), "kind": newton.GeoType(int(get("shape_type")[i])).name,
             "collides": bool(flags[i] & int(newton.ShapeFlags.COLLIDE_SHAPES)), "friction": float(get("shape_material_mu")[i]),
+            "corners": len(getattr(builder.shape_source[i], "vertices", ())),
         }
         for i, path in enumerate(builder.shape_label)
     ]  # fmt: skip

@@ -36,9 +36,10 @@ class Asset:
 
     def select(self, variant_set, variant):
         """Selects a variant on every prim with the set."""
-        for prim in self.stage.Traverse():
-            if variant_set in prim.GetVariantSets().GetNames():
-                prim.GetVariantSets().SetSelection(variant_set, variant)
+        # Before the first selection, which composes the prims below again.
+        paths = [prim.GetPath() for prim in self.stage.Traverse() if variant_set in prim.GetVariantSets().GetNames()]
+        for path in paths:
+            self.stage.GetPrimAtPath(path).GetVariantSets().SetSelection(variant_set, variant)
         self.__dict__.pop("prims", None)
 
     @functools.cached_property

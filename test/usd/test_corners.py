@@ -479,6 +479,17 @@ def test_textures(corner):
     assert not robot.at("Materials/quarters/PreviewSurface").HasAttribute("inputs:opacity")
 
 
+def test_a_link_that_is_loaded_alone_has_its_textures(corner):
+    """Materials come without a payload, as images need none (docs/mapping.md)."""
+    asset = Asset(corner("textured").asset.stage.GetRootLayer().realPath, Usd.Stage.LoadNone)
+    visual = asset.root.GetPrimAtPath("base/visual/visual_0")
+    assert not visual.GetChildren()
+    visual.Load()
+    (prim,) = (p for p in Usd.PrimRange(visual, Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Mesh))
+    texture = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()[0].GetPrim().GetChild("Texture")
+    assert value(texture, "inputs:file").resolvedPath.endswith("quarters.png")
+
+
 def test_a_texture_on_a_primitive_is_reported(corner):
     robot = corner("textured")
     (told,) = robot.told("texture-without-coordinates")

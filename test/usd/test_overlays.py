@@ -77,9 +77,9 @@ DRIVES = ("drive:", "schema PhysicsDriveAPI", "urdf:drive:assumed")
 PHYSX = ("physx", "state:", "schema Physx", "schema PhysicsJointStateAPI")
 
 
-def without_targets(said):
-    """Returns opinions without targets of drives, which are the start in layers for engines."""
-    return {name: value for name, value in said.items() if not name.endswith(":physics:targetPosition")}
+def kept(said):
+    """Returns opinions that layers for engines keep: not targets of drives, which are the start, and approximations of hulls."""
+    return {name: value for name, value in said.items() if not name.endswith((":physics:targetPosition", "physics:approximation"))}
 
 
 @pytest.mark.parametrize(("overlay", "own"), [("newton", ("newton:", "schema Newton")), ("physx", PHYSX)])
@@ -88,11 +88,12 @@ def test_engines_add_only_their_properties_and_drives(converted, overlaid, overl
     before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(Usd.Stage.Open(str(entry(asset, overlay))))
     assert after.keys() == before.keys(), "an overlay must not add prims"
     for path, said in after.items():
-        assert without_targets(before[path]).items() <= said.items(), path
+        assert kept(before[path]).items() <= said.items(), path
         added = said.keys() - before[path].keys()
         assert all(name.startswith((*own, *DRIVES)) for name in added), (path, added)
         is_of_body = overlay == "physx" and added == {"schema PhysxRigidBodyAPI", "physxRigidBody:angularDamping"}
-        assert not added or is_of_body or "Joint" in said["type"] or "schema PhysicsArticulationRootAPI" in said, path
+        is_hull = added == {"schema NewtonMeshCollisionAPI", "newton:maxHullVertices"} and "schema PhysicsMeshCollisionAPI" in said
+        assert not added or is_of_body or is_hull or "Joint" in said["type"] or "schema PhysicsArticulationRootAPI" in said, path
 
 
 def test_mujoco_changes_only_what_its_reader_takes_otherwise(converted, overlaid):
@@ -117,7 +118,7 @@ def test_isaac_lists_every_link_site_and_joint(converted, overlaid):
     stage = Usd.Stage.Open(str(entry(asset, "isaac")))
     before, after = everything(Usd.Stage.Open(str(asset.entry))), everything(stage)
     for path, said in after.items():
-        assert without_targets(before.get(path, {})).items() <= said.items(), path
+        assert kept(before.get(path, {})).items() <= said.items(), path
         added = said.keys() - before.get(path, {}).keys()
         own = ("isaac:", "schema Isaac", *PHYSX, *DRIVES)
         assert "/Named_Poses" in path or all(name.startswith(own) for name in added), (path, added)

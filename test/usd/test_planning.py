@@ -170,12 +170,10 @@ def test_spheres_collide_only_in_their_variant(planned):
         if link in urdf.links and urdf.links[link].collisions
     }
     assert len(wanted) >= 6
-    asset.select("collision_fidelity", "convex_hull")
+    asset.root.GetVariantSet("collision_fidelity").SetVariantSelection("convex_hull")
+    asset.__dict__.pop("prims", None)
     assert [p.GetPath() for p in colliders()] == by_default
-    for prim in asset.stage.Traverse():
-        sets = prim.GetVariantSets()
-        if "collision_fidelity" in sets.GetNames() and "spheres" in sets.GetVariantSet("collision_fidelity").GetVariantNames():
-            sets.SetSelection("collision_fidelity", "spheres")
+    asset.root.GetVariantSet("collision_fidelity").SetVariantSelection("spheres")
     asset.__dict__.pop("prims", None)
     spheres = [p for p in colliders() if p.GetName().startswith("sphere_")]
     assert_same(spheres_of(asset, spheres), wanted)

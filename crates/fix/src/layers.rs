@@ -237,6 +237,14 @@ pub fn write(
             writer.common(scene, index, common);
         }
     }
+    // A selection that the selected variant of a set above makes must not be local, which would be stronger.
+    let made_above: HashSet<(&String, &String, &String)> = scene
+        .variants
+        .values()
+        .filter_map(|above| above.selects.get(&above.selection))
+        .flatten()
+        .map(|((path, set), selection)| (path, set, selection))
+        .collect();
     for ((path, set), variants) in &scene.variants {
         let all: BTreeMap<&str, &Scene> = variants
             .others
@@ -245,14 +253,35 @@ pub fn write(
             .chain([(variants.selection.as_str(), scene)])
             .filter(|(name, _)| !name.is_empty())
             .collect();
+        let selection = if made_above.contains(&(path, set, &variants.selection)) {
+            ""
+        } else {
+            &variants.selection
+        };
         writer
             .layer(Subject::Base)
             .over(path)
-            .variant_set(set, &variants.selection);
+            .variant_set(set, selection);
         for (variant, variant_scene) in all {
             // Write empty variants too.
             let start = format!("{path}{{{set}={variant}}}");
             writer.layer(Subject::Base).over(&start);
+            let inside = |below: &str| {
+                Some(format!(
+                    "{start}{}",
+                    below.strip_prefix(path)?.strip_prefix('/')?
+                ))
+            };
+            for ((below, below_set), selection) in
+                variants.selects.get(variant).into_iter().flatten()
+            {
+                if let Some(opinion) = inside(below) {
+                    writer
+                        .layer(Subject::Base)
+                        .over(&opinion)
+                        .select(below_set, selection);
+                }
+            }
             let Some(top) = variant_scene.at(path) else {
                 continue;
             };
@@ -264,17 +293,8 @@ pub fn write(
                 else {
                     continue;
                 };
-                let inside = node
-                    .path
-                    .strip_prefix(path)
-                    .unwrap_or_default()
-                    .trim_start_matches('/');
-                writer.prim(
-                    variant_scene,
-                    index,
-                    &format!("{start}{inside}"),
-                    known.common.as_ref(),
-                );
+                let place = inside(&node.path).unwrap_or_else(|| start.clone());
+                writer.prim(variant_scene, index, &place, known.common.as_ref());
             }
         }
     }
@@ -342,7 +362,8 @@ fn find_varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
                 continue;
             }
             if let Some(known) = found.get(&prim) {
-                if (&known.path, &known.set) != (path, set) {
+                let key = (known.path.clone(), known.set.clone());
+                if (&key.0, &key.1) != (path, set) && !variants.drives(&key) {
                     let message = format!(
                         "the prim depends on the variants of {set} and of {}; combinations of both are lost",
                         known.set

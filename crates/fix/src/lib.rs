@@ -157,6 +157,18 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
         // Notes about prims that do not differ have already been recorded for the default variants.
         notes.merge_variant(&choice, variant_notes);
     }
+    variants::add_selections(&mut scene, &stage, |choice| {
+        let others = options
+            .variants
+            .iter()
+            .filter(|known| known.set != choice.set);
+        let chosen = others.cloned().chain([choice.clone()]).collect();
+        stage.reopen(&urdf_usd_stage::Options {
+            // Only the selections matter here.
+            payloads: false,
+            ..with(chosen)
+        })
+    })?;
     used.sort();
     used.dedup();
     let name = scene.name().to_owned();

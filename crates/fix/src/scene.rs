@@ -51,6 +51,17 @@ pub struct Variants {
     pub selection: String,
     /// The whole scene with each of the other variants.
     pub others: BTreeMap<String, Arc<Scene>>,
+    /// The selections that each variant makes for sets below, by path of the prim and name of the set.
+    pub selects: BTreeMap<String, BTreeMap<(String, String), String>>,
+}
+
+impl Variants {
+    /// Returns true if a variant makes a selection for the set `key`, which then needs no local one.
+    pub fn drives(&self, key: &(String, String)) -> bool {
+        self.selects
+            .values()
+            .any(|selections| selections.contains_key(key))
+    }
 }
 
 /// The prims that will be written, and their variants.

@@ -126,7 +126,9 @@ pub fn fix(scene: &mut Scene, notes: &mut Notes) {
     for index in scene.nodes.handles() {
         let node = &scene.nodes[index];
         let is_shape = node.is_shape();
-        if node.is_collider() && is_shape && purpose(scene, index) != "guide" {
+        // An inactive prim is neither seen nor collides, and its purpose may be in other variants.
+        let is_active_shape = is_shape && node.is_active;
+        if node.is_collider() && is_active_shape && purpose(scene, index) != "guide" {
             split(scene, index, notes);
         }
     }

@@ -16,7 +16,7 @@ use urdf_usd_resolve::{Files, Resolver};
 
 use self::errors::{describe, shorten};
 use super::classes::{self, ArcChildren, Composed, LeftOut, Queue};
-use super::prim::{ArcKind, Attribute, Prim, PrimId, Specifier};
+use super::prim::{ArcKind, Attribute, Prim, PrimId, Specifier, VariantSet};
 use super::shallow::{self, MAX_ARCS, SESSION, Watch, on_large_stack};
 use super::shared::{CodedArray, SharedValue, weight};
 use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
@@ -188,6 +188,7 @@ fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stag
     } else {
         Some(plain()?)
     };
+    let default = stage.as_ref().or(known).map(variant_sets);
     let mut chosen: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for _ in 0..8 {
         let Some(seen) = stage.as_ref().or(known) else {
@@ -220,7 +221,17 @@ fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stag
             Some(session(&options.overlays, &chosen)),
         )?);
     }
-    let stage = stage.map_or_else(plain, Ok)?;
+    let mut stage = stage.map_or_else(plain, Ok)?;
+    // Variants may select variants of prims below, so the chosen ones show other selections than the default.
+    for prim in &mut stage.prims {
+        let known = default.as_ref().and_then(|sets| sets.get(&prim.path));
+        for set in known.into_iter().flatten() {
+            let same = prim.variant_sets.iter_mut().find(|is| is.name == set.name);
+            if let Some(same) = same {
+                same.authored.clone_from(&set.authored);
+            }
+        }
+    }
     for choice in &options.variants {
         let is_chosen = |(path, sets): (&String, &BTreeMap<String, String>)| {
             choice.prim.as_ref().is_none_or(|prim| prim == path)
@@ -241,6 +252,15 @@ fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stag
         }
     }
     Ok(stage)
+}
+
+/// Returns the variant sets of a stage by path of the prim.
+fn variant_sets(stage: &Stage) -> HashMap<String, Vec<VariantSet>> {
+    let prims = stage.prims.iter();
+    let with_sets = prims.filter(|prim| !prim.variant_sets.is_empty());
+    with_sets
+        .map(|prim| (prim.path.clone(), prim.variant_sets.clone()))
+        .collect()
 }
 
 /// Returns the text of a session layer with these sublayers and variant selections.

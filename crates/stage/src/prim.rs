@@ -187,7 +187,7 @@ pub struct VariantSet {
     pub variants: Vec<String>,
     /// The variant that is composed.
     pub selection: Option<String>,
-    /// The selection in the layers of the asset.
+    /// The selection in the layers of the asset, in the default variants of the prims above.
     pub authored: Option<String>,
 }
 

@@ -242,3 +242,40 @@ fn composition_agrees_with_openusd() {
         );
     }
 }
+
+#[test]
+fn authored_selections_are_those_of_the_default_variants() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = folder.path().join("r.usda");
+    let variant = |name: &str| {
+        format!("\"{name}\" {{\nover \"a\" (variants = {{ string set = \"{name}\" }}) {{\n}}\n}}\n")
+    };
+    let text = format!(
+        "#usda 1.0\n(defaultPrim = \"r\")\ndef \"r\" (\nvariants = {{ string set = \"one\" }}\nprepend variantSets = \"set\"\n)\n{{\n\
+         def \"a\" (prepend variantSets = \"set\") {{\nvariantSet \"set\" = {{\n\"one\" {{\n}}\n\"two\" {{\n}}\n}}\n}}\n\
+         variantSet \"set\" = {{\n{}{}}}\n}}\n",
+        variant("one"),
+        variant("two")
+    );
+    std::fs::write(&entry, text).unwrap();
+    let selected = |choices: &[&str]| {
+        let options = Options {
+            variants: choices
+                .iter()
+                .map(|choice| choice.parse().unwrap())
+                .collect(),
+            ..Options::default()
+        };
+        let stage = Stage::open(&entry, &options).unwrap();
+        let set = &stage.prim_at("/r/a").unwrap().variant_sets[0];
+        (
+            set.selection.clone().unwrap(),
+            set.authored.clone().unwrap(),
+        )
+    };
+    let is = |selection: &str| (selection.to_owned(), "one".to_owned());
+    assert_eq!(selected(&[]), is("one"));
+    assert_eq!(selected(&["/r{set=two}"]), is("two"));
+    assert_eq!(selected(&["set=two"]), is("two"));
+    assert_eq!(selected(&["/r{set=two}", "/r/a{set=one}"]), is("one"));
+}

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use super::drives::Dof;
+use super::library::ColliderMeshKind;
+use super::physics::author_approximation;
 use super::plan::{JointPlan, Plan};
 use super::{Scene, drives};
 use urdf_usd_diagnostic::{Code, Diagnostic};
@@ -107,6 +109,34 @@ pub(super) fn author_drives(scene: &Scene<'_>, layer: &mut Layer) {
                 &scene.robot.joints()[*id],
                 actuation,
             );
+        }
+    }
+}
+
+/// Returns the colliders that are convex meshes in their variant, with the paths of their prims.
+pub(super) fn convex_meshes(scene: &Scene<'_>) -> Vec<(String, ColliderMeshKind)> {
+    let mut found = Vec::new();
+    for (link, plan) in scene.plan.links.iter() {
+        let scope = format!("{}/collision", plan.path);
+        for collider in &scene.library.colliders[link] {
+            let meshes = collider.meshes(scene.library.is_decomposed);
+            let convex = meshes
+                .iter()
+                .filter(|mesh| mesh.kind != ColliderMeshKind::Source);
+            found.extend(convex.map(|mesh| (mesh.path(&scope), mesh.kind)));
+        }
+    }
+    found
+}
+
+/// Authors the approximation of convex hulls as `convexHull`, over `none` in the neutral layer.
+///
+/// Newton 1.8 takes a mesh with `none` for concave, and Isaac Sim reports an error for each on a body that
+/// moves, before it computes the hull itself. Exact meshes keep `none`, convex parts have it already.
+pub(super) fn author_hulls(scene: &Scene<'_>, layer: &mut Layer) {
+    for (path, kind) in convex_meshes(scene) {
+        if kind == ColliderMeshKind::Hull {
+            author_approximation(&mut layer.over(&path), "convexHull");
         }
     }
 }

@@ -12,7 +12,7 @@ use urdf_usd_robot::{
     Arena, ArenaMap, Channel, Geometry, Handle, LazyMesh, Link, LinkId, Map, MapRole, Material,
     MaterialId, MeshId, Pose, Robot, Shape, Texture, names,
 };
-use urdf_usd_usd_author::layout::default_material;
+use urdf_usd_usd_author::layout::{CONVEX_PARTS, FIDELITY, HULL, TRIMESH, default_material};
 
 /// A mesh of a [`Library`].
 pub(super) type MeshIndex = Handle<MeshEntry>;
@@ -163,6 +163,31 @@ pub(super) enum ColliderForm {
     },
 }
 
+/// A mesh of a collider in a variant of [`FIDELITY`].
+pub(super) struct ColliderMesh {
+    pub variant: &'static str,
+    /// Name of its prim.
+    pub name: String,
+    pub mesh: MeshIndex,
+    pub kind: ColliderMeshKind,
+}
+
+impl ColliderMesh {
+    /// Returns the path of its prim in a scope of colliders.
+    pub fn path(&self, scope: &str) -> String {
+        format!("{scope}{{{FIDELITY}={}}}{}", self.variant, self.name)
+    }
+}
+
+/// The relation of a mesh of a collider to the mesh of its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ColliderMeshKind {
+    Source,
+    Hull,
+    /// One of several convex parts.
+    Part,
+}
+
 impl Collider {
     /// Returns the names and meshes of its convex parts, which are alone in their variant.
     pub fn convex_parts(&self) -> impl Iterator<Item = (String, MeshIndex)> {
@@ -174,6 +199,40 @@ impl Collider {
             (format!("{}_part_{number}", self.name), *part)
         };
         parts.iter().enumerate().map(name)
+    }
+
+    /// Returns the meshes of all variants; none for a primitive, which is outside of the variants.
+    pub fn meshes(&self, is_decomposed: bool) -> Vec<ColliderMesh> {
+        let ColliderForm::Mesh {
+            convex_hull,
+            trimesh,
+            convex_parts,
+        } = &self.form
+        else {
+            return Vec::new();
+        };
+        let whole = |variant, mesh: MeshIndex| ColliderMesh {
+            variant,
+            name: self.name.clone(),
+            mesh,
+            kind: if mesh == *trimesh {
+                ColliderMeshKind::Source
+            } else {
+                ColliderMeshKind::Hull
+            },
+        };
+        let mut meshes = vec![whole(HULL, *convex_hull), whole(TRIMESH, *trimesh)];
+        if is_decomposed && convex_parts.is_empty() {
+            meshes.push(whole(CONVEX_PARTS, *convex_hull));
+        }
+        let parts = self.convex_parts().map(|(name, mesh)| ColliderMesh {
+            variant: CONVEX_PARTS,
+            name,
+            mesh,
+            kind: ColliderMeshKind::Part,
+        });
+        meshes.extend(parts);
+        meshes
     }
 }
 

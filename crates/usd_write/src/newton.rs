@@ -30,6 +30,14 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         }
     }
     engine::author_drives(scene, &mut layer);
+    engine::author_hulls(scene, &mut layer);
+    // Newton 1.8 otherwise computes hulls of 64 corners; those with more need them.
+    for (path, _) in engine::convex_meshes(scene) {
+        layer
+            .over(&path)
+            .apply(["NewtonMeshCollisionAPI"])
+            .attribute("newton:maxHullVertices", Attribute::int(-1).uniform());
+    }
     let start = engine::start(scene);
     for (id, joint) in scene.robot.joints().iter() {
         if let Some(plan) = &scene.plan.joints[id] {

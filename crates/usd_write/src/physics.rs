@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use nalgebra::{UnitQuaternion, Vector3};
 
-use super::library::{Collider, ColliderForm};
+use super::library::{Collider, ColliderForm, ColliderMeshKind};
 use super::plan::JointPlan;
 use super::{Scene, codes, drives, planning};
 use urdf_usd_diagnostic::Diagnostic;
@@ -48,12 +48,19 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             prim.apply(["PhysicsCollisionAPI"]);
             if matches!(collider.form, ColliderForm::Mesh { .. }) {
                 prim.apply(["PhysicsMeshCollisionAPI"]);
+            } else {
+                author_approximation(&mut prim, "none");
             }
-            author_contact(&mut prim, &contacts.path(link.contact), "none");
-            for (name, _) in collider.convex_parts() {
-                let mut prim = layer.over(&format!("{scope}{{{FIDELITY}={CONVEX_PARTS}}}{name}"));
-                prim.apply(["PhysicsCollisionAPI", "PhysicsMeshCollisionAPI"]);
-                author_contact(&mut prim, &contacts.path(link.contact), "convexHull");
+            author_contact(&mut prim, &contacts.path(link.contact));
+            for mesh in collider.meshes(scene.library.is_decomposed) {
+                let mut prim = layer.over(&mesh.path(&scope));
+                if mesh.kind == ColliderMeshKind::Part {
+                    prim.apply(["PhysicsCollisionAPI", "PhysicsMeshCollisionAPI"]);
+                    author_contact(&mut prim, &contacts.path(link.contact));
+                    author_approximation(&mut prim, "convexHull");
+                } else {
+                    author_approximation(&mut prim, "none");
+                }
             }
         }
         for (name, _) in planning::colliders(scene.robot.planning(), id)
@@ -64,8 +71,8 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             author_contact(
                 prim.apply(["PhysicsCollisionAPI"]),
                 &contacts.path(link.contact),
-                "none",
             );
+            author_approximation(&mut prim, "none");
         }
         // Each joint follows its parent body and precedes its child, so that the layer is in the
         // order of the robot.
@@ -158,21 +165,23 @@ pub(super) fn author_filtered_pairs(
     }
 }
 
-/// Authors the contact properties of a collider: its approximation, and the contact material at
-/// `material`.
+/// Binds the contact material at `material` to a collider.
+fn author_contact(prim: &mut Prim<'_>, material: &str) {
+    prim.apply(["MaterialBindingAPI"]).relationship(
+        "material:binding:physics",
+        Relationship::to([material]).metadata("bindMaterialAs", token("weakerThanDescendants")),
+    );
+}
+
+/// Authors the approximation of a collider.
 ///
-/// The approximation of colliders is their own shape, as REP-158 §1.3.1 asks. Convex parts of a mesh say
-/// that they are convex: engines otherwise treat each as a concave mesh.
-fn author_contact(prim: &mut Prim<'_>, material: &str, approximation: &str) {
-    prim.apply(["MaterialBindingAPI"])
-        .attribute(
-            "physics:approximation",
-            Attribute::token(approximation).uniform(),
-        )
-        .relationship(
-            "material:binding:physics",
-            Relationship::to([material]).metadata("bindMaterialAs", token("weakerThanDescendants")),
-        );
+/// Colliders are their own shape, as REP-158 §1.3.1 asks. Convex parts of a mesh say that they are
+/// convex: engines otherwise treat each as a concave mesh. Hulls say so in layers for engines
+/// ([`engine::author_hulls`](super::engine::author_hulls)), for which the opinion of a mesh has to be in
+/// its variant: a local one would be stronger.
+pub(super) fn author_approximation(prim: &mut Prim<'_>, approximation: &str) {
+    let value = Attribute::token(approximation).uniform();
+    prim.attribute("physics:approximation", value);
 }
 
 /// Returns the targets of `PhysicsFilteredPairsAPI` for a link: its body, or, for the world link,

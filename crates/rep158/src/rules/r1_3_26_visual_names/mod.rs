@@ -1,5 +1,7 @@
 //! Visual variants have the names that REP-158 defines.
 
+use urdf_usd_stage::{PrimId, Site, Stage};
+
 use super::{Findings, Subject, rule};
 use crate::physics::is_collider;
 
@@ -56,7 +58,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             );
             findings.prim(id, None, message, format!("select {}", NAMES[0]));
         }
-        if let Some(collider) = stage.subtree(id).find(|&id| is_collider(&stage[id])) {
+        let mut colliders = stage.subtree(id).filter(|&id| is_collider(&stage[id]));
+        if let Some(collider) = colliders.find(|&collider| is_switched(stage, id, collider)) {
             let message = format!(
                 "visual_representation of {path} also switches the collider {}",
                 stage[collider].path
@@ -69,6 +72,17 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             );
         }
     }
+}
+
+/// Returns whether a variant set of `holder` authors a collider, or the arc that it comes from. A set on the
+/// default prim that only selects variants of visuals has no opinion about colliders.
+fn is_switched(stage: &Stage, holder: PrimId, collider: PrimId) -> bool {
+    let is_inside = |site: &Site| site.path.contains("{visual_representation=");
+    let chain = stage.self_and_ancestors(collider);
+    let mut within = chain.take_while(|&id| id != holder);
+    stage[collider].sites.iter().any(is_inside)
+        || within.any(|id| stage[id].arcs.iter().any(|arc| is_inside(&arc.site)))
+        || stage[holder].arcs.iter().any(|arc| is_inside(&arc.site))
 }
 
 /// The variants that REP-158 defines, the default first.
