@@ -60,12 +60,16 @@ pub fn targets(prim: &Prim) -> impl Iterator<Item = &String> {
         .flat_map(|(_, relationship)| &relationship.targets)
 }
 
-/// Whether a controller is active at load, which is the default.
-pub fn starts_enabled(prim: &Prim) -> bool {
+/// Iterates over the names of the attributes that can disable a controller at load.
+pub fn enabling_attributes(prim: &Prim) -> impl Iterator<Item = &String> {
     prim.attributes
         .keys()
         .filter(|name| name.ends_with(":starts_enabled"))
-        .all(|name| prim.flag(name) != Some(false))
+}
+
+/// Returns whether a controller is active at load, which is the default.
+pub fn starts_enabled(prim: &Prim) -> bool {
+    enabling_attributes(prim).all(|name| prim.flag(name) != Some(false))
 }
 
 /// Returns the sensor schema of a prim: one whose name begins with `Sensor`.

@@ -4,7 +4,7 @@
 use urdf_usd_stage::Prim;
 
 use super::physics::{is_body, is_joint};
-use super::ros::Kind;
+use super::ros::{Kind, frame_value_fault};
 
 /// A controller schema of the registry.
 pub struct Controller {
@@ -14,28 +14,73 @@ pub struct Controller {
     pub prefix: &'static str,
     /// Its relationships: the last part of the name, and the prims that they may target.
     pub relationships: &'static [(&'static str, Target)],
-    /// The last parts of the names of its attributes.
-    pub attributes: &'static [&'static str],
-    /// The attributes that must be authored and positive: they have no fallback.
-    pub lengths: &'static [&'static str],
+    /// Its attributes: the last part of the name, and the values that they may have.
+    pub attributes: &'static [(&'static str, Form)],
+    /// Relationships that must have equally many targets, none of them in both.
+    pub sides: Option<[&'static str; 2]>,
 }
 
-/// The prims that a relationship of a controller may target.
+/// The values that an attribute of a controller may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A positive finite number of metres; required, since it has no fallback.
+    Length,
+    /// A positive number.
+    Positive,
+    /// A number that is not negative.
+    NotNegative,
+    /// The name of a TF frame.
+    Frame,
+}
+
+impl Form {
+    /// Returns the fault of an attribute, as a predicate: `has no positive ros:diff_drive:wheel_radius`.
+    pub fn fault(self, prim: &Prim, name: &str) -> Option<String> {
+        let number = prim.number(name);
+        let is_valid = match self {
+            Self::Length => number.is_some_and(|number| number > 0.0 && number.is_finite()),
+            Self::Positive => number.is_some_and(|number| number > 0.0),
+            Self::NotNegative => number.is_some_and(|number| number >= 0.0),
+            Self::Frame => {
+                let fault = prim.value(name).and_then(frame_value_fault)?;
+                return Some(format!("has a {name} that is {fault}"));
+            }
+        };
+        let is_checked = self == Self::Length || prim.value(name).is_some();
+        (is_checked && !is_valid).then(|| match self {
+            Self::NotNegative => format!("has a {name} that is not a number of at least 0"),
+            _ => format!("has no positive {name}"),
+        })
+    }
+
+    /// Returns the remedy for an attribute with a fault.
+    pub fn help(self, name: &str) -> String {
+        match self {
+            Self::Length => format!("author `uniform double {name}`, in metres"),
+            Self::Positive => format!("author `uniform double {name}`, above 0"),
+            Self::NotNegative => format!("author `uniform double {name}`, 0 or above"),
+            Self::Frame => format!("author `uniform string {name}`, such as \"base_link\""),
+        }
+    }
+}
+
+/// The prims that a relationship of a controller may target. ROS interfaces have the type that the
+/// schema defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A topic that the controller subscribes to.
-    Subscription,
+    Subscription(&'static str),
     /// A topic that the controller publishes; required.
-    Publisher,
+    Publisher(&'static str),
     /// A topic that the controller may publish.
-    OptionalPublisher,
+    OptionalPublisher(&'static str),
     /// An action that the controller serves.
-    ActionServer,
+    ActionServer(&'static str),
     /// Joints that the controller reads.
     Read,
     /// Joints that the controller moves.
     Moved,
-    /// Joints with a drive that the controller moves.
+    /// Wheels that the controller turns.
     Driven,
     /// A body that the controller moves.
     Body,
@@ -47,17 +92,34 @@ impl Target {
         matches!(self, Self::Moved | Self::Driven | Self::Body)
     }
 
+    /// Returns whether the relationship may have more than one target.
+    pub fn is_list(self) -> bool {
+        matches!(self, Self::Read | Self::Moved | Self::Driven)
+    }
+
     /// Returns the name for messages.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Subscription => "a prim with RosTopicAPI and the role \"subscription\"",
-            Self::Publisher | Self::OptionalPublisher => {
+            Self::Subscription(_) => "a prim with RosTopicAPI and the role \"subscription\"",
+            Self::Publisher(_) | Self::OptionalPublisher(_) => {
                 "a prim with RosTopicAPI and the role \"publisher\""
             }
-            Self::ActionServer => "a prim with RosActionAPI and the role \"server\"",
-            Self::Read | Self::Moved => "a joint",
-            Self::Driven => "a joint with PhysicsDriveAPI",
+            Self::ActionServer(_) => "a prim with RosActionAPI and the role \"server\"",
+            Self::Read => "a joint",
+            Self::Moved => "a PhysicsRevoluteJoint, PhysicsPrismaticJoint or PhysicsJoint",
+            Self::Driven => "a joint with PhysicsDriveAPI:angular",
             Self::Body => "a body with PhysicsRigidBodyAPI",
+        }
+    }
+
+    /// Returns the kind of a ROS interface, and the type that the schema defines for it.
+    pub fn interface(self) -> Option<(Kind, &'static str)> {
+        match self {
+            Self::Subscription(name) | Self::Publisher(name) | Self::OptionalPublisher(name) => {
+                Some((Kind::Topic, name))
+            }
+            Self::ActionServer(name) => Some((Kind::Action, name)),
+            Self::Read | Self::Moved | Self::Driven | Self::Body => None,
         }
     }
 
@@ -68,11 +130,21 @@ impl Target {
                 && prim.text(&format!("ros:{}:role", kind.label())) == Some(role)
         };
         match self {
-            Self::Subscription => offers(Kind::Topic, "subscription"),
-            Self::Publisher | Self::OptionalPublisher => offers(Kind::Topic, "publisher"),
-            Self::ActionServer => offers(Kind::Action, "server"),
-            Self::Read | Self::Moved => is_joint(prim),
-            Self::Driven => is_joint(prim) && prim.has("PhysicsDriveAPI"),
+            Self::Subscription(_) => offers(Kind::Topic, "subscription"),
+            Self::Publisher(_) | Self::OptionalPublisher(_) => offers(Kind::Topic, "publisher"),
+            Self::ActionServer(_) => offers(Kind::Action, "server"),
+            Self::Read => is_joint(prim),
+            // A trajectory has one number for each joint.
+            Self::Moved => matches!(
+                prim.type_name.as_str(),
+                "PhysicsRevoluteJoint" | "PhysicsPrismaticJoint" | "PhysicsJoint"
+            ),
+            Self::Driven => {
+                is_joint(prim)
+                    && prim
+                        .instances_of("PhysicsDriveAPI")
+                        .any(|instance| matches!(instance, "angular" | "rotX" | "rotY" | "rotZ"))
+            }
             Self::Body => is_body(prim),
         }
     }
@@ -84,49 +156,65 @@ pub const CONTROLLERS: [Controller; 4] = [
         schema: "RosControlDiffDriveAPI",
         prefix: "ros:diff_drive:",
         relationships: &[
-            ("subscriber", Target::Subscription),
-            ("odom", Target::OptionalPublisher),
+            (
+                "subscriber",
+                Target::Subscription("geometry_msgs/msg/Twist"),
+            ),
+            ("odom", Target::OptionalPublisher("nav_msgs/msg/Odometry")),
             ("left_wheels", Target::Driven),
             ("right_wheels", Target::Driven),
         ],
         attributes: &[
-            "wheel_separation",
-            "wheel_radius",
-            "cmd_vel_timeout",
-            "linear:x:max_velocity",
-            "linear:x:max_acceleration",
-            "angular:z:max_velocity",
-            "angular:z:max_acceleration",
+            ("wheel_separation", Form::Length),
+            ("wheel_radius", Form::Length),
+            ("cmd_vel_timeout", Form::NotNegative),
+            ("linear:x:max_velocity", Form::Positive),
+            ("linear:x:max_acceleration", Form::Positive),
+            ("angular:z:max_velocity", Form::Positive),
+            ("angular:z:max_acceleration", Form::Positive),
         ],
-        lengths: &["wheel_separation", "wheel_radius"],
+        // The diff_drive_controller of ros2_controllers refuses sides of different size.
+        sides: Some(["left_wheels", "right_wheels"]),
     },
     Controller {
         schema: "RosControlJointStateBroadcasterAPI",
         prefix: "ros:joint_state_broadcaster:",
-        relationships: &[("publisher", Target::Publisher), ("joints", Target::Read)],
-        attributes: &["frame_id"],
-        lengths: &[],
+        relationships: &[
+            ("publisher", Target::Publisher("sensor_msgs/msg/JointState")),
+            ("joints", Target::Read),
+        ],
+        attributes: &[("frame_id", Form::Frame)],
+        sides: None,
     },
     Controller {
         schema: "RosControlJointTrajectoryAPI",
         prefix: "ros:joint_trajectory:",
         relationships: &[
-            ("server", Target::ActionServer),
+            (
+                "server",
+                Target::ActionServer("control_msgs/action/FollowJointTrajectory"),
+            ),
             ("command_joints", Target::Moved),
         ],
         attributes: &[
-            "action_monitor_rate",
-            "stopped_velocity_tolerance",
-            "timeout",
+            ("action_monitor_rate", Form::Positive),
+            ("stopped_velocity_tolerance", Form::NotNegative),
+            ("timeout", Form::NotNegative),
         ],
-        lengths: &[],
+        sides: None,
     },
     Controller {
         schema: "RosControlRigidBodyTwistAPI",
         prefix: "ros:rigid_body_twist:",
-        relationships: &[("subscriber", Target::Subscription), ("body", Target::Body)],
+        relationships: &[
+            (
+                "subscriber",
+                Target::Subscription("geometry_msgs/msg/Twist"),
+            ),
+            ("body", Target::Body),
+        ],
         attributes: &[],
-        lengths: &[],
+        sides: None,
     },
 ];
 

@@ -55,7 +55,7 @@ const JULY: Text = Text {
     other_prefix: "use the prefix of its simulator in the layer of that simulator, or correct the name",
     rules: &[
         // There is no neutral namespace for physics that UsdPhysics does not have.
-        "REP158-4.2.17",
+        "REP158-4.2.20",
     ],
 };
 

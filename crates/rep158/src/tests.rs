@@ -910,33 +910,161 @@ fn images_are_checked_wherever_they_are_named() {
     assert_eq!(found("REP158-0.3").len(), 1);
 }
 
+/// Returns an asset with a diff drive: driven wheels `l`, `r` and `r2`, a wheel `free` without drive and
+/// a prismatic joint `slide`; `more` is inside of the controller.
+fn diff_drive(more: &str) -> String {
+    let joint = |kind: &str, name: &str, schemas: &str| {
+        format!("    def Physics{kind}Joint \"{name}\"{schemas}\n    {{\n    }}\n")
+    };
+    let driven =
+        |instance: &str| format!(" (prepend apiSchemas = [\"PhysicsDriveAPI:{instance}\"])");
+    let joints: String = ["l", "r", "r2"]
+        .map(|name| joint("Revolute", name, &driven("angular")))
+        .concat();
+    let topic = |name: &str, role: &str, kind: &str| {
+        format!(
+            "    def Scope \"{name}\" (prepend apiSchemas = [\"RosTopicAPI\"])\n    {{\n        token ros:topic:role = \"{role}\"\n        string ros:topic:type = \"{kind}\"\n    }}\n"
+        )
+    };
+    format!(
+        "{HEADER}def Xform \"robot\"\n{{\n{joints}{}{}{}{}{}    def Scope \"drive\" (prepend apiSchemas = [\"RosControlDiffDriveAPI\"])\n    {{\n        {more}\n    }}\n}}\n",
+        joint("Revolute", "free", ""),
+        joint("Prismatic", "slide", &driven("linear")),
+        topic("cmd", "subscription", "geometry_msgs/msg/Twist"),
+        topic("stamped", "subscription", "geometry_msgs/msg/TwistStamped"),
+        topic("odom", "publisher", "nav_msgs/msg/Odometry"),
+    )
+}
+
 #[test]
 fn controllers_of_the_registry_are_checked() {
-    let found = |code: &str, wheels: &str, attributes: &str| {
-        let inside = format!(
-            "    def PhysicsRevoluteJoint \"l\" (prepend apiSchemas = [\"PhysicsDriveAPI:angular\"])\n    {{\n    }}\n    def PhysicsRevoluteJoint \"r\"\n    {{\n    }}\n    def Scope \"cmd\" (prepend apiSchemas = [\"RosTopicAPI\"])\n    {{\n        token ros:topic:role = \"subscription\"\n    }}\n    def Scope \"drive\" (prepend apiSchemas = [\"RosControlDiffDriveAPI\"])\n    {{\n        rel ros:diff_drive:subscriber = </robot/cmd>\n        rel ros:diff_drive:left_wheels = </robot/l>\n        {wheels}\n        {attributes}\n    }}\n"
-        );
-        let asset = format!("{HEADER}def Xform \"robot\"\n{{\n{inside}}}\n");
-        messages(code, &[("robot.usda", asset)])
+    const GOOD: &str = "rel ros:diff_drive:subscriber = </robot/cmd>\n        rel ros:diff_drive:odom = </robot/odom>\n        rel ros:diff_drive:left_wheels = </robot/l>\n        rel ros:diff_drive:right_wheels = </robot/r>\n        uniform double ros:diff_drive:wheel_separation = 0.5\n        uniform double ros:diff_drive:wheel_radius = 0.1\n        uniform double ros:diff_drive:cmd_vel_timeout = 0\n        uniform double ros:diff_drive:linear:x:max_velocity = inf";
+    let found = |code: &str, old: &str, new: &str| {
+        assert!(GOOD.contains(old), "{old}");
+        let asset = diff_drive(&GOOD.replacen(old, new, 1));
+        messages(&format!("REP158-{code}"), &[("robot.usda", asset)])
     };
-    let lengths = "uniform double ros:diff_drive:wheel_separation = 0.5\n        uniform double ros:diff_drive:wheel_radius = 0.1";
-    let right = "rel ros:diff_drive:right_wheels = </robot/l>";
-    let none: [String; 0] = [];
     for code in [
-        "REP158-4.2.11",
-        "REP158-4.2.13",
-        "REP158-4.2.16",
-        "REP158-2.2.9",
+        "2.2.9", "4.2.11", "4.2.13", "4.2.16", "4.2.17", "4.2.18", "4.2.19",
     ] {
-        assert_eq!(found(code, right, lengths), none, "{code}");
+        assert_eq!(found(code, "", ""), [""; 0], "{code}");
     }
-    let undriven = found("REP158-4.2.16", &right.replace("/l>", "/r>"), lengths);
-    assert!(
-        matches!(&undriven[..], [one] if one.contains("not a joint with PhysicsDriveAPI")),
-        "{undriven:?}"
+    let reported = |code: &str, old: &str, new: &str, part: &str| {
+        let found = found(code, old, new);
+        assert!(
+            matches!(&found[..], [one] if one.contains(part)),
+            "{old} {new}: {found:?}"
+        );
+    };
+    let wheel = "not a joint with PhysicsDriveAPI";
+    reported("4.2.16", "/robot/r>", "/robot/free>", wheel);
+    reported("4.2.16", "/robot/r>", "/robot/slide>", wheel);
+    reported("4.2.16", "/robot/r>", "/robot/l>", "is in both");
+    let two = "[</robot/r>, </robot/r2>]";
+    reported("4.2.16", "</robot/r>", two, "has 1 ");
+    let both = "[</robot/cmd>, </robot/stamped>]";
+    reported("4.2.16", "</robot/cmd>", both, "names 2 prims");
+    reported("4.2.16", "</robot/odom>", "</robot/cmd>", "publisher");
+    reported("4.2.16", "radius = 0.1", "radius = inf", "no positive");
+    reported(
+        "4.2.16",
+        "timeout = 0",
+        "timeout = -1",
+        "a number of at least 0",
     );
-    assert_eq!(found("REP158-4.2.16", "", lengths).len(), 1);
-    assert_eq!(found("REP158-4.2.16", right, "").len(), 2);
-    let misspelt = lengths.replace("wheel_radius", "wheel_radii");
-    assert_eq!(found("REP158-2.2.9", right, &misspelt).len(), 1);
+    reported("4.2.16", "= inf", "= nan", "no positive");
+    assert_eq!(
+        found("4.2.16", "rel ros:diff_drive:odom = </robot/odom>", ""),
+        [""; 0]
+    );
+    reported(
+        "4.2.16",
+        "rel ros:diff_drive:right_wheels = </robot/r>",
+        "",
+        "has no ",
+    );
+    reported("4.2.17", "/cmd>", "/stamped>", "TwistStamped");
+    reported("2.2.9", "wheel_radius", "wheel_radii", "attribute");
+    reported("2.2.9", "odom", "odometry", "a relationship");
+}
+
+#[test]
+fn values_of_broadcasters_and_trajectories_are_checked() {
+    let found = |code: &str, schema: &str, inside: &str| {
+        let text = format!(
+            "    def PhysicsFixedJoint \"fixed\"\n    {{\n    }}\n    def PhysicsRevoluteJoint \"hip\"\n    {{\n    }}\n    def Scope \"motor\" (prepend apiSchemas = [\"ExtendedPhysicsActuatorAPI\"])\n    {{\n        rel ext_physics:actuator:targets = </robot/hip>\n    }}\n    def Scope \"c\" (prepend apiSchemas = [\"{schema}\"])\n    {{\n        {inside}\n    }}\n"
+        );
+        let files = [("robot.usda", format!("{HEADER}{}\n", robot(&text)))];
+        messages(&format!("REP158-{code}"), &files).join("\n")
+    };
+    let broadcaster = "RosControlJointStateBroadcasterAPI";
+    let frame = "uniform string ros:joint_state_broadcaster:frame_id = ";
+    let read = "rel ros:joint_state_broadcaster:joints = </robot/fixed>\n        ";
+    let named = |name: &str| found("4.2.16", broadcaster, &format!("{read}{frame}\"{name}\""));
+    assert!(named("a b").contains("a space"), "{}", named("a b"));
+    assert!(!named("base").contains("frame_id"), "{}", named("base"));
+    let trajectory = "RosControlJointTrajectoryAPI";
+    let moved = |name: &str| format!("rel ros:joint_trajectory:command_joints = </robot/{name}>");
+    assert!(found("4.2.16", trajectory, &moved("fixed")).contains("which is not a Physics"));
+    assert!(found("4.2.18", trajectory, &moved("fixed")).contains("/robot/fixed"));
+    // An actuator drives the joint.
+    assert_eq!(found("4.2.18", trajectory, &moved("hip")), "");
+    let enabled = "token control:starts_enabled = \"no\"";
+    assert!(found("4.2.11", trajectory, enabled).contains("not a Boolean"));
+    assert_eq!(
+        found("4.2.11", trajectory, "bool control:starts_enabled = false"),
+        ""
+    );
+}
+
+#[test]
+fn articulation_roots_have_no_payload() {
+    let found = |at: &str, payload: &str| {
+        let schema = "prepend apiSchemas = [\"PhysicsArticulationRootAPI\"]";
+        let (root, part) = match at {
+            "root" => (schema, "def Xform"),
+            _ => ("", "over"),
+        };
+        let asset = format!(
+            "{HEADER}def Xform \"robot\" (\n    {root}\n    {payload}\n)\n{{\n    {part} \"part\"\n    {{\n    }}\n}}\n"
+        );
+        let part = format!(
+            "#usda 1.0\n(\n    defaultPrim = \"robot\"\n)\ndef Xform \"robot\"\n{{\n    def Xform \"part\" ({schema})\n    {{\n    }}\n}}\n"
+        );
+        messages("REP158-1.2.10", &[("robot.usda", asset), ("p.usda", part)])
+    };
+    let payload = "payload = @p.usda@";
+    assert_eq!(found("root", ""), [""; 0]);
+    let both = found("root", payload);
+    assert!(
+        both[0].ends_with("has PhysicsArticulationRootAPI and has a payload"),
+        "{both:?}"
+    );
+    let below = found("part", payload);
+    assert!(
+        matches!(&below[..], [one] if one.contains("only when a payload is loaded")),
+        "{below:?}"
+    );
+}
+
+#[test]
+fn draft_names_have_present_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "    def Scope \"c\" (prepend apiSchemas = [\"Ros2JointStateBroadcasterAPI\", \"Ros2TopicAPI\", \"RosTopicAPI\"])\n    {\n        rel ros2:joint_state_broadcaster:joints = </robot>\n    }\n";
+    let file = folder.path().join("robot.usda");
+    std::fs::write(&file, format!("{HEADER}{}\n", robot(text))).unwrap();
+    let options = Options {
+        select: vec!["REP158-2.2.10".to_owned()],
+        ..Options::default()
+    };
+    let found = check(&file, &options).unwrap();
+    let helps: Vec<String> = found.into_iter().map(|one| one.help).collect();
+    for name in [
+        "apply RosControlJointStateBroadcasterAPI",
+        "apply RosTopicAPI",
+        "ros:joint_state_broadcaster:joints",
+    ] {
+        assert!(helps.iter().any(|help| help.contains(name)), "{helps:?}");
+    }
+    assert_eq!(helps.len(), 3, "{helps:?}");
 }

@@ -119,6 +119,7 @@ rules! {
     r2_2_7_robot_wide,
     r2_2_8_declared_twice,
     r2_2_9_attribute,
+    r2_2_10_draft_names,
     r2_3_1_name,
     r2_3_2_type_form,
     r2_3_3_type_unknown,
@@ -195,5 +196,8 @@ rules! {
     r4_2_14_sensor_prim,
     r4_2_15_ground_truth,
     r4_2_16_registry_controllers,
-    r4_2_17_neutral_extension,
+    r4_2_17_controller_types,
+    r4_2_18_actuation,
+    r4_2_19_sensor_extras,
+    r4_2_20_neutral_extension,
 }

@@ -5,8 +5,8 @@ use crate::layers::is_ros;
 
 rule! {
     severity: Error,
-    meaning: "A payload contains a link or joint, or a link, joint or ROS interface has a payload \
-              itself.",
+    meaning: "A payload contains a link, joint or articulation root, or one of these or a ROS \
+              interface has a payload itself.",
     outcome: "Programs that open the robot without its payloads miss a part of the kinematic tree.",
     demand: "Payloads must not encapsulate joint or link prims themselves. The kinematic topology \
              must reside in the primarily loaded scene graph.",
@@ -17,7 +17,10 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let is_link = |name: &&String| {
-        *name == "PhysicsRigidBodyAPI" || (name.starts_with("Physics") && name.ends_with("Joint"))
+        matches!(
+            name.as_str(),
+            "PhysicsRigidBodyAPI" | "PhysicsArticulationRootAPI"
+        ) || (name.starts_with("Physics") && name.ends_with("Joint"))
     };
     for (id, prim) in subject.stage.present() {
         let describe = |schema: &str| {
@@ -45,7 +48,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         } else {
             continue;
         };
-        let help = "author links, joints and ROS interfaces in layers that are always loaded, and only their geometry in the payload of a prim below";
+        let help = "author links, joints, articulation roots and ROS interfaces in layers that are always loaded, and only their geometry in the payload of a prim below";
         findings.prim(id, None, message, help);
     }
 }

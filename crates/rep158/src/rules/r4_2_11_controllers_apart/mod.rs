@@ -7,10 +7,12 @@ use urdf_usd_stage::PrimId;
 
 use super::{Findings, Subject, rule};
 use crate::control;
+use crate::ros::check_bool;
 
 rule! {
     severity: Error,
-    meaning: "Two controllers that both start enabled drive the same joint.",
+    meaning: "Two controllers that both start enabled drive the same joint, or a controller has a \
+              starts_enabled that is not a Boolean.",
     outcome: "They overwrite each other's commands from the first step.",
     demand: "Controllers that actuate the same targets must not be active at the same time at \
              load.",
@@ -19,6 +21,13 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
+    for (id, prim) in control::controllers(stage) {
+        // Attributes of ROS interfaces are left to REP158-2.4.6, 2.5.2 and 2.6.2.
+        let names = control::enabling_attributes(prim).filter(|name| !name.starts_with("ros:"));
+        for name in names {
+            check_bool(findings, stage, id, "controller", name);
+        }
+    }
     let mut known: HashMap<&String, PrimId> = HashMap::new();
     for (id, prim) in control::controllers(stage).filter(|(_, prim)| control::starts_enabled(prim))
     {

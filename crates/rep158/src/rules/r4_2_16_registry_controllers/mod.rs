@@ -1,5 +1,7 @@
 //! Controllers of the schema registry have the relationships and lengths that their schemas require.
 
+use std::collections::HashSet;
+
 use urdf_usd_diagnostic::{did_you_mean, nearest};
 use urdf_usd_stage::{Prim, PrimId};
 
@@ -11,7 +13,7 @@ use crate::ros::Kind;
 rule! {
     severity: Error,
     meaning: "A controller of the schema registry (RosControl*API) lacks a ROS interface, a target \
-              or a length, or names a prim of another kind.",
+              or a length, names a prim of another kind, or has an invalid value.",
     outcome: "Simulators do not start the controller, and the robot does not move.",
     demand: "Extension schemas are submitted to and ratified in the registry. All prims that a \
              controller references for communication must have RosTopicAPI, RosServiceAPI or \
@@ -73,9 +75,13 @@ fn check_controller(
         let name = format!("{}{last}", controller.prefix);
         let help = format!("target {} with `rel {name}`", target.name());
         let targets = prim.targets(&name);
-        if targets.is_empty() && *target != Target::OptionalPublisher {
+        let is_optional = matches!(target, Target::OptionalPublisher(_));
+        if targets.is_empty() && !is_optional {
             let message = format!("{} of {} has no {name}", controller.schema, prim.path);
             findings.prim(id, Some(&name), message, &help);
+        } else if targets.len() > 1 && !target.is_list() {
+            let message = format!("{name} of {} names {} prims", prim.path, targets.len());
+            findings.prim(id, Some(&name), message, "name one prim");
         }
         for path in targets {
             // Targets that do not exist are left to REP158-0.2.
@@ -90,16 +96,45 @@ fn check_controller(
             }
         }
     }
-    for last in controller.lengths {
+    for (last, form) in controller.attributes {
         let name = format!("{}{last}", controller.prefix);
-        let is_length = |length: &f64| *length > 0.0 && length.is_finite();
-        if prim.number(&name).filter(is_length).is_none() {
-            let message = format!(
-                "{} of {} has no positive {name}",
-                controller.schema, prim.path
-            );
-            let help = format!("author `uniform double {name}`, in metres");
-            findings.prim(id, Some(&name), message, help);
+        if let Some(fault) = form.fault(prim, &name) {
+            let message = format!("{} of {} {fault}", controller.schema, prim.path);
+            findings.prim(id, Some(&name), message, form.help(&name));
         }
+    }
+    check_sides(prim, id, controller, findings);
+}
+
+/// Reports sides that differ in size or share a joint.
+fn check_sides(prim: &Prim, id: PrimId, controller: &Controller, findings: &mut Findings<'_>) {
+    let Some(names) = controller.sides else {
+        return;
+    };
+    let names = names.map(|last| format!("{}{last}", controller.prefix));
+    let [left, right] = [&names[0], &names[1]].map(|name| prim.targets(name));
+    if left.is_empty() || right.is_empty() {
+        return;
+    }
+    if left.len() != right.len() {
+        let message = format!(
+            "{} of {} has {} {} and {} {}",
+            controller.schema,
+            prim.path,
+            left.len(),
+            names[0],
+            right.len(),
+            names[1]
+        );
+        let help = "name as many joints on one side as on the other";
+        findings.prim(id, Some(&names[1]), message, help);
+    }
+    let known: HashSet<&String> = left.iter().collect();
+    for path in right.iter().filter(|path| known.contains(path)) {
+        let message = format!(
+            "{path} is in both {} and {} of {}",
+            names[0], names[1], prim.path
+        );
+        findings.prim(id, Some(&names[1]), message, "name each joint on one side");
     }
 }
