@@ -40,6 +40,7 @@ const UNWANTED: &[&str] = &[
     "tracing-subscriber",
     "urdf_usd_cli",
     "urdf_usd_cyclone",
+    "urdf_usd_memory",
     "urdf_usd_node",
     "urdf_usd_ros",
     "urdf_usd_serve",
@@ -64,7 +65,7 @@ const PROCESS_WIDE: &[&str] = &[
     "cargo::rustc-link-arg",
 ];
 /// The crates that are parts of the programs, and may contain them.
-const PROGRAMS: &[&str] = &["cli", "node", "worker"];
+const PROGRAMS: &[&str] = &["cli", "node", "python", "worker"];
 const BEGIN: &str = "<!-- begin: crates, made by UPDATE_DOCS=1 cargo test --ignore-rust-version --test dependencies -->\n";
 const END: &str = "<!-- end: crates -->\n";
 

@@ -1,6 +1,7 @@
 // Builds the viewer, or the loader as a package of its own.
 //
-//   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js with its lazily loaded chunks, main.css, static/, and LICENSES.txt
+//   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js with its lazily loaded chunks, main.css, static/,
+//                            the web component in element.js, and LICENSES.txt
 //   node build.mjs loader     lib/ (or $VIEWER_OUT): the package ext-robot-kinematics, for `npm pack`; three and
 //                            Babylon.js are not bundled, except in the web component. Needs typescript, too.
 //
@@ -26,6 +27,9 @@ const common = {
   target: 'es2022',
 };
 
+// It contains three.
+const ELEMENT = { minify: true, metafile: true, entryPoints: ['src/element/viewer.ts'] };
+
 async function buildViewer() {
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
@@ -49,7 +53,10 @@ async function buildViewer() {
   await writeFile(join(out, 'index.html'), page.replace('</head>', `${links.join('')}</head>`));
   const files = join(here, 'static');
   if (existsSync(files)) await cp(files, out, { recursive: true });
-  await writeFile(join(out, 'LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
+  // The web component, for pages without a server: a single file.
+  const element = await build({ ...common, ...ELEMENT, outfile: join(out, 'element.js') });
+  const inputs = new Set([...Object.keys(metafile.inputs), ...Object.keys(element.metafile.inputs)]);
+  await writeFile(join(out, 'LICENSES.txt'), await licences([...inputs]));
 }
 
 async function buildLoader() {
@@ -62,8 +69,7 @@ async function buildLoader() {
   await build({ ...options, outdir: out });
   await build({ ...options, minify: true, outfile: join(out, 'index.min.js'), entryPoints: ['src/loader/index.ts'] });
   // The web component contains three, since it is for pages without a bundler.
-  const element = { minify: true, metafile: true, outfile: join(out, 'viewer.js'), entryPoints: ['src/element/viewer.ts'] };
-  const { metafile } = await build({ ...common, ...element });
+  const { metafile } = await build({ ...common, ...ELEMENT, outfile: join(out, 'viewer.js') });
   await writeFile(join(out, 'LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
   const types = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rootDir', 'src/loader', '--outDir', out];
   const tsc = join(here, 'node_modules', 'typescript', 'bin', 'tsc');

@@ -21,7 +21,7 @@ use super::OUTPUT;
 use super::conversion::CommandLimits;
 use super::findings::as_results;
 use super::packages::Packages;
-use super::results::{failed, print, print_json, usage_error};
+use super::results::{Refusal, failed, print, print_json, usage_error};
 use super::subject::{AssetFile, INPUT, PlanningFiles, Read, Robot, XacroArguments, located};
 use super::terminal::say;
 use super::{code_quality, convert_for_findings, plural, sarif};
@@ -200,7 +200,7 @@ pub(super) fn revisions() -> impl TypedValueParser<Value = Revision> {
 pub fn run(arguments: &Check) -> ExitCode {
     if let Some(code) = &arguments.explain {
         let Some(text) = codes::explain(code) else {
-            return unknown_code(code);
+            return usage_error(&unknown_code(code));
         };
         match (&arguments.asset, arguments.format) {
             // Machine-readable output must be alone on standard output.
@@ -243,19 +243,6 @@ pub fn run(arguments: &Check) -> ExitCode {
             ros_args: &arguments.ros_args,
         });
     }
-    for pattern in arguments.select.iter().chain(&arguments.ignore) {
-        let options = rep158::Options {
-            select: vec![pattern.clone()],
-            ..rep158::Options::default()
-        };
-        if !codes::GROUPS
-            .iter()
-            .flat_map(|(_, codes)| *codes)
-            .any(|code| options.includes(code.id))
-        {
-            return unknown_code(pattern);
-        }
-    }
     let resolver = Arc::new(Resolver::new(resolve.clone()));
     let options = rep158::Options {
         revision: arguments.rep158,
@@ -266,29 +253,28 @@ pub fn run(arguments: &Check) -> ExitCode {
         interfaces: resolver.interfaces(),
         packages: Some(resolver),
     };
-    let subject = match Subject::find(asset, arguments, &resolve) {
-        Ok(subject) => subject,
-        Err(code) => return code,
+    let robot = Robot {
+        input: asset.clone(),
+        robot: arguments.robot.clone(),
     };
-    let has_variants = options.all_variants || !options.variants.is_empty();
-    if has_variants && !matches!(subject.kind, Kind::Usd) {
-        return usage_error("--variant and --all-variants apply only to OpenUSD assets");
-    }
-    if !arguments.engine.is_empty() && !matches!(subject.kind, Kind::Usd) {
-        return usage_error(
-            "--engine applies only to OpenUSD assets; convert the description, and check the asset",
-        );
-    }
-    let asset = subject.shown.clone();
-    let revision = matches!(subject.kind, Kind::Usd).then_some(arguments.rep158);
+    let found = check_patterns(&options)
+        .and_then(|()| check_name(asset, &resolve))
+        .and_then(|()| robot.find(&arguments.xacro, &resolve))
+        .and_then(|read| check(read, &options, &arguments.engine, resolve));
     let Found {
+        asset,
         mut diagnostics,
         degradations,
         text,
-    } = match subject.check(&options, &arguments.engine, resolve) {
+        revision,
+        notes,
+    } = match found {
         Ok(found) => found,
-        Err(message) => return failed(&message),
+        Err(refusal) => return refusal.print(),
     };
+    for note in notes {
+        say(escape_controls(&note));
+    }
     let counts = Counts::new(&diagnostics);
     let least = arguments.severity.into();
     diagnostics.retain(|diagnostic| diagnostic.severity >= least);
@@ -314,29 +300,81 @@ pub fn run(arguments: &Check) -> ExitCode {
     }
 }
 
-/// Notes that the asset is incomplete: geometry that the conversion left out breaks no rule.
-fn print_conversion_note(asset: &Path) {
-    let Some(report) = asset
-        .parent()
-        .and_then(|directory| Report::read(directory).ok())
-    else {
-        return;
-    };
+/// Checks that each pattern matches a code.
+///
+/// # Errors
+/// Returns the reason if one matches none.
+pub fn check_patterns(options: &rep158::Options) -> Result<(), Refusal> {
+    for pattern in options.select.iter().chain(&options.ignore) {
+        let options = rep158::Options {
+            select: vec![pattern.clone()],
+            ..rep158::Options::default()
+        };
+        let mut all = codes::GROUPS.iter().flat_map(|(_, codes)| *codes);
+        if !all.any(|code| options.includes(code.id)) {
+            return Err(Refusal::Usage(unknown_code(pattern)));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a file with the extension of an asset is one.
+///
+/// # Errors
+/// Returns the reason if it is not.
+pub fn check_name(asset: &Path, resolve: &resolve::Options) -> Result<(), Refusal> {
+    if asset != Path::new("-") {
+        let path = located(asset, resolve)?;
+        if !path.is_dir() {
+            convert::entry(&path, &convert::ASSETS)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks an asset or a description.
+///
+/// # Errors
+/// Returns the reason if it can't be read, or `options` do not apply to it.
+pub fn check(
+    read: Read,
+    options: &rep158::Options,
+    engines: &[Engine],
+    resolve: resolve::Options,
+) -> Result<Found, Refusal> {
+    let subject = Subject::of(read)?;
+    let has_variants = options.all_variants || !options.variants.is_empty();
+    if has_variants && !matches!(subject.kind, Kind::Usd) {
+        return Err(Refusal::Usage(
+            "--variant and --all-variants apply only to OpenUSD assets".to_owned(),
+        ));
+    }
+    if !engines.is_empty() && !matches!(subject.kind, Kind::Usd) {
+        return Err(Refusal::Usage(
+            "--engine applies only to OpenUSD assets; convert the description, and check the asset"
+                .to_owned(),
+        ));
+    }
+    Ok(subject.check(options, engines, resolve)?)
+}
+
+/// Returns a note that the asset is incomplete: geometry that the conversion left out breaks no
+/// rule.
+fn conversion_note(asset: &Path) -> Option<String> {
+    let report = Report::read(asset.parent()?).ok()?;
     let is_of_it = report.files.iter().any(|file| {
         asset
             .file_name()
             .is_some_and(|name| name == file.path.as_str())
     });
-    if !is_of_it || report.status != Status::Errors {
-        return;
-    }
-    let note = format!(
-        "note: {} was converted with {}: {} has them",
-        report.robot,
-        diagnostic::count(&report.diagnostics),
-        asset.with_file_name(REPORT).display()
-    );
-    say(escape_controls(&note));
+    (is_of_it && report.status == Status::Errors).then(|| {
+        format!(
+            "note: {} was converted with {}: {} has them",
+            report.robot,
+            diagnostic::count(&report.diagnostics),
+            asset.with_file_name(REPORT).display()
+        )
+    })
 }
 
 /// The kind of a subject.
@@ -361,22 +399,8 @@ struct Subject {
 }
 
 impl Subject {
-    /// Finds the file to check, and determines its kind.
-    ///
-    /// On failure, prints the error and returns the exit code.
-    fn find(asset: &Path, arguments: &Check, resolve: &resolve::Options) -> Result<Self, ExitCode> {
-        let robot = Robot {
-            input: asset.to_owned(),
-            robot: arguments.robot.clone(),
-        };
-        let fail = |message: String| failed(&message);
-        if robot.input != Path::new("-") {
-            let path = located(asset, resolve).map_err(fail)?;
-            if !path.is_dir() {
-                convert::entry(&path, &convert::ASSETS).map_err(fail)?;
-            }
-        }
-        let read = robot.read(&arguments.xacro, resolve)?;
+    /// Determines the kind of a source.
+    fn of(read: Read) -> Result<Self, String> {
         match &read.source {
             Source::File(file) | Source::Xacro { file, .. } => Self::of_file(file.clone(), read),
             Source::Bytes { bytes, .. } => Self::of_bytes(bytes.clone(), read),
@@ -384,13 +408,12 @@ impl Subject {
         }
     }
 
-    fn of_file(file: PathBuf, read: Read) -> Result<Self, ExitCode> {
-        let fail = |message: String| failed(&message);
-        check_extension(&file).map_err(fail)?;
+    fn of_file(file: PathBuf, read: Read) -> Result<Self, String> {
+        check_extension(&file)?;
         let kind = if is_usd(&file) {
             Kind::Usd
-        } else if is_gltf(&file) || format_of(&file).map_err(fail)? != convert::Format::Urdf {
-            Kind::Gltf(gltf_bytes(&file).map_err(fail)?.into())
+        } else if is_gltf(&file) || format_of(&file)? != convert::Format::Urdf {
+            Kind::Gltf(gltf_bytes(&file)?.into())
         } else {
             return Ok(Self::of_description(file, read));
         };
@@ -412,13 +435,12 @@ impl Subject {
     }
 
     /// Creates the subject for the bytes of standard input.
-    fn of_bytes(bytes: Arc<[u8]>, read: Read) -> Result<Self, ExitCode> {
+    fn of_bytes(bytes: Arc<[u8]>, read: Read) -> Result<Self, String> {
         let (kind, file, copy) = match convert::Format::detect(&bytes) {
             convert::Format::Urdf => return Ok(Self::of_description(STDIN.into(), read)),
             convert::Format::Glb | convert::Format::Gltf => (Kind::Gltf(bytes), STDIN.into(), None),
             convert::Format::Usd => {
-                let AssetFile { path, copy } =
-                    AssetFile::copy(&bytes).map_err(|message| failed(&message))?;
+                let AssetFile { path, copy } = AssetFile::copy(&bytes)?;
                 (Kind::Usd, path, copy)
             }
         };
@@ -437,10 +459,11 @@ impl Subject {
         engines: &[Engine],
         resolve: resolve::Options,
     ) -> Result<Found, String> {
-        let mut degradations = Vec::new();
+        let (mut notes, mut degradations) = (Vec::new(), Vec::new());
+        let revision = matches!(self.kind, Kind::Usd).then_some(options.revision);
         let (mut diagnostics, text) = match self.kind {
             Kind::Usd => {
-                let (stage, mut found) = check_usd(&self.file, options)?;
+                let (stage, mut found) = check_usd(&self.file, options, &mut notes)?;
                 degradations = degradation::degradations(&stage, engines);
                 degradations.retain(|found| options.includes(found.code.id));
                 found.extend(degradation::diagnostics(&stage, &degradations));
@@ -468,20 +491,31 @@ impl Subject {
         places
             .filter(|file| file.as_deref() == Some(&*self.file))
             .for_each(|file| *file = Some(self.shown.clone().into()));
-        print_conversion_note(&self.file);
+        notes.extend(conversion_note(&self.file));
         Ok(Found {
+            asset: self.shown,
             diagnostics,
             degradations,
+            revision,
             text,
+            notes,
         })
     }
 }
 
 /// The result of a check.
-struct Found {
-    diagnostics: Vec<Diagnostic>,
+pub struct Found {
+    /// The checked file, as users name it.
+    asset: PathBuf,
+    /// The findings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What the asked engines do not do with the asset.
     degradations: Vec<Degradation>,
+    /// The revision of REP-158 whose rules were checked, if it is an OpenUSD asset.
+    revision: Option<Revision>,
     text: Text,
+    /// Remarks that are no findings about the file.
+    notes: Vec<String>,
 }
 
 /// The text that places of findings refer to.
@@ -534,6 +568,7 @@ fn by_engine(engines: &[Engine], degradations: &[Degradation]) -> Vec<OfEngine> 
 fn check_usd(
     asset: &Path,
     options: &rep158::Options,
+    notes: &mut Vec<String>,
 ) -> Result<(rep158::Stage, Vec<Diagnostic>), String> {
     open_regular(asset)?;
     let (stage, found) = rep158::check_stage(asset, options).map_err(|error| error.to_string())?;
@@ -546,7 +581,7 @@ fn check_usd(
     {
         let note = "note: no ROS workspace is sourced (AMENT_PREFIX_PATH), so whether the interface types that the asset names exist is \
                     not looked at";
-        say(note);
+        notes.push(note.to_owned());
     }
     Ok((stage, found))
 }
@@ -588,15 +623,15 @@ fn check_extension(asset: &Path) -> Result<(), String> {
     ))
 }
 
-/// Reports an unknown code as an error of usage.
-fn unknown_code(code: &str) -> ExitCode {
+/// Returns the message about an unknown code.
+fn unknown_code(code: &str) -> String {
     let all = codes::GROUPS
         .iter()
         .flat_map(|(_, codes)| *codes)
         .map(|code| code.id);
     let help = did_you_mean(nearest(code, all))
         .unwrap_or_else(|| "docs/diagnostics.md lists all codes".to_owned());
-    usage_error(&format!("unknown code \"{code}\": {help}"))
+    format!("unknown code \"{code}\": {help}")
 }
 
 fn positive(text: &str) -> Result<f64, String> {

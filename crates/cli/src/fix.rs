@@ -14,13 +14,13 @@ use super::conversion::CommandLimits;
 use super::isaac::ENTRIES;
 use super::packages::PACKAGES;
 use super::packages::Packages;
-use super::results::{failed, failed_with, print_json, usage_error};
+use super::results::{Refusal, print_json, usage_error};
 use super::subject::{AssetFile, INPUT};
 use super::terminal::say;
 use super::{plural, print_diagnostics};
-use urdf_usd_convert::{self as convert, SourceInfo};
+use urdf_usd_convert::{self as convert, Report, SourceInfo};
 use urdf_usd_diagnostic::{Severity, escape_controls};
-use urdf_usd_fix::{self as fix, Dialect};
+use urdf_usd_fix::{self as engine, Dialect};
 use urdf_usd_rep158::{self as rep158, Revision, VariantChoice};
 use urdf_usd_resolve::{Opened, Resolver};
 
@@ -75,72 +75,19 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Ok(options) => Arc::new(Resolver::new(options)),
         Err(message) => return usage_error(&message),
     };
-    let found = AssetFile::find(&arguments.asset, &ENTRIES, &resolver);
-    let AssetFile { path: entry, copy } = match found {
-        Ok(found) if is_usd(&found.path) => found,
-        Ok(found) => {
-            return failed(&format!(
-                "{} is not an OpenUSD file: give a .usda, .usd, .usdc or .usdz",
-                found.path.display()
-            ));
-        }
-        Err(message) => return failed(&message),
-    };
-    let options = fix::Options {
+    let options = engine::Options {
         revision: arguments.rep158,
         engines: arguments.overlays.clone(),
         variants: arguments.variant.clone(),
         packages: resolver.clone(),
     };
-    let fixed = match fix::fix(&entry, &options) {
+    let fixed = AssetFile::find(&arguments.asset, &ENTRIES, &resolver)
+        .map_err(Refusal::from)
+        .and_then(|asset| fix(&asset, &arguments.output, &options));
+    let (report, written) = match fixed {
         Ok(fixed) => fixed,
-        Err(error) => return failed(&error.to_string()),
+        Err(refusal) => return refusal.print(),
     };
-    // Not earlier: the asset's name and its source files are known only now.
-    if let Err(message) = check_output(&arguments.output.join(&fixed.name), &fixed.used) {
-        return failed(&message);
-    }
-    let source = SourceInfo {
-        kind: "usd".into(),
-        uri: None,
-        file: copy.is_none().then(|| entry.to_string_lossy().into_owned()),
-        sha256: Opened::at(&entry)
-            .and_then(|opened| urdf_usd_serve::hash(&opened.file))
-            .unwrap_or_default(),
-    };
-    let files = fixed
-        .files
-        .into_iter()
-        .map(|(path, bytes)| (path.to_string_lossy().into_owned(), bytes))
-        .collect();
-    let mut report = match convert::write_asset(
-        &fixed.name,
-        source,
-        &arguments.output,
-        files,
-        fixed.diagnostics,
-    ) {
-        Ok(report) => report,
-        Err(diagnostics) => return failed_with(&diagnostics, None),
-    };
-    let written = report.directory.join(&fixed.entry);
-    // Findings of these checks are printed, and are not in the published report.json.
-    match fix::compare(&written, &fixed.sources) {
-        Ok(found) => report.diagnostics.extend(found),
-        Err(error) => return failed(&error.to_string()),
-    }
-    let rules = rep158::Options {
-        revision: arguments.rep158,
-        all_variants: true,
-        interfaces: resolver.interfaces(),
-        packages: Some(resolver),
-        ..rep158::Options::default()
-    };
-    match rep158::check(&written, &rules) {
-        Ok(found) => report.diagnostics.extend(found),
-        Err(error) => return failed(&error.to_string()),
-    }
-    report.status = convert::Status::from_findings(&report.diagnostics);
     let counts = Counts::new(&report.diagnostics);
     print_diagnostics(&report.diagnostics, None);
     let entry = written.to_string_lossy();
@@ -174,6 +121,64 @@ pub fn run(arguments: &Fix) -> ExitCode {
     }
 }
 
+/// Fixes an asset, writes it below the folder `output`, and checks the result; also returns its
+/// entry file.
+///
+/// # Errors
+/// Returns the reason if nothing is written, or the result can't be read.
+pub fn fix(
+    asset: &AssetFile,
+    output: &Path,
+    options: &engine::Options,
+) -> Result<(Report, PathBuf), Refusal> {
+    let entry = &asset.path;
+    if !is_usd(entry) {
+        return Err(Refusal::Failed(format!(
+            "{} is not an OpenUSD file: give a .usda, .usd, .usdc or .usdz",
+            entry.display()
+        )));
+    }
+    let fixed = engine::fix(entry, options).map_err(|error| error.to_string())?;
+    // Not earlier: the asset's name and its source files are known only now.
+    check_output(&output.join(&fixed.name), &fixed.used)?;
+    let source = SourceInfo {
+        kind: "usd".into(),
+        uri: None,
+        file: asset
+            .copy
+            .is_none()
+            .then(|| entry.to_string_lossy().into_owned()),
+        sha256: Opened::at(entry)
+            .and_then(|opened| urdf_usd_serve::hash(&opened.file))
+            .unwrap_or_default(),
+    };
+    let files = fixed
+        .files
+        .into_iter()
+        .map(|(path, bytes)| (path.to_string_lossy().into_owned(), bytes))
+        .collect();
+    let published = convert::write_asset(&fixed.name, source, output, files, fixed.diagnostics);
+    let mut report = published.map_err(|diagnostics| Refusal::Found {
+        diagnostics,
+        expanded: None,
+    })?;
+    let written = report.directory.join(&fixed.entry);
+    // Findings of these checks are printed, and are not in the published report.json.
+    let lost = engine::compare(&written, &fixed.sources).map_err(|error| error.to_string())?;
+    report.diagnostics.extend(lost);
+    let rules = rep158::Options {
+        revision: options.revision,
+        all_variants: true,
+        interfaces: options.packages.interfaces(),
+        packages: Some(options.packages.clone()),
+        ..rep158::Options::default()
+    };
+    let broken = rep158::check(&written, &rules).map_err(|error| error.to_string())?;
+    report.diagnostics.extend(broken);
+    report.status = convert::Status::from_findings(&report.diagnostics);
+    Ok((report, written))
+}
+
 /// Checks that `directory` may be replaced: it contains no source file, and nothing that this
 /// program did not write.
 fn check_output(directory: &Path, used: &[PathBuf]) -> Result<(), String> {
@@ -191,7 +196,7 @@ fn check_output(directory: &Path, used: &[PathBuf]) -> Result<(), String> {
         ));
     }
     let is_empty = std::fs::read_dir(&there).is_ok_and(|mut entries| entries.next().is_none());
-    let other = match convert::Report::read(&there) {
+    let other = match Report::read(&there) {
         Ok(report) if report.options.is_empty() => return Ok(()),
         Ok(report) => format!("is the asset that was converted from {}", report.source),
         Err(_) if is_empty => return Ok(()),

@@ -138,7 +138,7 @@ pub fn run(command: &Isaac) -> ExitCode {
 }
 
 /// Extensions of an asset's entries.
-pub(super) const ENTRIES: [&str; 4] = ["usda", "usd", "usdc", "usdz"];
+pub const ENTRIES: [&str; 4] = ["usda", "usd", "usdc", "usdz"];
 /// Extensions of entries, the overlay first: these commands show, check and change what they
 /// author.
 const WITH_OVERLAY: [&str; 5] = ["isaac.usda", "usda", "usd", "usdc", "usdz"];

@@ -4,6 +4,7 @@
 //! usage error. Results go to standard output; messages for people go to standard error. This crate
 //! makes no decisions about robots.
 
+pub mod api;
 mod batch;
 mod check;
 mod code_quality;
@@ -47,7 +48,7 @@ use self::deferred::Deferred;
 use self::findings::print_diagnostics;
 use self::packages::Packages;
 use self::progress::Bar;
-use self::results::{failed, failed_with, print, print_clap, print_json, usage_error};
+use self::results::{Refusal, failed, failed_with, print, print_clap, print_json, usage_error};
 use self::subject::{AssetFile, PlanningFiles, Read, Robot, XacroArguments};
 use self::terminal::{OutputOptions, say, say_as};
 use urdf_usd_convert::{
@@ -459,24 +460,26 @@ fn manual(directory: Option<&Path>) -> ExitCode {
     }
 }
 
-fn convert(arguments: &Convert) -> ExitCode {
-    let options = &arguments.conversion.options;
+/// Checks that the options of a conversion fit together.
+///
+/// # Errors
+/// Returns the reason if they do not.
+pub fn check_options(options: &Options) -> Result<(), String> {
+    let refuse = |message: &str| Err(message.to_owned());
     let (formats, extent) = (&options.formats, options.gltf);
     let is_gltf = formats.contains_any(&[OutputFormat::Glb, OutputFormat::Gltf]);
     if (options.dated || extent != gltf_write::Extent::default()) && !is_gltf {
-        return usage_error(
-            "--gltf-… options need a glTF output: add \"glb\" or \"gltf\" to --formats",
-        );
+        return refuse("--gltf-… options need a glTF output: add \"glb\" or \"gltf\" to --formats");
     }
     if options.simready_metadata != convert::Simready::default() && !options.simready {
-        return usage_error("--simready-metadata needs --simready");
+        return refuse("--simready-metadata needs --simready");
     }
     for (option, is_given) in [
         ("--overlays", !options.overlays.is_empty()),
         ("--simready", options.simready),
     ] {
         if is_given && !formats.contains(OutputFormat::Usd) {
-            return usage_error(&format!(
+            return Err(format!(
                 "{option} needs OpenUSD layers: add \"usd\" to --formats"
             ));
         }
@@ -486,21 +489,24 @@ fn convert(arguments: &Convert) -> ExitCode {
     if mesh_format != defaults.mesh_format
         && !formats.contains_any(&[OutputFormat::Urdf, OutputFormat::Sdf])
     {
-        return usage_error("--mesh-format needs \"urdf\" or \"sdf\" in --formats");
+        return refuse("--mesh-format needs \"urdf\" or \"sdf\" in --formats");
     }
     let of_references = convert::UrdfOptions {
         mesh_format,
         ..defaults
     };
     if options.urdf != of_references && !formats.contains(OutputFormat::Urdf) {
-        return usage_error("--urdf-… options need a URDF output: add \"urdf\" to --formats");
+        return refuse("--urdf-… options need a URDF output: add \"urdf\" to --formats");
     }
     if options.check && !formats.contains_any(&[OutputFormat::Usd, OutputFormat::Usdz]) {
-        return usage_error(
-            "--check needs an OpenUSD output: add \"usd\" or \"usdz\" to --formats",
-        );
+        return refuse("--check needs an OpenUSD output: add \"usd\" or \"usdz\" to --formats");
     }
-    if let Some(message) = invalid_folder(&options.resolve) {
+    invalid_folder(&options.resolve).map_or(Ok(()), Err)
+}
+
+fn convert(arguments: &Convert) -> ExitCode {
+    let options = &arguments.conversion.options;
+    if let Err(message) = check_options(options) {
         return usage_error(&message);
     }
     let read = match arguments.robot.read(&arguments.xacro, &options.resolve) {
@@ -596,7 +602,10 @@ fn invalid_folder(options: &resolve::Options) -> Option<String> {
 }
 
 /// Opens the user's cache of conversions; `URDF_USD_CACHE_MB` limits its size.
-fn open_cache(no_cache: bool) -> Result<Store, String> {
+///
+/// # Errors
+/// Returns the reason if that limit is no number.
+pub fn open_cache(no_cache: bool) -> Result<Store, String> {
     let limit = match std::env::var("URDF_USD_CACHE_MB") {
         Ok(text) => text
             .trim()
@@ -624,29 +633,87 @@ fn inspect(arguments: &Inspect) -> ExitCode {
         Ok(read) => read,
         Err(code) => return code,
     };
+    match inspected(read, packages, &arguments.files, &arguments.variants) {
+        Ok(inspected) => {
+            print_diagnostics(&inspected.diagnostics, inspected.expanded.as_deref());
+            let printed = if arguments.json {
+                print_json(&inspected.summary)
+            } else {
+                print(inspected.summary.to_string())
+            };
+            match inspected.is_empty {
+                true => ExitCode::FAILURE,
+                false => printed,
+            }
+        }
+        Err(refusal) => refusal.print(),
+    }
+}
+
+/// The contents of an asset or a description.
+#[derive(Debug)]
+pub struct Inspected {
+    /// Its elements, as data and as text.
+    pub summary: Summary,
+    /// The findings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The output of xacro, if it ran.
+    expanded: Option<String>,
+    /// True if it has no robot.
+    is_empty: bool,
+}
+
+/// The elements of an asset.
+#[derive(Debug, serde::Serialize)]
+#[serde(untagged)]
+pub enum Summary {
+    /// OpenUSD, or a description as converted.
+    Usd(Box<usd_read::Summary>),
+    /// glTF.
+    Gltf(gltf_read::Summary),
+}
+
+impl std::fmt::Display for Summary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Usd(summary) => summary.fmt(f),
+            Self::Gltf(summary) => summary.fmt(f),
+        }
+    }
+}
+
+/// Inspects an asset or a description.
+///
+/// # Errors
+/// Returns the reason if it can't be read.
+pub fn inspected(
+    read: Read,
+    packages: resolve::Options,
+    files: &PlanningFiles,
+    variants: &[usd_read::VariantChoice],
+) -> Result<Inspected, Refusal> {
     let model = read.model.as_deref();
     // An asset with files beside it is shown as its conversion with these files.
-    let is_alone = !arguments.files.is_given();
+    let is_alone = !files.is_given();
     match &read.source {
         Source::File(file) if is_ending(file, &["glb", "gltf"]) => {
-            inspect_gltf(file, None, model, arguments)
+            inspect_gltf(file, None, model, files)
         }
         Source::File(file) if is_alone && is_ending(file, &["usda", "usd", "usdc", "usdz"]) => {
-            inspect_usd(file, packages, arguments, None)
+            inspect_usd(file, packages, variants, None)
         }
         Source::Bytes { bytes, file } => match convert::Format::detect(bytes) {
             convert::Format::Glb | convert::Format::Gltf => {
-                inspect_gltf(file, Some(bytes), model, arguments)
+                inspect_gltf(file, Some(bytes), model, files)
             }
-            convert::Format::Usd if is_alone => match AssetFile::copy(bytes) {
-                Ok(copied) => inspect_usd(&copied.path, packages, arguments, None),
-                Err(message) => failed(&message),
-            },
+            convert::Format::Usd if is_alone => {
+                inspect_usd(&AssetFile::copy(bytes)?.path, packages, variants, None)
+            }
             convert::Format::Usd | convert::Format::Urdf => {
-                inspect_converted(read, packages, arguments)
+                inspect_converted(read, packages, files, variants)
             }
         },
-        _ => inspect_converted(read, packages, arguments),
+        _ => inspect_converted(read, packages, files, variants),
     }
 }
 
@@ -659,20 +726,22 @@ fn is_ending(file: &Path, endings: &[&str]) -> bool {
     })
 }
 
-/// Shows the conversion of a description.
-fn inspect_converted(read: Read, packages: resolve::Options, arguments: &Inspect) -> ExitCode {
-    let folder = match tempfile::tempdir() {
-        Ok(folder) => folder,
-        Err(error) => return failed(&format!("cannot create a temporary folder: {error}")),
-    };
-    let files = &arguments.files;
+/// Inspects the conversion of a description.
+fn inspect_converted(
+    read: Read,
+    packages: resolve::Options,
+    files: &PlanningFiles,
+    variants: &[usd_read::VariantChoice],
+) -> Result<Inspected, Refusal> {
+    let folder = tempfile::tempdir()
+        .map_err(|error| format!("cannot create a temporary folder: {error}"))?;
     let (source, model) = (read.source.clone(), read.model.clone());
     let (outcome, expanded) = convert_for_findings(read, packages.clone(), files, folder.path());
-    let report = match outcome {
-        Ok(report) => report,
-        Err(failure) => return failed_with(&failure.diagnostics, expanded.as_deref()),
+    let refuse = |failure: convert::Failure| Refusal::Found {
+        diagnostics: failure.diagnostics,
+        expanded: expanded.clone(),
     };
-    print_diagnostics(&report.diagnostics, expanded.as_deref());
+    let report = outcome.map_err(refuse)?;
     // The asset has no named poses but the default one without the overlay for Isaac, and no
     // statements about the robot.
     let robot = files.is_given().then(|| {
@@ -682,16 +751,20 @@ fn inspect_converted(read: Read, packages: resolve::Options, arguments: &Inspect
         };
         job.options.resolve = packages.clone();
         files.put(&mut job.options);
-        // The conversion has printed its findings.
+        // The conversion has the same findings.
         convert::read_robot(&job, &convert::Context::default()).map(|(robot, _)| robot)
     });
-    let robot = match robot.transpose() {
-        Ok(robot) => robot,
-        Err(failure) => return failed_with(&failure.diagnostics, expanded.as_deref()),
-    };
+    let robot = robot.transpose().map_err(refuse)?;
     let entry = report.directory.join(&report.name);
     let entry = entry.with_added_extension("usda");
-    inspect_usd(&entry, packages, arguments, robot.as_ref())
+    let inspected = inspect_usd(&entry, packages, variants, robot.as_ref())?;
+    let mut diagnostics = report.diagnostics;
+    diagnostics.extend(inspected.diagnostics);
+    Ok(Inspected {
+        diagnostics,
+        expanded,
+        ..inspected
+    })
 }
 
 /// Converts a description to OpenUSD in a temporary folder. Also returns the output of xacro, if it
@@ -744,40 +817,38 @@ impl Expanded {
     }
 }
 
-/// Shows an asset; planning data, poses and statements are those of `robot`, if there is one.
+/// Inspects an asset; planning data, poses and statements are those of `robot`, if there is one.
 fn inspect_usd(
     entry: &Path,
     packages: resolve::Options,
-    arguments: &Inspect,
+    variants: &[usd_read::VariantChoice],
     robot: Option<&urdf_usd_robot::Robot>,
-) -> ExitCode {
+) -> Result<Inspected, Refusal> {
     let packages = Some(Arc::new(resolve::Resolver::new(packages)));
     let options = usd_read::ReadOptions {
-        variants: arguments.variants.clone(),
+        variants: variants.to_vec(),
         packages,
         ..usd_read::ReadOptions::default()
     };
-    let (mut summary, diagnostics) = match usd_read::inspect(entry, &options) {
-        Ok(inspected) => inspected,
-        Err(error) => return failed(&error.to_string()),
-    };
+    let (mut summary, diagnostics) =
+        usd_read::inspect(entry, &options).map_err(|error| error.to_string())?;
     if let Some(robot) = robot {
         summary.describe(robot);
     }
-    print_diagnostics(&diagnostics, None);
-    if arguments.json {
-        print_json(&summary)
-    } else {
-        print(summary.to_string())
-    }
+    Ok(Inspected {
+        summary: Summary::Usd(Box::new(summary)),
+        diagnostics,
+        expanded: None,
+        is_empty: false,
+    })
 }
 
 fn inspect_gltf(
     path: &Path,
     bytes: Option<&[u8]>,
     robot: Option<&str>,
-    arguments: &Inspect,
-) -> ExitCode {
+    planning: &PlanningFiles,
+) -> Result<Inspected, Refusal> {
     let files = resolve::Files::new(Arc::new(resolve::Resolver::new(
         resolve::Options::from_environment(),
     )));
@@ -786,32 +857,36 @@ fn inspect_gltf(
         |bytes| Ok(bytes.into()),
     ) {
         Ok(bytes) => bytes,
-        Err(error) => return failed_with(&[error.at(Place::file(path))], None),
+        Err(error) => {
+            return Err(Refusal::Found {
+                diagnostics: vec![error.at(Place::file(path))],
+                expanded: None,
+            });
+        }
     };
     let mut outcome = gltf_read::read(&bytes, Some(path), &files);
     let is_wanted = |model: &gltf_read::Model| robot.is_none_or(|name| model.robot.name() == name);
     if let Some(name) = robot.filter(|_| !outcome.models.iter().any(is_wanted)) {
-        return failed(&format!("{} has no robot {name:?}", path.display()));
+        let message = format!("{} has no robot {name:?}", path.display());
+        return Err(Refusal::Failed(message));
     }
     outcome.models.retain(is_wanted);
     // The files are those of the robot that the other commands read: the chosen or first one.
     if let Some(model) = outcome.models.first_mut() {
         let mut options = Options::default();
-        arguments.files.put(&mut options);
+        planning.put(&mut options);
         match convert::add_planning(&mut model.robot, &options, &files) {
             Ok(found) => outcome.diagnostics.extend(found),
             Err(stop) => outcome.diagnostics.push(stop),
         }
     }
-    print_diagnostics(&outcome.diagnostics, None);
-    let is_empty = outcome.models.is_empty();
-    let summary = gltf_read::Summary::of(outcome);
-    let printed = if arguments.json {
-        print_json(&summary)
-    } else {
-        print(summary.to_string())
-    };
-    if is_empty { ExitCode::FAILURE } else { printed }
+    let diagnostics = outcome.diagnostics.clone();
+    Ok(Inspected {
+        diagnostics,
+        expanded: None,
+        is_empty: outcome.models.is_empty(),
+        summary: Summary::Gltf(gltf_read::Summary::of(outcome)),
+    })
 }
 
 fn schema(directory: &Path, json: bool) -> ExitCode {

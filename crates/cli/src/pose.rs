@@ -2,9 +2,10 @@
 //!
 //! Also shares with `urdf_usd ik` how a robot and its joint positions are read.
 
-use std::io::Read;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value, json};
@@ -13,13 +14,14 @@ use super::OUTPUT;
 use super::check::is_usd;
 use super::named_poses::{self, NamedPoses};
 use super::packages::Packages;
-use super::results::{failed, failed_with, print_json, usage_error};
-use super::subject::{self, INPUT, PlanningFiles, XacroArguments};
+use super::results::{Refusal, failed_with, print_json, usage_error};
+use super::subject::{self, INPUT, PlanningFiles, Read, XacroArguments};
 use super::{plural, print_diagnostics, results};
 use urdf_usd_convert::{self as convert, Context, Job, STDIN, Source, Tiers, read_robot};
 use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls};
 use urdf_usd_isaac::poses::stored::{entry_with_poses, of_asset};
 use urdf_usd_kinematics::{Mechanism, Transform, codes, names};
+use urdf_usd_resolve::{self as resolve, Resolver};
 use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{JointId, LinkId, NamedPose, Robot};
 
@@ -196,36 +198,58 @@ pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCo
         .options()
         .map_err(|message| usage_error(&message))?;
     let read = subject.robot.read(&subject.xacro, &resolve)?;
+    load_robot(read, &subject.files, resolve).map_err(|refusal| refusal.print())
+}
+
+/// Reads a robot without meshes, with its SRDF and XRDF, and the named poses of all entries of an
+/// asset. Also returns the findings.
+///
+/// # Errors
+/// Returns the reason if the robot can't be read.
+pub fn load_robot(
+    read: Read,
+    files: &PlanningFiles,
+    resolve: resolve::Options,
+) -> Result<(Robot, Vec<Diagnostic>), Refusal> {
     let mut options = convert::Options {
         resolve,
         tiers: Tiers::High,
         ..convert::Options::default()
     };
-    subject.files.put(&mut options);
+    files.put(&mut options);
     let job = Job {
         options,
         robot: read.model,
         ..Job::new(read.source, ".")
     };
-    let (mut robot, found) = read_robot(&job, &Context::default())
-        .map_err(|failure| failed_with(&failure.diagnostics, None))?;
+    let (mut robot, found) =
+        read_robot(&job, &Context::default()).map_err(|failure| Refusal::Found {
+            diagnostics: failure.diagnostics,
+            expanded: None,
+        })?;
     if let Source::File(file) = &job.source
         && is_usd(file)
     {
-        add_poses_of_asset(&mut robot, file, subject).map_err(|message| failed(&message))?;
+        let resolver = Arc::new(Resolver::new(job.options.resolve.clone()));
+        add_poses_of_asset(&mut robot, file, files, resolver)?;
     }
     Ok((robot, found))
 }
 
 /// Adds the named poses in the other entries of an asset to the robot that `file`, an entry of it, has. A
 /// given SRDF or XRDF takes precedence.
-fn add_poses_of_asset(robot: &mut Robot, file: &Path, subject: &Subject) -> Result<(), String> {
+fn add_poses_of_asset(
+    robot: &mut Robot,
+    file: &Path,
+    files: &PlanningFiles,
+    resolver: Arc<Resolver>,
+) -> Result<(), String> {
     if entry_with_poses(file) == file {
         return Ok(());
     }
-    let of_asset = of_asset(file, None, robot, Some(subject.packages.resolver()?))?;
+    let of_asset = of_asset(file, None, robot, Some(resolver))?;
     let own = robot.named_poses().to_vec();
-    let (mut poses, weaker) = if subject.files.is_given() {
+    let (mut poses, weaker) = if files.is_given() {
         (own, of_asset)
     } else {
         (of_asset, own)

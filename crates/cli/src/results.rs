@@ -31,6 +31,57 @@ pub mod codes {
     }
 }
 
+/// The reason why a command does not do its work.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The arguments are wrong, or do not fit together.
+    Usage(String),
+    /// The work can't be done, for this reason.
+    Failed(String),
+    /// The work can't be done, because of these findings.
+    Found {
+        /// The findings.
+        diagnostics: Vec<Diagnostic>,
+        /// The output of xacro, if it ran.
+        expanded: Option<String>,
+    },
+}
+
+impl Refusal {
+    /// Returns the reasons as findings.
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        let code = match self {
+            Self::Usage(_) => &codes::USAGE,
+            _ => &codes::FAILED,
+        };
+        match self {
+            Self::Usage(message) | Self::Failed(message) => {
+                vec![Diagnostic::new(code, Place::default(), message)]
+            }
+            Self::Found { diagnostics, .. } => diagnostics,
+        }
+    }
+
+    /// Prints the reason, and returns the exit code.
+    pub(super) fn print(&self) -> ExitCode {
+        match self {
+            Self::Usage(message) => usage_error(message),
+            Self::Failed(message) => failed(message),
+            Self::Found {
+                diagnostics,
+                expanded,
+            } => failed_with(diagnostics, expanded.as_deref()),
+        }
+    }
+}
+
+/// A message without further details is that of work that can't be done.
+impl From<String> for Refusal {
+    fn from(message: String) -> Self {
+        Self::Failed(message)
+    }
+}
+
 /// The form of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Form {

@@ -11,7 +11,7 @@ use clap::Args;
 use super::findings;
 use super::folder::description_in;
 use super::packages::in_package;
-use super::results::{failed, failed_with, usage_error};
+use super::results::Refusal;
 use urdf_usd_convert::{self as convert, ASSETS, STDIN, Source};
 use urdf_usd_diagnostic::Place;
 use urdf_usd_resolve::{self as resolve, Opened, Resolver};
@@ -53,16 +53,16 @@ pub(super) struct XacroArguments {
 }
 
 /// Files with planning data of a robot.
-#[derive(Args, Default)]
-pub(super) struct PlanningFiles {
+#[derive(Args, Clone, Debug, Default)]
+pub struct PlanningFiles {
     /// The robot's SRDF: named poses, end effectors, and pairs of links that need no collision
     /// check
     #[arg(long, value_name = "FILE", help_heading = INPUT)]
-    srdf: Option<PathBuf>,
+    pub srdf: Option<PathBuf>,
     /// The robot's XRDF: default positions (the pose `default`), configuration space, tool frames,
     /// collision spheres, and changes of its frames
     #[arg(long, value_name = "FILE", help_heading = INPUT)]
-    xrdf: Option<PathBuf>,
+    pub xrdf: Option<PathBuf>,
 }
 
 impl PlanningFiles {
@@ -79,10 +79,12 @@ impl PlanningFiles {
 }
 
 /// The source that a command reads.
-pub(super) struct Read {
-    pub(super) source: Source,
+#[derive(Debug)]
+pub struct Read {
+    /// The source.
+    pub source: Source,
     /// The robot of a glTF file that the user chose.
-    pub(super) model: Option<String>,
+    pub model: Option<String>,
 }
 
 impl Read {
@@ -105,6 +107,16 @@ impl Robot {
         arguments: &XacroArguments,
         resolve: &resolve::Options,
     ) -> Result<Read, ExitCode> {
+        self.find(arguments, resolve)
+            .map_err(|refusal| refusal.print())
+    }
+
+    /// Returns the source to read, as [`Robot::read`] does.
+    pub(super) fn find(
+        &self,
+        arguments: &XacroArguments,
+        resolve: &resolve::Options,
+    ) -> Result<Read, Refusal> {
         let robot = self.robot.as_deref();
         let arguments: Vec<xacro::Argument> = arguments
             .xacro_args
@@ -112,46 +124,64 @@ impl Robot {
             .chain(&arguments.xacro_arguments)
             .cloned()
             .collect();
-        if self.input == Path::new("-") {
-            if robot.is_some() {
-                return Err(usage_error(
-                    "--robot NAME selects a robot of a folder; it does not apply to standard input",
-                ));
-            }
-            if let Some(argument) = arguments.first() {
-                return Err(usage_error(&format!(
-                    "{argument}: only xacro files take arguments, and xacro can't be read from standard input"
-                )));
-            }
-            let source = standard_input().map_err(|message| failed(&message))?;
-            return Ok(Read {
-                source,
-                model: None,
-            });
+        if self.input != Path::new("-") {
+            return find(&self.input, robot, arguments, resolve);
         }
-        let input = located(&self.input, resolve).map_err(|message| failed(&message))?;
-        if is_missing(&input) {
-            let found = resolve::missing_input(&input).at(Place::file(&input));
-            return Err(failed_with(&[found], None));
+        let usage = |message: String| Err(Refusal::Usage(message));
+        if robot.is_some() {
+            return usage(
+                "--robot NAME selects a robot of a folder; it does not apply to standard input"
+                    .to_owned(),
+            );
         }
-        let (model, of_folder) = if is_gltf_file(&input) {
-            (self.robot.clone(), None)
-        } else {
-            (None, robot)
-        };
-        let file = file(&input, of_folder).map_err(|message| failed(&message))?;
-        let source = match arguments.first() {
-            None => Source::File(file),
-            Some(argument) if !has_macros(&file) => {
-                return Err(usage_error(&format!(
-                    "{argument}: {} is not a xacro file, and only those take arguments",
-                    file.display()
-                )));
-            }
-            Some(_) => Source::Xacro { file, arguments },
-        };
-        Ok(Read { source, model })
+        if let Some(argument) = arguments.first() {
+            return usage(format!(
+                "{argument}: only xacro files take arguments, and xacro can't be read from standard input"
+            ));
+        }
+        Ok(Read {
+            source: standard_input()?,
+            model: None,
+        })
     }
+}
+
+/// Returns the source to read: the file that `input` names, the entry of an asset's directory, or
+/// the robot in any other folder. `robot` is the name of one in a folder or a glTF file.
+///
+/// # Errors
+/// Returns the reason if there is no such file, or xacro's arguments are given for another format.
+pub fn find(
+    input: &Path,
+    robot: Option<&str>,
+    arguments: Vec<xacro::Argument>,
+    resolve: &resolve::Options,
+) -> Result<Read, Refusal> {
+    let input = located(input, resolve)?;
+    if is_missing(&input) {
+        let found = resolve::missing_input(&input).at(Place::file(&input));
+        return Err(Refusal::Found {
+            diagnostics: vec![found],
+            expanded: None,
+        });
+    }
+    let (model, of_folder) = if is_gltf_file(&input) {
+        (robot.map(str::to_owned), None)
+    } else {
+        (None, robot)
+    };
+    let file = file(&input, of_folder)?;
+    let source = match arguments.first() {
+        None => Source::File(file),
+        Some(argument) if !has_macros(&file) => {
+            return Err(Refusal::Usage(format!(
+                "{argument}: {} is not a xacro file, and only those take arguments",
+                file.display()
+            )));
+        }
+        Some(_) => Source::Xacro { file, arguments },
+    };
+    Ok(Read { source, model })
 }
 
 /// Returns whether nothing is at a path. What can't be examined has a better message elsewhere.
@@ -200,8 +230,10 @@ fn has_macros(file: &Path) -> bool {
 }
 
 /// A file of OpenUSD, which is read from files only.
-pub(super) struct AssetFile {
-    pub(super) path: PathBuf,
+#[derive(Debug)]
+pub struct AssetFile {
+    /// The entry file.
+    pub path: PathBuf,
     /// Deletes a copy of standard input.
     pub(super) copy: Option<tempfile::TempDir>,
 }
@@ -212,11 +244,7 @@ impl AssetFile {
     /// # Errors
     /// Returns a message for the user if there is no such file, or it is not OpenUSD by its name or
     /// content.
-    pub(super) fn find(
-        asset: &Path,
-        endings: &[&str],
-        resolver: &Resolver,
-    ) -> Result<Self, String> {
+    pub fn find(asset: &Path, endings: &[&str], resolver: &Resolver) -> Result<Self, String> {
         if asset == Path::new("-") {
             let source = standard_input()?;
             return match &source {
@@ -232,7 +260,10 @@ impl AssetFile {
     }
 
     /// Copies OpenUSD from standard input to a file with the extension that it requires.
-    pub(super) fn copy(bytes: &[u8]) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// Returns a message for the user if the file can't be written.
+    pub fn copy(bytes: &[u8]) -> Result<Self, String> {
         let is_package = bytes.starts_with(b"PK");
         let name = if is_package {
             "stdin.usdz"

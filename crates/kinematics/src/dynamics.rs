@@ -38,15 +38,19 @@ impl Mechanism {
         matrix.fill(0.0);
         self.forward(q, data);
         self.compose(data);
+        let zero = Vector3::zeros();
+        data.motions.resize(self.steps.len() + 1, [zero; 4]);
         for (index, step) in self.steps.iter().enumerate() {
             let (angular, linear) = axis(step, data, index + 1);
+            // Each step below needs it again.
+            data.motions[index + 1] = [angular, linear, zero, zero];
             // Composite rigid bodies: the momentum of all that a step moves, projected on each step
             // above it.
             let (force, moment) = momentum(&data.lumps[index + 1], &angular, &linear);
             let mut at = index + 1;
             while at > 0 {
                 let other = &self.steps[at - 1];
-                let (other_angular, other_linear) = axis(other, data, at);
+                let [other_angular, other_linear, ..] = data.motions[at];
                 let shared = other_angular.dot(&moment) + other_linear.dot(&force);
                 let (row, column) = (step.coordinate, other.coordinate);
                 if let Some(cell) = matrix.get_mut(row * size + column) {
@@ -101,7 +105,18 @@ impl Mechanism {
     ) {
         forces.fill(0.0);
         self.forward(q, data);
-        self.compose(data);
+        // As `compose`, without inertia, which has no weight.
+        data.lumps.resize(self.lumps.len(), Lump::NONE);
+        for ((lump, frame), out) in self.lumps.iter().zip(&data.frames).zip(&mut data.lumps) {
+            out.mass = lump.mass;
+            out.moment = frame.rotation * lump.moment + frame.translation * lump.mass;
+        }
+        for (index, step) in self.steps.iter().enumerate().rev() {
+            let Lump { mass, moment, .. } = data.lumps[index + 1];
+            let above = &mut data.lumps[step.parent];
+            above.mass += mass;
+            above.moment += moment;
+        }
         for (index, step) in self.steps.iter().enumerate() {
             let (angular, linear) = axis(step, data, index + 1);
             let lump = &data.lumps[index + 1];

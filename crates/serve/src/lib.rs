@@ -55,7 +55,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve as resolve;
 use urdf_usd_worker::{Limits, Workers};
 use viewer::Page;
-pub use viewer::{has_viewer, origin};
+pub use viewer::{element, has_viewer, origin};
 
 /// Maximum number of clients of joint states, and of events.
 const MAX_STREAM_CLIENTS: usize = 64;

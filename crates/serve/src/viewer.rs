@@ -63,6 +63,12 @@ struct Viewer;
 #[folder = "src/page"]
 struct Plain;
 
+/// Returns the web component `<urdf-usd-viewer>`, a script for pages without a server; `None` if the
+/// program was built without the viewer.
+pub fn element() -> Option<std::borrow::Cow<'static, [u8]>> {
+    Viewer::get("element.js").map(|file| file.data)
+}
+
 /// Returns whether the program was built with the 3D viewer.
 pub fn has_viewer() -> bool {
     Viewer::get(INDEX).is_some()

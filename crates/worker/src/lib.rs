@@ -60,6 +60,8 @@ impl Limits {
 #[derive(Clone, Debug)]
 pub struct Program {
     executable: PathBuf,
+    /// Arguments that come before those for `urdf_usd_cli::main`.
+    arguments: Vec<OsString>,
     exit_when_exhausted: Option<fn(i32)>,
     release_memory: fn(),
 }
@@ -69,9 +71,16 @@ impl Program {
     pub fn new(executable: impl Into<PathBuf>) -> Self {
         Self {
             executable: executable.into(),
+            arguments: Vec::new(),
             exit_when_exhausted: None,
             release_memory: || (),
         }
+    }
+
+    /// Sets arguments that come before all others: those with which an interpreter runs the program.
+    #[must_use]
+    pub fn with_arguments(self, arguments: Vec<OsString>) -> Self {
+        Self { arguments, ..self }
     }
 
     /// Returns the running program; `None` if the system does not reveal it.
@@ -108,7 +117,11 @@ impl Program {
     /// Returns the command that starts it.
     fn command(&self, arguments: impl IntoIterator<Item = OsString>) -> Command {
         let mut command = Command::new(&self.executable);
-        command.arg0("urdf_usd").args(arguments);
+        // Python finds its installation, or its environment, by the name that it is called by.
+        if self.arguments.is_empty() {
+            command.arg0("urdf_usd");
+        }
+        command.args(&self.arguments).args(arguments);
         command
     }
 

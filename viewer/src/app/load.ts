@@ -11,7 +11,8 @@ export async function load(url: string, edition: Edition, signal: AbortSignal): 
   const response = await fetch(url, { signal });
   if (!response.ok) throw new Error(await whyNot(response));
   const data = await response.arrayBuffer();
-  return parse(data, new URL('.', url).href, edition);
+  // Nothing is relative to contents without a place.
+  return parse(data, /^(?:blob|data):/.test(url) ? '' : new URL('.', url).href, edition);
 }
 
 /** Returns why a request failed: the server's message, or the status. */

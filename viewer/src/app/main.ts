@@ -269,7 +269,7 @@ function expose(state: State, fleet: Fleet, stage: Stage, show: Show, marked: ()
     camera: () => ({ position: stage.eye.camera.position.toArray(), target: stage.eye.controls.target.toArray() }),
     pick: (x, y) => {
       const { clientWidth: width, clientHeight: height } = byId('canvas');
-      const hit = pick(new Vector2((x / width) * 2 - 1, 1 - (y / height) * 2), stage, show);
+      const hit = pick(new Vector2((x / width) * 2 - 1, 1 - (y / height) * 2), stage, show.models());
       const node = hit && fleet.models.get(hit.key)?.link(hit.link)?.node;
       return hit && node ? { key: hit.key, link: hit.link, point: node.worldToLocal(hit.point).toArray() } : null;
     },

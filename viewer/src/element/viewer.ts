@@ -1,13 +1,16 @@
 // <urdf-usd-viewer>: a robot of a glTF file in any page, without panels and without a server of urdf_usd.
 
-import { Box3, Vector3 } from 'three';
+import { Box3, Plane, Raycaster, Vector3 } from 'three';
 import { load } from '../app/load.js';
 import { Model } from '../app/model.js';
 import { State, type Preset } from '../app/state.js';
 import { DARK, LIGHT } from '../app/view/colors.js';
 import { corners } from '../app/view/corners.js';
+import { inRootOf } from '../app/view/hand.js';
 import { Look } from '../app/view/look.js';
+import { pick, pointer } from '../app/view/pick.js';
 import { Stage } from '../app/view/stage.js';
+import { Problem } from '../kinematics/lm.js';
 import type { Robot } from '../loader/index.js';
 
 const PRESETS: readonly string[] = ['front', 'back', 'left', 'right', 'top', 'iso'] satisfies Preset[];
@@ -26,9 +29,10 @@ const [calm, dark] = [() => matchMedia('(prefers-reduced-motion: reduce)'), () =
  *
  * Attributes: `src` (a GLB or glTF file), `pose` (a named pose of the file, or `joint:value` pairs with commas, in radians and metres), `camera`
  * (`front`, `back`, `left`, `right`, `top`, `iso`, or six numbers: position and target in metres, y up), `theme` (`light`, `dark`; default:
- * the system's), `grid` (`off` hides it), `transparent` (no background), `label` (for screen readers).
+ * the system's), `grid` (`off` hides it), `transparent` (no background), `label` (for screen readers), `grab`
+ * (a link follows the pointer that drags it, and the joints above it follow within their limits).
  *
- * Events: `load` once the robot is shown, `error` with the reason in `detail`.
+ * Events: `load` once the robot is shown, `move` after the pointer moved it, `error` with the reason in `detail`.
  */
 export class UrdfUsdViewer extends HTMLElement {
   static readonly observedAttributes = ['src', 'pose', 'camera', 'theme', 'grid', 'transparent', 'label'];
@@ -38,6 +42,7 @@ export class UrdfUsdViewer extends HTMLElement {
   #stage: Stage | null = null;
   #model: Model | null = null;
   #look: Look | null = null;
+  #grip: { id: number; problem: Problem; robot: Robot; plane: Plane } | null = null;
   #loading: AbortController | null = null;
   #loaded = '';
 
@@ -79,6 +84,10 @@ export class UrdfUsdViewer extends HTMLElement {
       this.#stage = new Stage(this.#canvas, () => calm().matches, () => ({ top: 0, bottom: 0 }), this.shadowRoot?.host);
       dark().addEventListener('change', () => this.#paint());
       this.#canvas.addEventListener('keydown', (event) => this.#key(event));
+      // Before the camera gets the pointer.
+      this.#canvas.addEventListener('pointerdown', (event) => this.#grab(event), { capture: true });
+      this.#canvas.addEventListener('pointermove', (event) => this.#drag(event));
+      for (const end of ['pointerup', 'pointercancel'] as const) this.#canvas.addEventListener(end, () => (this.#grip = null));
       this.#stage.onResize(() => {
         if (this.#model && !this.#stage?.eye.sees(corners(this.#model))) this.fit();
       });
@@ -173,6 +182,35 @@ export class UrdfUsdViewer extends HTMLElement {
       return stage.eye.look(new Vector3().fromArray(numbers), new Vector3().fromArray(numbers, 3));
     }
     stage.eye.fit(corners(model), camera !== null && PRESETS.includes(camera) ? (camera as Preset) : 'iso', true);
+  }
+
+  #grab(event: PointerEvent): void {
+    const [model, stage] = [this.#model, this.#stage];
+    if (!model || !stage || !this.hasAttribute('grab') || !event.isPrimary || event.button !== 0) return;
+    const hit = pick(pointer(event, this.#canvas), stage, [['', model]]);
+    const link = hit && model.link(hit.link);
+    const robot = link && model.robots.find((robot) => robot.links.includes(link));
+    if (!hit || !link || !robot) return;
+    const problem = new Problem(robot, link, { point: link.node.worldToLocal(hit.point.clone()) });
+    if (problem.variables.length === 0) return;
+    event.stopImmediatePropagation();
+    this.#canvas.setPointerCapture(event.pointerId);
+    const facing = stage.eye.camera.getWorldDirection(new Vector3());
+    const plane = new Plane().setFromNormalAndCoplanarPoint(facing, hit.point);
+    this.#grip = { id: event.pointerId, problem, robot, plane };
+  }
+
+  #drag(event: PointerEvent): void {
+    const [grip, stage] = [this.#grip, this.#stage];
+    if (!grip || !stage || event.pointerId !== grip.id) return;
+    const ray = new Raycaster();
+    ray.setFromCamera(pointer(event, this.#canvas), stage.eye.camera);
+    const position = ray.ray.intersectPlane(grip.plane, new Vector3());
+    if (!position) return;
+    grip.problem.solve(inRootOf(grip.robot, { position }));
+    grip.robot.setPositions(grip.problem.positions());
+    this.update();
+    this.dispatchEvent(new Event('move'));
   }
 
   #key(event: KeyboardEvent): void {

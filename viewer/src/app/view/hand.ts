@@ -1,7 +1,7 @@
 // Moving a robot with the pointer: a grabbed link follows the pointer, or handles rotate and move it, and the joints above it follow within
 // their limits. Moves the picture only, never a robot.
 
-import { Matrix4, Object3D, Plane, Quaternion, Raycaster, Vector2, Vector3 } from 'three';
+import { Matrix4, Object3D, Plane, Quaternion, Raycaster, Vector3 } from 'three';
 import { TransformControls } from 'three/addons/controls/TransformControls.js';
 import { Problem, type Goal, type Outcome } from '../../kinematics/lm.js';
 import type { Link, Robot } from '../../loader/index.js';
@@ -9,7 +9,7 @@ import type { Fleet } from '../fleet.js';
 import type { Model } from '../model.js';
 import type { State } from '../state.js';
 import { AXIS_COLORS } from './marks.js';
-import { pick } from './pick.js';
+import { pick, pointer } from './pick.js';
 import type { Show } from './show.js';
 import type { Stage } from './stage.js';
 
@@ -136,13 +136,13 @@ export class Hand {
 
   private press(event: PointerEvent): void {
     if (this.state.tool !== 'move' || !event.isPrimary || event.button !== 0) return;
-    const at = this.pointer(event);
+    const at = pointer(event, this.canvas);
     if (this.handles.enabled) {
       // A touch does not hover before it presses.
       (this.handles as unknown as { pointerHover(at: object): void }).pointerHover({ x: at.x, y: at.y, button: -1 });
       if (this.handles.axis !== null) return;
     }
-    const hit = pick(at, this.stage, this.show);
+    const hit = pick(at, this.stage, this.show.models());
     const found = hit && this.find(hit.key, hit.link);
     if (!hit || !found) return;
     const point = found.link.node.worldToLocal(hit.point.clone());
@@ -168,7 +168,7 @@ export class Hand {
     if (!down || !grip || event.pointerId !== down.id) return;
     if (!down.moved && Math.hypot(event.clientX - down.x, event.clientY - down.y) <= STILL) return;
     down.moved = true;
-    this.ray.setFromCamera(this.pointer(event), this.stage.eye.camera);
+    this.ray.setFromCamera(pointer(event, this.canvas), this.stage.eye.camera);
     const at = this.ray.ray.intersectPlane(down.plane, new Vector3());
     if (!at) return;
     grip.goal = { position: at };
@@ -302,15 +302,10 @@ export class Hand {
   }
 
   private last: number | null = null;
-
-  private pointer(event: PointerEvent): Vector2 {
-    const box = this.canvas.getBoundingClientRect();
-    return new Vector2(((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2);
-  }
 }
 
 /** Converts a goal in the world to the robot's frame. */
-function inRootOf(robot: Robot, goal: Goal): Goal {
+export function inRootOf(robot: Robot, goal: Goal): Goal {
   robot.root.updateWorldMatrix(true, false);
   const inverse = new Matrix4().copy(robot.root.matrixWorld).invert();
   const inRoot: Goal = {};

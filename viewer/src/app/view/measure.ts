@@ -48,7 +48,7 @@ export function measure(
     stage.invalidate();
   };
   const take = (at: Vector2) => {
-    const hit = pick(at, stage, show);
+    const hit = pick(at, stage, show.models());
     const node = hit && show.models().find(([key]) => key === hit.key)?.[1].link(hit.link)?.node;
     if (!hit || !node) return tell('Nothing to measure here: choose a point on the robot.');
     if (points.length === 2) points.length = 0;

@@ -2,6 +2,7 @@
 
 import { Mesh, type Object3D, Raycaster, Vector2, type Vector3 } from 'three';
 import type { Fleet } from '../fleet.js';
+import type { Model } from '../model.js';
 import type { State } from '../state.js';
 import type { Show } from './show.js';
 import type { Stage } from './stage.js';
@@ -29,10 +30,7 @@ export function pickable(
   show: Show,
   opened: () => void,
 ): void {
-  const at = (event: PointerEvent) => {
-    const box = canvas.getBoundingClientRect();
-    return new Vector2(((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2);
-  };
+  const at = (event: PointerEvent) => pointer(event, canvas);
   let down: { x: number; y: number } | null = null;
   let resting = 0;
   canvas.addEventListener('pointerdown', (event) => {
@@ -42,7 +40,7 @@ export function pickable(
     if (!down || Math.hypot(event.clientX - down.x, event.clientY - down.y) > STILL) return;
     down = null;
     if (state.tool === 'measure') return;
-    const found = pick(at(event), stage, show);
+    const found = pick(at(event), stage, show.models());
     if (found) fleet.choose(found.key);
     state.select(found);
     if (found && state.tool === 'look') opened();
@@ -55,7 +53,7 @@ export function pickable(
     clearTimeout(resting);
     if (event.pointerType === 'touch' || event.buttons !== 0) return;
     resting = window.setTimeout(() => {
-      const found = pick(at(event), stage, show);
+      const found = pick(at(event), stage, show.models());
       const model = found && fleet.models.get(found.key);
       const joint = found && model?.movedBy(model.link(found.link));
       state.point(found && joint ? { key: found.key, joint: joint.name } : null);
@@ -65,12 +63,18 @@ export function pickable(
   canvas.addEventListener('pointerdown', forget, { capture: true });
 }
 
+/** The point of the picture that a pointer is at, from -1 to 1. */
+export function pointer(event: PointerEvent, canvas: HTMLCanvasElement): Vector2 {
+  const box = canvas.getBoundingClientRect();
+  return new Vector2(((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2);
+}
+
 /** The link at a point of the picture. */
-export function pick(at: Vector2, stage: Stage, show: Show): Hit | null {
+export function pick(at: Vector2, stage: Stage, models: Iterable<readonly [string, Model]>): Hit | null {
   const ray = new Raycaster();
   ray.setFromCamera(at, stage.eye.camera);
   let nearest: Hit | null = null;
-  for (const [key, model] of show.models()) {
+  for (const [key, model] of models) {
     for (const { object, distance, point } of ray.intersectObject(model.holder, true)) {
       if (!(object instanceof Mesh) || !visible(object) || (nearest && distance >= nearest.distance)) continue;
       const link = model.linkAt(object);

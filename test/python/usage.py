@@ -1,0 +1,23 @@
+"""Uses of the package for type checkers. Lines with a mark are wrong."""
+
+from pathlib import Path
+
+import numpy as np
+import urdf_usd
+from numpy.typing import NDArray
+
+result: urdf_usd.Result = urdf_usd.convert("arm.urdf", Path("out"), formats=["usd", "glb"], packages={"arm": Path(".")}, density=1000.0)
+urdf_usd.convert(b"<robot/>", formats="usd", progress=lambda progress: print(progress.step, progress.done), xacro_args={"size": 1})
+entry: Path | None = result.path
+content: bytes = result.files["arm.usda"]
+codes: list[str] = [finding.code for finding in urdf_usd.check(Path("arm.usda"), select=["REP158*"])]
+robot = urdf_usd.Robot.load("arm.urdf", srdf_file="arm.srdf")
+poses: NDArray[np.float64] = robot.fk(robot.rest, "tool0")
+solved: NDArray[np.float64] = robot.ik(poses, "tool0", q=robot.rest).q
+
+urdf_usd.convert("arm.urdf", formats=["stl"])  # type: ignore[list-item]
+urdf_usd.convert("arm.urdf", density="much")  # type: ignore[arg-type]
+urdf_usd.convert("arm.urdf", densty=1.0)  # type: ignore[call-arg]
+urdf_usd.check("arm.usda", density=1.0)  # type: ignore[call-arg]
+urdf_usd.convert(3)  # type: ignore[arg-type]
+robot.jacobian(robot.rest, "tool0", frame="world")  # type: ignore[arg-type]
