@@ -27,7 +27,7 @@ const common = {
   target: 'es2022',
 };
 
-// It contains three.
+// Bundles three.js.
 const ELEMENT = { minify: true, metafile: true, entryPoints: ['src/element/viewer.ts'] };
 
 async function buildViewer() {

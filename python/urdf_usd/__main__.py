@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -17,13 +18,19 @@ from urdf_usd._errors import Error
 from urdf_usd._sources import find
 
 
+def takes_value(argument: str) -> bool:
+    """Returns whether an argument is an option of a conversion that is not a switch, such as `--changelog`."""
+    options = json.loads(_native.options())
+    return any(f"--{option['flag']}" == argument and option["kind"] != "switch" for option in options)
+
+
 def located(arguments: list[str]) -> list[str]:
     """Returns arguments with the paths of robots that are given by name or in a Git repository, and the options that they need."""
     replaced: list[str] = []
     for before, argument in zip(["", *arguments], arguments):
         is_robot = argument.startswith(("robot_descriptions:", "git+"))
         # An address may also be the value of an option.
-        is_robot |= argument.startswith("https://github.com/") and not before.startswith("-")
+        is_robot |= argument.startswith("https://github.com/") and not takes_value(before)
         found = find(argument) if is_robot else None
         if found is None:
             replaced.append(argument)

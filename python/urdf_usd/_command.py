@@ -1,4 +1,4 @@
-"""Commands in a process of their own."""
+"""Commands in a child process."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ def command(*arguments: str | os.PathLike[str], **options: object) -> dict[str, 
 
 def _unprinted(line: list[str], done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """Returns the finding about a command that printed no JSON."""
-    said = done.stderr.strip() or f"exit code {done.returncode}"
-    return {"severity": "error", "code": "command-failed", "message": f"{' '.join(line[:2])} printed no JSON: {said}", "where": {}}
+    reason = done.stderr.strip() or f"exit code {done.returncode}"
+    return {"severity": "error", "code": "command-failed", "message": f"{' '.join(line[:2])} printed no JSON: {reason}", "where": {}}

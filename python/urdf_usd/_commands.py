@@ -13,20 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union
 
 from . import _native
 from ._command import interpreter
-from ._errors import Diagnostic, diagnostics, failures
+from ._errors import Diagnostic, OptionError, diagnostics, failures
 from ._sources import find
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import Options, Packages, Planning
+    from ._options import Options, Packages, Planning, Revision
+    from ._options import Path as AnyPath
 
 Source = Union[str, bytes, "os.PathLike[str]"]
 """A robot or an asset: a path, `package://PACKAGE/PATH`, or the text or bytes of a file. A string that begins with `<`, `{` or `#usda` is
 text. A robot of the package robot_descriptions has the name of its module, or `robot_descriptions:NAME`; one in a Git repository is
 `git+URL[@REF][#subdirectory=PATH]` or an address of GitHub."""
-Revision = Literal["2026-06", "2026-07"]
-"""A revision of REP-158."""
+Engine = Literal["mujoco", "newton", "physx", "isaac", "drake", "gazebo"]
+"""An engine or simulator whose support of an asset `check` reports."""
+EngineOverlay = Literal["newton", "mujoco", "physx"]
+"""An engine for which `fix` writes a layer."""
 XacroArguments = Union[Mapping[str, object], Iterable[str]]
 """Arguments of a xacro file by name, or each as `NAME:=VALUE`."""
 
@@ -61,10 +64,8 @@ def native_input(
         elif found := find(source):
             source = found.path
             arguments += _arguments(found.xacro_args)
-            packages = given.get("packages") or {}
             # The caller's take precedence.
-            named = dict(packages) if isinstance(packages, Mapping) else dict(package.split("=", 1) for package in packages)
-            given["packages"] = {**found.packages, **named}
+            given["packages"] = {**found.packages, **named_packages(given.get("packages"))}
     arguments += _arguments(xacro_args)
     return {
         "source": source if isinstance(source, bytes) else os.fspath(source),
@@ -72,6 +73,29 @@ def native_input(
         "robot": robot,
         "xacro_args": arguments,
     }, given
+
+
+def named_packages(given: Mapping[str, AnyPath] | Iterable[str] | None) -> dict[str, AnyPath]:
+    """Returns the folders of packages by name; an item of a list, or a single text, is `NAME=DIR`.
+
+    Raises:
+        OptionError: An item is not `NAME=DIR`.
+    """
+    if isinstance(given, Mapping):
+        return dict(given)
+    named: dict[str, AnyPath] = {}
+    for item in [given] if isinstance(given, str) else given or ():
+        name, _, folder = item.partition("=")
+        if not (name and folder):
+            message = f'packages: "{item}" is not NAME=DIR, such as my_robot_description=/home/me/my_robot_description'
+            raise OptionError((Diagnostic("error", "command-usage", message),))
+        named[name] = folder
+    return named
+
+
+def _names(given: str | Iterable[str]) -> list[str]:
+    """Returns names; those of a text are separated by commas."""
+    return [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
 
 
 def _arguments(given: XacroArguments) -> list[str]:
@@ -284,6 +308,7 @@ def check(
     variants: Iterable[str] = (),
     all_variants: bool = False,
     rep158: Revision = "2026-06",
+    engine: Engine | Iterable[Engine] = (),
     **options: Unpack[Packages],
 ) -> tuple[Diagnostic, ...]:
     """Checks an OpenUSD asset against the rules of REP-158, a glTF file against those of EXT_robot_kinematics, or a description as a
@@ -299,6 +324,7 @@ def check(
         variants: Variants of an OpenUSD asset to select, each `SET=NAME` or `/PRIM{SET=NAME}`.
         all_variants: Checks every variant of an OpenUSD asset.
         rep158: The revision of REP-158.
+        engine: Engines: what they drop or approximate of an OpenUSD asset, with its selected variants, is reported, too.
         **options: The locations of packages.
 
     Raises:
@@ -312,6 +338,7 @@ def check(
             select=list(select),
             ignore=list(ignore),
             all_variants=all_variants,
+            engines=_names(engine),
         )
     return diagnostics(json.loads(found))
 
@@ -322,6 +349,7 @@ def fix(
     *,
     variants: Iterable[str] = (),
     rep158: Revision = "2026-06",
+    overlays: EngineOverlay | Iterable[EngineOverlay] = (),
     **options: Unpack[Packages],
 ) -> Result:
     """Rewrites an OpenUSD asset to follow REP-158, in the folder NAME in `out`, or in memory.
@@ -333,6 +361,8 @@ def fix(
         out: The folder in which to create the asset's folder.
         variants: Variants to make the default, each `SET=NAME` or `/PRIM{SET=NAME}`.
         rep158: The revision of REP-158 to follow.
+        overlays: Engines whose layers get mimic joints, and armature, damping, friction and velocity limits of joints. By default only the
+            engines whose attributes the source has; with `rep158="2026-07"`, all three get a mimic joint that only the neutral layer has.
         **options: The locations of packages.
 
     Raises:
@@ -341,7 +371,7 @@ def fix(
     """
     given, given_options = native_input(asset, {**options, "variants": list(variants), "rep158": rep158})
     with failures():
-        return Result(_native.fix(given, None if out is None else os.fspath(out), given_options))
+        return Result(_native.fix(given, None if out is None else os.fspath(out), given_options, _names(overlays)))
 
 
 def inspect(

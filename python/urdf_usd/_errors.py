@@ -23,7 +23,7 @@ class Diagnostic:
     code: str
     """Stable code, such as `urdf-bad-number`."""
     message: str
-    """What is wrong."""
+    """The fault."""
     file: str | None = None
     """The file; `None` for text and bytes, and for arguments."""
     line: int = 0
@@ -33,13 +33,13 @@ class Diagnostic:
     element: str = ""
     """The element in the user's terms, such as `link "base"`."""
     help: str = ""
-    """What to do. It names options as the command does: `--package` is the keyword `packages`."""
+    """The remedy, with options named as on the command line: `--package` is the keyword `packages`."""
     cause: str = ""
     """The common cause of several findings of this code."""
     about: str = ""
     """The subject, if it is not the element: for instance a missing file."""
     expanded: bool = False
-    """Whether line and column refer to the output of xacro."""
+    """True if line and column refer to the output of xacro."""
 
     def __str__(self) -> str:
         place = ""

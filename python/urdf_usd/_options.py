@@ -8,6 +8,8 @@ from typing import Literal, TypedDict, Union
 
 Path = Union[str, "os.PathLike[str]"]
 """A path; `~` is the home directory."""
+Revision = Literal["2026-06", "2026-07"]
+"""A revision of REP-158."""
 
 class Packages(TypedDict, total=False):
     """The locations of ROS packages."""
@@ -108,6 +110,9 @@ class Options(Planning, total=False):
     stand_ins: bool
     """Show a box in place of a visual mesh that can't be read. It encloses the link's colliders; without colliders, its size follows from
     the link's mass and inertia."""
+    rep158: Revision
+    """The revision of REP-158 that the OpenUSD asset follows. 2026-06: mimic joints are in a neutral layer (ext_physics:). 2026-07: only
+    in the layers of engines that overlays name, each in the words of its engine. Default: "2026-06"."""
     check: bool
     """Check the OpenUSD asset against the rules of REP-158, in every variant, and add the findings to the report."""
     strict: bool

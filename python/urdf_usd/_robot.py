@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._commands import Result, Source, XacroArguments, native_input
+from ._commands import Result, Source, XacroArguments, named_packages, native_input
 from ._errors import Diagnostic, diagnostics, failures
 from ._view import Theme, View, page
 
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Mimic:
-    """How a joint follows another: `multiplier · position + offset`."""
+    """The relation of a follower to its leader: `multiplier * position + offset`."""
 
     joint: str
     """The joint that is followed."""
@@ -66,7 +66,7 @@ class Joint:
     mimic: Mimic | None
     """The joint that it follows."""
     closes_loop: bool
-    """Whether it closes a loop: kinematics leave it open."""
+    """True if it closes a loop; kinematics leave the loop open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class IkResult:
     q: Array
     """The configurations, (n, dof), within all limits: the solution, or the nearest one found."""
     reached: NDArray[np.bool_]
-    """Whether each target is reached, (n,)."""
+    """True for each target that is reached, (n,)."""
     position_error: Array
     """The distance that is left, metres, (n,)."""
     angle_error: Array
@@ -137,7 +137,7 @@ class Robot:
         with failures():
             native = _native.Robot(*given)
         self._native = native
-        self._given = given
+        self._given = _absolute(given)
         about = json.loads(native.description())
         self.diagnostics = diagnostics(json.loads(native.diagnostics()))
         self.name = about["name"]
@@ -442,6 +442,32 @@ class Robot:
 
     def __repr__(self) -> str:
         return f"<urdf_usd.Robot {self.name}: {len(self.link_names)} links, {self.dof} degrees of freedom>"
+
+
+def _absolute(given: tuple[dict[str, Any], dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns an input and options that mean the same in any working directory.
+
+    Only what is read again is made absolute: findings of the first reading name files as the caller does.
+    """
+
+    def path(given: str | os.PathLike[str]) -> str:
+        text = os.fspath(given)
+        # The native module expands `~` in options; an empty name is no file. Unlike abspath, this keeps `..` after symbolic links.
+        return text if not text or text.startswith("~") or os.path.isabs(text) else os.path.join(os.getcwd(), text)
+
+    source, options = given[0].copy(), given[1].copy()
+    if isinstance(source["source"], bytes):
+        source["folder"] = path(source["folder"] or os.curdir)
+    elif not source["source"].startswith(("package://", "file://")):
+        source["source"] = path(source["source"])
+    for name in ("package_paths", "allowed_roots"):
+        if (value := options.get(name)) is not None:
+            options[name] = [path(item) for item in ([value] if isinstance(value, (str, os.PathLike)) else value)]
+    for name in ("srdf_file", "xrdf_file"):
+        if (value := options.get(name)) is not None:
+            options[name] = path(value)
+    options["packages"] = {name: path(folder) for name, folder in named_packages(options.get("packages")).items()}
+    return source, options
 
 
 def _joint(about: dict[str, Any]) -> Joint:

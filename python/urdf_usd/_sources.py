@@ -84,48 +84,82 @@ def _description(name: str) -> Found:
 
 
 def _repository(url: str, ref: str, path: str) -> Found:
-    """Returns a robot in a Git repository, of which a copy is kept in the user's cache."""
+    """Returns a robot in a Git repository, of which copies are kept in the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "urdf_usd" / "git"
     name = re.sub(r"\W+", "-", url.rstrip("/").removesuffix(".git").rpartition("/")[2])
-    folder = cache / f"{name}-{hashlib.sha256(f'{url}@{ref}'.encode()).hexdigest()[:16]}"
-    if not (folder.is_dir() and _COMMIT.fullmatch(ref)):
-        _fetch(url, ref, folder)
+    folder = _copy(url, ref, cache / f"{name}-{_digest(url)}")
     found = folder / path
     if not found.resolve().is_relative_to(folder.resolve()):
         raise _refuse("command-usage", f"{path} is not in the repository", "give a path in the repository")
     return Found(found, _packages(folder))
 
 
-def _fetch(url: str, ref: str, folder: Path) -> None:
-    """Brings a folder to the state of a branch, tag or commit."""
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def git(*arguments: str | Path, where: Path) -> None:
-        # Without a terminal, a wrong address would wait for a password.
-        environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
-        subprocess.run(["git", *arguments], cwd=where, env=environment, check=True, capture_output=True, text=True)
 
-    folder.parent.mkdir(parents=True, exist_ok=True)
+def _copy(url: str, ref: str, copies: Path) -> Path:
+    """Returns the folder with the state of a branch, tag or commit.
+
+    Each commit has its own folder, which never changes: other processes may read it.
+    """
+    copies.mkdir(parents=True, exist_ok=True)
+    # The commit of the last use, for uses without a network.
+    latest = copies / f"ref-{_digest(ref)}"
     try:
-        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
-            copy = folder if folder.is_dir() else Path(temporary) / "copy"
-            if copy != folder:
-                git("init", "--quiet", copy, where=folder.parent)
-            git("fetch", "--quiet", "--depth", "1", "--", url, ref, where=copy)
-            git("checkout", "--quiet", "--force", "--detach", "FETCH_HEAD", where=copy)
-            if copy != folder:
-                try:
-                    copy.rename(folder)
-                except OSError:
-                    # Another process was faster.
-                    if not folder.is_dir():
-                        raise
+        commit = ref if _COMMIT.fullmatch(ref) else _commit(url, ref, copies)
+        if commit is None or not (copies / commit).is_dir():
+            commit = _fetch(url, ref, copies)
     except FileNotFoundError as error:
         raise _refuse("command-failed", f"cannot fetch {url}: git is not installed", "install git") from error
     except subprocess.CalledProcessError as error:
         why = error.stderr.strip()
-        if not folder.is_dir():
+        if not latest.is_dir():
             raise _refuse("command-failed", f"cannot fetch {ref} of {url}: {why}", "check the address, the reference and the network") from error
         warnings.warn(f"cannot fetch {ref} of {url}, so an earlier copy is used: {why}", stacklevel=2)
+        return latest.resolve()
+    if latest.resolve().name != commit:
+        with tempfile.TemporaryDirectory(dir=copies) as temporary:
+            link = Path(temporary) / "link"
+            link.symlink_to(commit)
+            # Processes see either the earlier link or this one.
+            link.replace(latest)
+    return copies / commit
+
+
+def _git(*arguments: str | Path, folder: Path) -> str:
+    """Runs git in a folder, and returns its output."""
+    # Without a terminal, a wrong address would wait for a password.
+    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+    done = subprocess.run(["git", *arguments], cwd=folder, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def _commit(url: str, ref: str, folder: Path) -> str | None:
+    """Returns the commit of a branch or tag of a repository; `None` if it names neither."""
+    # An annotated tag is a separate object; `^{}` is its commit.
+    lines = _git("ls-remote", "--", url, ref, f"{ref}^{{}}", folder=folder).splitlines()
+    commits = {name: commit for commit, name in (line.split("\t") for line in lines)}
+    # The order in which `git fetch` looks for a name.
+    names = (f"{prefix}{ref}{suffix}" for prefix in ("", "refs/", "refs/tags/", "refs/heads/") for suffix in ("^{}", ""))
+    return next((commits[name] for name in names if name in commits), None)
+
+
+def _fetch(url: str, ref: str, copies: Path) -> str:
+    """Fetches a branch, tag or commit into the folder of its commit, and returns the commit."""
+    with tempfile.TemporaryDirectory(dir=copies) as temporary:
+        copy = Path(temporary) / "copy"
+        _git("init", "--quiet", copy, folder=copies)
+        _git("fetch", "--quiet", "--depth", "1", "--", url, ref, folder=copy)
+        _git("checkout", "--quiet", "--detach", "FETCH_HEAD", folder=copy)
+        commit = _git("rev-parse", "HEAD", folder=copy)
+        try:
+            copy.rename(copies / commit)
+        except OSError:
+            # Another process was faster.
+            if not (copies / commit).is_dir():
+                raise
+    return commit
 
 
 def _packages(repository: Path) -> dict[str, Path]:

@@ -84,7 +84,7 @@ def test_broken_robots_cost_only_themselves(undisturbed, robots):
 def test_the_next_run_converts_what_changed(undisturbed, robots, tmp_path):
     folder = tmp_path / "again"
     shutil.copytree(undisturbed[0], folder)
-    numbers = lambda done: done.stderr.split("converted ")[1].split(" ", 1)[0]
+    numbers = lambda done: done.stderr.split("processed ")[1].split(" ", 1)[0]
     assert numbers(batch(robots, "-o", folder)) == "0"
     assert numbers(batch(robots, "-o", folder, "--retry")) == "2"
     assert numbers(batch(robots, "-o", folder, "--tiers", "high")) == str(COUNT)

@@ -87,7 +87,7 @@ def test_the_steps_of_the_action(bad, tmp_path_factory):
     checked = subprocess.run(["bash", "-c", steps[1]], env=environment, cwd=bad, capture_output=True, text=True, check=False)
     assert checked.returncode == 1 and "bad.urdf: 2 errors" in checked.stdout, checked.stderr
     logs = Path((home / "output").read_text().strip().removeprefix("sarif="))
-    assert json.loads((logs / "bad.urdf.sarif").read_text())["runs"][0]["results"]
+    assert json.loads((logs / "1.sarif").read_text())["runs"][0]["results"]
     (bad / "bad.urdf").write_text("<robot name='good'><link name='a'/></robot>")
     assert subprocess.run(["bash", "-c", steps[1]], env=environment, cwd=bad, check=False).returncode == 0
 

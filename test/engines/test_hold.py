@@ -31,18 +31,6 @@ def test_mimic_joints_follow_in_physx(tmp_path):
         assert hinges[0] > 1e-3 and hinges[1] == pytest.approx(2 * hinges[0], rel=1e-2), (overlay, end)
 
 
-@functools.cache
-def held(name):
-    """Returns the folder of a robot with overlays and MJCF, and the positions in MuJoCo."""
-    asset = convert(source(name), scratch(), "--formats", "usd,mjcf", "--overlays", "newton,physx", "--tiers", "high")
-    mjcf = asset.directory / f"{asset.asset_name}.xml"
-    return asset, worker(peers(), "urdf").ask("mjcf_peers", "held_and_described", str(mjcf))[0]
-
-
-def entry(asset, overlay):
-    return str(asset.directory / f"{asset.asset_name}.{overlay}.usda")
-
-
 @pytest.mark.parametrize("name", [pytest.param(QUADRUPED, marks=marks_of(QUADRUPED))])
 def test_a_quadruped_holds_its_start(name):
     asset = convert(source(name), scratch(), "--formats", "usd,mjcf", "--overlays", "physx", "--tiers", "high")

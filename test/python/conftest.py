@@ -14,6 +14,8 @@ from conftest import PROGRAM, ROOT, SAMPLES, scratch
 from python_package import TOOLS, run
 
 
+# First: a test with a group gets none for its robot.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     here = Path(__file__).parent
     for item in items:
@@ -33,7 +35,7 @@ def wheel():
         # The program of the tests is not stripped either.
         "MATURIN_PEP517_ARGS": "--strip false --compression-method stored",
     }
-    # As `pip install .`, but that maturin is there already.
+    # Like `pip install .`, with maturin already installed.
     run(TOOLS / "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", out, ROOT, env=env)
     (made,) = out.glob("*.whl")
     return made

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conftest import ROOT
 
-#: What makes the wheel and checks its types (test/requirements-python.txt).
+#: Environment with the build tool and type checkers (test/requirements-python.txt).
 TOOLS = Path(os.environ.get("URDF_USD_PYTHON_TOOLS") or ROOT / ".test-env" / "python" / "bin")
 
 

@@ -136,6 +136,15 @@ def test_assets_are_checked_and_fixed(urdf_usd, arm):
         }
         for finding in command("check", asset, "--all-variants", "--format", "json")["diagnostics"]
     ]
+    degraded = urdf_usd.check(asset, engine=["mujoco", "drake"])
+    reported = command("check", asset, "--engine", "mujoco,drake", "--format", "json")["diagnostics"]
+    assert "engine-no-openusd" in {finding.code for finding in degraded}
+    assert [finding.code for finding in degraded] == [finding["code"] for finding in reported]
+    translated = urdf_usd.fix(asset, scratch(), overlays="newton").report["files"]
+    assert translated == command("fix", asset, "-o", scratch(), "--overlays", "newton", "--json")["files"] != urdf_usd.fix(asset).report["files"]
+    for function, names in ((urdf_usd.check, {"engine": ["none"]}), (urdf_usd.fix, {"overlays": "drake"})):
+        with pytest.raises(urdf_usd.OptionError, match="is none of"):
+            function(asset, **names)
     poor = scratch() / "poor.usda"
     stage = Usd.Stage.CreateNew(str(poor))
     stage.SetDefaultPrim(stage.DefinePrim("/poor", "Xform"))

@@ -73,9 +73,9 @@ def test_batches_agree_with_pinocchio(urdf_usd, name):
     file = scratch() / "arrays.npz"
     np.savez(file, **{name: array[chosen] for name, array in arrays.items()})
     peer = worker(os.environ["URDF_USD_URDF_PYTHON"], "robot_peers")
-    told, _ = peer.ask("robot_peers", "pinocchio", urdf, file, robot.dof_names, robot.link_names, tip)
-    assert told["coordinates"] >= 2 and told["links"] >= 8, told
-    assert max(told["differences"].values()) < 1e-9, told
+    result, _ = peer.ask("robot_peers", "pinocchio", urdf, file, robot.dof_names, robot.link_names, tip)
+    assert result["coordinates"] >= 2 and result["links"] >= 8, result
+    assert max(result["differences"].values()) < 1e-9, result
 
 
 def test_poses_agree_with_those_of_the_converted_robot_in_mujoco(urdf_usd, arm, robot):
@@ -86,8 +86,8 @@ def test_poses_agree_with_those_of_the_converted_robot_in_mujoco(urdf_usd, arm, 
     file = scratch() / "arrays.npz"
     np.savez(file, positions=np.stack(list(positions.values()), axis=1), fk=robot.fk(q))
     peer = worker(os.environ["URDF_USD_URDF_PYTHON"], "robot_peers")
-    told, _ = peer.ask("robot_peers", "mujoco", entry, file, list(positions), robot.link_names, robot.root)
-    assert told["bodies"] >= 8 and told["difference"] < 1e-6, told
+    result, _ = peer.ask("robot_peers", "mujoco", entry, file, list(positions), robot.link_names, robot.root)
+    assert result["bodies"] >= 8 and result["difference"] < 1e-6, result
 
 
 def test_a_configuration_and_a_batch_are_alike(robot):
@@ -99,7 +99,7 @@ def test_a_configuration_and_a_batch_are_alike(robot):
         batch = function(q)
         assert (np.stack([function(row) for row in q]) == batch).all()
         assert function(q[:0]).shape == (0, *batch.shape[1:])
-        # Other types, layouts and lists are converted.
+        # All other types, layouts and lists are converted.
         assert (function(np.asfortranarray(q)) == batch).all() and (function(q.tolist()) == batch).all()
     tips = robot.fk(q, ["tool0", "base_link"], base="wrist_link")
     wrist = robot.fk(q, "wrist_link")
@@ -120,12 +120,20 @@ def test_the_jacobian_is_the_derivative_of_poses(robot):
         assert np.allclose(jacobian[3:, at], (turn[2, 1], turn[0, 2], turn[1, 0]), atol=1e-6)
 
 
-def test_robots_and_errors_go_to_other_processes(urdf_usd, robot):
+def test_robots_and_errors_go_to_other_processes(urdf_usd, arm, robot, monkeypatch):
     again = pickle.loads(pickle.dumps(robot))
     assert again.dof_names == robot.dof_names and again.poses.keys() == robot.poses.keys()
     with pytest.raises(urdf_usd.Error) as raised:
         robot.fk(robot.rest, "none")
     assert pickle.loads(pickle.dumps(raised.value)).diagnostics == raised.value.diagnostics
+    # Relative paths stay those of the working directory in which the robot was loaded.
+    monkeypatch.chdir(arm[0].parent)
+    options = {"packages": "sample_arm=..", "srdf_file": "../srdf/sample_arm.srdf"}
+    loaded = [urdf_usd.Robot.load(arm[0].name, **options), urdf_usd.Robot.load(arm[0].read_bytes(), **options)]
+    monkeypatch.chdir(scratch())
+    for one in loaded:
+        again = pickle.loads(pickle.dumps(one))
+        assert again.dof_names == one.dof_names and again.poses.keys() == one.poses.keys()
 
 
 def test_inverse_kinematics_of_batches(robot):

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,9 @@ def test_robots_by_name(urdf_usd, named):
     # The arguments of the description, and others that precede them.
     assert urdf_usd.Robot.load("robot_descriptions:box").link_names == ("l2",)
     assert urdf_usd.Robot.load("box_description", xacro_args={"size": 5}).link_names == ("l5",)
+    assert urdf_usd.Robot.load("robot_descriptions:arm", packages=f"other={named}").dof == 7
+    with pytest.raises(urdf_usd.OptionError, match="NAME=DIR"):
+        urdf_usd.Robot.load("robot_descriptions:arm", packages=["other"])
     for name, kind, why in (
         ("robot_descriptions:none", urdf_usd.OptionError, "no robot 'none'"), ("arm_mj_description", urdf_usd.OptionError, "no URDF"),
         ("robot_descriptions:lost", urdf_usd.Error, "no network"), ("other_description", urdf_usd.Error, "other_description"),
@@ -69,6 +73,8 @@ def test_the_command_takes_names(site, named):
 
 
 def test_robots_in_git_repositories(urdf_usd, monkeypatch):
+    from urdf_usd import _sources
+
     folder = scratch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     repository = folder / "robots"
@@ -85,13 +91,20 @@ def test_robots_in_git_repositories(urdf_usd, monkeypatch):
     url = f"git+file://{repository}"
     result = urdf_usd.convert(f"{url}#subdirectory=arms/sample", formats="usd")
     assert result.name == "sample_arm" and result.report["counts"]["meshes"] > 0
+    path = "#subdirectory=arms/sample/urdf/sample_arm.urdf"
+    first = _sources.find(f"{url}{path}").path
+    text = first.read_text()
     urdf = repository / "arms" / "sample" / "urdf" / "sample_arm.urdf"
     urdf.write_text(urdf.read_text().replace('robot name="sample_arm"', 'robot name="other"').replace("robot name='sample_arm'", "robot name='other'"))
     git("commit", "--quiet", "-am", "second")
-    path = "#subdirectory=arms/sample/urdf/sample_arm.urdf"
+    git("tag", "--annotate", "--message", "second", "v2")
     assert urdf_usd.Robot.load(f"{url}{path}").name == "other"
     assert urdf_usd.Robot.load(f"{url}@v1{path}").name == "sample_arm"
     assert urdf_usd.Robot.load(f"{url}@{git('rev-parse', 'main')}{path}").name == "other"
+    # The copies of commits never change, and each commit has one.
+    second = _sources.find(f"{url}{path}").path
+    assert first.read_text() == text and second.read_text() == urdf.read_text() and _sources.find(f"{url}@v1{path}").path == first
+    assert _sources.find(f"{url}@v2{path}").path == _sources.find(f"{url}@main{path}").path == second
     for source, why in ((f"{url}@none{path}", "none"), (f"{url}#subdirectory=../..", "not in the repository"), (f"git+file://{folder}/nowhere", "nowhere")):
         with pytest.raises(urdf_usd.Error, match=why):
             urdf_usd.Robot.load(source)
@@ -103,6 +116,7 @@ def test_robots_in_git_repositories(urdf_usd, monkeypatch):
 
 def test_addresses_of_github(urdf_usd, monkeypatch):
     from urdf_usd import _sources
+    from urdf_usd.__main__ import located
 
     asked = []
     monkeypatch.setattr(_sources, "_repository", lambda *arguments: asked.append(arguments))
@@ -115,4 +129,8 @@ def test_addresses_of_github(urdf_usd, monkeypatch):
         ("https://github.com/o/r.git", "HEAD", ""), ("https://github.com/o/r.git", "HEAD", ""), ("https://github.com/o/r.git", "main", "arms/a"),
         ("https://github.com/o/r.git", "v1", "a.urdf"), ("ssh://git@host/o/r.git", "v2", "a"), ("ssh://git@host/o/r.git", "HEAD", ""),
     ]  # fmt: skip
+    monkeypatch.setattr(_sources, "_repository", lambda *_: _sources.Found(Path("robot")))
+    address = "https://github.com/o/r"
+    assert located(["convert", "--check", address]) == ["convert", "--check", "robot"]
+    assert located(["convert", "robot", "--changelog", address]) == ["convert", "robot", "--changelog", address]
     assert _sources.find("https://example.com/o/r") is None and _sources.find("arm.urdf") is None

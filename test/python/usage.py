@@ -11,6 +11,8 @@ urdf_usd.convert(b"<robot/>", formats="usd", progress=lambda progress: print(pro
 entry: Path | None = result.path
 content: bytes = result.files["arm.usda"]
 codes: list[str] = [finding.code for finding in urdf_usd.check(Path("arm.usda"), select=["REP158*"])]
+urdf_usd.check("arm.usda", engine=["mujoco", "drake"])
+urdf_usd.fix("arm.usda", overlays="newton", rep158="2026-07")
 robot = urdf_usd.Robot.load("arm.urdf", srdf_file="arm.srdf")
 poses: NDArray[np.float64] = robot.fk(robot.rest, "tool0")
 solved: NDArray[np.float64] = robot.ik(poses, "tool0", q=robot.rest).q
@@ -19,5 +21,7 @@ urdf_usd.convert("arm.urdf", formats=["stl"])  # type: ignore[list-item]
 urdf_usd.convert("arm.urdf", density="much")  # type: ignore[arg-type]
 urdf_usd.convert("arm.urdf", densty=1.0)  # type: ignore[call-arg]
 urdf_usd.check("arm.usda", density=1.0)  # type: ignore[call-arg]
+urdf_usd.check("arm.usda", engine=["ode"])  # type: ignore[list-item]
+urdf_usd.fix("arm.usda", overlays="drake")  # type: ignore[arg-type]
 urdf_usd.convert(3)  # type: ignore[arg-type]
 robot.jacobian(robot.rest, "tool0", frame="world")  # type: ignore[arg-type]

@@ -73,7 +73,12 @@ def test_mimic_joints_are_in_the_layers_of_engines(tmp_path):
     in_july, in_june = (in_mujoco("simulated", path) for path in (entry, june))
     warned = in_july.pop("warnings")
     assert len(warned) > len(in_june.pop("warnings")) and any("deprecated" in message for message in warned)
-    assert in_july == in_june
+    # The words of Newton are in single precision.
+    for joint, facts in in_june["joints"].items():
+        for fact, value in facts.items():
+            assert in_july["joints"][joint][fact] == (value if value is None else pytest.approx(value, rel=1e-6)), (joint, fact)
+    assert in_july["equalities"] == [pytest.approx(values, abs=1e-7) for values in in_june["equalities"]]
+    assert in_july["end"] == pytest.approx(in_june["end"], abs=1e-5) and in_july["actuators"] == in_june["actuators"]
     for path in (entry, june):
         joint = in_nv("newton_joints", str(path.with_name("r.newton.usda")))["joints"]["follow"]
         assert joint["leader"] == "lead" and joint["coefficients"] == pytest.approx([0.5, -2], rel=1e-6)

@@ -1,6 +1,6 @@
 //! The robots of a batch: from files, folders, patterns and manifests.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value as Json;
@@ -70,17 +70,18 @@ impl Item {
     }
 }
 
-/// Returns the robots of sources, in the order of their keys.
+/// Returns the robots of sources, in the order of their keys. Those below the folder `except` are left
+/// out: the output of the batch.
 ///
 /// A source is a description, a folder with descriptions, a pattern such as `robots/**/*.urdf`, or a
-/// manifest (`.csv`, `.jsonl`). Keys that occur twice get numbers.
+/// manifest (`.csv`, `.jsonl`). Keys that would share a folder get numbers.
 ///
 /// # Errors
 /// Returns all faults of the sources if there are any.
-pub fn find(sources: &[PathBuf]) -> Result<Vec<Item>, Vec<Diagnostic>> {
+pub fn find(sources: &[PathBuf], except: &Path) -> Result<Vec<Item>, Vec<Diagnostic>> {
     let (mut items, mut faults) = (Vec::new(), Vec::new());
     for source in sources {
-        match of_source(source, sources.len() > 1) {
+        match items_of_source(source, sources.len() > 1) {
             Ok(found) => items.extend(found),
             Err(found) => faults.extend(found),
         }
@@ -88,32 +89,44 @@ pub fn find(sources: &[PathBuf]) -> Result<Vec<Item>, Vec<Diagnostic>> {
     if !faults.is_empty() {
         return Err(faults);
     }
+    if let Ok(except) = except.canonicalize() {
+        items.retain(|item: &Item| {
+            let path = item.source.canonicalize();
+            path.map_or(true, |path| !path.starts_with(&except))
+        });
+    }
     items.sort_by(|a, b| (&a.key, &a.source).cmp(&(&b.key, &b.source)));
-    number(&mut items);
+    make_distinct(&mut items);
+    items.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(items)
 }
 
-/// Makes keys unique.
-fn number(items: &mut [Item]) {
-    let mut seen: HashMap<String, usize> = HashMap::new();
-    let all: std::collections::HashSet<String> =
-        items.iter().map(|item| item.key.clone()).collect();
-    for item in items {
-        let count = seen.entry(item.key.clone()).or_default();
-        *count += 1;
-        while *count > 1 {
-            let numbered = format!("{}-{count}", item.key);
-            if all.contains(&numbered) {
-                *count += 1;
-                continue;
-            }
-            item.key = numbered;
-            break;
+/// Makes keys distinct, and none of them a folder of another one. Some file systems do not
+/// distinguish upper and lower case.
+fn make_distinct(items: &mut [Item]) {
+    let lower: Vec<String> = items.iter().map(|item| item.key.to_lowercase()).collect();
+    let mut given: HashSet<String> = lower.iter().cloned().collect();
+    let folders: HashSet<&str> = lower
+        .iter()
+        .flat_map(|key| key.match_indices('/').filter_map(|(end, _)| key.get(..end)))
+        .collect();
+    let mut taken: HashSet<String> = HashSet::new();
+    for (item, lower) in items.iter_mut().zip(&lower) {
+        let is_free = !folders.contains(lower.as_str()) && !taken.contains(lower);
+        if !is_free {
+            let is_new = |number: &usize| {
+                let numbered = format!("{lower}-{number}");
+                !given.contains(&numbered) && !folders.contains(numbered.as_str())
+            };
+            let number = (2_usize..).find(is_new).unwrap_or_default();
+            item.key = format!("{}-{number}", item.key);
         }
+        taken.insert(item.key.to_lowercase());
+        given.insert(item.key.to_lowercase());
     }
 }
 
-fn of_source(source: &Path, is_one_of_several: bool) -> Result<Vec<Item>, Vec<Diagnostic>> {
+fn items_of_source(source: &Path, is_one_of_several: bool) -> Result<Vec<Item>, Vec<Diagnostic>> {
     let fault = |message: String, help: &str| {
         vec![Diagnostic::new(&SOURCE, Place::file(source), message).help(help)]
     };
@@ -134,8 +147,8 @@ fn of_source(source: &Path, is_one_of_several: bool) -> Result<Vec<Item>, Vec<Di
     let ending = source.extension().unwrap_or_default().to_ascii_lowercase();
     if source.is_file() {
         return match ending.to_str() {
-            Some("csv") => of_csv(source),
-            Some("jsonl" | "ndjson") => of_json_lines(source),
+            Some("csv") => read_csv(source),
+            Some("jsonl" | "ndjson") => read_json_lines(source),
             _ => {
                 let name = source.file_name().map(Path::new).unwrap_or(source);
                 Ok(vec![Item::new(key_of(name), source.to_owned())])
@@ -216,7 +229,7 @@ fn safe(name: &str) -> String {
 
 /// Reads a manifest with a column `source`, and perhaps `key`, `arguments` (of a xacro file, separated
 /// by spaces) and options of the conversion.
-fn of_csv(manifest: &Path) -> Result<Vec<Item>, Vec<Diagnostic>> {
+fn read_csv(manifest: &Path) -> Result<Vec<Item>, Vec<Diagnostic>> {
     let fault = |line: u64, message: String| {
         let line = u32::try_from(line).unwrap_or_default();
         let place = Place {
@@ -256,10 +269,10 @@ fn of_csv(manifest: &Path) -> Result<Vec<Item>, Vec<Diagnostic>> {
                 .iter()
                 .zip(&record)
                 .filter(|(_, cell)| !cell.is_empty());
-            let cells = cells.map(|(name, cell)| Ok((name.to_owned(), of_cell(name, cell)?)));
+            let cells = cells.map(|(name, cell)| Ok((name.to_owned(), parse_cell(name, cell)?)));
             cells
                 .collect::<Result<BTreeMap<_, _>, String>>()
-                .and_then(|row| of_row(manifest, row))
+                .and_then(|row| item_of_row(manifest, row))
                 .map_err(|message| fault(line, message))
         });
         match item {
@@ -275,7 +288,7 @@ fn of_csv(manifest: &Path) -> Result<Vec<Item>, Vec<Diagnostic>> {
 }
 
 /// Returns a cell as a value of its column.
-fn of_cell(name: &str, cell: &str) -> Result<Value, String> {
+fn parse_cell(name: &str, cell: &str) -> Result<Value, String> {
     let texts = |separator: char| {
         cell.split(separator)
             .map(|text| text.trim().to_owned())
@@ -294,8 +307,8 @@ fn of_cell(name: &str, cell: &str) -> Result<Value, String> {
     }
 }
 
-/// Reads a manifest with a JSON object on each line: the fields of [`of_csv`], with lists as lists.
-fn of_json_lines(manifest: &Path) -> Result<Vec<Item>, Vec<Diagnostic>> {
+/// Reads a manifest with a JSON object on each line: the fields of [`read_csv`], with lists as lists.
+fn read_json_lines(manifest: &Path) -> Result<Vec<Item>, Vec<Diagnostic>> {
     let text = std::fs::read_to_string(manifest).map_err(|error| {
         vec![Diagnostic::new(
             &MANIFEST,
@@ -327,7 +340,7 @@ fn of_json_lines(manifest: &Path) -> Result<Vec<Item>, Vec<Diagnostic>> {
                 Ok((name, value))
             });
             let row = values.collect::<Result<BTreeMap<_, _>, String>>();
-            row.and_then(|row| of_row(manifest, row))
+            row.and_then(|row| item_of_row(manifest, row))
                 .map_err(|message| (0, message))
         });
         match item {
@@ -366,8 +379,9 @@ fn unknown(name: &str) -> Option<String> {
     Some(format!("there is no field {name:?}{meant}"))
 }
 
-/// Returns the robot of a row. Relative paths start from the manifest's folder.
-fn of_row(manifest: &Path, mut row: BTreeMap<String, Value>) -> Result<Item, String> {
+/// Returns the robot of a row. Its source starts from the manifest's folder; files that options name
+/// start from the working directory, as everywhere.
+fn item_of_row(manifest: &Path, mut row: BTreeMap<String, Value>) -> Result<Item, String> {
     let text = |value| match value {
         Value::Text(text) if !text.is_empty() => Ok(text),
         _ => Err("give a text".to_owned()),
@@ -418,10 +432,12 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_occur_twice_get_numbers() {
-        let mut items = ["a", "a", "a-2", "a"].map(|key| Item::new(key.to_owned(), PathBuf::new()));
-        number(&mut items);
-        assert_eq!(items.map(|item| item.key), ["a", "a-3", "a-2", "a-4"]);
+    fn no_two_keys_share_a_folder() {
+        let keys = ["a", "a", "a-2", "a", "b", "b/c", "B"];
+        let mut items = keys.map(|key| Item::new(key.to_owned(), PathBuf::new()));
+        make_distinct(&mut items);
+        let expected = ["a", "a-3", "a-2", "a-4", "b-2", "b/c", "B-3"];
+        assert_eq!(items.map(|item| item.key), expected);
     }
 
     #[test]
@@ -437,7 +453,7 @@ mod tests {
             "m.csv",
             "source,key,arguments,formats\nr.urdf,left/arm,a:=1 b:=2,\"usd,glb\"\nr.urdf,,,\n",
         );
-        let items = find(&[good]).expect("valid");
+        let items = find(&[good], Path::new("none")).expect("valid");
         assert_eq!(
             items
                 .iter()
@@ -454,7 +470,7 @@ mod tests {
             "m.jsonl",
             "{\"source\": \"r.urdf\", \"formats\": [\"usd\"]}\n\n{\"source\": \"none.urdf\"}\n{\"sorce\": \"r.urdf\"}\n{\"source\": 1\n",
         );
-        let faults = find(&[lines]).expect_err("faults");
+        let faults = find(&[lines], Path::new("none")).expect_err("faults");
         let places: Vec<_> = faults.iter().map(|fault| fault.place.line).collect();
         assert_eq!(places, [3, 4, 5]);
         assert!(
@@ -463,7 +479,7 @@ mod tests {
             faults[1].message
         );
         let bad = write("b.csv", "source,tiers\nr.urdf,sharp\n");
-        let faults = find(&[bad]).expect_err("faults");
+        let faults = find(&[bad], Path::new("none")).expect_err("faults");
         assert!(
             faults[0].place.line == 2 && faults[0].message.contains("sharp"),
             "{faults:?}"

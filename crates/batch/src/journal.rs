@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use urdf_usd_convert::Counts;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
@@ -16,7 +17,7 @@ use crate::codes::JOURNAL;
 /// The folder of the journals in that of the batch.
 const FOLDER: &str = "journal";
 
-/// What became of a robot.
+/// The outcome of a robot's conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -37,17 +38,6 @@ pub enum Status {
 }
 
 impl Status {
-    /// All states, the best first.
-    pub const ALL: [Self; 7] = [
-        Self::Ok,
-        Self::Warnings,
-        Self::Errors,
-        Self::Failed,
-        Self::TimedOut,
-        Self::OutOfMemory,
-        Self::Crashed,
-    ];
-
     /// Returns whether the robot has an asset without errors.
     pub fn is_good(self) -> bool {
         matches!(self, Self::Ok | Self::Warnings)
@@ -72,10 +62,11 @@ impl Status {
 pub struct Row {
     /// The name in the batch.
     pub key: String,
-    /// The description.
+    /// The absolute path of the description.
+    #[serde(serialize_with = "lossy")]
     pub source: PathBuf,
-    /// The hash of what the result depends on: description, arguments, options, version of the
-    /// program. Not of meshes and included files.
+    /// The hash of the inputs: description, arguments, options, version of the program. Meshes and
+    /// included files are no part of it.
     pub inputs: String,
     /// The result.
     pub status: Status,
@@ -84,7 +75,7 @@ pub struct Row {
     pub robot: Option<String>,
     /// The asset's folder in that of the batch; `None` without an asset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asset: Option<PathBuf>,
+    pub asset: Option<String>,
     /// Numbers of the robot's elements.
     #[serde(default)]
     pub counts: Counts,
@@ -106,22 +97,39 @@ pub struct Row {
     pub finished: f64,
 }
 
-/// The state of a file when it was read.
+/// Writes a path, of which JSON can't hold every one.
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
+/// The state of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
     /// The file.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Size in bytes and time of the last change in nanoseconds since 1970; `None` if it does not
-    /// exist.
+    /// exist. The time is 0 for a file that changed while it was in use.
     pub state: Option<(u64, u64)>,
 }
 
 impl Used {
-    /// Returns the present state of a file.
-    pub fn of(path: PathBuf) -> Self {
+    /// Returns the state of a file that was in use from `started` on.
+    pub fn since(path: PathBuf, started: SystemTime) -> Self {
+        let mut used = Self::of(path);
+        let started = started.duration_since(UNIX_EPOCH).unwrap_or_default();
+        if let Some((_, changed)) = &mut used.state
+            && u128::from(*changed) >= started.as_nanos()
+        {
+            *changed = 0;
+        }
+        used
+    }
+
+    fn of(path: PathBuf) -> Self {
         let state = fs::metadata(&path).ok().map(|meta| {
             let changed = meta.modified().ok();
-            let since = changed.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+            let since = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
             let nanoseconds = since.and_then(|since| u64::try_from(since.as_nanos()).ok());
             (meta.len(), nanoseconds.unwrap_or_default())
         });
@@ -213,11 +221,12 @@ impl Journal {
     }
 }
 
-/// Returns the last row of each robot in all journals of a batch, by key.
+/// Returns the last row of each robot in all journals of a batch, by key; with the files that were
+/// used only if `has_used`, since these are the most of it.
 ///
 /// # Errors
 /// If a journal can't be read, or has a line that is no row.
-pub fn read(folder: &Path) -> Result<BTreeMap<String, Row>, Diagnostic> {
+pub fn read(folder: &Path, has_used: bool) -> Result<BTreeMap<String, Row>, Diagnostic> {
     let folder = folder.join(FOLDER);
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     let files = match fs::read_dir(&folder) {
@@ -231,22 +240,25 @@ pub fn read(folder: &Path) -> Result<BTreeMap<String, Row>, Diagnostic> {
         .collect();
     paths.sort();
     for path in paths {
-        let text = fs::read(&path).map_err(|error| failed(&path, "it can't be read", &error))?;
+        let unreadable = |error: io::Error| failed(&path, "it can't be read", &error);
+        let mut file = BufReader::new(File::open(&path).map_err(unreadable)?);
+        let (mut line, mut number) = (Vec::new(), 0);
         // A row that is being written has no end yet.
-        let whole = text
-            .split_inclusive(|byte| *byte == b'\n')
-            .filter(|line| line.ends_with(b"\n"));
-        for (number, line) in whole.enumerate() {
-            let row: Row = serde_json::from_slice(line).map_err(|error| {
-                let line = u32::try_from(number + 1).unwrap_or_default();
+        while file.read_until(b'\n', &mut line).map_err(unreadable)? > 0 && line.ends_with(b"\n") {
+            number += 1;
+            let mut row: Row = serde_json::from_slice(&line).map_err(|error| {
                 let place = Place {
-                    line,
+                    line: number,
                     ..Place::file(&path)
                 };
                 let message = format!("the row can't be read: {error}");
                 Diagnostic::new(&JOURNAL, place, message)
                     .help("delete the line: its robot is then converted again")
             })?;
+            line.clear();
+            if !has_used {
+                row.used = Vec::new();
+            }
             let is_newer = rows
                 .get(&row.key)
                 .is_none_or(|other| row.finished >= other.finished);
@@ -297,7 +309,7 @@ pub(crate) mod tests {
         let mut torn = fs::read(&path).unwrap();
         torn.extend(b"{\"key\": \"b\", \"sou");
         fs::write(&path, torn).unwrap();
-        assert_eq!(read(folder.path()).expect("valid").len(), 1);
+        assert_eq!(read(folder.path(), true).expect("valid").len(), 1);
         Journal::open(folder.path(), "1-of-2")
             .expect("cut")
             .append(&row("b", Status::Ok, 3.0))
@@ -306,13 +318,13 @@ pub(crate) mod tests {
             .expect("new")
             .append(&row("a", Status::Crashed, 0.5))
             .unwrap();
-        let rows = read(folder.path()).expect("valid");
+        let rows = read(folder.path(), true).expect("valid");
         let states: Vec<_> = rows
             .values()
             .map(|row| (row.key.as_str(), row.status))
             .collect();
         assert_eq!(states, [("a", Status::Ok), ("b", Status::Ok)]);
         fs::write(&path, "{}\n").unwrap();
-        assert_eq!(read(folder.path()).expect_err("no row").place.line, 1);
+        assert_eq!(read(folder.path(), true).expect_err("no row").place.line, 1);
     }
 }

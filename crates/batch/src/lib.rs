@@ -1,7 +1,7 @@
 //! Batches: conversions of many robots with one journal and one report.
 //!
 //! [`items::find`] lists the robots of folders, patterns and manifests. [`run()`] converts those that
-//! the [`journal`] does not have, each in a worker process, and [`report`] writes what became of them.
+//! the [`journal`] does not have, each in a worker process, and [`report`] writes their results.
 //! A batch that was killed continues where it was: an asset is published before its row is written.
 //!
 //! Shards of one batch may run on several machines with a common file system. Each has a journal, and

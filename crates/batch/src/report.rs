@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::Serialize;
 use urdf_usd_diagnostic::{Diagnostic, Place};
@@ -14,8 +13,6 @@ use crate::codes::JOURNAL;
 use crate::items::Item;
 use crate::journal::{self, Row, Status};
 
-/// Interval of [`Event::Waiting`](crate::Event::Waiting).
-pub(crate) const INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum number of robots in the page: browsers take seconds for more.
 const MAX_IN_PAGE: usize = 5_000;
 /// Maximum number of codes in the summary.
@@ -29,15 +26,15 @@ pub struct Summary {
     /// Robots without a result yet.
     pub open: usize,
     /// Numbers of robots by result.
-    pub status: BTreeMap<&'static str, usize>,
+    pub status: BTreeMap<Status, usize>,
     /// Triangles of all meshes.
     pub triangles: usize,
     /// Size of all assets, in bytes.
     pub bytes: u64,
     /// Duration of all conversions together, in seconds.
     pub seconds: f64,
-    /// The codes that most robots have, with the number of robots; the most frequent first.
-    pub findings: Vec<(String, usize)>,
+    /// Numbers of robots by code of their findings.
+    pub findings: BTreeMap<String, usize>,
 }
 
 impl Summary {
@@ -47,39 +44,32 @@ impl Summary {
             open: items.len() - rows.len(),
             ..Self::default()
         };
-        let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
         for row in rows {
-            *summary.status.entry(row.status.as_str()).or_default() += 1;
+            *summary.status.entry(row.status).or_default() += 1;
             summary.triangles += row.counts.triangles;
             summary.bytes += row.bytes;
             summary.seconds += row.seconds;
             for code in row.findings.keys() {
-                *codes.entry(code).or_default() += 1;
+                *summary.findings.entry(code.clone()).or_default() += 1;
             }
         }
-        let mut codes: Vec<(String, usize)> = codes
-            .into_iter()
-            .map(|(code, count)| (code.to_owned(), count))
-            .collect();
-        codes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        codes.truncate(MAX_CODES);
-        summary.findings = codes;
         summary
     }
 
-    /// Returns the number of robots that are not converted, or with errors.
-    pub fn bad(&self) -> usize {
-        let bad = Status::ALL.iter().filter(|status| !status.is_good());
-        bad.filter_map(|status| self.status.get(status.as_str()))
-            .sum()
+    /// Returns the codes that most robots have, with the number of robots, the most frequent first.
+    pub fn most_frequent(&self) -> Vec<(&str, usize)> {
+        let codes = self.findings.iter();
+        let mut codes: Vec<(&str, usize)> =
+            codes.map(|(code, count)| (code.as_str(), *count)).collect();
+        codes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        codes.truncate(MAX_CODES);
+        codes
     }
 
     /// Returns the line for people: `18 robots: 12 ok, 5 with warnings, 1 failed`.
     pub fn line(&self) -> String {
-        let states = Status::ALL.iter().filter_map(|status| {
-            let count = self.status.get(status.as_str())?;
-            Some(format!("{count} {}", status.as_str()))
-        });
+        let states = self.status.iter();
+        let states = states.map(|(status, count)| format!("{count} {}", status.as_str()));
         let open = (self.open > 0).then(|| format!("{} open", self.open));
         let states: Vec<String> = states.chain(open).collect();
         let robots = if self.robots == 1 {
@@ -107,7 +97,7 @@ pub fn write(folder: &Path, items: &[Item]) -> Result<Summary, Diagnostic> {
             .help("make room or the folder writable, then run the command again")
         }
     };
-    // Of two shards that end together, the second reads the rows of the first.
+    // When two shards end together, the second reads the first one's rows.
     let lock = folder.join("journal").join("report.lock");
     let locked = OpenOptions::new()
         .create(true)
@@ -116,10 +106,7 @@ pub fn write(folder: &Path, items: &[Item]) -> Result<Summary, Diagnostic> {
         .open(&lock)
         .and_then(|file| file.lock().map(|()| file));
     let _locked = locked.map_err(failed(&lock))?;
-    let mut all = journal::read(folder)?;
-    for row in all.values_mut() {
-        row.used.clear();
-    }
+    let all = journal::read(folder, false)?;
     let rows: Vec<&Row> = items.iter().filter_map(|item| all.get(&item.key)).collect();
     let summary = Summary::of(items, &rows);
     let mut lines = Vec::new();
@@ -156,7 +143,7 @@ fn page(folder: &Path, summary: &Summary, rows: &[&Row]) -> String {
     ));
     if !summary.findings.is_empty() {
         add(format_args!("<h2>Most frequent findings</h2>\n<ul>\n"));
-        for (code, count) in &summary.findings {
+        for (code, count) in summary.most_frequent() {
             add(format_args!(
                 "<li><code>{}</code>: {count} robots</li>\n",
                 escape(code)
@@ -204,8 +191,8 @@ fn page(folder: &Path, summary: &Summary, rows: &[&Row]) -> String {
 }
 
 /// Returns the path of an asset's picture, which `--simready` writes, in the batch's folder.
-fn picture(folder: &Path, asset: &Path) -> Option<String> {
-    let thumbs = asset.join(".thumbs");
+fn picture(folder: &Path, asset: &str) -> Option<String> {
+    let thumbs = Path::new(asset).join(".thumbs");
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder.join(&thumbs))
         .ok()?
         .flatten()
@@ -265,10 +252,7 @@ mod tests {
             .to_vec();
         let summary = Summary::of(&items, &[&good, &bad]);
         assert_eq!(summary.line(), "3 robots: 1 ok, 1 failed, 1 open");
-        assert_eq!(
-            (summary.bad(), summary.findings.as_slice()),
-            (1, [("urdf-xml".to_owned(), 1)].as_slice())
-        );
+        assert_eq!(summary.most_frequent(), [("urdf-xml", 1)]);
         let page = page(folder.path(), &summary, &[&good, &bad]);
         assert!(
             !page.contains("<script>")

@@ -1,18 +1,24 @@
 //! Converts the robots of a batch.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::time::{Instant, SystemTime};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use urdf_usd_convert::option::{Kind, Value};
+use urdf_usd_convert::options::{NOT_OF_THE_ASSET, TABLE};
 use urdf_usd_convert::{self as convert, Context, Existing, Failure, Job, Options, Report, codes};
-use urdf_usd_diagnostic::{Diagnostic, Severity};
+use urdf_usd_diagnostic::{Code, Diagnostic, Place, Severity};
 use urdf_usd_worker::Workers;
 
+use crate::codes::MANIFEST;
 use crate::items::Item;
 use crate::journal::{self, Journal, Row, Status, Used};
 
+/// Interval of [`Event::Waiting`].
+const INTERVAL: Duration = Duration::from_secs(5);
 /// The folder of the assets in that of the batch.
 pub(crate) const ASSETS: &str = "assets";
 
@@ -64,15 +70,15 @@ pub struct Settings {
     pub shard: Shard,
     /// The number of conversions at a time.
     pub jobs: usize,
-    /// Whether robots that failed are converted again.
+    /// True to convert robots that failed again.
     pub retry: bool,
-    /// Whether robots are converted again if a mesh or an included file has changed.
+    /// True to convert again after a change of a mesh or included file.
     pub changed: bool,
-    /// The version of the program, upon which results depend.
+    /// The version of the program: results depend on it.
     pub version: String,
 }
 
-/// What happens during a run.
+/// An event of a run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The robots to convert are known: their number, and that of those that are done.
@@ -83,12 +89,13 @@ pub enum Event<'a> {
         done: usize,
     },
     /// A robot is finished.
-    Finished(&'a Row, &'a [Diagnostic]),
-    /// Nothing happened for a while.
+    Finished(&'a Row),
+    /// No robot finished within the interval.
     Waiting,
 }
 
-/// Converts the robots of a shard that its journal does not have. `tell` is called on this thread.
+/// Converts the robots of a shard that its journal does not have. Calls `on_event` on the calling
+/// thread. Returns how many robots of the shard have no asset, or one with errors.
 ///
 /// # Errors
 /// If the journal can't be read or written. Conversions that have begun are finished first.
@@ -96,28 +103,28 @@ pub fn run(
     items: &[Item],
     settings: &Settings,
     workers: &Workers,
-    mut tell: impl FnMut(Event<'_>),
-) -> Result<(), Diagnostic> {
+    mut on_event: impl FnMut(Event<'_>),
+) -> Result<usize, Diagnostic> {
     let mut journal = Journal::open(&settings.folder, &settings.shard.label())?;
-    let rows = journal::read(&settings.folder)?;
+    let rows = journal::read(&settings.folder, settings.changed)?;
     let own = items
         .iter()
         .enumerate()
         .filter(|(index, _)| settings.shard.has(*index));
-    let mut done = 0;
+    let (mut done, mut bad) = (0, 0);
     let mut open: Vec<(&Item, String)> = Vec::new();
     for (_, item) in own {
         let inputs = inputs(item, settings);
-        if rows
-            .get(&item.key)
-            .is_some_and(|row| is_done(row, &inputs, settings))
-        {
-            done += 1;
-        } else {
-            open.push((item, inputs));
+        match rows.get(&item.key) {
+            Some(row) if is_done(row, item, &inputs, settings) => {
+                done += 1;
+                bad += usize::from(!row.status.is_good());
+            }
+            _ => open.push((item, inputs)),
         }
     }
-    tell(Event::Begun {
+    drop(rows);
+    on_event(Event::Begun {
         open: open.len(),
         done,
     });
@@ -126,168 +133,180 @@ pub fn run(
     std::thread::scope(|scope| {
         for _ in 0..settings.jobs.clamp(1, open.len().max(1)) {
             let (sender, next, is_over, open) = (sender.clone(), &next, &is_over, &open);
-            scope.spawn(move || work(open, settings, workers, (next, is_over), &sender));
+            let take = move || {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                (!is_over.load(Ordering::Relaxed)).then(|| open.get(index))?
+            };
+            scope.spawn(move || work(take, settings, workers, &sender));
         }
         drop(sender);
         let mut failed = Ok(());
         loop {
-            match finished.recv_timeout(crate::report::INTERVAL) {
-                Ok((row, found)) => {
+            match finished.recv_timeout(INTERVAL) {
+                Ok(row) => {
                     if failed.is_ok() {
                         failed = journal.append(&row);
                         is_over.store(failed.is_err(), Ordering::Relaxed);
                     }
-                    tell(Event::Finished(&row, &found));
+                    bad += usize::from(!row.status.is_good());
+                    on_event(Event::Finished(&row));
                 }
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => tell(Event::Waiting),
-                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return failed,
+                Err(RecvTimeoutError::Timeout) => on_event(Event::Waiting),
+                Err(RecvTimeoutError::Disconnected) => return failed.map(|()| bad),
             }
         }
     })
 }
 
 /// Returns whether a robot needs no conversion.
-fn is_done(row: &Row, inputs: &str, settings: &Settings) -> bool {
+fn is_done(row: &Row, item: &Item, inputs: &str, settings: &Settings) -> bool {
     let is_there = || {
         let asset = row.asset.as_ref().map(|asset| settings.folder.join(asset));
         asset.is_none_or(|asset| asset.join(convert::REPORT).is_file())
     };
     row.inputs == inputs
+        && row.source.to_string_lossy() == absolute(&item.source).to_string_lossy()
         && (row.status.is_good() || row.status == Status::Errors || !settings.retry)
         && (!settings.changed || row.used.iter().all(Used::is_current))
         && is_there()
 }
 
-/// Returns the hash of what the result for a robot depends on.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Returns the hash of what the result for a robot depends on. Locations of packages and limits are
+/// no part of it.
 fn inputs(item: &Item, settings: &Settings) -> String {
     let mut hasher = blake3::Hasher::new();
-    // A file that can't be read is reported by its conversion.
-    let description = std::fs::read(&item.source).unwrap_or_default();
-    hasher
-        .update(&(description.len() as u64).to_le_bytes())
-        .update(&description);
-    let options = convert::options::TABLE.iter().map(|row| {
-        let value = item.options.get(row.about.name).cloned();
-        format!(
-            "{}={:?}",
-            row.about.name,
-            value.unwrap_or_else(|| row.get(&settings.options))
-        )
-    });
-    let arguments = item.arguments.iter().map(ToString::to_string);
-    for text in options.chain(arguments).chain([settings.version.clone()]) {
+    let mut add_file = |path: &Path| {
+        // A file that can't be read is reported by its conversion.
+        let _ = File::open(path).and_then(|file| hasher.update_reader(file).map(|_| ()));
+        hasher.update(&hasher.count().to_le_bytes());
+    };
+    add_file(&item.source);
+    let mut texts: Vec<String> = item.arguments.iter().map(ToString::to_string).collect();
+    for row in TABLE {
+        let name = row.about.name;
+        if NOT_OF_THE_ASSET.contains(&name) && !["check", "strict"].contains(&name) {
+            continue;
+        }
+        let value = item.options.get(name).cloned();
+        let value = value.unwrap_or_else(|| row.get(&settings.options));
+        if let (Kind::File, Value::Text(path)) = (row.about.kind, &value)
+            && !path.is_empty()
+        {
+            add_file(Path::new(path));
+        }
+        texts.push(format!("{name}={value:?}"));
+    }
+    for text in texts.iter().chain([&settings.version]) {
         hasher.update(text.as_bytes()).update(&[0]);
     }
     hasher.finalize().to_hex().to_string()
 }
 
-/// Converts robots until there are none left, or the run is over.
-fn work(
-    open: &[(&Item, String)],
+/// Converts the robots that `take` returns.
+fn work<'a>(
+    take: impl Fn() -> Option<&'a (&'a Item, String)>,
     settings: &Settings,
     workers: &Workers,
-    (next, is_over): (&AtomicUsize, &AtomicBool),
-    sender: &Sender<(Row, Vec<Diagnostic>)>,
+    sender: &Sender<Row>,
 ) {
-    while !is_over.load(Ordering::Relaxed) {
-        let Some((item, inputs)) = open.get(next.fetch_add(1, Ordering::Relaxed)) else {
-            return;
-        };
-        let folder = settings.folder.join(ASSETS).join(&item.key);
-        let began = Instant::now();
-        let result = match item.options(&settings.options) {
-            Ok(options) => {
-                let job = Job {
-                    options,
-                    existing: Existing::Replace,
-                    ..Job::new(item.to_source(), &folder)
-                };
-                workers.convert(&job, &Context::default())
-            }
-            // Manifests have been checked; the options of the program may differ since.
-            Err(message) => Err(Failure {
-                diagnostics: vec![Diagnostic::new(
-                    &crate::codes::MANIFEST,
-                    urdf_usd_diagnostic::Place::file(&item.source),
-                    message,
-                )],
-                used: Vec::new(),
-            }),
-        };
-        let seconds = began.elapsed().as_secs_f64();
-        if sender.send(finish(item, inputs, result, seconds)).is_err() {
+    while let Some((item, inputs)) = take() {
+        let started = SystemTime::now();
+        let result = convert(item, settings, workers);
+        if sender.send(row_of(item, inputs, result, started)).is_err() {
             return;
         }
     }
 }
 
-/// Returns the row of a conversion, with its findings.
-fn finish(
-    item: &Item,
-    inputs: &str,
-    result: Result<Report, Failure>,
-    seconds: f64,
-) -> (Row, Vec<Diagnostic>) {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+fn convert(item: &Item, settings: &Settings, workers: &Workers) -> Result<Report, Failure> {
+    let options = item.options(&settings.options).map_err(|message| Failure {
+        diagnostics: vec![Diagnostic::new(
+            &MANIFEST,
+            Place::file(&item.source),
+            message,
+        )],
+        used: Vec::new(),
+    })?;
+    let job = Job {
+        options,
+        existing: Existing::Replace,
+        ..Job::new(
+            item.to_source(),
+            settings.folder.join(ASSETS).join(&item.key),
+        )
+    };
+    workers.convert(&job, &Context::default())
+}
+
+/// Returns the row of a conversion that began at `started`.
+fn row_of(item: &Item, inputs: &str, result: Result<Report, Failure>, started: SystemTime) -> Row {
+    let finished = SystemTime::now();
     let mut row = Row {
         key: item.key.clone(),
-        source: item.source.clone(),
+        source: absolute(&item.source),
         inputs: inputs.to_owned(),
         status: Status::Failed,
         robot: None,
         asset: None,
         counts: convert::Counts::default(),
         bytes: 0,
-        seconds,
+        seconds: finished
+            .duration_since(started)
+            .unwrap_or_default()
+            .as_secs_f64(),
         findings: BTreeMap::new(),
         message: None,
         used: Vec::new(),
-        finished: now.map(|now| now.as_secs_f64()).unwrap_or_default(),
+        finished: finished
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs_f64(),
     };
-    let (found, used) = match result {
+    let (found, mut used) = match result {
         Ok(report) => {
             row.status = match report.status {
                 convert::Status::Ok => Status::Ok,
                 convert::Status::Warnings => Status::Warnings,
                 convert::Status::Errors => Status::Errors,
             };
-            row.asset = Some(Path::new(ASSETS).join(&item.key).join(&report.name));
+            row.asset = Some([ASSETS, &item.key, &report.name].join("/"));
             row.robot = Some(report.robot);
             row.counts = report.counts;
             row.bytes = report.files.iter().map(|file| file.bytes).sum();
             (report.diagnostics, report.used)
         }
         Err(failure) => {
-            let has = |code: &urdf_usd_diagnostic::Code| {
+            let has = |code: &Code| {
                 failure
                     .diagnostics
                     .iter()
                     .any(|found| found.code == code.id)
             };
-            row.status = if has(&codes::TIMED_OUT) {
-                Status::TimedOut
-            } else if has(&codes::OUT_OF_MEMORY) {
-                Status::OutOfMemory
-            } else if has(&codes::CRASHED) {
-                Status::Crashed
-            } else {
-                Status::Failed
-            };
+            let ends = [
+                (&codes::TIMED_OUT, Status::TimedOut),
+                (&codes::OUT_OF_MEMORY, Status::OutOfMemory),
+                (&codes::CRASHED, Status::Crashed),
+            ];
+            if let Some((_, status)) = ends.into_iter().find(|(code, _)| has(code)) {
+                row.status = status;
+            }
             (failure.diagnostics, failure.used)
         }
     };
     for one in &found {
         *row.findings.entry(one.code.to_string()).or_default() += 1;
     }
-    row.message = found
-        .iter()
-        .find(|one| one.severity == Severity::Error)
-        .map(Diagnostic::to_sentence);
-    let mut used: Vec<PathBuf> = used;
+    let error = found.iter().find(|one| one.severity == Severity::Error);
+    row.message = error.map(Diagnostic::to_sentence);
     used.sort();
     used.dedup();
-    row.used = used.into_iter().map(Used::of).collect();
-    (row, found)
+    let used = used.into_iter().map(|path| Used::since(path, started));
+    row.used = used.collect();
+    row
 }
 
 #[cfg(test)]

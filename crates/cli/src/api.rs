@@ -1,7 +1,7 @@
 //! The work of commands without their output, for programs that call it in their own process.
 
 pub use super::check::{Found, check, check_name, check_patterns};
-pub use super::fix::fix;
+pub use super::fix::{fix, parse_overlay};
 pub use super::isaac::ENTRIES;
 pub use super::pose::load_robot;
 pub use super::results::{Refusal, codes};

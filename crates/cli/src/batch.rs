@@ -1,4 +1,4 @@
-//! `urdf_usd batch`: converts many robots, and shows how far it is.
+//! `urdf_usd batch`: converts many robots, and shows the progress.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -11,31 +11,28 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::conversion::Conversion;
 use super::results::{failed_with, print_json, usage_error};
 use super::terminal::{Verbosity, say, say_as, verbosity};
-use super::{OUTPUT, invalid_folder, version};
+use super::{OUTPUT, check_options, version};
 use crate::subject::INPUT;
 use urdf_usd_batch::items::find;
 use urdf_usd_batch::journal::Row;
 use urdf_usd_batch::report::{self, Summary};
 use urdf_usd_batch::{Event, Settings, Shard};
 use urdf_usd_diagnostic::{Severity, escape_controls};
-use urdf_usd_worker::{Program, Workers};
+use urdf_usd_worker::{DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, Program, Workers};
 
-/// Time limit of a conversion if none is given, as the node's.
-const TIME_LIMIT: Duration = Duration::from_secs(300);
-/// Memory limit of a conversion if none is given, in MiB, as the node's.
-const MEMORY_LIMIT: u64 = 4096;
 /// Size of the cache of meshes of all workers together, in MiB.
 const CACHE: u64 = 512;
 
 /// The command's arguments.
 #[derive(Args)]
 pub(super) struct Batch {
-    /// Robot descriptions; folders, with all robots below them; patterns such as
-    /// 'robots/**/*.urdf'; and manifests: .csv with the columns source, key, arguments and options by
+    /// Robot descriptions; folders, with all robots below them; patterns in quotes, such as
+    /// 'robots/*/*.urdf'; and manifests: .csv with the columns source, key, arguments and options by
     /// their names, or .jsonl with such objects
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
-    /// The directory of the batch: assets/KEY/NAME for each robot, the journal, and the report
+    /// The directory of the batch: assets/KEY/NAME for each robot, the journal, and the report. Robots
+    /// below it are no sources
     #[arg(short = 'o', long = "output-dir", value_name = "DIR", help_heading = OUTPUT)]
     output: PathBuf,
     /// Convert only every OF-th robot, from the NUMBER-th on: for job arrays and indexed jobs, which
@@ -62,21 +59,27 @@ pub(super) struct Batch {
 /// Converts the robots.
 pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
     let mut options = arguments.conversion.options.clone();
-    if let Some(message) = invalid_folder(&options.resolve) {
+    if let Err(message) = check_options(&options) {
         return usage_error(&message);
     }
     // One robot that takes forever must not hold up the others. Zero is no limit.
     let is_given = |name: &str| arguments.conversion.given.contains(name);
     if !is_given("time_limit") {
-        options.time_limit = Some(TIME_LIMIT);
+        options.time_limit = Some(DEFAULT_TIME_LIMIT);
     }
     if !is_given("memory_limit") {
-        options.memory_limit = Some(MEMORY_LIMIT);
+        options.memory_limit = Some(DEFAULT_MEMORY_LIMIT);
     }
-    let items = match find(&arguments.sources) {
+    let items = match find(&arguments.sources, &arguments.output) {
         Ok(items) => items,
         Err(faults) => return failed_with(&faults, None),
     };
+    for item in &items {
+        let checked = item.options(&options).and_then(|own| check_options(&own));
+        if let Err(message) = checked {
+            return usage_error(&format!("{}: {message}", item.key));
+        }
+    }
     let jobs = match arguments.jobs {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
@@ -94,17 +97,18 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
         version: version::SHORT.to_owned(),
     };
     let mut watch = Watch::default();
-    let ran = urdf_usd_batch::run(&items, &settings, &workers, |event| watch.tell(&event));
+    let ran = urdf_usd_batch::run(&items, &settings, &workers, |event| watch.on_event(&event));
     watch.bar.finish_and_clear();
-    let summary = ran.and_then(|()| report::write(&settings.folder, &items));
-    match summary {
-        Ok(summary) => ended(arguments, &summary, &watch),
-        Err(found) => failed_with(&[found], None),
-    }
+    let written = ran.and_then(|bad| Ok((bad, report::write(&settings.folder, &items)?)));
+    let (bad, summary) = match written {
+        Ok(written) => written,
+        Err(found) => return failed_with(&[found], None),
+    };
+    let printed = print_summary(arguments, &summary, &watch);
+    if bad > 0 { ExitCode::FAILURE } else { printed }
 }
 
-/// Prints the result.
-fn ended(arguments: &Batch, summary: &Summary, watch: &Watch) -> ExitCode {
+fn print_summary(arguments: &Batch, summary: &Summary, watch: &Watch) -> ExitCode {
     let seconds = watch
         .began
         .map_or(0.0, |began| began.elapsed().as_secs_f64());
@@ -113,33 +117,29 @@ fn ended(arguments: &Batch, summary: &Summary, watch: &Watch) -> ExitCode {
         done => format!(", {done} were done already"),
     };
     say(format!(
-        "converted {} in {seconds:.1} s{done}; the report is {}",
+        "processed {} in {seconds:.1} s{done}; the report is {}",
         super::plural(watch.finished, "robot"),
         arguments.output.join("report.html").display()
     ));
     let codes: Vec<String> = summary
-        .findings
-        .iter()
+        .most_frequent()
+        .into_iter()
         .map(|(code, count)| format!("{code} {count}"))
         .collect();
     if !codes.is_empty() {
         say(format!("robots by finding: {}", codes.join(", ")));
     }
-    let severity = if summary.bad() > 0 {
-        Severity::Error
-    } else {
+    let is_good = summary.status.keys().all(|status| status.is_good());
+    let severity = if is_good {
         Severity::Info
+    } else {
+        Severity::Error
     };
     say_as(severity, summary.line());
-    let printed = if arguments.json {
+    if arguments.json {
         print_json(summary)
     } else {
         ExitCode::SUCCESS
-    };
-    if summary.bad() > 0 {
-        ExitCode::FAILURE
-    } else {
-        printed
     }
 }
 
@@ -171,7 +171,7 @@ impl Default for Watch {
 }
 
 impl Watch {
-    fn tell(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::Begun { open, done } => {
                 (self.open, self.done) = (*open, *done);
@@ -182,11 +182,11 @@ impl Watch {
                     self.bar.set_draw_target(ProgressDrawTarget::stderr());
                 }
             }
-            Event::Finished(row, _) => {
+            Event::Finished(row) => {
                 self.finished += 1;
                 self.bar.set_message(escape_controls(&row.key).into_owned());
                 self.bar.inc(1);
-                self.bar.suspend(|| tell_of(row));
+                self.bar.suspend(|| print_failure(row));
                 self.line();
             }
             Event::Waiting => self.line(),
@@ -216,7 +216,7 @@ impl Watch {
 }
 
 /// Prints a line about a robot that was not converted.
-fn tell_of(row: &Row) {
+fn print_failure(row: &Row) {
     if row.asset.is_none() {
         let message = row.message.as_deref().unwrap_or("no reason is known");
         say_as(

@@ -509,7 +509,7 @@ pub struct Found {
     asset: PathBuf,
     /// The findings.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the asked engines do not do with the asset.
+    /// Degradations by the requested engines.
     degradations: Vec<Degradation>,
     /// The revision of REP-158 whose rules were checked, if it is an OpenUSD asset.
     revision: Option<Revision>,

@@ -39,10 +39,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("The command line", crate::results::codes::ALL),
     ("The process", urdf_usd_worker::codes::ALL),
     ("Batches", urdf_usd_batch::codes::ALL),
-    (
-        "What engines drop",
-        urdf_usd_rep158::degradation::codes::ALL,
-    ),
+    ("Engine support", urdf_usd_rep158::degradation::codes::ALL),
     ("HTTP and watched files", urdf_usd_serve::codes::ALL),
 ];
 

@@ -41,9 +41,9 @@ pub struct Fix {
     /// The revision of REP-158 that the asset is to follow. 2026-07 keeps mimic joints only in the layers of engines
     #[arg(long, default_value_t, value_parser = revisions())]
     rep158: Revision,
-    /// Also write mimic joints, and armature, damping, friction and velocity limits of joints, in the words of these engines,
-    /// each in its layer. By default only those of the source have them; with --rep158 2026-07, all three get a mimic joint
-    /// that only the neutral layer has
+    /// Also write mimic joints, and armature, damping, friction and velocity limits of joints, with the attributes of these
+    /// engines, each in its layer. By default only those of the source have them; with --rep158 2026-07, all three get a
+    /// mimic joint that only the neutral layer has
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = engines(), help_heading = OUTPUT)]
     overlays: Vec<Dialect>,
     #[command(flatten)]
@@ -59,14 +59,26 @@ pub struct Fix {
     json: bool,
 }
 
-/// Returns the parser of the engines whose words can be written.
+/// Returns the parser of the engines whose attributes can be written.
 fn engines() -> impl TypedValueParser<Value = Dialect> {
-    PossibleValuesParser::new(Dialect::ENGINES.map(Dialect::as_str)).try_map(|text| {
-        let mut engines = Dialect::ENGINES.into_iter();
-        engines
-            .find(|engine| engine.as_str() == text)
-            .ok_or("unknown engine")
-    })
+    PossibleValuesParser::new(Dialect::ENGINES.map(Dialect::as_str))
+        .try_map(|text| parse_overlay(&text))
+}
+
+/// Returns the dialect of the engine with this name.
+///
+/// # Errors
+/// Returns the reason if there is no such engine.
+pub fn parse_overlay(name: &str) -> Result<Dialect, String> {
+    let mut engines = Dialect::ENGINES.into_iter();
+    engines
+        .find(|engine| engine.as_str() == name)
+        .ok_or_else(|| {
+            format!(
+                "{name:?} is none of {}",
+                Dialect::ENGINES.map(Dialect::as_str).join(", ")
+            )
+        })
 }
 
 /// Fixes the asset, writes it, checks the result, and prints what remains.

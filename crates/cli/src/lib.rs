@@ -94,7 +94,7 @@ enum Command {
     /// written, but incomplete, for instance because a mesh is missing; or not converted (with
     /// --strict also because of warnings): nothing is written. 2: usage error.
     Convert(Deferred<Convert>),
-    /// Convert many robots: each in a process of its own, with a journal from which a run that was
+    /// Convert many robots: each in its own process, with a journal from which a run that was
     /// interrupted goes on, and one report
     ///
     /// A robot that is broken, takes too long or needs too much memory costs only itself. Every
@@ -103,8 +103,8 @@ enum Command {
     /// robot is converted again if its description, the options or the program differ from those of
     /// the last run.
     ///
-    /// Exit code 0: all converted, possibly with warnings. 1: some failed, or have errors. 2: usage
-    /// error.
+    /// Exit code 0: all robots of the shard are converted, possibly with warnings. 1: some failed, or
+    /// have errors. 2: usage error.
     Batch(Deferred<batch::Batch>),
     /// Show the link tree, joints, masses, frames and interfaces of any OpenUSD asset with rigid
     /// bodies, of a URDF or xacro file as converted, or the robots in a glTF file

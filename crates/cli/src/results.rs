@@ -75,7 +75,7 @@ impl Refusal {
     }
 }
 
-/// A message without further details is that of work that can't be done.
+/// Treats a bare message as [`Refusal::Failed`].
 impl From<String> for Refusal {
     fn from(message: String) -> Self {
         Self::Failed(message)

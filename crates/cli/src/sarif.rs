@@ -115,7 +115,7 @@ fn location(place: &Place) -> Value {
 
 /// Returns `file` as a URI, relative to the working directory if it is below it and absolute
 /// otherwise.
-pub fn uri(file: &Path) -> String {
+fn uri(file: &Path) -> String {
     let here = std::env::current_dir().ok();
     let relative = here
         .as_deref()

@@ -28,13 +28,10 @@ use urdf_usd_diagnostic::{self as diagnostic, Severity};
 use urdf_usd_resolve as resolve;
 use urdf_usd_store::Store;
 use urdf_usd_usd_read as usd_read;
-use urdf_usd_worker::{Limits, Program, Workers};
+use urdf_usd_worker::{DEFAULT_TIME_LIMIT, Limits, Program, Workers};
 
 /// Maximum age of a conversion for the viewer, since it was last shown.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
-
-/// Default time limit for the conversion of a dropped robot, as the node's.
-const UPLOAD_TIME: Duration = Duration::from_secs(300);
 
 /// The command's arguments. Without a robot, the page shows those that are dropped on it.
 #[derive(Args)]
@@ -102,7 +99,7 @@ pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
         resolve: resolve.clone(),
         // A page has no terminal to interrupt the conversion of a dropped robot.
         limits: Limits {
-            time: limits.time.or(Some(UPLOAD_TIME)),
+            time: limits.time.or(Some(DEFAULT_TIME_LIMIT)),
             memory: limits.memory,
         },
     };

@@ -10,31 +10,44 @@ use urdf_usd_resolve::Opened;
 /// Extensions of entry files of assets, in the order in which they take precedence.
 pub const ASSETS: [&str; 6] = ["usda", "usd", "usdc", "usdz", "glb", "gltf"];
 
-/// Maximum depth of the search below the folder.
-const DEPTH: usize = 5;
-/// Maximum number of files and folders that are examined.
-const MAX_ENTRIES: usize = 20_000;
 /// Number of bytes at the beginning of a file that identify a robot.
 const BEGINNING: u64 = 64 << 10;
 
 /// Returns the robot descriptions in a folder and below, in order; if there are none, the entries
 /// of the assets below it. Hidden folders and symbolic links are skipped.
 pub fn robots_in(folder: &Path) -> Vec<PathBuf> {
-    robots_within(folder, (DEPTH, MAX_ENTRIES), is_robot)
+    const FEW: SearchLimits = SearchLimits {
+        depth: 5,
+        entries: 20_000,
+    };
+    robots_within(folder, FEW, is_robot)
 }
 
 /// Returns the robots of a folder as [`robots_in`] does, at any depth and in any number, with `.urdf`
 /// files that hold no robot.
 pub fn all_robots_in(folder: &Path) -> Vec<PathBuf> {
+    const NONE: SearchLimits = SearchLimits {
+        depth: usize::MAX,
+        entries: usize::MAX,
+    };
     let is_wanted =
         |path: &Path| path.extension().is_some_and(|ending| ending == "urdf") || is_robot(path);
-    robots_within(folder, (usize::MAX, usize::MAX), is_wanted)
+    robots_within(folder, NONE, is_wanted)
 }
 
-/// `limits` are the depth, and the number of files and folders.
+/// Limits of a search.
+#[derive(Clone, Copy)]
+struct SearchLimits {
+    /// Depth below the folder.
+    depth: usize,
+    /// Number of files and folders that are examined.
+    entries: usize,
+}
+
+/// Returns the robots of a folder within limits.
 fn robots_within(
     folder: &Path,
-    limits: (usize, usize),
+    limits: SearchLimits,
     is_wanted: fn(&Path) -> bool,
 ) -> Vec<PathBuf> {
     let robots = files_below(folder, limits, is_wanted);
@@ -47,17 +60,13 @@ fn robots_within(
 }
 
 /// Returns the wanted files below a folder, in order. Hidden folders and symbolic links are skipped.
-fn files_below(
-    folder: &Path,
-    (most_deep, most_entries): (usize, usize),
-    is_wanted: fn(&Path) -> bool,
-) -> Vec<PathBuf> {
+fn files_below(folder: &Path, limits: SearchLimits, is_wanted: fn(&Path) -> bool) -> Vec<PathBuf> {
     let (mut robots, mut entries) = (Vec::new(), 0);
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             entries += 1;
-            if entries > most_entries {
+            if entries > limits.entries {
                 break;
             }
             let path = entry.path();
@@ -65,7 +74,7 @@ fn files_below(
                 continue;
             }
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < most_deep => open.push((path, depth + 1)),
+                Ok(kind) if kind.is_dir() && depth < limits.depth => open.push((path, depth + 1)),
                 Ok(kind) if kind.is_file() && is_wanted(&path) => robots.push(path),
                 _ => {}
             }

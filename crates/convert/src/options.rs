@@ -105,7 +105,7 @@ pub struct Options {
 
 /// Names of the options that do not belong to an asset: where packages are on this machine, and
 /// under which limits and conditions the asset is published.
-pub(super) const NOT_OF_THE_ASSET: [&str; 7] = [
+pub const NOT_OF_THE_ASSET: [&str; 7] = [
     "packages",
     "package_paths",
     "allowed_roots",

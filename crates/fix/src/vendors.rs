@@ -3,7 +3,7 @@
 
 use urdf_usd_stage::Value;
 use urdf_usd_usd_author::dialects::{
-    self, Dialect, Motion, Opinions, Quantity, Relation, Said, WORDS,
+    self, AttributeOpinion, Dialect, Motion, Opinions, Quantity, Relation, WORDS,
 };
 
 use super::Options;
@@ -104,7 +104,7 @@ fn translate_mimic(scene: &mut Scene, index: NodeId, options: &Options, notes: &
             offset,
         };
         for target in targets {
-            let Some(said) = dialects::mimic(target, &relation) else {
+            let Some(opinions) = dialects::mimic(target, &relation) else {
                 let message = format!(
                     "{} cannot say that a joint that turns follows one that slides, or the reverse",
                     target.as_str()
@@ -114,16 +114,16 @@ fn translate_mimic(scene: &mut Scene, index: NodeId, options: &Options, notes: &
                 continue;
             };
             is_kept = true;
-            let base = said.schema.split(':').next().unwrap_or_default();
+            let base = opinions.schema.split(':').next().unwrap_or_default();
             let message = format!("translated the mimic joint to {base}");
             notes.changed(&path, message);
             let node = &mut scene.nodes[index];
-            node.apply(&said.schema);
-            node.set_target(&said.leader, leader_path.clone());
-            if let Some((name, axis)) = said.leader_axis {
+            node.apply(&opinions.schema);
+            node.set_target(&opinions.leader, leader_path.clone());
+            if let Some((name, axis)) = opinions.leader_axis {
                 node.set_uniform(&name, "token", Value::Token(axis.into()));
             }
-            author(node, said.coefficients);
+            author(node, opinions.coefficients);
         }
     }
     if has_neutral && !options.revision.has_extended_physics() {
@@ -134,7 +134,7 @@ fn translate_mimic(scene: &mut Scene, index: NodeId, options: &Options, notes: &
         node.attributes.retain(|name, _| is_other(name));
         node.relationships.retain(|name, _| is_other(name));
         if !is_kept {
-            let message = "the joint follows another in a way that no engine has words for, and REP-158 of July 2026 has no others";
+            let message = "the joint follows another in a way that no engine has attributes for, and REP-158 of July 2026 has no others";
             let help =
                 "let the joint follow one that moves as it does, or keep the revision of June 2026";
             notes.lost(&path, message, help);
@@ -147,16 +147,6 @@ fn axis_of(node: &Node) -> &str {
     node.text("physics:axis").unwrap_or("X")
 }
 
-/// Returns the instances of schemas for the degree of freedom of a joint.
-fn instances_of(node: &Node, motion: Motion) -> [String; 3] {
-    let axis = axis_of(node);
-    let long = match motion {
-        Motion::Angular => format!("rot{axis}"),
-        Motion::Linear => format!("trans{axis}"),
-    };
-    [motion.instance().to_owned(), long, axis.to_owned()]
-}
-
 /// Translates the passive behaviour of a joint to the dialects of the options.
 fn translate_passive(scene: &mut Scene, index: NodeId, options: &Options, notes: &mut Notes) {
     let node = &mut scene.nodes[index];
@@ -164,15 +154,9 @@ fn translate_passive(scene: &mut Scene, index: NodeId, options: &Options, notes:
     else {
         return;
     };
-    let instances = instances_of(node, motion);
+    let instances = motion.instances(axis_of(node));
     let instances = instances.each_ref().map(String::as_str);
-    let quantities = [
-        Quantity::Armature,
-        Quantity::Damping,
-        Quantity::Friction,
-        Quantity::VelocityLimit,
-    ];
-    for quantity in quantities {
+    for quantity in Quantity::PASSIVE {
         let value = match dialects::value(node, quantity, motion, &instances) {
             Ok(None) => continue,
             Ok(Some((_, value))) => value,
@@ -194,14 +178,14 @@ fn translate_passive(scene: &mut Scene, index: NodeId, options: &Options, notes:
             let words = dialects::passive(engine, motion, &[(quantity, value)]);
             let (name, quantity) = (engine.as_str(), quantity.name());
             if words.is_empty() {
-                let message = format!("{name} has no word for the {quantity}");
+                let message = format!("{name} has no attribute for the {quantity}");
                 notes.left(
                     &node.path,
                     message,
                     "nothing need be done where it does not matter",
                 );
             } else {
-                let message = format!("translated the {quantity} to the words of {name}");
+                let message = format!("translated the {quantity} to the attributes of {name}");
                 notes.changed(&node.path, message);
                 author(node, words);
             }
@@ -209,8 +193,8 @@ fn translate_passive(scene: &mut Scene, index: NodeId, options: &Options, notes:
     }
 }
 
-/// Says in MuJoCo's words what a joint with MuJoCo's schemas says in those of Newton, which they include: each layer has
-/// the words of its engine.
+/// Authors the `newton:` attributes of a joint with MuJoCo's schemas, which include them, as `mjc:` attributes, too: each
+/// layer has the attributes of its engine.
 fn complete_mujoco(node: &mut Node, notes: &mut Notes) {
     let Some(motion) = Motion::of_type(&node.type_name) else {
         return;
@@ -222,8 +206,12 @@ fn complete_mujoco(node: &mut Node, notes: &mut Notes) {
         let (Ok(Some(value)), Ok(None)) = (value(Dialect::Newton), value(Dialect::Mujoco)) else {
             continue;
         };
-        let said = dialects::passive(Dialect::Mujoco, motion, &[(word.quantity, value)]);
-        words.extend(said.into_iter().filter(|said| node.has(&said.schema)));
+        let opinions = dialects::passive(Dialect::Mujoco, motion, &[(word.quantity, value)]);
+        words.extend(
+            opinions
+                .into_iter()
+                .filter(|opinion| node.has(&opinion.schema)),
+        );
     }
     let leader = node.targets("newton:mimicJoint").first().cloned();
     let leader =
@@ -248,18 +236,18 @@ fn complete_mujoco(node: &mut Node, notes: &mut Notes) {
     author(node, words);
     notes.changed(
         &node.path,
-        "said in the words of MuJoCo what its schemas say in those of Newton",
+        "authored the `newton:` attributes as `mjc:` attributes, too",
     );
 }
 
-/// Authors words with their schemas.
-fn author(node: &mut Node, words: Vec<Said>) {
-    for said in words {
-        node.apply(&said.schema);
-        if said.is_double {
-            node.set_uniform(&said.name, "double", Value::Double(said.value));
+/// Authors attributes with their schemas.
+fn author(node: &mut Node, opinions: Vec<AttributeOpinion>) {
+    for opinion in opinions {
+        node.apply(&opinion.schema);
+        if opinion.is_double {
+            node.set_uniform(&opinion.name, "double", Value::Double(opinion.value));
         } else {
-            node.set(&said.name, "float", Value::Float(said.value as f32));
+            node.set(&opinion.name, "float", Value::Float(opinion.value as f32));
         }
     }
 }

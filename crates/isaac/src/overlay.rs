@@ -472,7 +472,7 @@ impl LayerName {
         all.map(Self).find(|layer| layer.is(sublayer))
     }
 
-    /// Whether a sublayer is this one.
+    /// Returns whether `sublayer` is this layer.
     fn is(&self, sublayer: &str) -> bool {
         sublayer.strip_prefix("./").unwrap_or(sublayer) == self.0
     }

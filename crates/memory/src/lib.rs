@@ -9,7 +9,7 @@ mod exhausted;
 #[allow(unsafe_code)] // calls of the C library
 mod glibc;
 
-/// Other C libraries keep the defaults of their allocators.
+/// Allocators of other C libraries keep their defaults.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 mod glibc {
     /// Does nothing.

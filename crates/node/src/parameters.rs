@@ -16,6 +16,7 @@ use urdf_usd_ros::parameter::{Change, Range};
 use urdf_usd_ros::{Declaration, Node, Value};
 use urdf_usd_serve::origin;
 use urdf_usd_urdf::xacro;
+use urdf_usd_worker::{DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT};
 use {urdf_usd_resolve as resolve, urdf_usd_store as store};
 
 /// The parameters that only the node has. Groups (`frames.…`, `http.…`) come last; units follow
@@ -463,8 +464,8 @@ impl Default for Parameters {
         Self {
             // A node runs for days: one robot must not block it or exhaust its memory.
             conversion: convert::Options {
-                time_limit: Some(Duration::from_secs(300)),
-                memory_limit: Some(4096),
+                time_limit: Some(DEFAULT_TIME_LIMIT),
+                memory_limit: Some(DEFAULT_MEMORY_LIMIT),
                 ..convert::Options::default()
             },
             output_dir: PathBuf::from("~/.ros/urdf_usd"),

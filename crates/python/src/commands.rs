@@ -13,6 +13,7 @@ use urdf_usd_cli::Program;
 use urdf_usd_cli::api::{self, AssetFile, ENTRIES, PlanningFiles, Read};
 use urdf_usd_convert::{Context, Existing, Job, OnProgress, Report, STDIN, Source};
 use urdf_usd_rep158 as rep158;
+use urdf_usd_rep158::degradation::Engine;
 use urdf_usd_resolve::{self as resolve, Resolver};
 use urdf_usd_urdf::xacro;
 use urdf_usd_worker::Workers;
@@ -21,16 +22,8 @@ use crate::failure::{failed, found, refused, usage};
 use crate::options;
 use crate::work::{Event, run};
 
-/// Options of commands that read assets: the locations of packages, and variants.
-const ASSET: [&str; 4] = ["packages", "package_paths", "allowed_roots", "variants"];
-/// Options of commands that check the rules of REP-158.
-const CHECKED: [&str; 5] = [
-    "packages",
-    "package_paths",
-    "allowed_roots",
-    "variants",
-    "rep158",
-];
+/// Options of commands that check the rules of REP-158, beside [`PACKAGES`].
+const RULES: [&str; 2] = ["variants", "rep158"];
 /// Options that name files with planning data.
 pub const PLANNING: [&str; 2] = ["srdf_file", "xrdf_file"];
 /// Options that locate packages.
@@ -164,6 +157,18 @@ fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| failed(format!("no valid JSON: {error}")))
 }
 
+/// Parses the names that an argument lists.
+fn parse<T>(
+    argument: &str,
+    names: &[String],
+    parse_one: impl Fn(&str) -> Result<T, String>,
+) -> PyResult<Vec<T>> {
+    names
+        .iter()
+        .map(|name| parse_one(name).map_err(|why| usage(format!("{argument}: {why}"))))
+        .collect()
+}
+
 /// The treatment of outputs, beside the options of a conversion.
 #[derive(FromPyObject)]
 pub struct Setting {
@@ -246,7 +251,7 @@ pub fn convert<'py>(
 
 /// Checks an asset or a description; returns the findings as JSON.
 #[pyfunction]
-#[pyo3(signature = (input, keywords, *, select, ignore, all_variants))]
+#[pyo3(signature = (input, keywords, *, select, ignore, all_variants, engines))]
 pub fn check(
     py: Python<'_>,
     input: Input<'_>,
@@ -254,8 +259,11 @@ pub fn check(
     select: Vec<String>,
     ignore: Vec<String>,
     all_variants: bool,
+    engines: Vec<String>,
 ) -> PyResult<String> {
-    let given = options::read(keywords, Some(&CHECKED))?.options;
+    let accepted = [&PACKAGES[..], &RULES].concat();
+    let given = options::read(keywords, Some(&accepted))?.options;
+    let engines = parse("engine", &engines, str::parse::<Engine>)?;
     let resolver = Arc::new(Resolver::new(given.resolve.clone()));
     let rules = rep158::Options {
         revision: given.rep158,
@@ -272,7 +280,7 @@ pub fn check(
     }
     let read = input.read(&given.resolve)?;
     let checked = run(py, &AtomicBool::new(false), None, |_| {
-        api::check(read, &rules, &[], given.resolve)
+        api::check(read, &rules, &engines, given.resolve)
     })?;
     to_json(&checked.map_err(refused)?.diagnostics)
 }
@@ -280,7 +288,7 @@ pub fn check(
 /// Returns the contents of an asset or a description, and the findings, as JSON.
 #[pyfunction]
 pub fn inspect(py: Python<'_>, input: Input<'_>, keywords: &Bound<'_, PyDict>) -> PyResult<String> {
-    let accepted = [&ASSET[..], &PLANNING].concat();
+    let accepted = [&PACKAGES[..], &PLANNING, &["variants"]].concat();
     let given = options::read(keywords, Some(&accepted))?.options;
     let read = input.read(&given.resolve)?;
     let files = PlanningFiles {
@@ -301,8 +309,11 @@ pub fn fix<'py>(
     input: Input<'py>,
     out: Option<PathBuf>,
     keywords: &Bound<'py, PyDict>,
+    overlays: Vec<String>,
 ) -> PyResult<Written<'py>> {
-    let given = options::read(keywords, Some(&CHECKED))?.options;
+    let accepted = [&PACKAGES[..], &RULES].concat();
+    let given = options::read(keywords, Some(&accepted))?.options;
+    let engines = parse("overlays", &overlays, api::parse_overlay)?;
     let resolver = Arc::new(Resolver::new(given.resolve));
     let asset = match &input.source {
         Contents::Path(path) => AssetFile::find(Path::new(path), &ENTRIES, &resolver),
@@ -312,7 +323,7 @@ pub fn fix<'py>(
     let output = Output::new(out)?;
     let options = api::FixOptions {
         revision: given.rep158,
-        engines: Vec::new(),
+        engines,
         variants: given.variants,
         packages: resolver,
     };

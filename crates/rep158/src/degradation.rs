@@ -29,7 +29,7 @@ pub mod codes {
         ACTUATOR Warning "engine-actuator": "An engine does not read an actuator, or the limit of its force.", "In the engine nothing drives the joint.";
         MIMIC Warning "engine-mimic": "An engine drops or approximates a mimic joint.", "In the engine the joint moves freely, or otherwise.";
         JOINT Warning "engine-joint-words":
-            "An engine does not read the armature, damping, friction or speed limit of a joint, because it is in the words of another engine, or \
+            "An engine does not read the armature, damping, friction or speed limit of a joint, because only attributes of another engine have it, or \
              the engine has no such quantity.",
             "In the engine the joint is without it.";
         JOINT_TYPE Warning "engine-joint-type": "An engine does not know a type of joint.", "In the engine the bodies are rigidly connected.";
@@ -474,13 +474,15 @@ const FACTS: &[Fact] = &[
     Fact {
         code: &codes::STATE,
         find: |stage, _, prim| {
-            let has_keyframe = stage
-                .present()
-                .any(|(_, prim)| prim.type_name == "MjcKeyframe");
             let state = find_physx_state(prim)
                 .into_iter()
                 .chain(find_newton_state(prim));
-            non_empty(state.flatten()).filter(|_| !has_keyframe)
+            // First, since the search for a keyframe visits the whole stage.
+            let state = non_empty(state.flatten())?;
+            let has_keyframe = stage
+                .present()
+                .any(|(_, prim)| prim.type_name == "MjcKeyframe");
+            (!has_keyframe).then_some(state)
         },
         engines: MUJOCO,
         effect: Effect::Dropped,
@@ -680,7 +682,7 @@ fn find_unread_mimic(engine: Engine, prim: &Prim) -> Option<Unread> {
             .iter()
             .map(|relation| relation.relationship.clone());
         let reason = "it does not read this schema of mimic joints";
-        let help = "say it in the words of the engine: `fix --rep158 2026-07 --overlays newton,mujoco,physx` does that";
+        let help = "author the engine's attributes: `fix --rep158 2026-07 --overlays newton,mujoco,physx` does that";
         return Some(unread(Effect::Dropped, properties.collect(), reason, help));
     }
     if engine != Engine::Newton || has(Dialect::Newton) {
@@ -717,20 +719,9 @@ fn find_unread_words(engine: Engine, prim: &Prim) -> Vec<Unread> {
     let Some(motion) = Motion::of_type(&prim.type_name) else {
         return Vec::new();
     };
-    let axis = prim.text("physics:axis").unwrap_or("X");
-    let long = match motion {
-        Motion::Angular => format!("rot{axis}"),
-        Motion::Linear => format!("trans{axis}"),
-    };
-    let instances = [motion.instance(), long.as_str(), axis];
-    let quantities = [
-        Quantity::Armature,
-        Quantity::Damping,
-        Quantity::Friction,
-        Quantity::VelocityLimit,
-    ];
+    let instances = motion.instances(prim.text("physics:axis").unwrap_or("X"));
     let mut found = Vec::new();
-    for quantity in quantities {
+    for quantity in Quantity::PASSIVE {
         let of_quantity = || WORDS.iter().filter(move |word| word.quantity == quantity);
         let authored = |word: &dialects::Word| -> Vec<String> {
             let names = instances.iter().map(|instance| word.name_of(instance));
@@ -768,8 +759,8 @@ fn find_unread_words(engine: Engine, prim: &Prim) -> Vec<Unread> {
             )
         } else {
             (
-                "it reads this in other words",
-                "say it in the words of the engine: `fix --overlays newton,mujoco,physx` does that",
+                "it reads this from other attributes",
+                "author the engine's attributes: `fix --overlays newton,mujoco,physx` does that",
             )
         };
         found.push(Unread {

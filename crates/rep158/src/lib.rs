@@ -35,7 +35,6 @@ pub use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
 use findings::{Findings, Found};
 pub use layers::{Content, classify, vendor};
-pub use mimic::JointPrim;
 pub use revision::Revision;
 pub use shading::data_images;
 use subject::Subject;

@@ -51,7 +51,7 @@ const JUNE: Text = Text {
 const JULY: Text = Text {
     name: "2026-07",
     dialects: &Dialect::ENGINES,
-    separate_layer: "move it into the layer of an engine, such as newton.usda, in the words of that engine",
+    separate_layer: "move it into the layer of an engine, such as newton.usda, with the attributes of that engine",
     other_prefix: "use the prefix of its simulator in the layer of that simulator, or correct the name",
     rules: &[
         // There is no neutral namespace for physics that UsdPhysics does not have.

@@ -52,6 +52,14 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// The quantities of the passive behaviour of joints.
+    pub const PASSIVE: [Self; 4] = [
+        Self::Armature,
+        Self::Damping,
+        Self::Friction,
+        Self::VelocityLimit,
+    ];
+
     /// Returns the name for messages.
     pub fn name(self) -> &'static str {
         match self {
@@ -101,6 +109,19 @@ impl Motion {
             Self::Angular => "angular",
             Self::Linear => "linear",
         }
+    }
+
+    /// Returns the instance names that schemas have for the degree of freedom. `axis`: `X`, `Y` or `Z`.
+    pub fn instances(self, axis: &str) -> [String; 3] {
+        let prefix = match self {
+            Self::Angular => "rot",
+            Self::Linear => "trans",
+        };
+        [
+            self.instance().to_owned(),
+            format!("{prefix}{axis}"),
+            axis.to_owned(),
+        ]
     }
 
     /// Returns USD's units of position in an SI unit.
@@ -160,7 +181,7 @@ impl Word {
         }
     }
 
-    /// PhysX has position + gearing · position of the leader + offset = 0.
+    /// Negates the sign: PhysX has position + gearing · position of the leader + offset = 0.
     const fn negated(mut self) -> Self {
         self.sign = -1.0;
         self
@@ -172,7 +193,7 @@ impl Word {
     }
 
     /// Returns the factor from the word to SI units. `leader`: the motion of the leader of a mimic relation.
-    fn to_si(&self, motion: Motion, leader: Motion) -> f64 {
+    fn to_si(self, motion: Motion, leader: Motion) -> f64 {
         let units = |motion: Motion| match self.angles {
             Angles::Degrees => motion.units(),
             Angles::Radians => 1.0,
@@ -455,7 +476,7 @@ pub fn relations(joint: &impl Opinions) -> Vec<Relation> {
     let is_equality = has("MjcEqualityJointAPI");
     let mut found = Vec::new();
     for leader in &LEADERS {
-        for (instance, _) in instances(joint.schemas(), leader.schema) {
+        for instance in instances(joint.schemas(), leader.schema) {
             let relationship = leader.relationship.replace('*', &instance);
             let mut relation = (relationship.clone(), target(&relationship));
             let is_applied = leader.schema.contains('*') || has(leader.schema);
@@ -515,22 +536,20 @@ pub fn relations(joint: &impl Opinions) -> Vec<Relation> {
     found
 }
 
-/// Returns the instances of a schema among those that are applied, each with the name of the applied schema; one without a
-/// name, applied or not, if the schema has no instances.
-fn instances(applied: &[String], schema: &str) -> Vec<(String, String)> {
+/// Returns the names of the applied instances of a schema; one empty name, applied or not, if the schema has no instances.
+fn instances(applied: &[String], schema: &str) -> Vec<String> {
     let Some((start, _)) = schema.split_once('*') else {
-        return vec![(String::new(), schema.to_owned())];
+        return vec![String::new()];
     };
-    let instance = |applied: &String| {
-        let instance = applied.strip_prefix(start)?;
-        Some((instance.to_owned(), applied.clone()))
-    };
-    applied.iter().filter_map(instance).collect()
+    let names = applied
+        .iter()
+        .filter_map(|applied| applied.strip_prefix(start));
+    names.map(str::to_owned).collect()
 }
 
 /// An attribute to author, with its schema.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct AttributeOpinion {
     /// The schema that has it.
     pub schema: String,
     /// The name.
@@ -541,7 +560,7 @@ pub struct Said {
     pub is_double: bool,
 }
 
-impl Said {
+impl AttributeOpinion {
     fn new(word: &Word, instance: &str, value: f64) -> Self {
         Self {
             schema: word.schema.replace('*', instance),
@@ -562,8 +581,12 @@ impl Said {
     }
 }
 
-/// Returns the words of a dialect for quantities of a joint in SI units.
-pub fn passive(dialect: Dialect, motion: Motion, values: &[(Quantity, f64)]) -> Vec<Said> {
+/// Returns the attributes of a dialect for quantities of a joint in SI units.
+pub fn passive(
+    dialect: Dialect,
+    motion: Motion,
+    values: &[(Quantity, f64)],
+) -> Vec<AttributeOpinion> {
     let words = WORDS.iter().filter(|word| word.dialect == dialect);
     words
         .filter_map(|word| {
@@ -571,7 +594,7 @@ pub fn passive(dialect: Dialect, motion: Motion, values: &[(Quantity, f64)]) -> 
                 .iter()
                 .find(|(quantity, _)| *quantity == word.quantity)?;
             let value = value / word.to_si(motion, motion);
-            Some(Said::new(word, motion.instance(), value))
+            Some(AttributeOpinion::new(word, motion.instance(), value))
         })
         .collect()
 }
@@ -589,22 +612,22 @@ pub struct Mimic<'a> {
     pub offset: f64,
 }
 
-/// The words of a dialect for a mimic relation.
+/// The opinions by which a dialect expresses a mimic relation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SaidMimic {
+pub struct MimicOpinions {
     /// The schema to apply.
     pub schema: String,
     /// The relationship that names the leader.
     pub leader: String,
     /// The coefficients.
-    pub coefficients: Vec<Said>,
+    pub coefficients: Vec<AttributeOpinion>,
     /// The attribute that names the axis of the leader, and its token.
     pub leader_axis: Option<(String, String)>,
 }
 
-/// Returns the words of a dialect for a mimic relation; `None` if it has none: engines relate only joints of the same
-/// motion.
-pub fn mimic(dialect: Dialect, mimic: &Mimic<'_>) -> Option<SaidMimic> {
+/// Returns the opinions by which a dialect expresses a mimic relation; `None` if it cannot: engines relate only joints of
+/// the same motion.
+pub fn mimic(dialect: Dialect, mimic: &Mimic<'_>) -> Option<MimicOpinions> {
     let [follower, of_leader] = mimic.motions;
     if dialect != Dialect::ExtendedPhysics && follower != of_leader {
         return None;
@@ -619,10 +642,10 @@ pub fn mimic(dialect: Dialect, mimic: &Mimic<'_>) -> Option<SaidMimic> {
             _ => return None,
         };
         let value = value / word.to_si(follower, of_leader);
-        Some(Said::new(word, axis, value))
+        Some(AttributeOpinion::new(word, axis, value))
     });
     let name = format!("physxMimicJoint:{axis}:referenceJointAxis");
-    Some(SaidMimic {
+    Some(MimicOpinions {
         schema: leader.schema.replace('*', axis),
         leader: leader.relationship.replace('*', axis),
         coefficients: coefficients.collect(),
@@ -663,21 +686,25 @@ mod tests {
     }
 
     impl Joint {
-        fn say(&mut self, said: Vec<Said>) {
-            for said in said {
-                self.schemas.push(said.schema);
-                self.numbers.insert(said.name, said.value);
+        fn author(&mut self, opinions: Vec<AttributeOpinion>) {
+            for opinion in opinions {
+                if !self.schemas.contains(&opinion.schema) {
+                    self.schemas.push(opinion.schema);
+                }
+                self.numbers.insert(opinion.name, opinion.value);
             }
         }
 
         fn follow(dialect: Dialect, relation: &Mimic<'_>) -> Self {
-            let said = mimic(dialect, relation).unwrap();
+            let opinions = mimic(dialect, relation).unwrap();
             let mut joint = Self {
-                schemas: vec![said.schema],
+                schemas: vec![opinions.schema],
                 ..Self::default()
             };
-            joint.targets.insert(said.leader, "/r/leader".to_owned());
-            joint.say(said.coefficients);
+            joint
+                .targets
+                .insert(opinions.leader, "/r/leader".to_owned());
+            joint.author(opinions.coefficients);
             joint
         }
     }
@@ -773,7 +800,7 @@ mod tests {
         for motion in [Motion::Angular, Motion::Linear] {
             for dialect in Dialect::ENGINES {
                 let mut joint = Joint::default();
-                joint.say(passive(dialect, motion, &values));
+                joint.author(passive(dialect, motion, &values));
                 for (quantity, expected) in values {
                     let found = value(&joint, quantity, motion, &[motion.instance()]).unwrap();
                     if (dialect, quantity) == (Dialect::Mujoco, VelocityLimit) {

@@ -9,7 +9,7 @@ use super::plan::{JointPlan, Plan};
 use super::{Scene, drives};
 use urdf_usd_diagnostic::{Code, Diagnostic};
 use urdf_usd_robot::{ArenaMap, Joint, JointId, Link, LinkId, Mimic, Robot};
-use urdf_usd_usd_author::dialects::{self, Dialect, Quantity, Said, SaidMimic};
+use urdf_usd_usd_author::dialects::{self, AttributeOpinion, Dialect, MimicOpinions, Quantity};
 use urdf_usd_usd_author::numbers::joint_axis;
 use urdf_usd_usd_author::{Attribute, Layer, Relationship};
 
@@ -42,13 +42,18 @@ pub(super) fn passive(scene: &Scene<'_>, id: JointId, joint: &Joint) -> Vec<(Qua
         .collect()
 }
 
-/// Authors words of an engine. `schema`: the schema that includes theirs, if another one is applied.
-pub(super) fn author_words(layer: &mut Layer, path: &str, words: &[Said], schema: Option<&str>) {
-    for said in words {
+/// Authors attributes of an engine. `schema`: the schema that includes theirs, if another one is applied.
+pub(super) fn author_words(
+    layer: &mut Layer,
+    path: &str,
+    opinions: &[AttributeOpinion],
+    schema: Option<&str>,
+) {
+    for opinion in opinions {
         layer
             .over(path)
-            .apply([schema.unwrap_or(&said.schema)])
-            .attribute(&said.name, said.attribute());
+            .apply([schema.unwrap_or(&opinion.schema)])
+            .attribute(&opinion.name, opinion.attribute());
     }
 }
 
@@ -80,22 +85,22 @@ pub(super) fn author_mimic(
     );
 }
 
-/// Authors the words of a mimic relation.
+/// Authors the opinions of a mimic relation.
 pub(super) fn author_relation(
     layer: &mut Layer,
     path: &str,
     leader: &str,
-    said: Option<SaidMimic>,
+    opinions: Option<MimicOpinions>,
     schema: Option<&str>,
 ) {
-    let Some(said) = said else {
+    let Some(opinions) = opinions else {
         return;
     };
-    let schema = schema.unwrap_or(&said.schema);
-    author_words(layer, path, &said.coefficients, Some(schema));
+    let schema = schema.unwrap_or(&opinions.schema);
+    author_words(layer, path, &opinions.coefficients, Some(schema));
     let mut prim = layer.over(path);
-    prim.relationship(&said.leader, Relationship::to([leader]));
-    if let Some((name, axis)) = said.leader_axis {
+    prim.relationship(&opinions.leader, Relationship::to([leader]));
+    if let Some((name, axis)) = opinions.leader_axis {
         prim.attribute(&name, Attribute::token(axis).uniform());
     }
 }

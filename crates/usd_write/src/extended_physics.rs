@@ -30,8 +30,8 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Opt
             multiplier: mimic.multiplier,
             offset: mimic.offset,
         };
-        let said = dialects::mimic(Dialect::ExtendedPhysics, &relation);
-        engine::author_relation(&mut layer, &plan.path, &leader.path, said, None);
+        let opinions = dialects::mimic(Dialect::ExtendedPhysics, &relation);
+        engine::author_relation(&mut layer, &plan.path, &leader.path, opinions, None);
     }
     any.then_some(layer)
 }

@@ -173,8 +173,10 @@ fn author_joint(scene: &Scene<'_>, layer: &mut Layer, id: JointId, plan: &JointP
             multiplier: 0.0,
             offset: bounds.lower(),
         };
-        let said = dialects::mimic(dialect, &relation);
-        let coefficients = said.map(|said| said.coefficients).unwrap_or_default();
+        let opinions = dialects::mimic(dialect, &relation);
+        let coefficients = opinions
+            .map(|opinions| opinions.coefficients)
+            .unwrap_or_default();
         engine::author_words(
             layer,
             &plan.path,

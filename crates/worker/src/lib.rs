@@ -39,6 +39,11 @@ const GRACE: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 2000 
 /// Exit code of a process that ran out of memory: EX_OSERR of sysexits.h, otherwise unused.
 const OUT_OF_MEMORY: i32 = 71;
 
+/// Default time limit of a conversion for programs that run for long: one robot must not block them.
+pub const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(300);
+/// Default memory limit of a conversion for these programs, in MiB.
+pub const DEFAULT_MEMORY_LIMIT: u64 = 4096;
+
 /// Time and memory limits of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {

@@ -550,8 +550,8 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     // The URDF's own values come before those derived from them, such as the maxForce of a drive.
     let of_drive = |name: &str| number(&format!("drive:{}:physics:{name}", drive?));
     let effort = number("urdf:limit:effort").or_else(|| Some(of_drive("maxForce")? * force));
-    let said = |quantity| said_by_engines(scene, found, quantity);
-    let velocity = number("urdf:limit:velocity").or_else(|| said(Quantity::VelocityLimit));
+    let of_engine = |quantity| engine_value(scene, found, quantity);
+    let velocity = number("urdf:limit:velocity").or_else(|| of_engine(Quantity::VelocityLimit));
     let mut bounds = found.bounds;
     if bounds == Bounds::NONE {
         bounds = Bounds::between(number("urdf:limit:lower"), number("urdf:limit:upper"));
@@ -563,9 +563,9 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
             velocity,
         });
     }
-    let damping = number("urdf:dynamics:damping").or_else(|| said(Quantity::Damping));
-    let friction = number("urdf:dynamics:friction").or_else(|| said(Quantity::Friction));
-    joint.armature = said(Quantity::Armature).filter(|armature| *armature > 0.0);
+    let damping = number("urdf:dynamics:damping").or_else(|| of_engine(Quantity::Damping));
+    let friction = number("urdf:dynamics:friction").or_else(|| of_engine(Quantity::Friction));
+    joint.armature = of_engine(Quantity::Armature).filter(|armature| *armature > 0.0);
     if damping.is_some() || friction.is_some() {
         joint.dynamics = Some(Dynamics { damping, friction });
     }
@@ -617,8 +617,8 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties
     words(prim, "urdf", joint);
 }
 
-/// Returns the value of a quantity in the words of engines, in SI units.
-fn said_by_engines(scene: &Scene<'_>, found: &Found, quantity: Quantity) -> Option<f64> {
+/// Returns the value of a quantity by the attributes of engines, in SI units.
+fn engine_value(scene: &Scene<'_>, found: &Found, quantity: Quantity) -> Option<f64> {
     let prim = &scene.stage[found.prim];
     let moves = moves(found.kind);
     match dialects::value(&JointPrim(prim), quantity, moves, found.instances) {

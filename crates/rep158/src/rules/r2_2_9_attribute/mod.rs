@@ -41,10 +41,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let schemas: Vec<Known> = core.chain(controllers).collect();
     for (id, prim) in subject.stage.present() {
         for name in prim.attributes.keys() {
-            check_property(&schemas, (id, prim), name, "attribute", findings);
+            check_property(&schemas, id, prim, name, "attribute", findings);
         }
         for name in prim.relationships.keys() {
-            check_property(&schemas, (id, prim), name, "relationship", findings);
+            check_property(&schemas, id, prim, name, "relationship", findings);
         }
     }
 }
@@ -64,7 +64,8 @@ struct Known {
 /// the prim does not have.
 fn check_property(
     schemas: &[Known],
-    (id, prim): (PrimId, &Prim),
+    id: PrimId,
+    prim: &Prim,
     name: &str,
     kind: &str,
     findings: &mut Findings<'_>,

@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 let name = format!("{}{last}", controller.prefix);
                 let attribute = format!("ros:{}:type", kind.label());
                 for path in prim.targets(&name) {
-                    // Other targets are left to REP158-4.2.16, missing types to 2.4.3 and 2.6.1.
+                    // Targets of other kinds are left to REP158-4.2.16, missing types to 2.4.3 and 2.6.1.
                     let found = stage.prim_at(path).filter(|found| target.accepts(found));
                     let written = found.and_then(|found| found.text(&attribute));
                     if let Some(other) = written.filter(|text| !["", expected].contains(text)) {

@@ -23,7 +23,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate() {
         let mut reported = BTreeSet::new();
         let earlier = layer.prims.iter().filter_map(|prim| {
-            let schema = prim.schemas.iter().find(|schema| *schema == "MimicJointAPI")?;
+            let schema = prim
+                .schemas
+                .iter()
+                .find(|schema| *schema == "MimicJointAPI")?;
             Some((schema.clone(), prim.path.clone()))
         });
         let extended = layer
@@ -38,10 +41,18 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     "{name} at {path} is in {}: REP-158 has no such namespace since July 2026",
                     layer.file_name()
                 );
-                let help = "say it in the words of engines, each in a layer that only the entry of that engine loads: `urdf_usd fix --rep158 2026-07` \
-                            does that";
+                let help = if is_mimic(&name) {
+                    "author the engines' attributes, each in a layer that only the entry of that engine loads: `urdf_usd fix --rep158 2026-07` does that"
+                } else {
+                    "replace it by the engines' attributes, each in a layer that only the entry of that engine loads"
+                };
                 findings.layer(LayerId(index), path, message, help);
             }
         }
     }
+}
+
+/// Returns whether `fix` translates a schema or property: those of mimic joints, but not the earlier MimicJointAPI.
+fn is_mimic(name: &str) -> bool {
+    name.starts_with("ExtendedPhysicsMimicAPI") || name.starts_with("ext_physics:mimic:")
 }

@@ -74,7 +74,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 if reported.insert(name) {
                     let path = format!("{}.{}", prim.path, property.name);
                     let message = format!("{path} is not a property of UsdPhysics");
-                    findings.layer(LayerId(index), path, message, subject.options.revision.other_prefix());
+                    findings.layer(
+                        LayerId(index),
+                        path,
+                        message,
+                        subject.options.revision.other_prefix(),
+                    );
                 }
             }
         }
