@@ -316,14 +316,23 @@ def test_the_demos_robot_moves(demo, open_viewer):
     viewer.get("#option-follow").check()
     # Near the edge of the picture, a caster that turns would make the camera fit again.
     viewer.get("#camera-fit").click()
-    # The robot drives on between two questions to the page: both numbers are of one moment.
-    now = lambda: viewer.page.evaluate("(key) => [viewer.base(key)[14], viewer.camera().target[2]]", key)  # noqa: E731
-    frame = viewer.page.evaluate("viewer.frame()")
-    viewer.until(lambda: viewer.page.evaluate("viewer.frame()") > frame + 1, "nothing is drawn")
-    start, target = now()
-    viewer.until(lambda: abs(place() - start) > 0.1, "it does not drive on")
+    # The robot moves with messages and the camera with frames: both numbers are those of a drawn frame.
+    viewer.page.evaluate(
+        """(key) => {
+            const ask = window.requestAnimationFrame.bind(window);
+            window.requestAnimationFrame = (draw) => ask((time) => {
+                const before = viewer.frame();
+                draw(time);
+                if (viewer.frame() !== before) window.drawn = [viewer.base(key)[14], viewer.camera().target[2]];
+            });
+        }""",
+        key,
+    )
+    now = lambda: viewer.page.evaluate("window.drawn")  # noqa: E731
+    start, target = viewer.until(now, "nothing is drawn")
+    viewer.until(lambda: abs(now()[0] - start) > 0.1, "it does not drive on")
     moved = now()
-    assert moved[1] - target == pytest.approx(moved[0] - start, abs=0.1) and abs(moved[1] - target) > 0.05
+    assert moved[1] - target == pytest.approx(moved[0] - start, abs=0.05) and abs(moved[1] - target) > 0.05
     viewer.get("#choose-frame").select_option(label="none: stay at the origin")
     viewer.until(lambda: place() == 0, "it does not return to the origin")
 
