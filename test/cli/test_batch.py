@@ -105,6 +105,13 @@ def test_the_next_run_converts_what_changed(undisturbed, robots, tmp_path):
     assert numbers(batch(copied, "-o", changed, *arm, "--changed")) == "1"
 
 
+def test_the_output_is_no_source(undisturbed):
+    folder, _ = undisturbed
+    before = rows(folder)
+    done = batch(folder, "-o", folder)
+    assert done.returncode == 1 and "batch-source" in done.stderr and rows(folder) == before, done.stderr
+
+
 def test_shards_have_one_report(undisturbed, robots, tmp_path):
     for number in (2, 1, 3):
         done = batch(robots, "-o", tmp_path, "--shard", f"{number}/3")

@@ -95,6 +95,13 @@ pub fn find(sources: &[PathBuf], except: &Path) -> Result<Vec<Item>, Vec<Diagnos
             path.map_or(true, |path| !path.starts_with(&except))
         });
     }
+    if items.is_empty() {
+        let message = "the sources name no robot outside of the folder of the batch";
+        let fault = Diagnostic::new(&SOURCE, Place::file(except), message);
+        return Err(vec![
+            fault.help("give other sources, or another folder with -o"),
+        ]);
+    }
     items.sort_by(|a, b| (&a.key, &a.source).cmp(&(&b.key, &b.source)));
     make_distinct(&mut items);
     items.sort_by(|a, b| a.key.cmp(&b.key));
