@@ -330,9 +330,9 @@ def test_the_demos_robot_moves(demo, open_viewer):
     )
     now = lambda: viewer.page.evaluate("window.drawn")  # noqa: E731
     start, target = viewer.until(now, "nothing is drawn")
-    viewer.until(lambda: abs(now()[0] - start) > 0.1, "it does not drive on")
+    viewer.until(lambda: abs(now()[0] - start) > 0.5, "it does not drive on")
     moved = now()
-    assert moved[1] - target == pytest.approx(moved[0] - start, abs=0.05) and abs(moved[1] - target) > 0.05
+    assert moved[1] - target == pytest.approx(moved[0] - start, abs=0.1)
     viewer.get("#choose-frame").select_option(label="none: stay at the origin")
     viewer.until(lambda: place() == 0, "it does not return to the origin")
 

@@ -169,6 +169,8 @@ export class Show {
   }
 
   private refit(atOnce: boolean, preset: Preset | null = null): void {
+    // The points are where the robot is now: the next frame must not move the camera by what it drove since the last one.
+    this.followBase();
     this.framed = this.stage.eye.fit(this.points(), preset, atOnce) ?? [];
     this.whole = true;
   }
