@@ -235,6 +235,22 @@ def theirs(request, tmp_path_factory):
     return request.param, asset
 
 
+@pytest.fixture(scope="session")
+def browser():
+    """Starts the browser, one for all tests of a worker: Playwright refuses a second loop in a thread. Skips without one, except in CI."""
+    from browser import chromium, launch
+    from playwright.sync_api import sync_playwright
+
+    if chromium() is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("chromium is missing: test/run installs it if it may")
+        pytest.skip("chromium is missing (apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
 @pytest.fixture
 def sample(tmp_path):
     """Copies the package of the sample arm, so that a test may change it."""

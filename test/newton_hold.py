@@ -12,7 +12,7 @@ def answer(entry, reads_mjc=False):
     builder, model, _ = newton_import.load(entry, reads_mjc)
     state, following, control = model.state(), model.state(), model.control()
     newton.eval_fk(model, model.joint_q, model.joint_qd, state)
-    solver = newton.solvers.SolverMuJoCo(model, nconmax=1000, njmax=5000)
+    solver = newton.solvers.SolverMuJoCo(model, use_mujoco_cpu=True)
     first = state.joint_q.numpy().copy()
     for _ in range(STEPS):
         state.clear_forces()

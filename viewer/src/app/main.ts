@@ -109,6 +109,8 @@ function start(): void {
   const fleet = new Fleet(state);
   const canvas = byId<HTMLCanvasElement>('canvas');
   const stage = new Stage(canvas, () => still.matches, () => covered(canvas));
+  // First, so that camera and marks of the same frame are beside the robot.
+  stage.beforeFrame(() => fleet.applyLive());
   const show = new Show(state, fleet, stage, theme);
   const hand = new Hand(canvas, state, fleet, stage, show);
   const marks = new JointMarks(state, stage, show, theme);
@@ -207,7 +209,6 @@ function mover(fleet: Fleet, hand: Hand): MoveLink {
 
 /** Subscribes to the server. */
 function talk(state: State, fleet: Fleet, stage: Stage): void {
-  stage.beforeFrame(() => fleet.applyLive());
   const silence = () => {
     fleet.deaf();
     fleet.applyLive();
