@@ -61,6 +61,9 @@ def test_a_file_that_is_no_robot(tmp_path):
         "a.png": ["no robot description"],
     }.items():
         said(run("convert", tmp_path / file, "-o", tmp_path / "out"), 1, "source-kind", tmp_path / file, *words, absent=["XML", "windows-1252"])
+    with open(tmp_path / "SHOULDER.STL", "rb") as mesh:
+        done = run("convert", "-", "-o", tmp_path / "out", stdin=mesh)
+    said(done, 1, "source-kind", "standard input holds binary data", absent=["XML", "windows-1252"])
     # Content counts, not the name.
     (tmp_path / "urdf.usda").write_text(URDF)
     assert run("convert", tmp_path / "urdf.usda", "-o", tmp_path / "out", "--formats", "glb").returncode == 0

@@ -347,6 +347,8 @@ def test_recalculating_keeps_the_order(arm, tmp_path):
     bad = run("isaac", "validate", arm, "--json")
     found = {(d["code"], d["message"].split("<")[-1].split(">")[0] if "<" in d["message"] else None): d for d in json.loads(bad.stdout)["diagnostics"]}
     assert bad.returncode == 1
+    sent = run("isaac", "validate", "-", "--json", input=text).stdout
+    assert json.loads(sent)["asset"] == "<stdin>" and "stdin.usd" not in sent
     assert {key for key in found if key[0].startswith("isaac-target")} == {
         ("isaac-target-missing", "/arm/gone"),
         ("isaac-target-kind", "/arm/tip/holder/box"),

@@ -186,7 +186,13 @@ fn opened(asset: &Asset) -> Result<Stage, ExitCode> {
         packages: Some(resolver),
         ..Default::default()
     };
-    Stage::open(&entry.path, &options).map_err(|error| failed(&error.to_string()))
+    let mut stage =
+        Stage::open(&entry.path, &options).map_err(|error| failed(&error.to_string()))?;
+    // Findings name what the user gave, not its copy.
+    if entry.copy.is_some() {
+        stage.entry = urdf_usd_convert::STDIN.into();
+    }
+    Ok(stage)
 }
 
 fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {

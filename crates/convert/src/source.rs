@@ -220,6 +220,8 @@ pub(super) fn open(
             ))
         }
         Source::Bytes { bytes, file } => {
+            let start = &bytes[..bytes.len().min(START as usize)];
+            refuse_other_kinds(file, Some(start))?;
             allow(file);
             let format = Format::detect(bytes);
             let (content, encoding) = content(format, bytes, file)?;
@@ -558,7 +560,11 @@ fn refuse_other_kinds(path: &Path, start: Option<&[u8]>) -> Result<(), Diagnosti
         .map(|e| e.to_string_lossy().to_lowercase())
         .unwrap_or_default();
     let refused = |is: &str, help: &str| {
-        let message = format!("{} {is}", path.display());
+        let name = match path.ends_with(STDIN) {
+            true => "standard input".into(),
+            false => path.to_string_lossy(),
+        };
+        let message = format!("{name} {is}");
         Err(Diagnostic::new(&codes::SOURCE_KIND, Place::file(path), message).help(help))
     };
     let formats = "give a URDF, xacro, OpenUSD or glTF file";
@@ -584,6 +590,7 @@ fn refuse_other_kinds(path: &Path, start: Option<&[u8]>) -> Result<(), Diagnosti
             "is not a glTF file: it begins neither with glTF nor with {",
             "export it again",
         ),
+        _ if text.contains(&0) => refused("holds binary data, not a robot description", formats),
         "" | "urdf" | "xml" | "xacro" => Ok(()),
         // Another message reports an empty file.
         _ if text.is_empty() => Ok(()),
