@@ -6,6 +6,7 @@ the real ones of `$URDF_USD_ROBOTS` (by default `../shared/robots` beside the re
 
 import atexit
 import collections
+import contextlib
 import fcntl
 import functools
 import itertools
@@ -275,8 +276,8 @@ def has_ended(pid):
 DOMAINS = itertools.cycle(range(1, 102))
 
 
-@pytest.fixture
-def domain():
+@contextlib.contextmanager
+def reserved_domain():
     """Reserves a DDS domain that no other test of this machine uses, and that this worker has not used recently. The unit tests of
     crates/ros use the same lock files."""
     folder = Path(tempfile.gettempdir()) / f"urdf_usd-domains-{os.getuid()}"
@@ -290,6 +291,12 @@ def domain():
             yield domain
             return
     pytest.fail(f"every DDS domain is taken (locks in {folder})")
+
+
+@pytest.fixture
+def domain():
+    with reserved_domain() as domain:
+        yield domain
 
 
 @pytest.fixture

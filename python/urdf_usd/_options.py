@@ -50,6 +50,8 @@ class Options(Planning, total=False):
     it, or both. All are read. Default: "both"."""
     simready: bool
     """Add to the OpenUSD layers what SimReady requires: a picture of the robot, and metadata in NAME.json."""
+    thumbnail: bool
+    """Add a picture of the robot in .thumbs/256x256, where browsers of OpenUSD assets look for it. With simready, it is always added."""
     simready_metadata: str | Sequence[str]
     """Add or replace a field of SimReady's metadata, which otherwise comes from the robot's package. A description from a topic has no
     package. (each KEY=VALUE, KEY one of author, asset_license, category, qcode)"""

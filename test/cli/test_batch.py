@@ -5,14 +5,17 @@ import fcntl
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import conftest
 import pytest
 from conftest import SAMPLES, limit_files, run
+from PIL import Image
 from pxr import Usd
 
 COUNT = 40
@@ -79,6 +82,22 @@ def test_broken_robots_cost_only_themselves(undisturbed, robots):
             assert row["status"] == "failed" and row["message"] and f"{key}: failed: " in done.stderr
     assert f"{COUNT} robots: " in done.stderr and "1 with errors, 2 failed" in done.stderr
     assert "pkg1/urdf/r7" in (folder / "report.html").read_text()
+
+
+def test_the_report_shows_every_robot(undisturbed, robots, tmp_path):
+    folder, _ = undisturbed
+    shown = re.findall(r'<img [^>]*src="([^"]+)"', (folder / "report.html").read_text())
+    assets = [row["asset"] for row in rows(folder).values() if "asset" in row]
+    assert sorted(shown) == sorted(f"{asset}/.thumbs/256x256/{Path(asset).name}.usda.png" for asset in assets)
+    for path in shown:
+        image = Image.open(folder / path)
+        colors = len(image.getcolors(1 << 16))
+        # The ring has no shapes.
+        assert (image.format, image.size) == ("PNG", (256, 256)) and (colors > 10) == ("/ring/" not in path), path
+    source = robots / "pkg0" / "urdf" / "r0.urdf"
+    done = batch(source, "-o", tmp_path, "--no-thumbnails")
+    assert done.returncode == 0 and not list(tmp_path.rglob("*.png")) and "<img" not in (tmp_path / "report.html").read_text()
+    assert batch(source, "-o", tmp_path, "--thumbnail", "--no-thumbnails").returncode == 2
 
 
 def test_the_next_run_converts_what_changed(undisturbed, robots, tmp_path):
@@ -151,7 +170,8 @@ def test_manifests(robots, tmp_path):
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["robots"] == 2
     assert {path.suffix for path in (tmp_path / "out" / "assets" / "a" / "same").iterdir()} >= {".usda", ".glb"}
-    assert {path.suffix for path in (tmp_path / "out" / "assets" / "a-2" / "same").iterdir()} == {".xml", ".json"}
+    assert {path.suffix for path in (tmp_path / "out" / "assets" / "a-2" / "same").iterdir() if path.is_file()} == {".xml", ".json"}
+    assert (tmp_path / "out" / "assets" / "a-2" / "same" / ".thumbs" / "256x256" / "same.png").is_file()
     (tmp_path / "bad.jsonl").write_text('{"source": "none.urdf"}\n{"source": 3}\n{"source": "x", "format": "usd"}\n{\n')
     done = run("batch", tmp_path / "bad.jsonl", "-o", tmp_path / "none")
     assert done.returncode == 1 and not (tmp_path / "none").exists()

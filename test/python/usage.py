@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import urdf_usd
+import urdf_usd.batch
+import urdf_usd.ray
 from numpy.typing import NDArray
 
 result: urdf_usd.Result = urdf_usd.convert("arm.urdf", Path("out"), formats=["usd", "glb"], packages={"arm": Path(".")}, density=1000.0)
@@ -16,6 +18,9 @@ urdf_usd.fix("arm.usda", overlays="newton", rep158="2026-07")
 robot = urdf_usd.Robot.load("arm.urdf", srdf_file="arm.srdf")
 poses: NDArray[np.float64] = robot.fk(robot.rest, "tool0")
 solved: NDArray[np.float64] = robot.ik(poses, "tool0", q=robot.rest).q
+opened = urdf_usd.batch.Batch(["robots", Path("more.csv")], "out", formats=["usd"], retry=True)
+status: str = urdf_usd.batch.convert(opened.tasks[0])["status"]
+summary: dict[str, object] = urdf_usd.ray.convert("robots.csv", Path("out"), max_retries=1, tiers="high")
 
 urdf_usd.convert("arm.urdf", formats=["stl"])  # type: ignore[list-item]
 urdf_usd.convert("arm.urdf", density="much")  # type: ignore[arg-type]
@@ -25,3 +30,5 @@ urdf_usd.check("arm.usda", engine=["ode"])  # type: ignore[list-item]
 urdf_usd.fix("arm.usda", overlays="drake")  # type: ignore[arg-type]
 urdf_usd.convert(3)  # type: ignore[arg-type]
 robot.jacobian(robot.rest, "tool0", frame="world")  # type: ignore[arg-type]
+urdf_usd.batch.Batch("robots", "out", formats=["stl"])  # type: ignore[list-item]
+urdf_usd.ray.convert("robots", "out", max_retries="often")  # type: ignore[arg-type]

@@ -54,6 +54,50 @@ impl Item {
         }
     }
 
+    /// Returns the robot as a line of a manifest that is valid in any folder.
+    pub fn to_json(&self) -> Json {
+        let source = std::path::absolute(&self.source).unwrap_or_else(|_| self.source.clone());
+        let arguments = self.arguments.iter().map(ToString::to_string);
+        let given = [
+            ("source", Json::from(source.to_string_lossy())),
+            ("key", Json::from(self.key.as_str())),
+            ("arguments", arguments.collect()),
+        ];
+        let options = self.options.iter();
+        // A map with texts as keys can always be written.
+        let options = options.map(|(name, value)| (name.as_str(), serde_json::json!(value)));
+        given
+            .into_iter()
+            .chain(options)
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    }
+
+    /// Parses a line of a manifest in JSON; a relative source starts from the folder of `manifest`.
+    ///
+    /// # Errors
+    /// Returns the column, from 1, or 0 if it is unknown, and the reason for the user.
+    pub fn parse(line: &str, manifest: &Path) -> Result<Self, (usize, String)> {
+        let row: BTreeMap<String, Json> = serde_json::from_str(line).map_err(|error| {
+            // The line in its message is that of the object.
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or_default();
+            (error.column(), message.to_owned())
+        })?;
+        if let Some(message) = row.keys().find_map(|name| unknown(name)) {
+            return Err((0, message));
+        }
+        let values = row.into_iter().map(|(name, value)| {
+            let value = serde_json::from_value(value).map_err(|_| {
+                format!("{name}: give a text, a number, true, false or a list of texts")
+            })?;
+            Ok((name, value))
+        });
+        let row = values.collect::<Result<BTreeMap<_, _>, String>>();
+        row.and_then(|row| item_of_row(manifest, row))
+            .map_err(|message| (0, message))
+    }
+
     /// Returns the options of the conversion: those of the batch, and those of the robot over them.
     ///
     /// # Errors
@@ -328,29 +372,7 @@ fn read_json_lines(manifest: &Path) -> Result<Vec<Item>, Vec<Diagnostic>> {
         if line.trim().is_empty() {
             continue;
         }
-        let row: Result<BTreeMap<String, Json>, (usize, String)> = serde_json::from_str(line)
-            .map_err(|error| {
-                // The line in its message is that of the object.
-                let message = error.to_string();
-                let message = message.split(" at line ").next().unwrap_or_default();
-                (error.column(), message.to_owned())
-            });
-        let item = row.and_then(|row| {
-            let unknown = row.keys().find_map(|name| unknown(name));
-            unknown
-                .map_or(Ok(()), Err)
-                .map_err(|message| (0, message))?;
-            let values = row.into_iter().map(|(name, value)| {
-                let value = serde_json::from_value(value).map_err(|_| {
-                    format!("{name}: give a text, a number, true, false or a list of texts")
-                })?;
-                Ok((name, value))
-            });
-            let row = values.collect::<Result<BTreeMap<_, _>, String>>();
-            row.and_then(|row| item_of_row(manifest, row))
-                .map_err(|message| (0, message))
-        });
-        match item {
+        match Item::parse(line, manifest) {
             Ok(item) => items.push(item),
             Err((column, message)) => {
                 let place = Place {
@@ -477,6 +499,10 @@ mod tests {
             "m.jsonl",
             "{\"source\": \"r.urdf\", \"formats\": [\"usd\"]}\n\n{\"source\": \"none.urdf\"}\n{\"sorce\": \"r.urdf\"}\n{\"source\": 1\n",
         );
+        for item in &items {
+            let line = item.to_json().to_string();
+            assert_eq!(Item::parse(&line, Path::new("/")).as_ref(), Ok(item));
+        }
         let faults = find(&[lines], Path::new("none")).expect_err("faults");
         let places: Vec<_> = faults.iter().map(|fault| fault.place.line).collect();
         assert_eq!(places, [3, 4, 5]);

@@ -7,6 +7,9 @@
 //! Shards of one batch may run on several machines with a common file system. Each has a journal, and
 //! the one that ends last writes the whole report.
 //!
+//! A driver that distributes the work by other means opens the batch ([`Open`]), has each robot
+//! converted ([`convert`]), and appends the rows to the journal.
+//!
 //! This crate does not know the command line, and decides nothing about robots.
 
 pub mod codes;
@@ -15,4 +18,4 @@ pub mod journal;
 pub mod report;
 mod run;
 
-pub use self::run::{Event, Settings, Shard, run};
+pub use self::run::{Event, Open, Settings, Shard, convert, run, set_defaults};

@@ -190,7 +190,7 @@ fn page(folder: &Path, summary: &Summary, rows: &[&Row]) -> String {
     page + "</html>\n"
 }
 
-/// Returns the path of an asset's picture, which `--simready` writes, in the batch's folder.
+/// Returns the path of an asset's picture in the batch's folder.
 fn picture(folder: &Path, asset: &str) -> Option<String> {
     let thumbs = Path::new(asset).join(".thumbs");
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder.join(&thumbs))

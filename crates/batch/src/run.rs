@@ -1,6 +1,6 @@
 //! Converts the robots of a batch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use urdf_usd_convert::option::{Kind, Value};
 use urdf_usd_convert::options::{NOT_OF_THE_ASSET, TABLE};
 use urdf_usd_convert::{self as convert, Context, Existing, Failure, Job, Options, Report, codes};
 use urdf_usd_diagnostic::{Code, Diagnostic, Place, Severity};
-use urdf_usd_worker::Workers;
+use urdf_usd_worker::{DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, Workers};
 
 use crate::codes::MANIFEST;
 use crate::items::Item;
@@ -78,6 +78,19 @@ pub struct Settings {
     pub version: String,
 }
 
+/// Sets options that are not given to the defaults of a batch: limits, since one robot that takes
+/// forever, or all memory, must not hold up the others (zero is no limit), and pictures for the
+/// report.
+pub fn set_defaults(options: &mut Options, given: &BTreeSet<String>) {
+    if !given.contains("time_limit") {
+        options.time_limit = Some(DEFAULT_TIME_LIMIT);
+    }
+    if !given.contains("memory_limit") {
+        options.memory_limit = Some(DEFAULT_MEMORY_LIMIT);
+    }
+    options.thumbnail |= !given.contains("thumbnail");
+}
+
 /// An event of a run.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -94,6 +107,58 @@ pub enum Event<'a> {
     Waiting,
 }
 
+/// The part of a batch that is still to be done.
+#[derive(Debug)]
+pub struct Open<'a> {
+    /// The journal, which takes the rows of finished robots.
+    pub journal: Journal,
+    /// The robots to convert, each with the hash of its inputs.
+    pub items: Vec<(&'a Item, String)>,
+    /// The number of robots that an earlier run has converted.
+    pub done: usize,
+    /// The number of these without an asset, or with errors.
+    pub bad: usize,
+}
+
+impl<'a> Open<'a> {
+    /// Opens the journal of a shard, and selects its robots that have no valid row.
+    ///
+    /// # Errors
+    /// If the journal can't be read or written.
+    pub fn new(items: &'a [Item], settings: &Settings) -> Result<Self, Diagnostic> {
+        let mut open = Self {
+            journal: Journal::open(&settings.folder, &settings.shard.label())?,
+            items: Vec::new(),
+            done: 0,
+            bad: 0,
+        };
+        let rows = journal::read(&settings.folder, settings.changed)?;
+        let all = items.iter().enumerate();
+        for (_, item) in all.filter(|(index, _)| settings.shard.has(*index)) {
+            let inputs = inputs(item, settings);
+            match rows.get(&item.key) {
+                Some(row) if is_done(row, item, &inputs, settings) => {
+                    open.done += 1;
+                    open.bad += usize::from(!row.status.is_good());
+                }
+                _ => open.items.push((item, inputs)),
+            }
+        }
+        Ok(open)
+    }
+}
+
+/// Converts a robot, and returns its row.
+pub fn convert(item: &Item, settings: &Settings, workers: &Workers) -> Row {
+    convert_with(item, &inputs(item, settings), settings, workers)
+}
+
+fn convert_with(item: &Item, inputs: &str, settings: &Settings, workers: &Workers) -> Row {
+    let started = SystemTime::now();
+    let result = write(item, settings, workers);
+    row_of(item, inputs, result, started)
+}
+
 /// Converts the robots of a shard that its journal does not have. Calls `on_event` on the calling
 /// thread. Returns how many robots of the shard have no asset, or one with errors.
 ///
@@ -105,25 +170,12 @@ pub fn run(
     workers: &Workers,
     mut on_event: impl FnMut(Event<'_>),
 ) -> Result<usize, Diagnostic> {
-    let mut journal = Journal::open(&settings.folder, &settings.shard.label())?;
-    let rows = journal::read(&settings.folder, settings.changed)?;
-    let own = items
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| settings.shard.has(*index));
-    let (mut done, mut bad) = (0, 0);
-    let mut open: Vec<(&Item, String)> = Vec::new();
-    for (_, item) in own {
-        let inputs = inputs(item, settings);
-        match rows.get(&item.key) {
-            Some(row) if is_done(row, item, &inputs, settings) => {
-                done += 1;
-                bad += usize::from(!row.status.is_good());
-            }
-            _ => open.push((item, inputs)),
-        }
-    }
-    drop(rows);
+    let Open {
+        mut journal,
+        items: open,
+        done,
+        mut bad,
+    } = Open::new(items, settings)?;
     on_event(Event::Begun {
         open: open.len(),
         done,
@@ -214,15 +266,15 @@ fn work<'a>(
     sender: &Sender<Row>,
 ) {
     while let Some((item, inputs)) = take() {
-        let started = SystemTime::now();
-        let result = convert(item, settings, workers);
-        if sender.send(row_of(item, inputs, result, started)).is_err() {
+        let row = convert_with(item, inputs, settings, workers);
+        if sender.send(row).is_err() {
             return;
         }
     }
 }
 
-fn convert(item: &Item, settings: &Settings, workers: &Workers) -> Result<Report, Failure> {
+/// Writes the asset of a robot.
+fn write(item: &Item, settings: &Settings, workers: &Workers) -> Result<Report, Failure> {
     let options = item.options(&settings.options).map_err(|message| Failure {
         diagnostics: vec![Diagnostic::new(
             &MANIFEST,

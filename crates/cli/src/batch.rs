@@ -16,9 +16,9 @@ use crate::subject::INPUT;
 use urdf_usd_batch::items::find;
 use urdf_usd_batch::journal::Row;
 use urdf_usd_batch::report::{self, Summary};
-use urdf_usd_batch::{Event, Settings, Shard};
+use urdf_usd_batch::{Event, Settings, Shard, set_defaults};
 use urdf_usd_diagnostic::{Severity, escape_controls};
-use urdf_usd_worker::{DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, Program, Workers};
+use urdf_usd_worker::{Program, Workers};
 
 /// Size of the cache of meshes of all workers together, in MiB.
 const CACHE: u64 = 512;
@@ -51,6 +51,9 @@ pub(super) struct Batch {
     jobs: usize,
     #[command(flatten)]
     conversion: Conversion,
+    /// Add no pictures of the robots to the assets and the report
+    #[arg(long, conflicts_with = "thumbnail", help_heading = OUTPUT)]
+    no_thumbnails: bool,
     /// Print the numbers of the batch as JSON to standard output
     #[arg(long, help_heading = OUTPUT)]
     json: bool,
@@ -62,14 +65,11 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
     if let Err(message) = check_options(&options) {
         return usage_error(&message);
     }
-    // One robot that takes forever must not hold up the others. Zero is no limit.
-    let is_given = |name: &str| arguments.conversion.given.contains(name);
-    if !is_given("time_limit") {
-        options.time_limit = Some(DEFAULT_TIME_LIMIT);
+    let mut given = arguments.conversion.given.clone();
+    if arguments.no_thumbnails {
+        given.insert("thumbnail".to_owned());
     }
-    if !is_given("memory_limit") {
-        options.memory_limit = Some(DEFAULT_MEMORY_LIMIT);
-    }
+    set_defaults(&mut options, &given);
     let items = match find(&arguments.sources, &arguments.output) {
         Ok(items) => items,
         Err(faults) => return failed_with(&faults, None),

@@ -264,11 +264,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Prog
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     let first = arguments.get(1).and_then(|first| first.to_str());
     if let (Some(WORKER), Some(program)) = (first, program) {
-        let numbers = arguments
-            .iter()
-            .skip(2)
-            .filter_map(|argument| argument.to_str()?.parse().ok());
-        return worker::main(&numbers.collect::<Vec<usize>>(), program);
+        return worker::main(arguments.get(2..).unwrap_or_default(), program);
     }
     let is_limited = first == Some(LIMITED);
     if is_limited {

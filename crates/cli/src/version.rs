@@ -3,7 +3,7 @@
 use urdf_usd_convert::OutputFormat;
 
 /// The version alone.
-pub(super) const SHORT: &str = env!("CARGO_PKG_VERSION");
+pub const SHORT: &str = env!("CARGO_PKG_VERSION");
 
 /// The commit of a release build, with its date. Development builds have none, because every commit
 /// would cause a rebuild.

@@ -464,6 +464,7 @@ fn single_file(
         key,
         state: RobotState::Ok,
         message: format!("{}, without the report of its conversion", path.display()),
+        sha256: None,
         revision,
         time: written(&path),
         directory: Some(directory.to_owned()),

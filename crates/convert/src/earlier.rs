@@ -98,7 +98,7 @@ pub(super) fn extended(
             _ if given.contains(about.name) || *before == now => continue,
             _ => {
                 match about.name {
-                    "simready" => kept.push(about.name.to_owned()),
+                    "simready" | "thumbnail" => kept.push(about.name.to_owned()),
                     _ => with.push(format!("--{}", about.flag())),
                 }
                 before.clone()

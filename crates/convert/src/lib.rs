@@ -623,7 +623,8 @@ fn write(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) -> Result<Out
     let mut outputs = formats::write(subject)?;
     diagnostics.append(&mut outputs.diagnostics);
     check_time(subject.limit, "finishing the files")?;
-    if options.simready && options.formats.contains(OutputFormat::Usd) {
+    let has_layers = options.formats.contains(OutputFormat::Usd);
+    if options.simready && has_layers {
         let source = origin
             .identity
             .uri
@@ -639,6 +640,11 @@ fn write(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) -> Result<Out
         };
         let metadata = &options.simready_metadata;
         diagnostics.extend(simready::add(metadata, &asset, &mut outputs.files)?);
+    }
+    if options.thumbnail || options.simready && has_layers {
+        let ending = if has_layers { ".usda" } else { "" };
+        let entry = format!("{}{ending}", origin.name);
+        diagnostics.extend(simready::add_picture(robot, &entry, &mut outputs.files)?);
     }
     if options.check {
         diagnostics.extend(check::check(

@@ -39,6 +39,8 @@ pub struct Options {
     pub pose_scope: usd_author::isaac_schema::PoseScope,
     /// Whether to add SimReady's picture and metadata; ignored without [`OutputFormat::Usd`].
     pub simready: bool,
+    /// True to add a picture alone.
+    pub thumbnail: bool,
     /// Statements of users about the asset, for SimReady's metadata.
     pub simready_metadata: Simready,
     /// Variants to select in an OpenUSD source instead of its own selection.
@@ -195,6 +197,13 @@ pub static TABLE: &[Opt<Options>] = &[
         "",
         field!(Options.simready),
         "Add to the OpenUSD layers what SimReady requires: a picture of the robot, and metadata in NAME.json.",
+    ),
+    Opt::new(
+        "thumbnail",
+        Kind::Switch,
+        "",
+        field!(Options.thumbnail),
+        "Add a picture of the robot in .thumbs/256x256, where browsers of OpenUSD assets look for it. With simready, it is always added.",
     ),
     Opt::new(
         "simready_metadata",

@@ -171,7 +171,26 @@ pub(super) struct Subject<'a> {
     pub directory: &'a Path,
 }
 
-/// Adds the picture and the metadata to the files of an asset.
+/// Adds the picture of `robot` to the files of an asset; returns a finding instead if there is none.
+///
+/// # Errors
+/// Fails if a mesh is no longer in the cache.
+pub(super) fn add_picture(
+    robot: &Robot,
+    entry: &str,
+    files: &mut publish::Files,
+) -> Result<Option<Diagnostic>, CacheEvicted> {
+    let Some(png) = thumbnail::png(robot, SIDE)? else {
+        let message = "cannot encode the picture of the robot";
+        let found = Diagnostic::new(&codes::INTERNAL, Place::default(), message);
+        return Ok(Some(found.help("please report this")));
+    };
+    let path = format!(".thumbs/{SIDE}x{SIDE}/{entry}.png");
+    files.insert(path, png.into());
+    Ok(None)
+}
+
+/// Adds the metadata to the files of an asset; returns a finding if it is incomplete.
 ///
 /// # Errors
 /// Fails if a mesh, or the content of a file, is no longer in the cache.
@@ -179,45 +198,24 @@ pub(super) fn add(
     simready: &Simready,
     subject: &Subject<'_>,
     files: &mut publish::Files,
-) -> Result<Vec<Diagnostic>, CacheEvicted> {
+) -> Result<Option<Diagnostic>, CacheEvicted> {
     let metadata_path = format!("{}.json", subject.name);
     // Before the metadata is added: the date depends on whether all other files are unchanged.
     let date = generated_on(subject.directory, &metadata_path, files)?;
     let (metadata, missing) = metadata(simready, subject, date)?;
-    let mut diagnostics = Vec::new();
-    if !missing.is_empty() {
+    let incomplete = || {
         let message = format!(
             "SimReady's metadata lacks {}: neither the source nor its package provides it",
             missing.join(" and ")
         );
         let help = "add it to the package.xml of the URDF's package (author, license), or use --simready-metadata KEY=VALUE";
-        diagnostics.push(
-            Diagnostic::new(
-                &codes::SIMREADY_INCOMPLETE,
-                subject.robot.place.clone(),
-                message,
-            )
-            .help(help),
-        );
-    }
+        let place = subject.robot.place.clone();
+        Diagnostic::new(&codes::SIMREADY_INCOMPLETE, place, message).help(help)
+    };
+    let finding = (!missing.is_empty()).then(incomplete);
     let text = serde_json::to_vec_pretty(&metadata).unwrap_or_default();
     files.insert(metadata_path, text.into());
-    match thumbnail::png(subject.robot, SIDE)? {
-        Some(png) => {
-            files.insert(
-                format!(".thumbs/{SIDE}x{SIDE}/{}.usda.png", subject.name),
-                png.into(),
-            );
-        }
-        None => {
-            let message = "cannot encode the picture of the robot";
-            diagnostics.push(
-                Diagnostic::new(&codes::INTERNAL, Place::default(), message)
-                    .help("please report this"),
-            );
-        }
-    }
-    Ok(diagnostics)
+    Ok(finding)
 }
 
 /// Returns the fields of SR.004, and the names of those that are missing.

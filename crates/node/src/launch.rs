@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt;
+use futures::future::OptionFuture;
 
 use super::asset_paths::AssetPaths;
 use super::descriptors;
@@ -22,7 +23,7 @@ use crate::process::{self, fail, logging, raise_file_limit, runtime};
 use urdf_usd_convert::{Context, Job};
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_ros::{self as ros, Args, Changes, Node};
-use urdf_usd_serve::{Server, Site, codes as serve_codes};
+use urdf_usd_serve::{Fleet, Server, Site, codes as serve_codes};
 use urdf_usd_worker::{Limits, Program, Workers};
 
 /// Default name of the node.
@@ -190,6 +191,7 @@ pub(crate) struct Ready<N> {
     engine: Engine<N>,
     server: Option<Server>,
     site: Arc<Site>,
+    fleet: Option<Arc<Fleet>>,
     cancelled: Cancelled,
     _output: OutputDir,
 }
@@ -219,8 +221,22 @@ impl<N: Node> Ready<N> {
         let output = OutputDir::claim(&parameters.output_dir, &node.fully_qualified_name())?;
         output.path().clone_into(&mut parameters.output_dir);
         let connections = descriptors::for_http(limit);
+        let fleet = parameters.fleet_dir.as_deref().map(|folder| {
+            Fleet::join(
+                folder,
+                node.fully_qualified_name(),
+                output.path(),
+                parameters.fleet_period,
+            )
+        });
+        let fleet = fleet.transpose()?;
         let workers = program.map_or_else(Workers::here, |program| {
-            Workers::new(program.clone(), parameters.workers, parameters.cache_mb).warmed_up()
+            let workers = Workers::new(program.clone(), parameters.workers, parameters.cache_mb);
+            let workers = match &parameters.fleet_dir {
+                Some(folder) => workers.with_store(&Fleet::store(folder)),
+                None => workers,
+            };
+            workers.warmed_up()
         });
         let workers = Arc::new(workers);
         let server = match parameters.http() {
@@ -241,6 +257,9 @@ impl<N: Node> Ready<N> {
             }),
             None => None,
         };
+        let url = server.as_ref().and_then(Server::public_url);
+        let fleet = fleet.map(|fleet| Arc::new(fleet.with_url(url)));
+        let server = server.map(|server| server.serve_fleet(fleet.clone()));
         let context = Context::default();
         let cancelled = Cancelled(context.cancelled.clone());
         let converting = workers.clone();
@@ -258,6 +277,7 @@ impl<N: Node> Ready<N> {
             engine,
             server,
             site,
+            fleet,
             cancelled,
             _output: output,
         })
@@ -275,17 +295,20 @@ impl<N: Node> Ready<N> {
             engine,
             server,
             site,
+            fleet,
             cancelled,
             _output,
         } = self;
-        let works = async {
-            let Some(server) = server else {
-                return engine.run().await;
-            };
+        let announcing = OptionFuture::from(fleet.map(|fleet| fleet.announce(site.clone())));
+        let serving = OptionFuture::from(server.map(|server| {
             tracing::info!("the page is at {}", server.url());
+            server.serve(site)
+        }));
+        let works = async {
             tokio::select! {
                 ended = engine.run() => ended,
-                () = server.serve(site) => parts::ended("the HTTP server"),
+                Some(()) = serving => parts::ended("the HTTP server"),
+                Some(()) = announcing => parts::ended("the announcement in the fleet"),
             }
         };
         let ended = AssertUnwindSafe(works).catch_unwind().await;

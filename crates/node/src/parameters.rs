@@ -222,6 +222,23 @@ static NODE: &[Opt<Parameters>] = &[
         "Patterns of frames to ignore, such as those that perception adds to the robot: * matches any characters, ? matches one.",
     ),
     Opt::new(
+        "fleet.dir",
+        Kind::Folder,
+        "DIR",
+        field!(Parameters.fleet_dir),
+        "Folder that the bridges of a fleet share, on one machine or a network file system: each announces its robots there, serves those of all \
+         at /fleet, and uses the meshes that others have processed. Empty: none.",
+    )
+    .at_start(),
+    Opt::new(
+        "fleet.period",
+        Kind::Number { from: 0.1, to: 3600.0 },
+        "SECONDS",
+        field!(Parameters.fleet_period),
+        "Period of announcements in fleet.dir, in s. A bridge that is silent for three periods counts as lost.",
+    )
+    .at_start(),
+    Opt::new(
         "http.address",
         Kind::Text("an IP address of this machine"),
         "ADDRESS",
@@ -448,6 +465,10 @@ pub struct Parameters {
     pub frame_timeout: Duration,
     /// Patterns of frames to ignore.
     pub ignored_frames: Vec<String>,
+    /// Folder that the bridges of a fleet share.
+    pub fleet_dir: Option<PathBuf>,
+    /// Period of announcements in that folder.
+    pub fleet_period: Duration,
     /// Address of the HTTP server.
     pub http_address: IpAddr,
     /// Port of the HTTP server; 0 for none.
@@ -491,6 +512,8 @@ impl Default for Parameters {
             angle_tolerance: 0.01,
             frame_timeout: Duration::from_secs(5),
             ignored_frames: Vec::new(),
+            fleet_dir: None,
+            fleet_period: Duration::from_secs(5),
             http_address: Ipv4Addr::LOCALHOST.into(),
             http_port: 8642,
             http_allow_writing: false,
@@ -576,14 +599,14 @@ mod tests {
     use urdf_usd_usd_write::{Base, Bodies, Overlay};
 
     /// A value for every parameter, each different from its default.
-    const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, changelog: ['new tool'], pose_scope: NamedPoses, simready: true, simready_metadata: ['author=A'], \
+    const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, changelog: ['new tool'], pose_scope: NamedPoses, simready: true, thumbnail: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
          bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, density: 1200.0, masses_file: /m.yaml, pose: ready, drive: 'position:300.5,20.25', drives_file: /d.yaml, natural_frequency: 5.0, damping_ratio: 0.5, sag: 0.01, convex_parts: 8, fit_primitives: 0.002, self_collision: none, merge_fixed: true, keep_frames: ['.*_foot'], stand_ins: true, rep158: '2026-07', check: true, mesh_format: stl, urdf_package: my_robot, \
          urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, memory_limit: 500, discover: true, capture_interfaces: true, moveit_services: true, \
          description_from: '*/rsp', asset_file: /a.usda, publish_description: true, description_to: '/r*', variants: ['a=b'], \
          urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
          time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
-         frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
+         frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], fleet.dir: /f, fleet.period: 7.0, \
          http.address: '::1', http.port: 80, http.allow_writing: true, http.embed_in: ['https://a.org']";
 
     /// A parameter store like a node's, filled from YAML text.
@@ -684,6 +707,7 @@ mod tests {
                 changelog: vec!["new tool".to_owned()],
                 pose_scope: urdf_usd_usd_author::isaac_schema::PoseScope::Sim,
                 simready: true,
+                thumbnail: true,
                 simready_metadata: Simready::parse(&["author=A"]).expect("valid"),
                 variants: vec!["a=b".parse().expect("valid")],
                 resolve: resolve::Options {
@@ -757,6 +781,8 @@ mod tests {
             angle_tolerance: 0.25,
             frame_timeout: Duration::from_secs(9),
             ignored_frames: vec!["a*".to_owned()],
+            fleet_dir: Some("/f".into()),
+            fleet_period: Duration::from_secs(7),
             http_address: "::1".parse().expect("an address"),
             http_port: 80,
             http_allow_writing: true,

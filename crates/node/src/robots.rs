@@ -317,6 +317,7 @@ impl Robot {
             state: self.state(),
             message: redact(output_dir, OUTPUT, &self.message()),
             is_outdated: self.outcome.is_err() && report.is_some(),
+            sha256: report.map(|report| report.source.sha256.clone()),
             revision: report.map(|report| report.revision),
             time: self.time.seconds(),
             directory: report.map(|report| report.directory.clone()),

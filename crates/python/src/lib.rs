@@ -5,6 +5,7 @@
 //! Python's global lock, on threads of this module.
 
 mod arrays;
+mod batch;
 mod commands;
 mod failure;
 mod ik;
@@ -60,6 +61,8 @@ fn viewer_element(py: Python<'_>) -> PyResult<Bound<'_, PyBytes>> {
 /// The native part of the package `urdf_usd`.
 #[pymodule(gil_used = true)]
 mod _native {
+    #[pymodule_export]
+    use super::batch::{Batch, convert_robot};
     #[pymodule_export]
     use super::commands::{check, convert, fix, inspect};
     #[pymodule_export]

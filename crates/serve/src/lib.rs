@@ -9,6 +9,7 @@ mod assets;
 pub mod codes;
 mod connections;
 mod events;
+mod fleet;
 mod host;
 mod joints;
 mod media;
@@ -42,6 +43,7 @@ use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::variant_cache::VariantCache;
 pub use assets::is_servable;
+pub use fleet::Fleet;
 pub use joints::{Base, Bases};
 use seats::Seats;
 pub use site::{
@@ -77,6 +79,7 @@ pub struct Server {
     embedders: Vec<String>,
     variant_cache: Arc<VariantCache>,
     uploads: Option<Uploads>,
+    fleet: Option<Arc<Fleet>>,
 }
 
 impl Server {
@@ -116,6 +119,7 @@ impl Server {
             embedders: Vec::new(),
             variant_cache: Arc::default(),
             uploads: None,
+            fleet: None,
         })
     }
 
@@ -170,6 +174,18 @@ impl Server {
         }
     }
 
+    /// Serves the index of a fleet.
+    #[must_use]
+    pub fn serve_fleet(self, fleet: Option<Arc<Fleet>>) -> Self {
+        Self { fleet, ..self }
+    }
+
+    /// Returns the URL of the page for browsers on other machines, or on this one if the address is
+    /// one of loopback; `None` if the server listens on all addresses.
+    pub fn public_url(&self) -> Option<String> {
+        (!self.address.ip().is_unspecified()).then(|| self.url())
+    }
+
     /// Returns the address and port that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -199,6 +215,7 @@ impl Server {
             policy: viewer::policy(&self.embedders),
             variant_cache: self.variant_cache,
             uploads: self.uploads,
+            fleet: self.fleet,
             expands_xacro: self.address.ip().is_loopback(),
             ..App::new(site.clone(), page, limits.streams())
         };
@@ -247,6 +264,8 @@ struct App {
     variant_cache: Arc<VariantCache>,
     /// Robots dropped on the page; `None` if they are not converted.
     uploads: Option<Uploads>,
+    /// The fleet that the index is of.
+    fleet: Option<Arc<Fleet>>,
     /// True to expand dropped xacro files, which evaluates expressions in them.
     expands_xacro: bool,
     /// One GLB is rendered at a time.
@@ -269,6 +288,7 @@ impl App {
             policy: viewer::policy(&[]),
             variant_cache: Arc::default(),
             uploads: None,
+            fleet: None,
             expands_xacro: false,
             turn: Arc::new(Semaphore::new(1)),
             working: Arc::new(Semaphore::new(MAX_BLOCKING_REQUESTS)),
@@ -303,6 +323,9 @@ fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
         .route("/", get(viewer::index))
         .route("/viewer/{*path}", get(viewer::file))
         .route("/api/robots", get(robots))
+        .route("/api/fleet", get(fleet::index))
+        .route("/fleet", get(viewer::fleet))
+        .route("/fleet/{*path}", get(viewer::fleet_file))
         .route("/api/frames/{*key}", get(frames))
         .route(
             "/api/poses/{*key}",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
@@ -17,7 +17,7 @@ use urdf_usd_diagnostic::Diagnostic;
 const MAX_EVENT_LAG: usize = 256;
 
 /// Result of a robot's last conversion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RobotState {
     /// No findings.
@@ -40,7 +40,7 @@ impl RobotState {
 }
 
 /// Presence of a robot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Presence {
     /// It is described.
@@ -68,6 +68,8 @@ pub struct RobotView {
     /// True if the last conversion failed, so that the files are those of an earlier description.
     #[serde(rename = "outdated")]
     pub is_outdated: bool,
+    /// SHA-256 of the description that the asset was converted from.
+    pub sha256: Option<String>,
     /// The revision of the asset; `None` if there is none yet.
     pub revision: Option<u64>,
     /// End of the last conversion, in seconds since 1970.
@@ -109,6 +111,7 @@ impl RobotView {
             state: RobotState::of(&report.diagnostics),
             message,
             is_outdated: false,
+            sha256: Some(report.source.sha256),
             revision: Some(report.revision),
             time: seconds(SystemTime::now()),
             directory: Some(report.directory),

@@ -33,6 +33,7 @@ fn robot(key: &str, directory: &Path) -> RobotView {
         state: RobotState::Ok,
         message: "revision 1".to_owned(),
         is_outdated: false,
+        sha256: None,
         revision: Some(1),
         time: 0.0,
         directory: Some(directory.to_owned()),

@@ -438,6 +438,7 @@ fn view(app: &App, file: &Path, dropped: &Path, made: Result<Report, Failure>) -
                 state: RobotState::Error,
                 message,
                 is_outdated: false,
+                sha256: None,
                 revision: None,
                 time: seconds(SystemTime::now()),
                 directory: None,

@@ -63,6 +63,11 @@ struct Viewer;
 #[folder = "src/page"]
 struct Plain;
 
+/// The page of a fleet.
+#[derive(RustEmbed)]
+#[folder = "src/fleet_page"]
+struct FleetPage;
+
 /// Returns the web component `<urdf-usd-viewer>`, a script for pages without a server; `None` if the
 /// program was built without the viewer.
 pub fn element() -> Option<std::borrow::Cow<'static, [u8]>> {
@@ -104,7 +109,7 @@ pub(super) async fn index(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    answer(&app, INDEX, &method, &headers)
+    answer(&app, INDEX, app.page.get(INDEX), &method, &headers)
 }
 
 pub(super) async fn file(
@@ -113,11 +118,33 @@ pub(super) async fn file(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    answer(&app, &path, &method, &headers)
+    answer(&app, &path, app.page.get(&path), &method, &headers)
 }
 
-fn answer(app: &App, path: &str, method: &Method, headers: &HeaderMap) -> Response {
-    let file = app.page.get(path);
+pub(super) async fn fleet(
+    State(app): State<Arc<App>>,
+    method: Method,
+    headers: HeaderMap,
+) -> Response {
+    answer(&app, INDEX, FleetPage::get(INDEX), &method, &headers)
+}
+
+pub(super) async fn fleet_file(
+    State(app): State<Arc<App>>,
+    Path(path): Path<String>,
+    method: Method,
+    headers: HeaderMap,
+) -> Response {
+    answer(&app, &path, FleetPage::get(&path), &method, &headers)
+}
+
+fn answer(
+    app: &App,
+    path: &str,
+    file: Option<EmbeddedFile>,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Response {
     let found = file.and_then(|file| {
         let hash: String = file
             .metadata

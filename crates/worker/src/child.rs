@@ -1,5 +1,6 @@
 //! The worker process: runs tasks one after the other, with a warm cache between them.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use super::protocol::{Kind, Progress, Request, Task, receive, send};
 use urdf_usd_convert::{self as convert, Context, Outcome};
 use urdf_usd_isaac::poses::Poses;
 use urdf_usd_stage::Stage;
-use urdf_usd_store::Store;
+use urdf_usd_store::{DEFAULT_DISK_BYTES, Store};
 use urdf_usd_usd_read as usd_read;
 
 /// Idle time before a worker returns freed memory to the system; sooner, the next task would fault
@@ -24,9 +25,11 @@ const IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// Serves the process at the other end of standard input and output until it closes them.
 ///
-/// `arguments` are the number of threads, and the size of the cache in MiB.
-pub fn main(arguments: &[usize], program: &Program) -> ExitCode {
-    let &[threads, cache] = arguments else {
+/// `arguments` are the number of threads, the size of the cache in MiB, and perhaps the folder of a
+/// shared store, which replaces the cache.
+pub fn main(arguments: &[OsString], program: &Program) -> ExitCode {
+    let number = |index: usize| arguments.get(index)?.to_str()?.parse::<usize>().ok();
+    let Some((threads, cache)) = number(0).zip(number(1)) else {
         return ExitCode::from(2);
     };
     // Started by the link /proc/self/exe, the process would be named `exe`.
@@ -45,7 +48,11 @@ pub fn main(arguments: &[usize], program: &Program) -> ExitCode {
         .use_current_thread()
         .build_global();
     let replies = Arc::new(Mutex::new(std::io::stdout()));
-    let store = Store::in_memory((cache as u64) << 20);
+    let store = match arguments.get(2) {
+        // The system caches its files, so a second cache would only double them.
+        Some(folder) => Store::on_disk(Path::new(folder), DEFAULT_DISK_BYTES),
+        None => Store::in_memory((cache as u64) << 20),
+    };
     loop {
         let request = requests.recv_timeout(IDLE_TIME).or_else(|why| match why {
             RecvTimeoutError::Timeout => {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -53,8 +54,8 @@ pub struct Workers {
     program: Option<Program>,
     /// Called after a conversion in this process.
     release_memory: fn(),
-    /// Arguments of a worker: threads, and cache size in MiB.
-    arguments: [usize; 2],
+    /// Arguments of a worker: threads, cache size in MiB, and perhaps the folder of a shared store.
+    arguments: Vec<OsString>,
     /// Maximum number of idle workers.
     max_idle: usize,
     idle: Mutex<Vec<Worker>>,
@@ -66,7 +67,7 @@ impl Workers {
         Self {
             program: None,
             release_memory: || (),
-            arguments: [0; 2],
+            arguments: Vec::new(),
             max_idle: 0,
             idle: Mutex::default(),
         }
@@ -93,10 +94,19 @@ impl Workers {
             .div_ceil(max_idle);
         Self {
             program: Some(program),
-            arguments: [threads, cache],
+            arguments: [threads, cache]
+                .map(|number| number.to_string().into())
+                .into(),
             max_idle,
             ..Self::here()
         }
+    }
+
+    /// Has workers cache results in a folder that processes and machines share, instead of in memory.
+    #[must_use]
+    pub fn with_store(mut self, folder: &Path) -> Self {
+        self.arguments.push(folder.into());
+        self
     }
 
     /// Starts some workers in advance.
@@ -356,7 +366,7 @@ impl Workers {
         };
         let none = || std::io::Error::from(std::io::ErrorKind::NotFound);
         let program = self.program.as_ref().ok_or_else(none).map_err(failed)?;
-        Worker::start(program, self.arguments).map_err(failed)
+        Worker::start(program, &self.arguments).map_err(failed)
     }
 }
 
@@ -399,9 +409,8 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(program: &Program, arguments: [usize; 2]) -> std::io::Result<Self> {
-        let arguments = std::iter::once(WORKER.into())
-            .chain(arguments.map(|argument| argument.to_string().into()));
+    fn start(program: &Program, arguments: &[OsString]) -> std::io::Result<Self> {
+        let arguments = std::iter::once(WORKER.into()).chain(arguments.iter().cloned());
         // A process group of its own, so that its children are killed with it.
         let mut command = program.command(arguments);
         let mut child = command

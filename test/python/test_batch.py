@@ -1,0 +1,149 @@
+"""Batches from Python: the same journal and report as the command; on Ray, whose workers are killed, and on Dask."""
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from conftest import ROOT, run as program
+
+COUNT = 30
+BROKEN = 7
+#: Python with test/requirements-scale.txt.
+PYTHON = os.environ.get("URDF_USD_SCALE_PYTHON")
+needs_schedulers = pytest.mark.skipif(not PYTHON, reason="URDF_USD_SCALE_PYTHON is not set: test/run sets it to a Python with test/requirements-scale.txt")
+
+
+@pytest.fixture(scope="module")
+def robots(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("robots")
+    for number in range(COUNT):
+        box = f"<visual><geometry><box size='{number + 1} 1 1'/></geometry></visual>"
+        text = "<robot" if number == BROKEN else f"<robot name='r{number}'><link name='base'>{box}</link></robot>"
+        (folder / f"r{number}.urdf").write_text(text)
+    return folder
+
+
+def rows(folder):
+    """Returns the rows of the report without what differs between runs, by key."""
+    lines = [json.loads(line) for line in (folder / "report.jsonl").read_text().splitlines()]
+    return {line["key"]: {k: v for k, v in line.items() if k not in ("seconds", "finished")} for line in lines}
+
+
+def journal(folder):
+    """Returns the keys of the journals' rows, one for each conversion."""
+    return sorted(json.loads(line)["key"] for file in (folder / "journal").glob("*.jsonl") for line in file.read_text().splitlines())
+
+
+@pytest.fixture(scope="module")
+def expected(robots, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("expected")
+    done = program("batch", robots, "-o", folder, "--formats", "usd", "-j", "2")
+    assert done.returncode == 1, done.stderr
+    return rows(folder)
+
+
+def test_a_driver_and_the_command_continue_each_other(urdf_usd, robots, expected, tmp_path):
+    import urdf_usd.batch as batch
+
+    with pytest.raises(urdf_usd.OptionError, match="thumbnial"):
+        batch.Batch(robots, tmp_path, thumbnial=True)
+    with pytest.raises(urdf_usd.Error, match="neither a robot description"):
+        batch.Batch(tmp_path, tmp_path)
+    opened = batch.Batch(robots, tmp_path, formats=["usd"])
+    assert (len(opened.tasks), opened.done) == (COUNT, 0)
+    with pytest.raises(urdf_usd.Error, match="another process"):
+        batch.Batch(robots, tmp_path, formats=["usd"])
+    with ThreadPoolExecutor(2) as pool:
+        some = list(pool.map(batch.convert, opened.tasks[:20]))
+    for row in some:
+        opened.record(row)
+    with pytest.raises(urdf_usd.OptionError, match="not to be converted"):
+        opened.record(some[0])
+    with pytest.raises(urdf_usd.OptionError, match="row"):
+        opened.record({"key": "r1"})
+    summary = opened.finish()
+    assert summary["open"] == COUNT - 20 and summary["robots"] == COUNT
+    with pytest.raises(urdf_usd.OptionError, match="finished"):
+        opened.record(some[0])
+    done = program("batch", robots, "-o", tmp_path, "--formats", "usd", "-j", "2")
+    assert f"processed {COUNT - 20} robots" in done.stderr and "20 were done already" in done.stderr
+    assert rows(tmp_path) == expected and journal(tmp_path) == sorted(expected)
+    again = batch.Batch(robots, tmp_path, formats=["usd"])
+    assert (len(again.tasks), again.done) == (0, COUNT)
+    with pytest.raises(urdf_usd.OptionError, match="task"):
+        batch.convert("{}")
+
+
+def in_schedulers(site, arguments, **environment):
+    """Runs the Python with Ray and Dask, and returns its output."""
+    environment = {**os.environ, "PYTHONPATH": str(site), "RAY_USAGE_STATS_ENABLED": "0", **environment}
+    command = [PYTHON, *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
+
+
+RAY = """
+import json, os, random, signal, sys, threading, time
+from pathlib import Path
+import ray, urdf_usd, urdf_usd.ray
+
+robots, output, table = sys.argv[1:]
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+chance, killed, mark = random.Random(3), [], os.environ["MARK"].encode()
+
+def working():
+    # Only workers of this cluster: another test may have one.
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cmdline").read_bytes().startswith(b"ray::convert") and mark in (process / "environ").read_bytes():
+                yield int(process.name)
+        except OSError:
+            pass
+
+def kill():
+    while len(killed) < 5:
+        time.sleep(chance.uniform(0.05, 0.3))
+        if found := list(working()):
+            os.kill(chance.choice(found), signal.SIGKILL)
+            killed.append(time.time())
+
+threading.Thread(target=kill, daemon=True).start()
+summary = urdf_usd.ray.convert(robots, output, formats=["usd"], max_retries=20)
+rows = urdf_usd.ray.dataset(robots, table, formats=["usd"]).take_all()
+Path(table).with_suffix(".json").write_text(json.dumps({"summary": summary, "killed": len(killed), "rows": rows}))
+"""
+
+
+@needs_schedulers
+def test_ray_converts_every_robot_once_though_workers_are_killed(site, robots, expected, tmp_path):
+    done = in_schedulers(site, ["-c", RAY, robots, tmp_path / "out", tmp_path / "table"], MARK=f"mark of {tmp_path}")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "table.json").read_text())
+    assert result["killed"] == 5 and result["summary"]["status"] == {"failed": 1, "warnings": COUNT - 1}
+    assert rows(tmp_path / "out") == expected and journal(tmp_path / "out") == sorted(expected)
+    # The table has the same rows, with findings as a list.
+    table = {row["key"]: row for row in result["rows"]}
+    assert table.keys() == expected.keys()
+    for key, row in expected.items():
+        found = {finding["code"]: finding["count"] for finding in table[key]["findings"]}
+        same = {name: table[key][name] for name in row if name not in ("findings", "counts")}
+        assert (found, same) == (row["findings"], {name: row[name] for name in same})
+
+
+@needs_schedulers
+def test_dask_converts_every_robot_once(site, robots, expected, tmp_path):
+    driver = ROOT / "examples" / "scale" / "dask_batch.py"
+    done = in_schedulers(site, [driver, robots, tmp_path / "out"])
+    assert done.returncode == 1 and f"{COUNT - 1} warnings, 1 failed and 0 open" in done.stdout, done.stdout + done.stderr
+    assert rows(tmp_path / "out") == expected and journal(tmp_path / "out") == sorted(expected)
+    done = in_schedulers(site, [driver, robots, tmp_path / "out"])
+    assert f"0 robots to convert, {COUNT} were converted before" in done.stdout, done.stderr
+
+
+def test_without_ray_the_error_says_what_to_install(site):
+    script = "import urdf_usd.ray\ntry: urdf_usd.ray.convert('a', 'b')\nexcept ImportError as error: print(error)"
+    done = subprocess.run([sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": str(site)}, capture_output=True, text=True, check=True)
+    assert 'pip install "ray[data]"' in done.stdout
