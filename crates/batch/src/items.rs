@@ -13,7 +13,7 @@ use urdf_usd_urdf::xacro;
 use crate::codes::{MANIFEST, SOURCE};
 
 /// Extensions of descriptions, without which a file is a key's whole name.
-const DESCRIPTIONS: [&str; 8] = [
+pub(crate) const DESCRIPTIONS: [&str; 8] = [
     "xacro", "urdf", "usda", "usd", "usdc", "usdz", "glb", "gltf",
 ];
 /// Columns of a manifest that are no options.
@@ -27,6 +27,8 @@ pub struct Item {
     pub key: String,
     /// The description.
     pub source: PathBuf,
+    /// The address that the description was downloaded from.
+    pub origin: Option<String>,
     /// The arguments of a xacro file.
     pub arguments: Vec<xacro::Argument>,
     /// Options of this robot alone, by name.
@@ -34,12 +36,21 @@ pub struct Item {
 }
 
 impl Item {
-    fn new(key: String, source: PathBuf) -> Self {
+    pub(crate) fn new(key: String, source: PathBuf) -> Self {
         Self {
             key,
             source,
+            origin: None,
             arguments: Vec::new(),
             options: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the address or the absolute path of the description, which name it in its row.
+    pub fn place(&self) -> PathBuf {
+        match &self.origin {
+            Some(origin) => PathBuf::from(origin),
+            None => std::path::absolute(&self.source).unwrap_or_else(|_| self.source.clone()),
         }
     }
 

@@ -62,7 +62,7 @@ impl Status {
 pub struct Row {
     /// The name in the batch.
     pub key: String,
-    /// The absolute path of the description.
+    /// The absolute path of the description, or its address.
     #[serde(serialize_with = "lossy")]
     pub source: PathBuf,
     /// The hash of the inputs: description, arguments, options, version of the program. Meshes and

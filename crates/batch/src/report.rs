@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -11,8 +12,15 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 
 use crate::codes::JOURNAL;
 use crate::items::Item;
-use crate::journal::{self, Row, Status};
+use crate::journal::{Row, Status};
+use crate::output::Output;
 
+/// The files of the report.
+#[cfg(not(feature = "cloud"))]
+const NAMES: [&str; 2] = ["report.jsonl", "report.html"];
+/// The files of the report. Compiling the writer of Parquet takes long.
+#[cfg(feature = "cloud")]
+const NAMES: [&str; 3] = ["report.jsonl", "report.html", "report.parquet"];
 /// Maximum number of robots in the page: browsers take seconds for more.
 const MAX_IN_PAGE: usize = 5_000;
 /// Maximum number of codes in the summary.
@@ -81,22 +89,15 @@ impl Summary {
     }
 }
 
-/// Writes the report of a batch from the journals of all its shards. Returns its numbers.
+/// Writes the report of a batch from the rows of all its shards. Returns its numbers.
 ///
 /// # Errors
-/// If a journal can't be read, or a file can't be written.
-pub fn write(folder: &Path, items: &[Item]) -> Result<Summary, Diagnostic> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |error: std::io::Error| {
-            Diagnostic::new(
-                &JOURNAL,
-                Place::file(path),
-                format!("the report can't be written: {error}"),
-            )
-            .help("make room or the folder writable, then run the command again")
-        }
-    };
+/// If the rows can't be read, or a file can't be written.
+pub fn write(output: &Output, items: &[Item]) -> Result<Summary, Diagnostic> {
+    let folder = output.folder();
+    if let Some(objects) = output.objects() {
+        return objects.write_files(&NAMES, || files(output, items));
+    }
     // When two shards end together, the second reads the first one's rows.
     let lock = folder.join("journal").join("report.lock");
     let locked = OpenOptions::new()
@@ -106,23 +107,49 @@ pub fn write(folder: &Path, items: &[Item]) -> Result<Summary, Diagnostic> {
         .open(&lock)
         .and_then(|file| file.lock().map(|()| file));
     let _locked = locked.map_err(failed(&lock))?;
-    let all = journal::read(folder, false)?;
+    let (summary, contents) = files(output, items)?;
+    for (name, content) in NAMES.iter().zip(contents) {
+        let path = folder.join(name);
+        urdf_usd_store::replace_file(&path, &content).map_err(failed(&path))?;
+    }
+    Ok(summary)
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> Diagnostic {
+    let path = path.to_owned();
+    move |error| {
+        Diagnostic::new(
+            &JOURNAL,
+            Place::file(path),
+            format!("the report can't be written: {error}"),
+        )
+        .help("make room or the folder writable, then run the command again")
+    }
+}
+
+/// Returns the numbers of a batch and the contents of [`NAMES`].
+fn files(output: &Output, items: &[Item]) -> Result<(Summary, Vec<Vec<u8>>), Diagnostic> {
+    let all = output.all_rows(items)?;
     let rows: Vec<&Row> = items.iter().filter_map(|item| all.get(&item.key)).collect();
     let summary = Summary::of(items, &rows);
     let mut lines = Vec::new();
     for row in &rows {
         // A map with texts as keys can always be written.
-        serde_json::to_writer(&mut lines, row).map_err(|error| failed(folder)(error.into()))?;
+        serde_json::to_writer(&mut lines, row)
+            .map_err(|error| failed(output.folder())(error.into()))?;
         lines.push(b'\n');
     }
-    for (name, content) in [
-        ("report.jsonl", lines),
-        ("report.html", page(folder, &summary, &rows).into_bytes()),
-    ] {
-        let path = folder.join(name);
-        urdf_usd_store::replace_file(&path, &content).map_err(failed(&path))?;
-    }
-    Ok(summary)
+    let page = page(output.folder(), &summary, &rows).into_bytes();
+    #[cfg(not(feature = "cloud"))]
+    let contents = vec![lines, page];
+    #[cfg(feature = "cloud")]
+    let contents = vec![
+        lines,
+        page,
+        crate::parquet::write(&rows)
+            .map_err(|error| failed(output.folder())(io::Error::other(error)))?,
+    ];
+    Ok((summary, contents))
 }
 
 /// Returns the page: robots with faults first.
@@ -246,6 +273,7 @@ mod tests {
             .map(|key| Item {
                 key: key.to_owned(),
                 source: PathBuf::new(),
+                origin: None,
                 arguments: Vec::new(),
                 options: BTreeMap::new(),
             })

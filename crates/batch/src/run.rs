@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use urdf_usd_convert::option::{Kind, Value};
@@ -15,7 +16,8 @@ use urdf_usd_worker::{DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, Workers};
 
 use crate::codes::MANIFEST;
 use crate::items::Item;
-use crate::journal::{self, Journal, Row, Status, Used};
+use crate::journal::{Journal, Row, Status, Used};
+use crate::output::Output;
 
 /// Interval of [`Event::Waiting`].
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -54,7 +56,7 @@ impl Shard {
         index % self.of == self.number - 1
     }
 
-    fn label(self) -> String {
+    pub(crate) fn label(self) -> String {
         format!("{}-of-{}", self.number, self.of)
     }
 }
@@ -62,8 +64,8 @@ impl Shard {
 /// The settings of a run.
 #[derive(Debug)]
 pub struct Settings {
-    /// The folder of the batch.
-    pub folder: PathBuf,
+    /// The place of the batch.
+    pub output: Output,
     /// The options of all conversions.
     pub options: Options,
     /// The part of the batch to convert.
@@ -110,7 +112,8 @@ pub enum Event<'a> {
 /// The part of a batch that is still to be done.
 #[derive(Debug)]
 pub struct Open<'a> {
-    /// The journal, which takes the rows of finished robots.
+    /// The journal, which takes the rows of finished robots unless the batch is in an object store,
+    /// whose pointers have them; it then only excludes other processes of this machine.
     pub journal: Journal,
     /// The robots to convert, each with the hash of its inputs.
     pub items: Vec<(&'a Item, String)>,
@@ -124,17 +127,20 @@ impl<'a> Open<'a> {
     /// Opens the journal of a shard, and selects its robots that have no valid row.
     ///
     /// # Errors
-    /// If the journal can't be read or written.
+    /// If the rows can't be read, or the journal can't be written.
     pub fn new(items: &'a [Item], settings: &Settings) -> Result<Self, Diagnostic> {
+        let output = &settings.output;
         let mut open = Self {
-            journal: Journal::open(&settings.folder, &settings.shard.label())?,
+            journal: Journal::open(output.folder(), &settings.shard.label())?,
             items: Vec::new(),
             done: 0,
             bad: 0,
         };
-        let rows = journal::read(&settings.folder, settings.changed)?;
+        output.clear();
         let all = items.iter().enumerate();
-        for (_, item) in all.filter(|(index, _)| settings.shard.has(*index)) {
+        let own = all.filter(|(index, _)| settings.shard.has(*index));
+        let rows = output.rows(own.clone().map(|(_, item)| item), settings.changed)?;
+        for (_, item) in own {
             let inputs = inputs(item, settings);
             match rows.get(&item.key) {
                 Some(row) if is_done(row, item, &inputs, settings) => {
@@ -148,28 +154,36 @@ impl<'a> Open<'a> {
     }
 }
 
-/// Converts a robot, and returns its row.
-pub fn convert(item: &Item, settings: &Settings, workers: &Workers) -> Row {
-    convert_with(item, &inputs(item, settings), settings, workers)
+/// Converts a robot, and returns its row, which is published if the batch is in an object store.
+///
+/// # Errors
+/// If the asset can't be published.
+pub fn convert(item: &Item, settings: &Settings, workers: &Workers) -> Result<Row, Diagnostic> {
+    let Made { row, report } = make(item, &inputs(item, settings), settings, workers);
+    settings.output.publish(row, report.as_ref())
 }
 
-fn convert_with(item: &Item, inputs: &str, settings: &Settings, workers: &Workers) -> Row {
+fn make(item: &Item, inputs: &str, settings: &Settings, workers: &Workers) -> Made {
     let started = SystemTime::now();
     let result = write(item, settings, workers);
-    row_of(item, inputs, result, started)
+    let report = result.as_ref().ok().cloned();
+    let row = row_of(item, inputs, result, started);
+    Made { row, report }
 }
 
-/// Converts the robots of a shard that its journal does not have. Calls `on_event` on the calling
+/// Converts the robots of a shard that have no current row. Calls `on_event` on the calling
 /// thread. Returns how many robots of the shard have no asset, or one with errors.
 ///
 /// # Errors
-/// If the journal can't be read or written. Conversions that have begun are finished first.
+/// If the journal can't be read or written, or an asset can't be published. Conversions that have
+/// begun are finished first.
 pub fn run(
     items: &[Item],
     settings: &Settings,
     workers: &Workers,
     mut on_event: impl FnMut(Event<'_>),
 ) -> Result<usize, Diagnostic> {
+    let output = &settings.output;
     let Open {
         mut journal,
         items: open,
@@ -182,27 +196,56 @@ pub fn run(
     });
     let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, finished) = channel();
+    // Bounded: conversions wait for uploads, since assets that wait fill the disk.
+    let (made, to_publish) = sync_channel(settings.jobs);
+    let to_publish = Mutex::new(to_publish);
     std::thread::scope(|scope| {
         for _ in 0..settings.jobs.clamp(1, open.len().max(1)) {
-            let (sender, next, is_over, open) = (sender.clone(), &next, &is_over, &open);
+            let (made, next, is_over, open) = (made.clone(), &next, &is_over, &open);
             let take = move || {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 (!is_over.load(Ordering::Relaxed)).then(|| open.get(index))?
             };
-            scope.spawn(move || work(take, settings, workers, &sender));
+            scope.spawn(move || work(take, settings, workers, &made));
+        }
+        drop(made);
+        for _ in 0..output.publishers() {
+            let (sender, to_publish, is_over) = (sender.clone(), &to_publish, &is_over);
+            scope.spawn(move || {
+                let next = || {
+                    to_publish
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .recv()
+                };
+                while let Ok(Made { row, report }) = next() {
+                    // After a failure, the next run converts it again.
+                    if is_over.load(Ordering::Relaxed) {
+                        continue;
+                    }
+                    let published = output.publish(row, report.as_ref());
+                    if published.is_err() {
+                        is_over.store(true, Ordering::Relaxed);
+                    }
+                    if sender.send(published).is_err() {
+                        return;
+                    }
+                }
+            });
         }
         drop(sender);
         let mut failed = Ok(());
         loop {
             match finished.recv_timeout(INTERVAL) {
-                Ok(row) => {
+                Ok(Ok(row)) => {
                     if failed.is_ok() {
-                        failed = journal.append(&row);
-                        is_over.store(failed.is_err(), Ordering::Relaxed);
+                        failed = output.record(&mut journal, &row);
+                        is_over.fetch_or(failed.is_err(), Ordering::Relaxed);
                     }
                     bad += usize::from(!row.status.is_good());
                     on_event(Event::Finished(&row));
                 }
+                Ok(Err(fault)) => failed = failed.and(Err(fault)),
                 Err(RecvTimeoutError::Timeout) => on_event(Event::Waiting),
                 Err(RecvTimeoutError::Disconnected) => return failed.map(|()| bad),
             }
@@ -210,21 +253,25 @@ pub fn run(
     })
 }
 
+/// A conversion that has ended.
+struct Made {
+    row: Row,
+    /// `None` if there is no asset.
+    report: Option<Report>,
+}
+
 /// Returns whether a robot needs no conversion.
 fn is_done(row: &Row, item: &Item, inputs: &str, settings: &Settings) -> bool {
     let is_there = || {
-        let asset = row.asset.as_ref().map(|asset| settings.folder.join(asset));
-        asset.is_none_or(|asset| asset.join(convert::REPORT).is_file())
+        row.asset
+            .as_ref()
+            .is_none_or(|asset| settings.output.has(asset))
     };
     row.inputs == inputs
-        && row.source.to_string_lossy() == absolute(&item.source).to_string_lossy()
+        && row.source.to_string_lossy() == item.place().to_string_lossy()
         && (row.status.is_good() || row.status == Status::Errors || !settings.retry)
         && (!settings.changed || row.used.iter().all(Used::is_current))
         && is_there()
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Returns the hash of what the result for a robot depends on. Locations of packages and limits are
@@ -263,11 +310,11 @@ fn work<'a>(
     take: impl Fn() -> Option<&'a (&'a Item, String)>,
     settings: &Settings,
     workers: &Workers,
-    sender: &Sender<Row>,
+    sender: &SyncSender<Made>,
 ) {
     while let Some((item, inputs)) = take() {
-        let row = convert_with(item, inputs, settings, workers);
-        if sender.send(row).is_err() {
+        let made = make(item, inputs, settings, workers);
+        if sender.send(made).is_err() {
             return;
         }
     }
@@ -288,7 +335,7 @@ fn write(item: &Item, settings: &Settings, workers: &Workers) -> Result<Report, 
         existing: Existing::Replace,
         ..Job::new(
             item.to_source(),
-            settings.folder.join(ASSETS).join(&item.key),
+            settings.output.folder().join(ASSETS).join(&item.key),
         )
     };
     workers.convert(&job, &Context::default())
@@ -299,7 +346,7 @@ fn row_of(item: &Item, inputs: &str, result: Result<Report, Failure>, started: S
     let finished = SystemTime::now();
     let mut row = Row {
         key: item.key.clone(),
-        source: absolute(&item.source),
+        source: item.place(),
         inputs: inputs.to_owned(),
         status: Status::Failed,
         robot: None,

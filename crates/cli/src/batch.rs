@@ -16,7 +16,7 @@ use crate::subject::INPUT;
 use urdf_usd_batch::items::find;
 use urdf_usd_batch::journal::Row;
 use urdf_usd_batch::report::{self, Summary};
-use urdf_usd_batch::{Event, Settings, Shard, set_defaults};
+use urdf_usd_batch::{Event, Output, Settings, Shard, download, set_defaults, set_origins};
 use urdf_usd_diagnostic::{Severity, escape_controls};
 use urdf_usd_worker::{Program, Workers};
 
@@ -28,11 +28,13 @@ const CACHE: u64 = 512;
 pub(super) struct Batch {
     /// Robot descriptions; folders, with all robots below them; patterns in quotes, such as
     /// 'robots/*/*.urdf'; and manifests: .csv with the columns source, key, arguments and options by
-    /// their names, or .jsonl with such objects
+    /// their names, or .jsonl with such objects. s3://BUCKET/FOLDER (gs://, az://), also with a
+    /// manifest's name: the folder is downloaded
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
     /// The directory of the batch: assets/KEY/NAME for each robot, the journal, and the report. Robots
-    /// below it are no sources
+    /// below it are no sources. s3://BUCKET/FOLDER, gs:// or az://: assets are published there, with
+    /// the credentials of the environment
     #[arg(short = 'o', long = "output-dir", value_name = "DIR", help_heading = OUTPUT)]
     output: PathBuf,
     /// Convert only every OF-th robot, from the NUMBER-th on: for job arrays and indexed jobs, which
@@ -70,10 +72,21 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
         given.insert("thumbnail".to_owned());
     }
     set_defaults(&mut options, &given);
-    let items = match find(&arguments.sources, &arguments.output) {
+    let shard = arguments.shard.unwrap_or(Shard::WHOLE);
+    let opened = Output::open(&arguments.output, shard)
+        .and_then(|output| Ok((output, download(&arguments.sources)?)));
+    let (output, (sources, mirrors)) = match opened {
+        Ok(opened) => opened,
+        Err(fault) => return failed_with(&[fault], None),
+    };
+    // Descriptions refer to packages beside their own.
+    let folders = mirrors.iter().map(|mirror| mirror.folder.clone());
+    options.resolve.package_paths.extend(folders);
+    let mut items = match find(&sources, output.folder()) {
         Ok(items) => items,
         Err(faults) => return failed_with(&faults, None),
     };
+    set_origins(&mut items, &mirrors);
     for item in &items {
         let checked = item.options(&options).and_then(|own| check_options(&own));
         if let Err(message) = checked {
@@ -88,9 +101,9 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
         Workers::new(program.clone(), jobs, CACHE)
     });
     let settings = Settings {
-        folder: arguments.output.clone(),
+        output,
         options,
-        shard: arguments.shard.unwrap_or(Shard::WHOLE),
+        shard,
         jobs,
         retry: arguments.retry,
         changed: arguments.changed,
@@ -99,16 +112,16 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
     let mut watch = Watch::default();
     let ran = urdf_usd_batch::run(&items, &settings, &workers, |event| watch.on_event(&event));
     watch.bar.finish_and_clear();
-    let written = ran.and_then(|bad| Ok((bad, report::write(&settings.folder, &items)?)));
+    let written = ran.and_then(|bad| Ok((bad, report::write(&settings.output, &items)?)));
     let (bad, summary) = match written {
         Ok(written) => written,
         Err(found) => return failed_with(&[found], None),
     };
-    let printed = print_summary(arguments, &summary, &watch);
+    let printed = print_summary(arguments, &settings.output, &summary, &watch);
     if bad > 0 { ExitCode::FAILURE } else { printed }
 }
 
-fn print_summary(arguments: &Batch, summary: &Summary, watch: &Watch) -> ExitCode {
+fn print_summary(arguments: &Batch, output: &Output, summary: &Summary, watch: &Watch) -> ExitCode {
     let seconds = watch
         .began
         .map_or(0.0, |began| began.elapsed().as_secs_f64());
@@ -119,7 +132,7 @@ fn print_summary(arguments: &Batch, summary: &Summary, watch: &Watch) -> ExitCod
     say(format!(
         "processed {} in {seconds:.1} s{done}; the report is {}",
         super::plural(watch.finished, "robot"),
-        arguments.output.join("report.html").display()
+        output.address("report.html")
     ));
     let codes: Vec<String> = summary
         .most_frequent()

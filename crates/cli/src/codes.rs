@@ -39,6 +39,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("The command line", crate::results::codes::ALL),
     ("The process", urdf_usd_worker::codes::ALL),
     ("Batches", urdf_usd_batch::codes::ALL),
+    ("Object stores", urdf_usd_objects::codes::ALL),
     ("Engine support", urdf_usd_rep158::degradation::codes::ALL),
     ("HTTP and watched files", urdf_usd_serve::codes::ALL),
 ];

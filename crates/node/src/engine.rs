@@ -14,6 +14,7 @@ mod moveit;
 mod published;
 mod running;
 mod shortages;
+mod uploads;
 mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -32,6 +33,7 @@ use self::graph::Nodes;
 use self::motion::MotionCalls;
 use self::published::Published;
 use self::running::{Caller, Running, Task};
+use self::uploads::Uploads;
 use super::asset_paths::{self, AssetPaths};
 use super::description_publishers::DescriptionPublishers;
 use super::description_source::{Origin, RobotNamespace};
@@ -158,6 +160,12 @@ enum Done {
     },
     /// The data read or reused to answer a motion call.
     Motion { key: String, motion: robots::Motion },
+    /// The result of publishing a revision in the object store.
+    Uploaded {
+        key: String,
+        report: Arc<Report>,
+        result: Result<(), Diagnostic>,
+    },
     /// Another node's answer to reading its parameter.
     Parameter {
         node: Arc<str>,
@@ -179,6 +187,7 @@ pub(super) struct Engine<N> {
     schedule: Schedule<Order>,
     /// Assets to read back, one at a time: reading may take longer than writing.
     reading: Schedule<Arc<Report>>,
+    uploads: Uploads,
     running: Running,
     calls: usize,
     /// The robots with all their state, by key.
@@ -282,6 +291,7 @@ impl<N: Node> Engine<N> {
             poll: period(POLL_INTERVAL),
             schedule: Schedule::new(parameters.settle_time, parameters.workers, Order::weight),
             reading: Schedule::new(Duration::ZERO, 1, |_| 0),
+            uploads: Uploads::new(parameters.output_url.clone()),
             running: Running::default(),
             calls: 0,
             robots: BTreeMap::new(),
@@ -442,6 +452,7 @@ impl<N: Node> Engine<N> {
                 }
             }
         }
+        self.start_uploads(now);
         // Reading back has a schedule of its own, so that it takes no turn from conversions.
         while let Some((key, report)) = self.reading.next(now) {
             let task = Task::Frames {
@@ -536,6 +547,11 @@ impl<N: Node> Engine<N> {
                 revision,
                 declared,
             } => self.take_interfaces(key, revision, declared),
+            Done::Uploaded {
+                key,
+                report,
+                result,
+            } => self.take_upload(key, report, result),
             Done::Description { path, text } => self.publish_description(&path, text),
             Done::Given { node, text, taken } => self.finish_set_parameter(node, &text, taken),
             Done::Parameter {
@@ -762,6 +778,7 @@ impl<N: Node> Engine<N> {
             self.schedule_graph_scan();
         }
         self.try_starved_again();
+        self.uploads.try_failed_again();
         self.abandon_overdue()
     }
 }

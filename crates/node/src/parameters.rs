@@ -31,6 +31,24 @@ static NODE: &[Opt<Parameters>] = &[
     )
     .at_start(),
     Opt::new(
+        "output_url",
+        Kind::Text("the address of a folder in an object store, such as s3://bucket/robots; or empty"),
+        "URL",
+        Access {
+            set: |parameters: &mut Parameters, value| {
+                let url = text(value)?;
+                if !url.is_empty() {
+                    urdf_usd_objects::check_url(url).map_err(|fault| fault.to_sentence())?;
+                }
+                Field::read(value).map(|url| parameters.output_url = url)
+            },
+            get: |parameters: &Parameters| parameters.output_url.write(),
+        },
+        "Folder in an object store (s3://, gs://, az://) that each new revision is published in after its conversion, with the credentials of the \
+         environment. Failures are on /diagnostics. Requires the Cargo feature cloud. Empty: none.",
+    )
+    .at_start(),
+    Opt::new(
         "restrict_calls",
         Kind::Switch,
         "",
@@ -420,6 +438,8 @@ pub struct Parameters {
     pub conversion: convert::Options,
     /// Directory that assets are written to.
     pub output_dir: PathBuf,
+    /// Address of a folder in an object store that revisions are published in.
+    pub output_url: Option<String>,
     /// Whether calls are restricted to packages, allowed roots and the output directory.
     pub restrict_calls: bool,
     /// The node's own namespace without its first slash; `None` in the root namespace. Not a
@@ -490,6 +510,7 @@ impl Default for Parameters {
                 ..convert::Options::default()
             },
             output_dir: PathBuf::from("~/.ros/urdf_usd"),
+            output_url: None,
             restrict_calls: true,
             node_namespace: None,
             discover: false,
@@ -599,7 +620,7 @@ mod tests {
     use urdf_usd_usd_write::{Base, Bodies, Overlay};
 
     /// A value for every parameter, each different from its default.
-    const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, changelog: ['new tool'], pose_scope: NamedPoses, simready: true, thumbnail: true, simready_metadata: ['author=A'], \
+    const CHANGED: &str = "output_dir: /o, output_url: 's3://b/x', formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, changelog: ['new tool'], pose_scope: NamedPoses, simready: true, thumbnail: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
          bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, density: 1200.0, masses_file: /m.yaml, pose: ready, drive: 'position:300.5,20.25', drives_file: /d.yaml, natural_frequency: 5.0, damping_ratio: 0.5, sag: 0.01, convex_parts: 8, fit_primitives: 0.002, self_collision: none, merge_fixed: true, keep_frames: ['.*_foot'], stand_ins: true, rep158: '2026-07', check: true, mesh_format: stl, urdf_package: my_robot, \
          urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, memory_limit: 500, discover: true, capture_interfaces: true, moveit_services: true, \
@@ -759,6 +780,7 @@ mod tests {
                 },
             },
             output_dir: "/o".into(),
+            output_url: Some("s3://b/x".into()),
             restrict_calls: false,
             node_namespace: None,
             discover: true,
@@ -835,6 +857,7 @@ mod tests {
             ("simready_metadata: ['mass=1']", "asset_license"),
             ("packages: [a]", "NAME=DIR"),
             ("output_dir: ''", "empty"),
+            ("output_url: 'ftp://b'", "no such kind"),
             ("base: glued", "one of auto, fixed, floating"),
             ("drive: stiff", "none of auto, none"),
             ("drive: 'velocity:-1'", "none of auto, none"),

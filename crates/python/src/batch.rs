@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use urdf_usd_batch::items::{self, Item};
 use urdf_usd_batch::journal::{Journal, Row};
-use urdf_usd_batch::{Open, Settings, Shard, convert, report, set_defaults};
+use urdf_usd_batch::{Open, Output, Settings, Shard, convert, report, set_defaults};
 use urdf_usd_cli::Program;
 use urdf_usd_cli::api;
 use urdf_usd_convert::Options;
@@ -33,14 +33,14 @@ const CACHE: u64 = 128;
 struct Task {
     /// The robot, as a line of a manifest.
     robot: Json,
-    /// The folder of the batch.
-    folder: PathBuf,
+    /// The folder of the batch, or its address.
+    output: PathBuf,
     /// The options of the batch that are given.
     options: BTreeMap<String, Value>,
 }
 
 /// Returns the settings of a batch with these options.
-fn settings(folder: PathBuf, given: &BTreeMap<String, Value>) -> Result<Settings, String> {
+fn settings(output: Output, given: &BTreeMap<String, Value>) -> Result<Settings, String> {
     let mut options = Options {
         resolve: resolve::Options::from_environment(),
         ..Options::default()
@@ -54,7 +54,7 @@ fn settings(folder: PathBuf, given: &BTreeMap<String, Value>) -> Result<Settings
     let names: BTreeSet<String> = given.keys().cloned().collect();
     set_defaults(&mut options, &names);
     Ok(Settings {
-        folder,
+        output,
         options,
         shard: Shard::WHOLE,
         jobs: 1,
@@ -68,7 +68,7 @@ fn settings(folder: PathBuf, given: &BTreeMap<String, Value>) -> Result<Settings
 #[pyclass(frozen, module = "urdf_usd._native")]
 pub struct Batch {
     items: Vec<Item>,
-    folder: PathBuf,
+    output: Output,
     /// The journal, and the keys of the robots that it awaits; `None` once the batch is finished.
     journal: Mutex<Option<(Journal, HashSet<String>)>>,
     tasks: Vec<String>,
@@ -81,7 +81,7 @@ impl Batch {
     fn new(
         py: Python<'_>,
         sources: Vec<PathBuf>,
-        folder: PathBuf,
+        output: PathBuf,
         keywords: &Bound<'_, PyDict>,
         retry: bool,
         changed: bool,
@@ -98,14 +98,16 @@ impl Batch {
         });
         let given: BTreeMap<String, Value> =
             absolute.collect::<Result<_, String>>().map_err(usage)?;
-        let folder = std::path::absolute(folder).map_err(|error| usage(error.to_string()))?;
-        let settings = Settings {
-            retry,
-            changed,
-            ..settings(folder, &given).map_err(usage)?
-        };
+        let output = Output::absolute(&output).map_err(|error| usage(error.to_string()))?;
         run(py, &AtomicBool::new(false), None, |_| {
-            let items = items::find(&sources, &settings.folder).map_err(|faults| found(&faults))?;
+            let opened = Output::open(&output, Shard::WHOLE).map_err(|fault| found(&[fault]))?;
+            let settings = Settings {
+                retry,
+                changed,
+                ..settings(opened, &given).map_err(usage)?
+            };
+            let items = items::find(&sources, settings.output.folder());
+            let items = items.map_err(|faults| found(&faults))?;
             for item in &items {
                 let checked = item.options(&settings.options);
                 let checked = checked.and_then(|options| api::check_options(&options));
@@ -114,7 +116,7 @@ impl Batch {
             let open = Open::new(&items, &settings).map_err(|fault| found(&[fault]))?;
             let task = |item: &Item| Task {
                 robot: item.to_json(),
-                folder: settings.folder.clone(),
+                output: output.clone(),
                 options: given.clone(),
             };
             let tasks = open.items.iter().map(|(item, _)| {
@@ -126,7 +128,7 @@ impl Batch {
             let done = open.done;
             Ok(Self {
                 items,
-                folder: settings.folder,
+                output: settings.output,
                 journal,
                 tasks,
                 done,
@@ -155,7 +157,8 @@ impl Batch {
             if !awaited.remove(&row.key) {
                 return Err(usage(format!("{} is not to be converted", row.key)));
             }
-            journal.append(&row).map_err(|fault| found(&[fault]))
+            let recorded = self.output.record(journal, &row);
+            recorded.map_err(|fault| found(&[fault]))
         })
     }
 
@@ -164,7 +167,7 @@ impl Batch {
         let summary = py.detach(|| {
             let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
             *journal = None;
-            report::write(&self.folder, &self.items)
+            report::write(&self.output, &self.items)
         });
         let summary = summary.map_err(|fault| found(&[fault]))?;
         serde_json::to_string(&summary).map_err(|error| defect(&error.to_string()))
@@ -178,13 +181,15 @@ impl Batch {
 #[pyfunction]
 pub fn convert_robot(py: Python<'_>, task: &str, interpreter: Vec<OsString>) -> PyResult<String> {
     let task: Task = serde_json::from_str(task).map_err(|error| usage(format!("task: {error}")))?;
-    let settings = settings(task.folder, &task.options).map_err(usage)?;
+    let output = Output::open(&task.output, Shard::WHOLE).map_err(|fault| found(&[fault]))?;
+    let settings = settings(output, &task.options).map_err(usage)?;
     let item = Item::parse(&task.robot.to_string(), Path::new(""));
     let item = item.map_err(|(_, why)| usage(format!("task: {why}")))?;
     let workers = workers(interpreter);
     let row = run(py, &AtomicBool::new(false), None, |_| {
         convert(&item, &settings, &workers)
     })?;
+    let row = row.map_err(|fault| found(&[fault]))?;
     serde_json::to_string(&row).map_err(|error| defect(&error.to_string()))
 }
 

@@ -277,11 +277,15 @@ mod tests {
         disk.put(&key(0), &Content::from_pieces(["some ", "content"], None));
         let path = disk.path(&key(0));
         let whole = fs::read(&path).unwrap();
-        let mut flipped = whole.clone();
-        flipped[3] ^= 1;
-        for damaged in [&whole[..whole.len() - 1], &whole[..3], b"", &flipped] {
+        for damaged in [&whole[..whole.len() - 1], &whole[..3], b""] {
             fs::write(&path, damaged).unwrap();
             assert_eq!(disk.get(&key(0)), None);
+        }
+        for bit in 0..8 * whole.len() {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, flipped).unwrap();
+            assert_eq!(disk.get(&key(0)), None, "bit {bit}");
         }
         disk.put(&key(0), &Content::from_pieces(["some ", "content"], None));
         assert_eq!(disk.get(&key(0)).unwrap(), b"some content");
@@ -340,6 +344,39 @@ mod tests {
         fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
         again().put(&key(2), &"2".into());
         assert!(again().get(&key(0)).is_none() && again().get(&key(2)).is_none());
+    }
+
+    #[test]
+    fn many_writers_never_tear_an_entry() {
+        let folder = tempfile::tempdir().unwrap();
+        let content = |i: u8| vec![i; 50_000 + usize::from(i)];
+        std::thread::scope(|scope| {
+            for i in 0..4 {
+                // A separate handle, as in another process.
+                let disk = Disk::new(folder.path(), 1 << 20);
+                scope.spawn(move || {
+                    for _ in 0..50 {
+                        disk.put(&key(0), &content(i).into());
+                        let found = disk.get(&key(0)).expect("whole at any time");
+                        assert_eq!(found, content(found[0]));
+                    }
+                });
+            }
+        });
+        let files = fs::read_dir(Disk::new(folder.path(), 1).path(&key(0)).parent().unwrap());
+        assert_eq!(files.unwrap().count(), 1, "no temporary files");
+    }
+
+    #[test]
+    fn an_entry_that_can_t_be_written_whole_leaves_the_earlier_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path(), 1000);
+        disk.put(&key(0), &"earlier".into());
+        let evicted = Content::stored(Box::new(|| None), 5, String::new());
+        disk.put(&key(0), &evicted);
+        assert_eq!(disk.get(&key(0)).unwrap(), b"earlier");
+        let files = fs::read_dir(disk.path(&key(0)).parent().unwrap()).unwrap();
+        assert_eq!(files.count(), 1, "no temporary file");
     }
 
     #[test]

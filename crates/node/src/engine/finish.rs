@@ -137,6 +137,7 @@ impl<N: Node> Engine<N> {
                 // The conversion has put all files into place at once, so subscribers can open
                 // them.
                 self.announce(&key, &mut robot, &report);
+                self.uploads.push(&key, &report);
                 self.begin_reading(&key, robot.asset.as_ref(), &report)
             }
         };

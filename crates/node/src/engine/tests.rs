@@ -1636,3 +1636,23 @@ async fn captured_interfaces_outlive_a_call() {
     assert_eq!(bed.asset().await.revision, revision + 2);
     assert_eq!(captured(&bed).await, revision + 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revision_that_can_t_be_published_in_the_object_store_is_in_diagnostics() {
+    let mut bed = bed_with(|parameters| parameters.output_url = Some("s3://b/x?y".to_owned()));
+    let status = bed.status(|s| s.name == "urdf_usd: output_url").await;
+    assert_eq!(
+        (status.level, value(&status, "published")),
+        (DiagnosticStatus::OK, Some("0"))
+    );
+    bed.describe(TWO);
+    // The conversion does not wait for it.
+    bed.asset().await;
+    let status = bed
+        .status(|s| s.name == "urdf_usd: output_url" && s.level == DiagnosticStatus::ERROR)
+        .await;
+    assert_eq!(
+        (value(&status, "failed"), value(&status, "code")),
+        (Some("1"), Some("object-store-url"))
+    );
+}

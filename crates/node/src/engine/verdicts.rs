@@ -210,6 +210,7 @@ impl<N: Node> Engine<N> {
             ));
         }
         statuses.extend(self.services_status());
+        statuses.extend(self.uploads.status(self.node.name()));
         let mut in_full = 0;
         for (key, robot) in &self.robots {
             for mut status in self.statuses(key, robot) {
