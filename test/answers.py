@@ -10,6 +10,10 @@ import json
 import os
 import sys
 import traceback
+from pathlib import Path
+
+# The part of the package that runs in engines, which needs no extension.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "python" / "urdf_usd"))
 
 
 def main():

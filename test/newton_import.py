@@ -1,27 +1,7 @@
 """Imports an asset into the Newton physics engine; run through worker.py, in the Python of `.test-env/nv`."""
 
-import warnings
-
 import numpy as np
-import warp as wp
-
-wp.config.quiet = True
-# No gradients are needed, and kernels compile three times as fast without them.
-wp.config.enable_backward = False
-wp.config.log_level = getattr(wp, "LOG_ERROR", 40)
-import newton  # noqa: E402
-
-
-def load(entry, reads_mjc=False):
-    """Returns the builder and the model of an asset, and Newton's warnings."""
-    builder = newton.ModelBuilder()
-    if reads_mjc:
-        newton.solvers.SolverMuJoCo.register_custom_attributes(builder)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        builder.add_usd(entry, load_visual_shapes=False)
-        model = builder.finalize(device="cpu")
-    return builder, model, sorted({f"{w.category.__name__}: {w.message}" for w in caught})
+from prove.engine_newton import load, newton, wp
 
 
 def describe(entry):

@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 import kinematics
-from experiments import GRAVITY, MOTION, SAMPLES, WEAK
+from prove.experiments import GRAVITY, MOTION, SAMPLES, WEAK
 from mjcf_peers import amended
 from urdf_peers import chance
 

@@ -13,6 +13,7 @@ import pytest
 from conftest import run
 from pxr import Sdf, Usd, UsdPhysics
 from test_urdf import peers
+from prove.scenes import drives
 from worker import worker
 
 GRAVITY = 9.81
@@ -68,20 +69,6 @@ def prims(entry):
     """Returns prims by name, and the stage, which must outlive them."""
     stage = Usd.Stage.Open(str(entry))
     return {prim.GetName(): prim for prim in stage.Traverse()} | {"": stage}
-
-
-def drives(entry):
-    """Returns stiffness, damping and maximum force in SI, target in rad or m, and whether the gains are marked as assumed."""
-    stage = Usd.Stage.Open(str(entry))
-    found = {}
-    for prim in stage.Traverse():
-        for kind, unit in (("angular", 180 / math.pi), ("linear", 1)):
-            drive = UsdPhysics.DriveAPI.Get(prim, kind)
-            if drive and drive.GetStiffnessAttr().HasAuthoredValue():
-                numbers = (drive.GetStiffnessAttr().Get() * unit, drive.GetDampingAttr().Get() * unit, drive.GetMaxForceAttr().Get())
-                assumed = prim.GetAttribute("urdf:drive:assumed")
-                found[prim.GetName()] = (*numbers, drive.GetTargetPositionAttr().Get() / unit, bool(assumed and assumed.Get()))
-    return found
 
 
 #: A pendulum that is horizontal at zero, and a slide along z on it.

@@ -7,7 +7,8 @@ import functools
 
 import pytest
 from conftest import REAL_ROBOTS, SOAK, convert, marks_of, scratch, source
-from table import ENTRIES, LARGEST, Subject
+from prove.compare import ENTRIES, LARGEST
+from table import Subject
 from test_urdf import peers
 from worker import worker
 

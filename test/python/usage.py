@@ -7,6 +7,9 @@ import urdf_usd
 import urdf_usd.batch
 import urdf_usd.ray
 from numpy.typing import NDArray
+from urdf_usd.compat.isaacsim import URDFImporter, URDFImporterConfig
+from urdf_usd.compat.urdf_usd_converter import Converter
+from urdf_usd.prove import Table, prove
 
 result: urdf_usd.Result = urdf_usd.convert("arm.urdf", Path("out"), formats=["usd", "glb"], packages={"arm": Path(".")}, density=1000.0)
 urdf_usd.convert(b"<robot/>", formats="usd", progress=lambda progress: print(progress.step, progress.done), xacro_args={"size": 1})
@@ -21,6 +24,12 @@ solved: NDArray[np.float64] = robot.ik(poses, "tool0", q=robot.rest).q
 opened = urdf_usd.batch.Batch(["robots", Path("more.csv")], "out", formats=["usd"], retry=True)
 status: str = urdf_usd.batch.convert(opened.tasks[0])["status"]
 summary: dict[str, object] = urdf_usd.ray.convert("robots.csv", Path("out"), max_retries=1, tiers="high")
+converter = Converter(layer_structure=False, ros_packages=[{"name": "arm", "path": "."}])
+converter.params.ros_packages = [{"name": "arm", "path": "."}]
+converter.convert(Path("arm.urdf"), "out")
+imported: str = URDFImporter(URDFImporterConfig(urdf_path="arm.urdf", fix_base=True, override_joint_damping={".*": 1.0})).import_urdf()
+table: Table = prove("arm.urdf", engines=["mujoco"], package_paths=[Path(".")])
+largest: float = table.rows["mujoco"].figures["hold"].value
 
 urdf_usd.convert("arm.urdf", formats=["stl"])  # type: ignore[list-item]
 urdf_usd.convert("arm.urdf", density="much")  # type: ignore[arg-type]
@@ -32,3 +41,6 @@ urdf_usd.convert(3)  # type: ignore[arg-type]
 robot.jacobian(robot.rest, "tool0", frame="world")  # type: ignore[arg-type]
 urdf_usd.batch.Batch("robots", "out", formats=["stl"])  # type: ignore[list-item]
 urdf_usd.ray.convert("robots", "out", max_retries="often")  # type: ignore[arg-type]
+Converter(scene="no")  # type: ignore[arg-type]
+URDFImporterConfig(override_joint_damping={"elbow": "much"})  # type: ignore[dict-item]
+prove("arm.urdf", density=1.0)  # type: ignore[call-arg]

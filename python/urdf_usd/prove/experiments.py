@@ -1,6 +1,6 @@
-"""Experiments with a robot that every engine runs alike; shared by *_table.py.
+"""Experiments with a robot that every engine runs alike.
 
-An engine offers a class `Simulation(entry, **options)`, which loads an asset with its base held:
+An engine offers a class `Simulation(entry, plan, **options)`, which loads an asset with its base held:
 
 - `drives`, `limits`, `contacts`, `friction`: whether these act; `gravity`: m/s²;
 - `names`: the URDF's names of joints whose name differs in the asset;
@@ -10,7 +10,16 @@ An engine offers a class `Simulation(entry, **options)`, which loads an asset wi
 - `heard`: warnings of the engine.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
+from typing import Any
+
+#: A robot's experiments, and what the reference expects of them (reference.py).
+Plan = dict[str, Any]
+#: Positions by joint, rad or m.
+Positions = dict[str, float]
 
 #: Duration of the hold, the motions and the collision with limits, s.
 HOLD, MOTION, STOP = 1.0, 0.5, 0.3
@@ -25,15 +34,15 @@ GRAVITY = 9.81
 WEAK = 1.0
 
 
-def run(simulation, entry, plan, checks):
-    """Returns the results of the checks (keys of `CHECKS`) for an asset. `plan` is made by `pinocchio_table.plan`."""
+def run(simulation: Callable[..., Any], entry: str, plan: Plan, checks: list[str]) -> dict[str, Any]:
+    """Returns the results of the checks (keys of `CHECKS`) for an asset. `plan` is that of reference.py."""
     return {check: CHECKS[check](simulation, entry, plan) for check in checks}
 
 
-def _mass(simulation, entry, plan):
+def _mass(simulation: Callable[..., Any], entry: str, plan: Plan) -> dict[str, Any]:
     """Returns the mass, and the centre of mass and the mass matrix of each pose."""
     sim = simulation(entry, plan, drives=False, limits=False, contacts=False)
-    told = {"mass": sim.mass(), "centres": [], "matrices": []}
+    told: dict[str, Any] = {"mass": sim.mass(), "centres": [], "matrices": []}
     for pose in plan["poses"]:
         sim.reset(pose, {})
         told["centres"].append(sim.centre())
@@ -41,7 +50,7 @@ def _mass(simulation, entry, plan):
     return told
 
 
-def _hold(simulation, entry, plan):
+def _hold(simulation: Callable[..., Any], entry: str, plan: Plan) -> dict[str, Any]:
     """Returns the start, the distance that each joint moves in a second as converted, the contacts at the start and warnings."""
     sim = simulation(entry, plan)
     start = sim.positions()
@@ -55,21 +64,22 @@ def _hold(simulation, entry, plan):
     return {"start": start, "moved": moved, "contacts": touching, "mimic": worst, "heard": sim.heard}
 
 
-def _swing(simulation, entry, plan):
+def _swing(simulation: Callable[..., Any], entry: str, plan: Plan) -> dict[str, Any]:
     sim = simulation(entry, plan, drives=False, limits=False, contacts=False, friction=False, gravity=WEAK)
     sim.reset(plan["swing"]["positions"], plan["swing"]["velocities"])
     return _motion(sim, plan)
 
 
-def _step(simulation, entry, plan):
+def _step(simulation: Callable[..., Any], entry: str, plan: Plan) -> dict[str, Any]:
     sim = simulation(entry, plan, limits=False, contacts=False, friction=False)
     sim.reset(plan["step"]["positions"], {})
     sim.aim(plan["step"]["targets"])
     return _motion(sim, plan)
 
 
-def _motion(sim, plan):
-    samples, worst = [], 0.0
+def _motion(sim: Any, plan: Plan) -> dict[str, Any]:
+    samples: list[Positions] = []
+    worst = 0.0
     for _ in range(SAMPLES):
         sim.advance(MOTION / SAMPLES)
         samples.append(sim.positions())
@@ -77,17 +87,21 @@ def _motion(sim, plan):
     return {"samples": samples, "mimic": worst}
 
 
-def _stop(simulation, entry, plan):
+def _stop(simulation: Callable[..., Any], entry: str, plan: Plan) -> dict[str, Any]:
     """Returns the largest distance beyond a limit of joints that are thrown at it, for both sides."""
-    beyond = {}
+    beyond: Positions = {}
     for side in (0, 1):
         sim = simulation(entry, plan, drives=False, contacts=False, gravity=0.0)
-        positions, velocities = dict(plan["start"]), {}
+        positions: Positions = dict(plan["start"])
+        velocities: Positions = {}
         sign = 2 * side - 1
         for name, limits in plan["limits"].items():
             unit = 0.1 if name in plan["slides"] else 1.0
             positions[name] = limits[side] - sign * min(APPROACH * unit, 0.5 * (limits[1] - limits[0]))
             velocities[name] = sign * SPEED * unit
+        for name, (leader, factor, offset) in plan["mimics"].items():
+            positions[name] = factor * positions[leader] + offset
+            velocities[name] = factor * velocities.get(leader, 0.0)
         sim.reset(positions, velocities)
         furthest = dict.fromkeys(plan["limits"], -math.inf)
         for _ in range(60):
@@ -100,7 +114,7 @@ def _stop(simulation, entry, plan):
     return {"beyond": beyond}
 
 
-def _mimic_error(plan, at):
+def _mimic_error(plan: Plan, at: Positions) -> float:
     """Returns the largest difference of a follower from its leader's position."""
     errors = [abs(at[name] - (factor * at[leader] + offset)) for name, (leader, factor, offset) in plan["mimics"].items() if name in at and leader in at]
     return max(errors, default=0.0)
