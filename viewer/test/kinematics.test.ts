@@ -113,6 +113,39 @@ describe('the solver', () => {
     expect(reached).toBeGreaterThanOrEqual(count * 0.995);
   });
 
+  it('bounds the norm of a step, and converges by small ones', async () => {
+    const [there, robot] = await Promise.all([robotOf(file(ARM)), robotOf(file(ARM))]);
+    const chance = chances(3);
+    const problem = new Problem(robot, last(robot));
+    for (let n = 0; n < 20; n += 1) {
+      random(there, chance);
+      const goal = pose(there, last(there));
+      robot.reset();
+      const from = problem.variables.map(({ joint }) => joint.positions[0]!);
+      problem.solve(goal, { maxStep: 0.02, iterations: 1 });
+      const to = problem.positions();
+      const changes = problem.variables.map(({ joint }, k) => to[joint.name]! - from[k]!);
+      expect(Math.hypot(...changes)).toBeLessThanOrEqual(0.02 + 1e-12);
+      // Small steps far from the target are not slow progress at a local minimum.
+      let reached = false;
+      for (let start = 0; start < 20 && !reached; start += 1) {
+        if (start > 0) random(robot, chance);
+        reached = problem.solve(goal, { maxStep: 0.02, iterations: 2000 }).reached;
+      }
+      expect(reached).toBe(true);
+    }
+  });
+
+  it('refines in small steps as far as in large ones', async () => {
+    const joints: JointOf[] = [{ name: 'slide', type: 'prismatic', dofs: [sliding([0, 1, 0], limit(0, 30))], origin: up(0) }];
+    const robot = await robotOf(file(joints));
+    const problem = new Problem(robot, last(robot));
+    const goal = { position: new Vector3(0.5, 12, 0) };
+    problem.solve(goal, { maxStep: 0.001 });
+    problem.refine(goal, { maxStep: 0.001 });
+    expect(problem.positions()['slide']).toBeCloseTo(12, 3);
+  });
+
   it('follows a point that moves a little at a time without another start', async () => {
     const robot = await robotOf(file(ARM));
     robot.setPositions({ lift: 0.5, elbow: -1, wrist: 0.5 });

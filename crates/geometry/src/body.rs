@@ -19,7 +19,7 @@ pub(crate) struct Body {
 impl Body {
     pub fn new(triangles: &[[Point; 3]]) -> Self {
         Self {
-            solid: Solid::new(triangles),
+            solid: Solid::new(triangles, 0.0),
             heights: RefCell::default(),
         }
     }

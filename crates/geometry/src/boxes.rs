@@ -125,9 +125,14 @@ impl<I, T: Float, S> BoxTree<I, T, S> {
         &self.nodes[number].bounds
     }
 
-    /// Returns one of the items.
-    pub fn any(&self) -> Option<&I> {
-        self.items.first()
+    /// Returns the items in the order of the leaves.
+    pub fn items(&self) -> &[I] {
+        &self.items
+    }
+
+    /// Returns the number of the first item in a leaf.
+    pub fn first_item(&self, leaf: usize) -> usize {
+        self.nodes[leaf].first as usize
     }
 
     /// Returns the summary of the items in a box.

@@ -48,8 +48,12 @@ export type Parameters = typeof DEFAULTS;
 const SLOW = 0.8;
 /** ... and after this many slow steps in a row the run has converged, or will not. */
 const PATIENCE = 3;
-/** Maximum number of steps towards an unreachable target. */
+/** Maximum number of steps towards an unreachable target, unless `maxStep` is small. */
 const REFINING = 1000;
+/** Length of the way through the coordinates, radians and metres, for which refining has enough steps. */
+const WAY = 20;
+/** Maximum number of steps of refining, however small `maxStep` is. */
+const MAX_REFINING = 100_000;
 
 /** Errors, normal matrix (lower triangle, by rows) and right-hand side at one configuration. */
 class Linear {
@@ -129,7 +133,8 @@ export class Problem {
 
   /** Continues from the end of the last call, as long as the error decreases. */
   refine(goal: Goal, parameters: Partial<Parameters> = {}): Outcome {
-    return this.descend(goal, { ...DEFAULTS, ...parameters }, REFINING, Infinity);
+    const set = { ...DEFAULTS, ...parameters };
+    return this.descend(goal, set, clamp(Math.ceil(WAY / set.maxStep), REFINING, MAX_REFINING), Infinity);
   }
 
   private descend(goal: Goal, set: Parameters, most: number, patience: number): Outcome {
@@ -158,20 +163,24 @@ export class Problem {
         damping *= 10;
         continue;
       }
-      let longest = 0;
-      for (let k = 0; k < step.length; k += 1) longest = Math.max(longest, Math.abs(step[k]!));
-      const scale = longest > set.maxStep ? set.maxStep / longest : 1;
+      // The step is shortened as a whole, so that it keeps its direction.
+      let length = 0;
+      for (let k = 0; k < step.length; k += 1) length += step[k]! ** 2;
+      length = Math.sqrt(length);
+      const isShortened = length > set.maxStep;
+      const scale = isShortened ? set.maxStep / length : 1;
       for (let k = 0; k < variables.length; k += 1) {
         tried[places[k]!] = within(variables[k]!, q[places[k]!]! + scale * step[k]!);
       }
       this.linearise(tried, goal, set, this.next);
       if (this.next.squares < this.at.squares) {
-        slow = this.next.squares > SLOW * this.at.squares ? slow + 1 : 0;
+        // Small steps make slow progress far from a solution, which is no local minimum.
+        slow = !isShortened && this.next.squares > SLOW * this.at.squares ? slow + 1 : 0;
         [this.at, this.next] = [this.next, this.at];
         q.set(tried);
         damping = Math.max(damping * 0.2, 1e-9);
       } else {
-        if (longest < 1e-12) break;
+        if (length < 1e-12) break;
         damping = Math.min(damping * 4, 1e9);
       }
     }

@@ -17,9 +17,9 @@ use crate::{Bounds, Random};
 /// Number of points, about, that the first cover is sought for.
 const FIRST_POINTS: usize = 3000;
 /// Number of improvement attempts per chosen ball.
-const TRIES: usize = 40;
+const TRIES: usize = 60;
 /// Minimum and maximum number of improvement attempts.
-const TRIES_IN_ALL: (usize, usize) = (400, 3000);
+const TRIES_IN_ALL: (usize, usize) = (800, 4500);
 /// Arbitrary, but fixed: the spheres of all robots depend on it.
 const SEED: u64 = 0xd134_2543_de82_ef95;
 /// Minimum and maximum number of balls replaced in one attempt.
@@ -125,10 +125,12 @@ struct Table<'a> {
     blocks: Vec<Block>,
     /// The points looked at that each ball covers.
     rows: Vec<Row>,
-    /// For each block, the points that each ball covers.
-    columns: Vec<Vec<u64>>,
+    /// For each block, the balls that cover points in it, in ascending order, with these points.
+    columns: Vec<Vec<(usize, u64)>>,
     /// For each block, the number of balls that cover each point.
     counts: Vec<Vec<u32>>,
+    /// For each block, the least of these numbers, or less.
+    least_counts: Vec<u32>,
 }
 
 impl<'a> Table<'a> {
@@ -140,6 +142,7 @@ impl<'a> Table<'a> {
             rows_of_all: Vec::new(),
             rows: Vec::new(),
             columns: vec![Vec::new(); blocks.len()],
+            least_counts: vec![0; blocks.len()],
             counts: blocks
                 .iter()
                 .map(|block| vec![0; block.points.len()])
@@ -150,6 +153,8 @@ impl<'a> Table<'a> {
         for ball in balls {
             table.add_ball(ball);
         }
+        let least = |counts: &Vec<u32>| counts.iter().copied().min().unwrap_or(0);
+        table.least_counts = table.counts.iter().map(least).collect();
         table
     }
 
@@ -161,8 +166,8 @@ impl<'a> Table<'a> {
             if bits != 0 {
                 row.push((index, bits));
                 each_bit(bits).for_each(|point| self.counts[index][point] += 1);
+                self.columns[index].push((self.balls.len(), bits));
             }
-            self.columns[index].push(bits);
         }
         self.rows.push(row);
         self.rows_of_all.push(None);
@@ -178,15 +183,25 @@ impl<'a> Table<'a> {
             .is_none_or(|block| block.points.len() == BLOCK)
         {
             self.blocks.push(Block::of(Vec::new()));
-            self.columns.push(vec![0; self.balls.len()]);
+            self.columns.push(Vec::new());
             self.counts.push(Vec::new());
+            self.least_counts.push(u32::MAX);
         }
         let last = self.blocks.len() - 1;
         let bit = 1 << self.blocks[last].points.len();
         let mut count = 0;
+        let mut before = std::mem::take(&mut self.columns[last])
+            .into_iter()
+            .peekable();
         for (index, ball) in self.balls.iter().enumerate() {
-            if is_covered(&point, ball) {
-                self.columns[last][index] |= bit;
+            let known = before.next_if(|(other, _)| *other == index);
+            let known = known.map_or(0, |(_, bits)| bits);
+            let is_covered = is_covered(&point, ball);
+            let bits = if is_covered { known | bit } else { known };
+            if bits != 0 {
+                self.columns[last].push((index, bits));
+            }
+            if is_covered {
                 match self.rows[index].last_mut() {
                     Some((block, bits)) if *block == last => *bits |= bit,
                     _ => self.rows[index].push((last, bit)),
@@ -195,6 +210,7 @@ impl<'a> Table<'a> {
             }
         }
         self.counts[last].push(count);
+        self.least_counts[last] = self.least_counts[last].min(count);
         let mut points = std::mem::take(&mut self.blocks[last].points);
         points.push(point);
         self.blocks[last] = Block::of(points);
@@ -358,11 +374,20 @@ fn again(
     loop {
         blocks.retain(|block| open[*block] != 0);
         // One of the balls that cover this point has to be chosen anyway.
-        let hardest = blocks
-            .iter()
-            .flat_map(|&block| each_bit(open[block]).map(move |point| (block, point)))
-            .min_by_key(|&(block, point)| table.counts[block][point]);
-        let Some((block, point)) = hardest else {
+        let mut hardest: Option<(u32, usize, usize)> = None;
+        for &block in &blocks {
+            let is_easier = |(count, ..): (u32, usize, usize)| count <= table.least_counts[block];
+            if hardest.is_some_and(is_easier) {
+                continue;
+            }
+            for point in each_bit(open[block]) {
+                let count = table.counts[block][point];
+                if hardest.is_none_or(|(least, ..)| count < least) {
+                    hardest = Some((count, block, point));
+                }
+            }
+        }
+        let Some((_, block, point)) = hardest else {
             return Some(added);
         };
         if added.len() == most {
@@ -370,7 +395,7 @@ fn again(
         }
         let left: u32 = blocks.iter().map(|block| open[*block].count_ones()).sum();
         let mut best: Option<(f64, usize)> = None;
-        for (ball, bits) in table.columns[block].iter().enumerate() {
+        for &(ball, bits) in &table.columns[block] {
             if bits >> point & 1 == 0 {
                 continue;
             }

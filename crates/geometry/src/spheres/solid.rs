@@ -6,8 +6,9 @@
 )]
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
-use super::surface::{Nearest, Surface, distance_square, meets_box};
+use super::surface::{Nearest, Surface, meets_box};
 use super::{Point, Triangle};
 use crate::Bounds;
 use crate::vector::{add, distance_squared, norm, scale, subtract};
@@ -16,11 +17,13 @@ use crate::vector::{add, distance_squared, norm, scale, subtract};
 const CELLS: f64 = 60_000.0;
 /// Maximum number of cells along the longest side.
 const MOST_ALONG: f64 = 240.0;
+/// Number of cells along the longest side that a requested coarseness leaves.
+const FEWEST_ALONG: f64 = 16.0;
 /// Width of the margin around the bounding box, in cells.
 const MARGIN: usize = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Cell {
+pub(super) enum Cell {
     Inside,
     Surface,
     Outside,
@@ -31,27 +34,26 @@ pub(crate) struct Solid {
     pub low: Point,
     /// The length of a cell's edge.
     pub edge: f64,
-    count: [usize; 3],
-    cells: Vec<Cell>,
+    pub(super) count: [usize; 3],
+    pub(super) cells: Vec<Cell>,
     /// All triangles.
     all: Surface,
     /// The boundary between the body and its outside: the visible triangles, and the caps that
     /// close holes.
-    outer: Surface,
+    pub(super) outer: Surface,
     /// The triangles that are visible from outside.
     pub seen: Vec<Triangle>,
     /// True if all triangles together have no hole.
-    is_closed: bool,
-    /// The distances of the centres of inner cells from the outer surface.
-    distances: Vec<f64>,
-    /// The distances of the centres of outer cells, of those that were asked for.
-    outside: Vec<std::sync::OnceLock<f64>>,
+    pub(super) is_closed: bool,
+    /// The distances of the centres of cells from the outer surface, of those that were asked for.
+    distances: Vec<OnceLock<f64>>,
     /// The steps to the neighbours of a cell: differences of their numbers, and distances.
-    steps: Vec<(isize, f64)>,
+    pub(super) steps: Vec<(isize, f64)>,
 }
 
 impl Solid {
-    pub fn new(triangles: &[Triangle]) -> Self {
+    /// Builds the grid of the body that `triangles` bound. Its cells are not much finer than `finest`.
+    pub fn new(triangles: &[Triangle], finest: f64) -> Self {
         let bounds = Bounds::of(triangles.iter().flatten().copied());
         let size = bounds.size();
         let longest = size.iter().copied().fold(0.0, f64::max).max(1e-9);
@@ -60,7 +62,10 @@ impl Solid {
             .iter()
             .map(|side| side.max(longest / MOST_ALONG))
             .product();
-        let edge = (volume / CELLS).cbrt().max(longest / MOST_ALONG);
+        let edge = (volume / CELLS)
+            .cbrt()
+            .max(longest / MOST_ALONG)
+            .max(finest.min(longest / FEWEST_ALONG));
         // The half puts the lower sides of the bounding box inside cells: a side on the border of
         // two cells would mark both.
         let low = subtract(bounds.low, [edge * (MARGIN as f64 + 0.5); 3]);
@@ -74,8 +79,7 @@ impl Solid {
             outer: Surface::new(Vec::new()),
             seen: Vec::new(),
             is_closed: is_closed(triangles),
-            distances: Vec::new(),
-            outside: vec![std::sync::OnceLock::new(); count.iter().product()],
+            distances: vec![OnceLock::new(); count.iter().product()],
             steps: steps()
                 .iter()
                 .map(|step| {
@@ -89,15 +93,28 @@ impl Solid {
         let touched = solid.mark_surface(triangles);
         solid.mark_inside();
         let mut is_seen = vec![false; triangles.len()];
-        for (cell, triangle) in touched {
-            let near = |step: &[i64; 3]| {
-                solid
-                    .neighbour(cell, *step)
-                    .is_some_and(|other| solid.cells[other] == Cell::Outside)
-            };
-            if !is_seen[triangle] && steps().iter().any(near) {
+        let is_beside_outside = |cell: usize| {
+            // Cells of the surface are in the grid's interior, which has a margin.
+            let mut neighbours = solid
+                .steps
+                .iter()
+                .map(|(step, _)| cell.wrapping_add_signed(*step));
+            neighbours.any(|other| solid.cells[other] == Cell::Outside)
+        };
+        for &(cell, triangle) in &touched {
+            if !is_seen[triangle] && is_beside_outside(cell) {
                 // Triangles inside the body don't bound it: they must not limit its depth.
                 is_seen[triangle] = true;
+            }
+        }
+        // Neither are the cells of such triangles alone at the surface.
+        let mut is_bounding = vec![false; solid.cells.len()];
+        for &(cell, triangle) in &touched {
+            is_bounding[cell] |= is_seen[triangle];
+        }
+        for (cell, is_bounding) in solid.cells.iter_mut().zip(is_bounding) {
+            if *cell == Cell::Surface && !is_bounding {
+                *cell = Cell::Inside;
             }
         }
         solid.seen = triangles
@@ -109,7 +126,6 @@ impl Solid {
         let mut outer = solid.seen.clone();
         outer.extend(solid.caps());
         solid.outer = Surface::new(outer);
-        solid.measure();
         solid
     }
 
@@ -245,7 +261,7 @@ impl Solid {
         ]
     }
 
-    fn center(&self, cell: usize) -> Point {
+    pub(super) fn center(&self, cell: usize) -> Point {
         add(
             self.low,
             self.place(cell).map(|at| (at as f64 + 0.5) * self.edge),
@@ -263,7 +279,7 @@ impl Solid {
         Some(self.index(next))
     }
 
-    fn cell_of(&self, point: Point) -> Option<usize> {
+    pub(super) fn cell_of(&self, point: Point) -> Option<usize> {
         let at: [f64; 3] = std::array::from_fn(|k| ((point[k] - self.low[k]) / self.edge).floor());
         let is_in = (0..3).all(|k| at[k] >= 0.0 && at[k] < self.count[k] as f64);
         is_in.then(|| self.index(at.map(|at| at as usize)))
@@ -273,7 +289,7 @@ impl Solid {
     /// an upper bound of the distance.
     pub fn depth(&self, point: Point) -> f64 {
         let distance = self.outer.distance(point);
-        if self.is_inside(point, None) {
+        if self.is_inside(point, None, distance) {
             distance
         } else {
             -distance
@@ -284,7 +300,7 @@ impl Solid {
     /// `least`, otherwise `least`. That is faster for points near the surface.
     pub fn height_above(&self, point: Point, least: f64) -> f64 {
         let distance = self.outer.distance(point);
-        if distance > least && !self.is_inside(point, None) {
+        if distance > least && !self.is_inside(point, None, distance) {
             distance
         } else {
             least
@@ -301,281 +317,72 @@ impl Solid {
         }
     }
 
-    /// Computes the distances of the inner cells from the surface.
-    fn measure(&mut self) {
-        let mut near = None;
-        let mut distances = vec![f64::NAN; self.cells.len()];
-        for (cell, distance) in distances.iter_mut().enumerate() {
-            if self.cells[cell] == Cell::Outside {
-                continue;
-            }
-            if let Ok(nearest) = self.outer.nearest(self.center(cell), near, 0.0) {
-                *distance = nearest.distance;
-                near = Some(nearest.triangle);
-            }
-        }
-        self.distances = distances;
-    }
-
-    /// Returns whether a point is inside, given a place near it.
-    fn is_inside(&self, point: Point, near: Option<&Place<'_>>) -> bool {
+    /// Returns whether a point is inside, given its distance from the outer surface, and a place
+    /// near it.
+    pub(super) fn is_inside(&self, point: Point, near: Option<&Place<'_>>, distance: f64) -> bool {
         let Some(cell) = self.cell_of(point) else {
             return false;
         };
         if self.cells[cell] != Cell::Surface {
             return self.cells[cell] == Cell::Inside;
         }
-        if self.is_closed {
-            // A surface without holes is not between points that are nearer to each other than to it.
-            if let Some(near) = near
-                && let Some(is_inside) = near.is_inside
-                && norm(subtract(point, near.point)) < near.nearest.distance
-            {
-                return is_inside;
-            }
-            let neighbours = self
-                .steps
-                .iter()
-                .map(|(step, _)| cell.wrapping_add_signed(*step));
-            for next in neighbours.clone() {
-                if self.cells.get(next) == Some(&Cell::Inside)
-                    && distance_squared(point, self.center(next)) < self.distances[next].powi(2)
-                {
-                    return true;
-                }
-            }
-            for next in neighbours {
-                if self.cells.get(next) == Some(&Cell::Outside) {
+        // A surface without holes is not between points that are nearer to each other than to it.
+        if self.is_closed
+            && let Some(near) = near
+            && let Some(is_inside) = near.is_inside
+            && norm(subtract(point, near.point)) < near.nearest.distance
+        {
+            return is_inside;
+        }
+        // Neither is it in a ball around a cell's centre, or one around the point, that no triangle
+        // meets. Caps of holes are such triangles: there the body is known to one cell.
+        let own = distance.powi(2);
+        for side in [Cell::Inside, Cell::Outside] {
+            for (step, _) in &self.steps {
+                let next = cell.wrapping_add_signed(*step);
+                if self.cells.get(next) == Some(&side) {
                     let center = self.center(next);
-                    let known = self.outside[next].get_or_init(|| {
+                    if distance_squared(point, center) < own {
+                        return side == Cell::Inside;
+                    }
+                    let known = self.distances[next].get_or_init(|| {
                         let near = near.map(|near| near.nearest.triangle);
                         let nearest = self.outer.nearest(center, near, f64::NEG_INFINITY);
                         nearest.map_or(0.0, |nearest| nearest.distance)
                     });
                     if distance_squared(point, center) < known.powi(2) {
-                        return false;
+                        return side == Cell::Inside;
                     }
+                }
+            }
+        }
+        // Around an outer cell a surface without holes winds zero times.
+        if self.is_closed {
+            for (step, _) in &self.steps {
+                let next = cell.wrapping_add_signed(*step);
+                if self.cells.get(next) == Some(&Cell::Outside) {
+                    if let Some(count) = self.all.crossings(point, self.center(next)) {
+                        return count != 0;
+                    }
+                    break;
                 }
             }
         }
         self.all.encloses(point)
     }
-
-    /// Returns points near the medial axis with their depths: cells of which no neighbour is deeper
-    /// by (nearly) the distance to it. Of more than `most`, every second, third … is returned.
-    pub fn middles(&self, most: usize) -> Vec<(Point, f64)> {
-        // The side of a cell of the surface is expensive to know, and rarely needed.
-        let mut known: HashMap<usize, bool> = HashMap::new();
-        let mut is_inside = |cell: usize| match self.cells[cell] {
-            Cell::Inside => true,
-            Cell::Outside => false,
-            Cell::Surface => *known
-                .entry(cell)
-                .or_insert_with(|| self.is_inside(self.center(cell), None)),
-        };
-        let mut middles = Vec::new();
-        for (cell, distance) in self.distances.iter().enumerate() {
-            if self.cells[cell] == Cell::Outside || *distance <= 0.0 {
-                continue;
-            }
-            // Neighbours of inner cells are in the grid, which has a margin.
-            let deeper = || {
-                self.steps.iter().filter_map(|(step, length)| {
-                    let next = cell.checked_add_signed(*step)?;
-                    let is_inner = *self.cells.get(next)? != Cell::Outside;
-                    (is_inner && self.distances[next] - distance > RIDGE * length).then_some(next)
-                })
-            };
-            if deeper().any(|next| self.cells[next] == Cell::Inside)
-                || deeper().any(&mut is_inside)
-                || !is_inside(cell)
-            {
-                continue;
-            }
-            middles.push(self.center(cell));
-        }
-        let stride = middles.len().div_ceil(most).max(1);
-        let mut near = Near::default();
-        let deeper = |start: &Point| self.deeper(*start, &mut near);
-        middles.iter().step_by(stride).filter_map(deeper).collect()
-    }
-
-    /// Refines a point inside by a pattern search for more depth; returns the deepest with its depth.
-    ///
-    /// `near` are triangles near the point; those that limit the depth are added.
-    fn deeper<'a>(&'a self, start: Point, near: &mut Near<'a>) -> Option<(Point, f64)> {
-        let nearest = self.outer.nearest(start, near.nearest(start), 0.0).ok()?;
-        near.add(nearest.triangle);
-        let mut best = Place {
-            point: start,
-            nearest,
-            is_inside: Some(true),
-        };
-        for size in [0.5, 0.25, 0.125] {
-            for axis in 0..3 {
-                for sign in [-1.0, 1.0] {
-                    let mut next = best.point;
-                    next[axis] += sign * size * self.edge;
-                    let least = best.nearest.distance;
-                    match self.outer.nearest(next, near.nearest(next), least) {
-                        Ok(nearest) if self.is_inside(next, Some(&best)) => {
-                            near.add(nearest.triangle);
-                            best = Place {
-                                point: next,
-                                nearest,
-                                is_inside: Some(true),
-                            };
-                        }
-                        Ok(_) => {}
-                        Err(triangle) => near.add(triangle),
-                    }
-                }
-            }
-        }
-        Some((best.point, best.nearest.distance))
-    }
-
-    /// Returns points in the body, each with the radius of a ball; the balls cover all of it below
-    /// depth `skin`. No radius exceeds `finest` plus half of the point's depth.
-    pub fn inner_samples(&self, skin: f64, finest: f64) -> Vec<(Point, f64)> {
-        let mut samples = Vec::new();
-        let largest = self
-            .count
-            .iter()
-            .copied()
-            .max()
-            .unwrap_or(1)
-            .next_power_of_two() as f64
-            * self.edge;
-        let start = add(self.low, [largest / 2.0; 3]);
-        let mut stack: Vec<Cube<'_>> = vec![(start, largest / 2.0, None)];
-        while let Some((center, half, above)) = stack.pop() {
-            // Octree: depth changes by at most the distance between points (it is 1-Lipschitz), so
-            // the depth at the centre bounds that of the whole cell.
-            let reach = half * 3.0_f64.sqrt();
-            let mut place = None;
-            // Above this size the centre's depth is rarely conclusive.
-            if half <= self.edge * 4.0 {
-                // A depth nearby bounds that of the centre: no search for most cells inside.
-                if let Some(cell) = self.cell_of(center)
-                    && self.cells[cell] == Cell::Inside
-                {
-                    let offset = norm(subtract(center, self.center(cell)));
-                    let (least, most) = (
-                        (self.distances[cell] - offset).max(0.0),
-                        self.distances[cell] + offset,
-                    );
-                    if reach <= finest + least / 2.0 && least >= skin - reach {
-                        samples.push((center, reach));
-                        continue;
-                    }
-                    if reach > finest + most / 2.0 && least >= skin - reach {
-                        stack.extend(octants(center, half, above));
-                        continue;
-                    }
-                }
-                if let Some(above) = &above
-                    && self.is_closed
-                    && above.is_inside == Some(false)
-                    && norm(subtract(center, above.point)) + reach - skin < above.nearest.distance
-                {
-                    continue;
-                }
-                let mut is_inside = None;
-                if reach >= skin && reach <= finest {
-                    // On the inner side the distance does not matter.
-                    is_inside = Some(self.is_inside(center, above.as_ref()));
-                    if is_inside == Some(true) {
-                        samples.push((center, reach));
-                        continue;
-                    }
-                }
-                let near = above.as_ref().map(|above| above.nearest.triangle);
-                let Ok(nearest) = self.outer.nearest(center, near, skin - reach) else {
-                    continue;
-                };
-                let distance = nearest.distance;
-                let mut is_inside =
-                    || *is_inside.get_or_insert_with(|| self.is_inside(center, above.as_ref()));
-                if distance > reach - skin && !is_inside() {
-                    continue;
-                }
-                if reach <= finest || reach <= finest + distance / 2.0 && is_inside() {
-                    samples.push((center, reach));
-                    continue;
-                }
-                place = Some(Place {
-                    point: center,
-                    nearest,
-                    is_inside: Some(is_inside()),
-                });
-            }
-            stack.extend(octants(center, half, place));
-        }
-        samples
-    }
-}
-
-/// A cube with its centre and half its edge, and the place of the one that it was split from.
-type Cube<'a> = (Point, f64, Option<Place<'a>>);
-
-/// Splits a cube into eight.
-fn octants<'a>(
-    center: Point,
-    half: f64,
-    place: Option<Place<'a>>,
-) -> impl Iterator<Item = Cube<'a>> {
-    let quarter = half / 2.0;
-    (0..8).map(move |corner: u8| {
-        let sign = |k: u8| {
-            if corner >> k & 1 == 0 {
-                -quarter
-            } else {
-                quarter
-            }
-        };
-        (add(center, [sign(0), sign(1), sign(2)]), quarter, place)
-    })
-}
-
-/// Triangles that were the nearest ones of points near each other.
-#[derive(Default)]
-struct Near<'a> {
-    triangles: [Option<&'a Triangle>; 8],
-    /// Number of triangles added so far.
-    count: usize,
-}
-
-impl<'a> Near<'a> {
-    fn add(&mut self, triangle: &'a Triangle) {
-        let mut known = self.triangles.iter().flatten();
-        if known.all(|known| !std::ptr::eq(*known, triangle)) {
-            self.triangles[self.count % self.triangles.len()] = Some(triangle);
-            self.count += 1;
-        }
-    }
-
-    /// Returns the one nearest to a point.
-    fn nearest(&self, point: Point) -> Option<&'a Triangle> {
-        let known = self.triangles.iter().flatten().copied();
-        known.min_by(|a, b| distance_square(point, a).total_cmp(&distance_square(point, b)))
-    }
 }
 
 /// A point with its nearest triangle.
 #[derive(Clone, Copy)]
-struct Place<'a> {
-    point: Point,
-    nearest: Nearest<'a>,
+pub(super) struct Place<'a> {
+    pub point: Point,
+    pub nearest: Nearest<'a>,
     /// True if it is inside; `None` if that is unknown.
-    is_inside: Option<bool>,
+    pub is_inside: Option<bool>,
 }
 
-/// Minimum slope of depth towards a neighbour for a point not to be on the medial axis.
-const RIDGE: f64 = 0.75;
-
 /// Returns the steps to the 26 neighbours.
-fn steps() -> Vec<[i64; 3]> {
+pub(super) fn steps() -> Vec<[i64; 3]> {
     let mut steps = Vec::new();
     for x in -1..=1 {
         for y in -1..=1 {

@@ -7,6 +7,8 @@
 
 use std::ops::ControlFlow;
 
+use wide::f32x4;
+
 use super::{Point, Triangle};
 use crate::vector::{add, cross, dot, scale, subtract};
 use crate::{Bounds, BoxTree, Content};
@@ -19,7 +21,10 @@ const ROUGHLY_FAR: f64 = 1.5;
 const CERTAIN: f64 = 0.3;
 
 /// Triangles in a tree of boxes.
-pub(super) struct Surface(BoxTree<Triangle, f64, Moments>);
+pub(super) struct Surface {
+    tree: BoxTree<Triangle, f64, Moments>,
+    near: WideTree,
+}
 
 /// The nearest triangle if there is none.
 const NOWHERE: Triangle = [[f64::INFINITY; 3]; 3];
@@ -73,13 +78,17 @@ impl Moments {
 
 impl Surface {
     pub(super) fn new(triangles: Vec<Triangle>) -> Self {
-        Self(BoxTree::by_medians(
+        let tree = BoxTree::by_medians(
             triangles,
             |triangle| Bounds::of(*triangle),
             // Three times the centre: only the order matters.
             |[a, b, c], axis| a[axis] + b[axis] + c[axis],
             Moments::of,
-        ))
+        );
+        Self {
+            near: WideTree::of(&tree),
+            tree,
+        }
     }
 
     /// Returns the distance of a point to the nearest triangle; infinity if there is none.
@@ -101,7 +110,7 @@ impl Surface {
         near: Option<&'a Triangle>,
         least: f64,
     ) -> Result<Nearest<'a>, &'a Triangle> {
-        let Some(near) = near.or_else(|| self.0.any()) else {
+        let Some(near) = near.or_else(|| self.tree.items().first()) else {
             return Ok(Nearest {
                 triangle: &NOWHERE,
                 distance: f64::INFINITY,
@@ -111,20 +120,34 @@ impl Surface {
         if best.sqrt() <= least {
             return Err(near);
         }
-        let (found, _) = self.0.search(point, best, |triangles| {
-            for other in triangles {
-                let square = distance_square(point, other);
-                if square < best {
-                    (best, triangle) = (square, other);
+        let found = self.near.search(point, best, |number| {
+            let other = &self.tree.items()[number];
+            let square = distance_square(point, other);
+            if square < best {
+                (best, triangle) = (square, other);
+                if best.sqrt() <= least {
+                    return ControlFlow::Break(other);
                 }
             }
-            match best.sqrt() <= least {
-                true => ControlFlow::Break(triangle),
-                false => ControlFlow::Continue(best),
-            }
+            ControlFlow::Continue(best)
         });
         let distance = best.sqrt();
         found.map_or(Ok(Nearest { triangle, distance }), Err)
+    }
+
+    /// Returns the difference of the winding numbers at two points, for triangles without holes: the
+    /// number of those that the segment between them crosses from behind, minus the other ones.
+    /// Returns `None` if it meets an edge or a corner.
+    pub(super) fn crossings(&self, from: Point, to: Point) -> Option<i32> {
+        let mut count = 0;
+        let is_unclear = self.near.meeting(&Bounds::of([from, to]), |number| {
+            match crossing(from, to, &self.tree.items()[number]) {
+                Some(way) => count += way,
+                None => return ControlFlow::Break(()),
+            }
+            ControlFlow::Continue(())
+        });
+        (!is_unclear).then_some(count)
     }
 
     /// Returns whether the triangles enclose a point: the magnitude of their winding number around it
@@ -144,14 +167,14 @@ impl Surface {
         let (mut angle, mut near) = (0.0, Angle::default());
         let mut stack = vec![0_usize];
         while let Some(number) = stack.pop() {
-            let far = self.0.summary(number);
+            let far = self.tree.summary(number);
             let offset = subtract(far.middle, point);
             let distance = dot(offset, offset).sqrt();
             if distance > far_from * far.radius && distance > 0.0 {
                 angle += dot(offset, far.normal) / (distance * distance * distance);
                 continue;
             }
-            match self.0.content(number) {
+            match self.tree.content(number) {
                 Content::Items(triangles) => {
                     triangles
                         .iter()
@@ -163,6 +186,220 @@ impl Surface {
         (angle + 2.0 * near.sum()) / (4.0 * std::f64::consts::PI)
     }
 }
+
+/// A tree whose nodes have four children each, with their boxes in single precision side by side,
+/// so that one pass over four lanes bounds the distances of all of them (Wald et al. 2008). The
+/// last children are single triangles, most of which their boxes exclude.
+struct WideTree {
+    nodes: Vec<WideNode>,
+    /// The centre and the reciprocal of the size of the root's box, which the boxes are relative to:
+    /// that bounds rounding errors, whatever the unit is.
+    middle: Point,
+    per_size: f64,
+}
+
+struct WideNode {
+    /// By axis and child. The boxes of missing children are infinitely far away.
+    low: [f32x4; 3],
+    high: [f32x4; 3],
+    /// The number of each child: of a node, or, from [`TRIANGLE`] on, of a triangle.
+    children: [u32; LANES],
+}
+
+/// Number of children of a node.
+const LANES: usize = 4;
+/// Bit that marks the number of a triangle.
+const TRIANGLE: u32 = 1 << 31;
+/// Margin of the boxes, relative to the size of the root's: far above the rounding errors of
+/// coordinates between -1 and 1.
+const MARGIN: f64 = 1e-6;
+/// Margin of squared distances, relative to them.
+const FARTHER: f64 = 1.0 + 1e-5;
+
+impl WideTree {
+    fn of<S>(tree: &BoxTree<Triangle, f64, S>) -> Self {
+        let around = tree.bounds(0);
+        let size = around.size().into_iter().fold(0.0, f64::max);
+        let mut wide = Self {
+            nodes: Vec::new(),
+            middle: scale(add(around.low, around.high), 0.5),
+            per_size: if size > 0.0 { size.recip() } else { 1.0 },
+        };
+        wide.add(tree, 0);
+        wide
+    }
+
+    /// Adds a node of a tree, with its grandchildren as children; returns its number.
+    fn add<S>(&mut self, tree: &BoxTree<Triangle, f64, S>, number: usize) -> u32 {
+        let own = self.nodes.len();
+        self.nodes.push(WideNode {
+            low: [f32x4::splat(f32::INFINITY); 3],
+            high: [f32x4::splat(f32::NEG_INFINITY); 3],
+            children: [0; LANES],
+        });
+        match tree.content(number) {
+            Content::Items(triangles) => {
+                for (lane, triangle) in triangles.iter().enumerate() {
+                    let first = tree.first_item(number);
+                    self.set(
+                        own,
+                        lane,
+                        &Bounds::of(*triangle),
+                        TRIANGLE | (first + lane) as u32,
+                    );
+                }
+            }
+            Content::Halves(halves) => {
+                let parts = halves
+                    .into_iter()
+                    .flat_map(|half| match tree.content(half) {
+                        Content::Items(_) => [Some(half), None],
+                        Content::Halves(quarters) => quarters.map(Some),
+                    });
+                for (lane, part) in parts.flatten().enumerate() {
+                    let child = self.add(tree, part);
+                    self.set(own, lane, tree.bounds(part), child);
+                }
+            }
+        }
+        own as u32
+    }
+
+    fn set(&mut self, node: usize, lane: usize, bounds: &Bounds<f64>, child: u32) {
+        let [low, high] = [bounds.low, bounds.high].map(|corner| self.inside(corner));
+        let node = &mut self.nodes[node];
+        for axis in 0..3 {
+            node.low[axis].as_mut_array()[lane] = (low[axis] - MARGIN) as f32;
+            node.high[axis].as_mut_array()[lane] = (high[axis] + MARGIN) as f32;
+        }
+        node.children[lane] = child;
+    }
+
+    /// Returns a point relative to the root's box.
+    fn inside(&self, point: Point) -> Point {
+        scale(subtract(point, self.middle), self.per_size)
+    }
+
+    /// Visits the numbers of triangles near a point, most of them in the order of their distance,
+    /// until `visit` breaks. Skips those whose squared distance exceeds `limit`; `visit` returns the
+    /// limit for the rest of the search.
+    fn search<R>(
+        &self,
+        point: Point,
+        limit: f64,
+        mut visit: impl FnMut(usize) -> ControlFlow<R, f64>,
+    ) -> Option<R> {
+        let relative = |square: f64| (square * self.per_size * self.per_size * FARTHER) as f32;
+        let mut limit = relative(limit);
+        let point = self.inside(point).map(|at| f32x4::splat(at as f32));
+        let mut waiting = [(0.0_f32, 0_u32); WAITING];
+        let mut count = 1;
+        while count > 0 {
+            count -= 1;
+            let (square, number) = waiting[count];
+            if square > limit {
+                continue;
+            }
+            if number & TRIANGLE != 0 {
+                match visit((number ^ TRIANGLE) as usize) {
+                    ControlFlow::Continue(new) => limit = relative(new),
+                    ControlFlow::Break(found) => return Some(found),
+                }
+                continue;
+            }
+            let node = &self.nodes[number as usize];
+            let beyond = |axis: usize| {
+                let outside =
+                    (node.low[axis] - point[axis]).fast_max(point[axis] - node.high[axis]);
+                outside.fast_max(f32x4::ZERO)
+            };
+            let [x, y, z] = [beyond(0), beyond(1), beyond(2)];
+            let squares = x * x + y * y + z * z;
+            // Insertion sort of the children that are near enough, the nearest last: it is popped first.
+            let first = count;
+            for (square, child) in squares.to_array().into_iter().zip(node.children) {
+                if square <= limit && square < f32::INFINITY {
+                    let mut place = count;
+                    while place > first && waiting[place - 1].0 < square {
+                        waiting[place] = waiting[place - 1];
+                        place -= 1;
+                    }
+                    waiting[place] = (square, child);
+                    count += 1;
+                }
+            }
+        }
+        None
+    }
+}
+
+impl WideTree {
+    /// Visits the numbers of the triangles whose boxes meet `bounds`, until `visit` breaks; returns whether
+    /// it did.
+    fn meeting(
+        &self,
+        bounds: &Bounds<f64>,
+        mut visit: impl FnMut(usize) -> ControlFlow<()>,
+    ) -> bool {
+        let [low, high] = [bounds.low, bounds.high]
+            .map(|corner| self.inside(corner).map(|at| f32x4::splat(at as f32)));
+        let mut waiting = [0_u32; WAITING];
+        let mut count = 1;
+        while count > 0 {
+            count -= 1;
+            let number = waiting[count];
+            if number & TRIANGLE != 0 {
+                if visit((number ^ TRIANGLE) as usize).is_break() {
+                    return true;
+                }
+                continue;
+            }
+            let node = &self.nodes[number as usize];
+            let gap =
+                |axis: usize| (node.low[axis] - high[axis]).fast_max(low[axis] - node.high[axis]);
+            let gaps = gap(0).fast_max(gap(1)).fast_max(gap(2));
+            for (gap, child) in gaps.to_array().into_iter().zip(node.children) {
+                if gap <= 0.0 {
+                    waiting[count] = child;
+                    count += 1;
+                }
+            }
+        }
+        false
+    }
+}
+
+/// Returns 1 if a segment crosses a triangle from behind, -1 if it does from the front, 0 if it
+/// doesn't; `None` if it meets an edge or a corner, or ends in the triangle's plane.
+fn crossing(from: Point, to: Point, [a, b, c]: &Triangle) -> Option<i32> {
+    let coord = |[x, y, z]: Point| robust::Coord3D { x, y, z };
+    let side = |a: Point, b: Point, c: Point, d: Point| {
+        let volume = robust::orient3d(coord(a), coord(b), coord(c), coord(d));
+        (volume != 0.0).then_some(volume > 0.0)
+    };
+    let (start, end) = (side(*a, *b, *c, from), side(*a, *b, *c, to));
+    if start.is_some() && start == end {
+        return Some(0);
+    }
+    let edges = [
+        side(from, to, *a, *b),
+        side(from, to, *b, *c),
+        side(from, to, *c, *a),
+    ];
+    // Past one edge on one side, and another edge on the other: beside the triangle.
+    if edges.contains(&Some(true)) && edges.contains(&Some(false)) {
+        return Some(0);
+    }
+    let (start, _) = (start?, end?);
+    edges
+        .iter()
+        .all(Option::is_some)
+        .then_some(if start { 1 } else { -1 })
+}
+
+/// Maximum number of waiting nodes: three on each of at most 16 levels, since a tree of 2³¹
+/// triangles has 32 and is balanced, and those of the last.
+const WAITING: usize = 64;
 
 /// A sum of angles as the product of complex numbers, which needs one arc tangent.
 struct Angle {
@@ -299,8 +536,8 @@ pub(super) fn meets_box(triangle: &Triangle, center: Point, half: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Random;
     use crate::vector::norm;
+    use crate::{Random, shapes};
 
     fn random_point(random: &mut Random) -> Point {
         std::array::from_fn(|_| random.between(-1.0, 1.0))
@@ -361,6 +598,50 @@ mod tests {
                         .is_ok()
                 );
             }
+        }
+    }
+
+    #[test]
+    fn crossings_are_differences_of_winding_numbers() {
+        let (corners, sides) = shapes::cuboid([-0.5; 3], [0.5; 3]);
+        let outer = sides
+            .iter()
+            .flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]])
+            .map(|triangle| triangle.map(|corner| corners[corner]));
+        // A cavity in the cube: its triangles face the other way.
+        let triangles: Vec<Triangle> = outer
+            .flat_map(|[a, b, c]| {
+                let [a2, b2, c2] = [a, b, c].map(|corner| scale(corner, 0.4));
+                [[a, b, c], [a2, c2, b2]]
+            })
+            .collect();
+        let surface = Surface::new(triangles);
+        let mut random = Random::new(7);
+        let is_full = |point: Point| {
+            let far = point
+                .into_iter()
+                .fold(0.0, |far: f64, at| far.max(at.abs()));
+            far < 0.5 && far > 0.2
+        };
+        let mut changes = 0;
+        for _ in 0..500 {
+            let [from, to] = [(); 2].map(|()| random_point(&mut random));
+            let expected = i32::from(is_full(from)) - i32::from(is_full(to));
+            assert_eq!(
+                surface.crossings(from, to),
+                Some(expected),
+                "{from:?} {to:?}"
+            );
+            changes += expected.abs();
+        }
+        assert!(changes > 50, "{changes}");
+        // Through a corner, along a side, and to a point of one.
+        for (from, to) in [
+            ([1.0; 3], [0.45; 3]),
+            ([0.5, 0.1, 0.0], [0.5, 0.3, 0.1]),
+            ([0.5, 0.1, 0.0], [0.9, 0.1, 0.0]),
+        ] {
+            assert_eq!(surface.crossings(from, to), None, "{from:?} {to:?}");
         }
     }
 

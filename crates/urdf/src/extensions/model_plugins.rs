@@ -9,7 +9,7 @@ use super::ros_names::Node;
 use super::scope::{self, Scope, attribute, child, children, text_of};
 use crate::codes;
 use crate::xml::short;
-use Content::{Command, Distance, JointStates, Odometry, TruePose};
+use Content::{Actuators, Angle, Command, Distance, JointStates, Odometry, TruePose};
 use urdf_usd_robot::{Element, GLOBAL_FRAMES, Interface, InterfaceKind, Qos};
 
 /// Publishing rate in Hz of a plugin that publishes at every step of the simulation.
@@ -27,6 +27,10 @@ enum Host {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
     Command,
+    /// A steering angle to turn to, in radians.
+    Angle,
+    /// Targets of actuators, by their numbers.
+    Actuators,
     Odometry,
     /// The true pose of a body, as odometry in a frame that the plugin names.
     TruePose,
@@ -34,19 +38,30 @@ enum Content {
     Distance,
 }
 
+/// A setting that switches a topic.
+#[derive(Clone, Copy)]
+struct Switch {
+    setting: &'static str,
+    default: bool,
+    /// The value with which there is the topic.
+    wanted: bool,
+}
+
 /// A topic of a plugin.
 struct Topic {
     content: Content,
     /// Setting with its name; empty if only remappings change the name.
     setting: &'static str,
+    /// Setting with its name in the namespace of the model.
+    relative: &'static str,
     /// Name without that setting; empty if the setting is required.
     default: &'static str,
     /// Setting with its rate.
     rate: &'static str,
     /// Rate in Hz without that setting.
     default_rate: f64,
-    /// Setting that switches the topic, and its default.
-    switch: Option<(&'static str, bool)>,
+    /// Settings that switch the topic.
+    switches: [Option<Switch>; 2],
 }
 
 impl Topic {
@@ -54,10 +69,11 @@ impl Topic {
         Self {
             content,
             setting,
+            relative: "",
             default,
             rate: "",
             default_rate: EVERY_STEP,
-            switch: None,
+            switches: [None; 2],
         }
     }
 
@@ -66,8 +82,33 @@ impl Topic {
         self
     }
 
-    const fn only_if(mut self, setting: &'static str, default: bool) -> Self {
-        self.switch = Some((setting, default));
+    const fn or(mut self, relative: &'static str) -> Self {
+        self.relative = relative;
+        self
+    }
+
+    const fn only_if(self, setting: &'static str, default: bool) -> Self {
+        self.with(Switch {
+            setting,
+            default,
+            wanted: true,
+        })
+    }
+
+    const fn unless(self, setting: &'static str) -> Self {
+        self.with(Switch {
+            setting,
+            default: false,
+            wanted: false,
+        })
+    }
+
+    const fn with(mut self, switch: Switch) -> Self {
+        let [first, second] = &mut self.switches;
+        match first {
+            None => *first = Some(switch),
+            Some(_) => *second = Some(switch),
+        }
         self
     }
 }
@@ -210,10 +251,33 @@ const KNOWN: &[Known] = &[
         &[Topic::new(JointStates, "", "joint_states").at("update_rate", 100.0)],
     ),
     system("diff-drive", "DiffDrive", GZ_DRIVE),
-    system("ackermann-steering", "AckermannSteering", GZ_DRIVE),
+    system(
+        "ackermann-steering",
+        "AckermannSteering",
+        &[
+            GZ_COMMAND.or("sub_topic").unless("steering_only"),
+            GZ_ODOMETRY.unless("steering_only"),
+            Topic::new(Angle, "topic", "steer_angle")
+                .or("sub_topic")
+                .only_if("steering_only", false)
+                .unless("use_actuator_msg"),
+            Topic::new(Actuators, "topic", "/actuators")
+                .or("sub_topic")
+                .only_if("steering_only", false)
+                .only_if("use_actuator_msg", false),
+        ],
+    ),
     system("mecanum-drive", "MecanumDrive", GZ_DRIVE),
     system("velocity-control", "VelocityControl", &[GZ_COMMAND]),
-    system("odometry-publisher", "OdometryPublisher", &[GZ_ODOMETRY]),
+    system(
+        "odometry-publisher",
+        "OdometryPublisher",
+        &[
+            GZ_ODOMETRY,
+            // Without a name it is the same odometry again, which has no usual name in ROS.
+            Topic::new(Odometry, "odom_covariance_topic", "").at("odom_publish_frequency", 50.0),
+        ],
+    ),
     system(
         "joint-state-publisher",
         "JointStatePublisher",
@@ -299,10 +363,11 @@ fn topics(scope: &mut Scope<'_>, plugin: &Element, known: &Known) -> Vec<Interfa
     };
     let mut interfaces = Vec::new();
     for topic in known.topics {
-        let is_on = topic.switch.is_none_or(|(setting, default)| {
-            text_of(plugin, &[setting]).map_or(default, scope::is_true)
+        let is_on = topic.switches.iter().flatten().all(|switch| {
+            let stated = text_of(plugin, &[switch.setting]);
+            stated.map_or(switch.default, scope::is_true) == switch.wanted
         });
-        let stated = text_of(plugin, &[topic.setting]).unwrap_or(topic.default);
+        let stated = text_of(plugin, &[topic.setting, topic.relative]).unwrap_or(topic.default);
         if !is_on || stated.is_empty() {
             continue;
         }
@@ -320,6 +385,8 @@ fn topics(scope: &mut Scope<'_>, plugin: &Element, known: &Known) -> Vec<Interfa
 fn kind(scope: &mut Scope<'_>, plugin: &Element, topic: &Topic) -> (&'static str, InterfaceKind) {
     let (type_name, qos) = match topic.content {
         Command => return ("geometry_msgs/msg/Twist", InterfaceKind::SUBSCRIPTION),
+        Angle => return ("std_msgs/msg/Float64", InterfaceKind::SUBSCRIPTION),
+        Actuators => return ("actuator_msgs/msg/Actuators", InterfaceKind::SUBSCRIPTION),
         Odometry => ("nav_msgs/msg/Odometry", Qos::DEFAULT),
         TruePose => ("nav_msgs/msg/Odometry", Qos::SENSOR),
         JointStates => ("sensor_msgs/msg/JointState", Qos::DEFAULT),
@@ -341,7 +408,7 @@ fn frame(plugin: &Element, content: Content) -> Option<String> {
             "odom",
         ),
         TruePose => (&["frameName", "frame_name"], "world"),
-        Command | JointStates | Distance => return None,
+        Command | Angle | Actuators | JointStates | Distance => return None,
     };
     let frame = text_of(plugin, settings).unwrap_or(default);
     let frame = frame.trim_start_matches('/');

@@ -485,6 +485,33 @@ fn plugins_of_mobile_bases_have_topics() {
         ),
         ["go Twist in -", "/o Odometry 9 odom"]
     );
+    // Names and types of gz-sim's AckermannSteering.cc: a model that is only steered has no odometry.
+    let steered = |inside: &str| {
+        gz(
+            "gz-sim-ackermann-steering",
+            &format!("<steering_only>true</steering_only>{inside}"),
+        )
+    };
+    assert_eq!(steered(""), ["steer_angle Float64 in -"]);
+    assert_eq!(
+        steered("<sub_topic>angle</sub_topic>"),
+        ["angle Float64 in -"]
+    );
+    assert_eq!(
+        steered("<use_actuator_msg>true</use_actuator_msg>"),
+        ["/actuators Actuators in -"]
+    );
+    assert_eq!(
+        gz("gz-sim-ackermann-steering", "<sub_topic>go</sub_topic>"),
+        ["go Twist in -", by_default[1]]
+    );
+    assert_eq!(
+        gz(
+            "gz-sim-odometry-publisher",
+            "<odom_covariance_topic>sure</odom_covariance_topic>"
+        ),
+        [by_default[1], "sure Odometry 50 odom"]
+    );
     assert_eq!(gz("gz-sim-velocity-control", ""), [command]);
     assert_eq!(gz("gz-sim-odometry-publisher", ""), by_default[1..]);
     assert_eq!(
