@@ -38,7 +38,7 @@ class Options(Planning, total=False):
     """The formats to write. Default: ["usd", "glb"]."""
     overlays: Literal["isaac", "mujoco", "newton", "openpbr", "physx"] | Sequence[Literal["isaac", "mujoco", "newton", "openpbr", "physx"]]
     """Overlays to write beside the OpenUSD layers, each with its own entry file."""
-    robot_type: Literal["Default", "End Effector", "Manipulator", "Humanoid", "Wheeled", "Holonomic", "Quadruped", "Mobile Manipulators", "Aerial"]
+    robot_type: Literal["Default", "End Effector", "Manipulator", "Humanoid", "Wheeled", "Holonomic", "Quadruped", "Mobile Manipulators", "Aerial", "Mobile Base"]
     """The kind of robot that the overlay isaac declares (isaac:robotType). Default: "Default"."""
     sites_last: bool
     """In the overlay isaac, list sites (frames that are not bodies) after all links. Otherwise each follows its link."""

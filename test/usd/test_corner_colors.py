@@ -51,11 +51,11 @@ def corners(mesh):
     points, indices = mesh.GetPointsAttr().Get(), mesh.GetFaceVertexIndicesAttr().Get()
     api = UsdGeom.PrimvarsAPI(mesh)
     color, opacity = api.GetPrimvar("displayColor"), api.GetPrimvar("displayOpacity")
-    assert color.GetTypeName() == "color3f[]" and color.GetInterpolation() == "faceVarying" and color.IsIndexed()
+    assert color.GetTypeName() == "color3f[]" and color.GetInterpolation() == "vertex" and color.IsIndexed()
     colors = color.ComputeFlattened()
-    opacities = opacity.ComputeFlattened() if opacity.HasAuthoredValue() else [1] * len(indices)
-    assert len(colors) == len(opacities) == len(indices)
-    return [(tuple(points[i]), (*c, o)) for i, c, o in zip(indices, colors, opacities)]
+    opacities = opacity.ComputeFlattened() if opacity.HasAuthoredValue() else [1] * len(points)
+    assert len(colors) == len(points)
+    return [(tuple(points[i]), (*colors[i], opacities[i])) for i in indices]
 
 
 @pytest.mark.parametrize("tier", ["mesh_high", "mesh_medium", "mesh_low"])

@@ -147,6 +147,31 @@ def test_sites_may_be_last(tmp_path):
     assert True in is_site and is_body == sorted(is_body, reverse=True)
 
 
+def test_optical_frames_look_along_z(tmp_path):
+    asset = convert(source("sample_rover"), tmp_path, "--overlays", "isaac", "--formats", "usd", "--tiers", "high", "--robot-type", "Mobile Base")
+    stage = Usd.Stage.Open(str(asset.directory / f"{asset.asset_name}.isaac.usda"))
+    axes = {p.GetName(): axis.Get() for p in stage.Traverse() if (axis := p.GetAttribute("isaac:forwardAxis"))}
+    optical = {name for name in axes if name.endswith("optical_frame")}
+    assert optical and {name for name, axis in axes.items() if axis == "Z"} == optical and set(axes.values()) == {"X", "Z"}
+    assert stage.GetDefaultPrim().GetAttribute("isaac:robotType").Get() == "Mobile Base"
+
+
+def test_a_pose_of_several_branches_is_reported(tmp_path):
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = "".join(f'<link name="{name}">{inertial}</link>' for name in "abc")
+    joints = "".join(f'<joint name="{name}" type="continuous"><parent link="a"/><child link="{child}"/></joint>' for name, child in (("l", "b"), ("r", "c")))
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joints}</robot>')
+    for names, expected in (("lr", ["isaac-pose-branches"]), ("l", [])):
+        states = "".join(f'<joint name="{name}" value="0.5"/>' for name in names)
+        group = '<group name="all"><joint name="l"/><joint name="r"/></group>'
+        (tmp_path / "r.srdf").write_text(f'<robot name="r">{group}<group_state name="up" group="all">{states}</group_state></robot>')
+        done = run("convert", tmp_path / "r.urdf", "--srdf-file", tmp_path / "r.srdf", "-o", tmp_path / names, "--overlays", "isaac", "--json")
+        assert done.returncode == 0, done.stderr
+        assert [d["code"] for d in json.loads(done.stdout)["diagnostics"] if d["code"].startswith("isaac-pose")] == expected
+        stage = Usd.Stage.Open(str(tmp_path / names / "r" / "r.isaac.usda"))
+        assert {Usd.ModelAPI(stage.GetPrimAtPath(f"/r/{scope}")).GetKind() for scope in ("Named_Poses", "NamedPoses")} == {"subcomponent"}
+
+
 def test_metadata_of_the_package_is_authored(posed):
     asset, entry = posed
     stage = Usd.Stage.Open(str(entry))

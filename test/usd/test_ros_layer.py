@@ -159,6 +159,13 @@ def _sensors(urdf):
             yield Sensor(child_of[reference] if element.get("type") == "force_torque" else reference, element)
 
 
+def _poses_in_links(urdf, links):
+    """Yields the topic and the frame of each plugin that publishes a pose in the frame of a link."""
+    for plugin in ElementTree.parse(urdf).getroot().iterfind("gazebo/plugin"):
+        if "p3d" in plugin.get("filename") and plugin.findtext("frameName") in links:
+            yield plugin.findtext("topicName"), plugin.findtext("frameName")
+
+
 def _interface(prim):
     """Returns the kind of interface of a prim (topic …), or None."""
     kinds = [kind for schema, kind in INTERFACES.items() if schema in applied(prim)]
@@ -370,6 +377,9 @@ def test_sensors_of_real_robots(robot, load):
         for topic in sensor.topics:
             assert _frame_id(topics[topic]) == frame, topic
             assert value(topics[topic], "ros:topic:publish_rate") == sensor.rate, topic
+    for topic, frame in _poses_in_links(robot.urdf, links):
+        assert _frame_id(topics[topic]) == frame and value(topics[topic], "ros:topic:override_frame_id") is None, topic
+        expected["nav_msgs/msg/Odometry", 100, frame] += 1
     assert Counter((value(p, "ros:topic:type"), value(p, "ros:topic:publish_rate"), _frame_id(p)) for p in topics.values()) == expected
     for prim in topics.values():
         _assert_as_sensor(prim)

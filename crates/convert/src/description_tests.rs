@@ -41,6 +41,8 @@ impl Folder {
             uri: None,
             identifier: "r".to_owned(),
             version: "1.0.0".to_owned(),
+            ros: Default::default(),
+            aggregate: None,
         };
         let subject = Subject {
             robot,

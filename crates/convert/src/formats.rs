@@ -290,7 +290,8 @@ fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
     let usd_options = usd_write::Options {
         entry: origin.name.to_owned(),
         identifier: origin.identity.identifier.clone(),
-        package_uri: origin.identity.package_uri().map(str::to_owned),
+        ros: origin.identity.ros.clone(),
+        aggregate: origin.identity.aggregate.clone(),
         version: origin.identity.version.clone(),
         namespace: origin.namespace.clone(),
         base: options.base,
@@ -342,7 +343,7 @@ fn about(subject: &Subject<'_>) -> About {
             .unwrap_or_default()
     };
     let robot_type = (options.robot_type != RobotType::Default).then_some(options.robot_type);
-    let namespace = usd_write::default_namespace(robot.name());
+    let namespace = usd_write::default_namespace(robot);
     About {
         description: first([
             Some(&said.description),

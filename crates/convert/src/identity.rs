@@ -1,11 +1,14 @@
 //! Names of an asset and its source that are the same on every machine.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::Source;
 use urdf_usd_resolve::package_of;
+use urdf_usd_usd_author::{Value, string};
+use urdf_usd_usd_read::AssetInfo;
 
 /// Version of an asset whose source is outside of a package, or in one without a version.
 const FIRST_VERSION: &str = "1.0.0";
@@ -18,24 +21,34 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 /// The identity of an asset.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Identity {
     /// The source file: a `package://` URI in a package, otherwise without its folders. `None` for
     /// text, even if it has a folder for references.
     pub uri: Option<String>,
-    /// `assetInfo:identifier` (REP-158 §1.2.5): the source file in its package, otherwise the
-    /// robot's name. One xacro file can describe many robots; with arguments, the robot's name is
-    /// the fragment.
+    /// `assetInfo:identifier` (REP-158 §1.2.5): that of the source, otherwise the source file in its
+    /// package, otherwise the robot's name. One xacro file can describe many robots; with arguments,
+    /// the robot's name is the fragment.
     pub identifier: String,
     /// `assetInfo:version`: the source's own version, otherwise the package's.
     pub version: String,
+    /// The entries of `assetInfo:ros`: those of the source, and the `package_uri`.
+    pub ros: BTreeMap<String, Value>,
+    /// The kind of an asset that contains others (REP-158 §1.2.2); `None` for a component.
+    pub aggregate: Option<String>,
 }
 
 impl Identity {
     /// Returns the identity of the asset of `robot`, described by `source`.
     ///
-    /// `file` is the location of the source, `version` its own version.
-    pub fn new(source: &Source, file: Option<&Path>, robot: &str, version: Option<String>) -> Self {
+    /// `file` is the location of the source, `info` has its own statements, which come first.
+    pub fn new(source: &Source, file: Option<&Path>, robot: &str, info: AssetInfo) -> Self {
+        let AssetInfo {
+            identifier,
+            version,
+            mut ros,
+            aggregate,
+        } = info;
         let file = file.filter(|_| source.is_file());
         let package = file.and_then(Path::parent).and_then(package_of);
         let in_package = package.as_ref().zip(file).and_then(|(package, file)| {
@@ -49,11 +62,15 @@ impl Identity {
         let has_arguments = source
             .xacro()
             .is_some_and(|(_, arguments)| !arguments.is_empty());
-        let identifier = match &in_package {
+        let identifier = identifier.unwrap_or_else(|| match &in_package {
             Some(uri) if has_arguments => format!("{uri}#{}", utf8_percent_encode(robot, ESCAPED)),
             Some(uri) => uri.clone(),
             None => robot.to_owned(),
-        };
+        });
+        if let Some(uri) = &in_package {
+            ros.entry("package_uri".to_owned())
+                .or_insert_with(|| string(uri));
+        }
         let version = version.or_else(|| {
             package
                 .filter(|_| in_package.is_some())
@@ -68,6 +85,8 @@ impl Identity {
             uri: in_package.or_else(name),
             identifier,
             version: version.unwrap_or_else(|| FIRST_VERSION.to_owned()),
+            ros,
+            aggregate,
         }
     }
 
@@ -98,8 +117,14 @@ mod tests {
             )
             .unwrap();
         };
-        let of =
-            |path: &str| Identity::new(&Source::File(at(path)), Some(&at(path)), "my arm", None);
+        let of = |path: &str| {
+            Identity::new(
+                &Source::File(at(path)),
+                Some(&at(path)),
+                "my arm",
+                AssetInfo::default(),
+            )
+        };
         let names = |identity: &Identity| (identity.identifier.clone(), identity.version.clone());
         let uri = "package://arm_description/urdf/arm.urdf";
 
@@ -123,7 +148,7 @@ mod tests {
             file: Some(file.clone()),
         };
         assert_eq!(
-            Identity::new(&text, Some(&file), "my arm", None).identifier,
+            Identity::new(&text, Some(&file), "my arm", AssetInfo::default()).identifier,
             "my arm"
         );
         let xacro = |arguments| Source::Xacro {
@@ -131,13 +156,37 @@ mod tests {
             arguments,
         };
         assert_eq!(
-            Identity::new(&xacro(Vec::new()), Some(&file), "my arm", None).identifier,
+            Identity::new(
+                &xacro(Vec::new()),
+                Some(&file),
+                "my arm",
+                AssetInfo::default()
+            )
+            .identifier,
             uri
         );
         let argument = Argument::parse("side:=left").unwrap();
         assert_eq!(
-            Identity::new(&xacro(vec![argument]), Some(&file), "my arm", None).identifier,
+            Identity::new(
+                &xacro(vec![argument]),
+                Some(&file),
+                "my arm",
+                AssetInfo::default()
+            )
+            .identifier,
             format!("{uri}#my%20arm")
         );
+
+        // A source that is an asset keeps what it says.
+        let own = "package://rover/urdf/rover.urdf";
+        let source = Source::File(file.clone());
+        let kept = Identity::new(&source, Some(&file), "my arm", AssetInfo::from_uri(own));
+        assert_eq!(kept.identifier, own);
+        assert_eq!(
+            kept.ros,
+            BTreeMap::from([("package_uri".to_owned(), string(own))])
+        );
+        assert_eq!(kept.package_uri(), Some(uri));
+        assert_eq!(AssetInfo::from_uri("arm.urdf"), AssetInfo::default());
     }
 }

@@ -451,7 +451,7 @@ fn run(
         diagnostics,
         directory,
         root: root.to_owned(),
-        namespace: namespace.unwrap_or_else(|| usd_write::default_namespace(robot.name())),
+        namespace: namespace.unwrap_or_else(|| usd_write::default_namespace(&robot)),
         name,
         changed: false,
         used: Vec::new(),
@@ -482,8 +482,8 @@ fn run(
 
 /// Returns the identity of the asset of the robot that was read.
 fn identify(job: &Job, file: Option<&Path>, reading: &mut source::Reading) -> Identity {
-    let version = reading.version.take();
-    Identity::new(&job.source, file, reading.robot.name(), version)
+    let info = std::mem::take(&mut reading.info);
+    Identity::new(&job.source, file, reading.robot.name(), info)
 }
 
 fn source_info(

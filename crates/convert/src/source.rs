@@ -156,8 +156,8 @@ pub(super) struct Reading {
     pub sha256: String,
     /// The namespace that the source declares for the robot.
     pub namespace: Option<String>,
-    /// The version that the source declares.
-    pub version: Option<String>,
+    /// Statements of the source about the asset.
+    pub info: usd_read::AssetInfo,
 }
 
 /// Expands a xacro file.
@@ -319,7 +319,7 @@ impl Input {
                     diagnostics,
                     sha256,
                     namespace: None,
-                    version: None,
+                    info: usd_read::AssetInfo::default(),
                 }
             }
             Content::Gltf(bytes) => {
@@ -358,13 +358,18 @@ impl Input {
                     diagnostics.push(found.help(help));
                 }
                 let references = urdf::References::default();
+                let info = model
+                    .source
+                    .and_then(|source| source.uri)
+                    .map(|uri| usd_read::AssetInfo::from_uri(&uri));
+                let info = info.unwrap_or_default();
                 Reading {
                     robot: model.robot,
                     references,
                     diagnostics,
                     sha256,
                     namespace: None,
-                    version: None,
+                    info,
                 }
             }
             Content::Usd(bytes) => read_usd(
@@ -476,7 +481,7 @@ fn read_usd(
     let usd_read::Outcome {
         robot,
         diagnostics,
-        version,
+        info,
         ..
     } = read;
     Ok(Reading {
@@ -485,7 +490,7 @@ fn read_usd(
         references: urdf::References::default(),
         diagnostics,
         sha256: hash,
-        version,
+        info,
     })
 }
 

@@ -307,7 +307,8 @@ impl Check<'_, '_> {
 
     /// Checks the tokens of the robot.
     fn check_tokens(&mut self, robot: PrimId) {
-        let types = names::RobotType::ALL.map(names::RobotType::as_str);
+        let mut types = names::RobotType::ALL.map(names::RobotType::as_str).to_vec();
+        types.retain(|name| !names::EXAMPLE_ROBOT_TYPES.contains(name));
         let robot_type = self.view.stage[robot].text(names::ROBOT_TYPE);
         let example = names::EXAMPLE_ROBOT_TYPES
             .into_iter()

@@ -140,6 +140,14 @@ impl Interface {
             override_frame_id: None,
         }
     }
+
+    /// Returns whether the interface belongs to the simulator and is prohibited in an asset
+    /// (REP-158 §2.9).
+    pub fn is_prohibited(&self) -> bool {
+        self.name == "/clock"
+            || self.type_name == "rosgraph_msgs/msg/Clock"
+            || self.type_name.starts_with("simulation_interfaces/")
+    }
 }
 
 /// The kinds of interfaces, seen from the robot.

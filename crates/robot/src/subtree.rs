@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::{
     ArenaMap, Coordinate, Element, InvalidRobot, Joint, JointId, Light, Link, LinkId, LookVariant,
-    Mimic, NamedPose, Planning, PlanningCollision, Robot, Sensor, SphereGroup, VisualPart,
+    Mimic, NamedPose, Planning, PlanningCollision, Robot, Sensor, Simulation, SphereGroup,
+    VisualPart,
 };
 
 /// Outcome of [`Robot::keep_below`].
@@ -97,6 +98,10 @@ impl Robot {
         kept.place = self.place.clone();
         kept.about = self.about.clone();
         kept.ros = self.ros.clone();
+        kept.set_simulation(Simulation {
+            self_collision: self.simulation().self_collision,
+            ..Simulation::default()
+        })?;
         kept.interfaces = std::mem::take(&mut self.interfaces);
         *self = kept;
         Ok(Rebuilt {

@@ -211,7 +211,7 @@ impl std::str::FromStr for PoseScope {
     }
 }
 
-/// The type of a robot: the allowed tokens of [`ROBOT_TYPE`].
+/// The type of a robot: the allowed tokens of [`ROBOT_TYPE`], and [`EXAMPLE_ROBOT_TYPES`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum RobotType {
     /// Not specified.
@@ -233,11 +233,13 @@ pub enum RobotType {
     MobileManipulators,
     /// A flying robot.
     Aerial,
+    /// A base that drives; an example of the schema's documentation.
+    MobileBase,
 }
 
 impl RobotType {
     /// All types.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Default,
         Self::EndEffector,
         Self::Manipulator,
@@ -247,6 +249,7 @@ impl RobotType {
         Self::Quadruped,
         Self::MobileManipulators,
         Self::Aerial,
+        Self::MobileBase,
     ];
 
     /// Returns the schema's token.
@@ -261,6 +264,7 @@ impl RobotType {
             Self::Quadruped => "Quadruped",
             Self::MobileManipulators => "Mobile Manipulators",
             Self::Aerial => "Aerial",
+            Self::MobileBase => "Mobile Base",
         }
     }
 }
@@ -336,6 +340,7 @@ mod tests {
             ("Manipulator", RobotType::Manipulator),
             ("end_effector", RobotType::EndEffector),
             ("mobile-manipulators", RobotType::MobileManipulators),
+            ("Mobile Base", RobotType::MobileBase),
         ] {
             assert_eq!(text.parse(), Ok(expected));
         }

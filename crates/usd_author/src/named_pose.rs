@@ -58,11 +58,11 @@ impl PosePrim<'_> {
 pub fn author_scopes(layer: &mut Layer, root: &str, scopes: names::PoseScope) -> String {
     let scope = format!("{root}/{}", scopes.scope());
     if !layer.has(&scope) {
-        layer.def(&scope, "Scope");
+        layer.scope(&scope);
     }
     if scopes == names::PoseScope::Both {
         layer
-            .def(&format!("{root}/{}", names::SIM_NAMED_POSES), "Scope")
+            .scope(&format!("{root}/{}", names::SIM_NAMED_POSES))
             .inherit(&scope);
     }
     scope
@@ -155,6 +155,13 @@ impl Chain {
             return of(posed, self.end);
         }
         of(rest, self.start) * of(posed, self.start).inverse() * of(posed, self.end)
+    }
+
+    /// Returns whether all joints are between the first and the last link.
+    pub fn is_path(&self, robot: &Robot) -> bool {
+        let between = joints_between(robot, self.start, self.end).unwrap_or_default();
+        let between: HashSet<JointId> = between.into_iter().collect();
+        self.joints.iter().all(|(joint, _)| between.contains(joint))
     }
 
     /// Returns whether all joints are within their limits.

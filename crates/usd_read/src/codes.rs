@@ -71,8 +71,17 @@ codes! {
         "It is left out.";
     ATTRIBUTES Info "usd-read-attributes-left-out":
         "Prims of an asset that is read have attributes of engines, editors or users, which are not defined by OpenUSD, REP-158 or \
-         this program.",
+         this program; or attributes of UsdPhysics that a robot model does not have: a kinematic body, velocities at the start, the \
+         force that breaks a joint, other approximations than a convex hull.",
         "They are left out. The finding counts them by namespace.";
+    COLLISION_FILTER Warning "usd-read-collision-filter":
+        "An asset that is read lets the bodies that a joint connects collide (`physics:collisionEnabled`), or its collision groups filter \
+         some colliders of two links but not all.",
+        "Links that a joint connects do not collide; links that are filtered in part collide.";
+    PROHIBITED_INTERFACE Warning "usd-read-prohibited-interface":
+        "A ROS interface of an asset that is read belongs to the simulator (/clock, simulation_interfaces), so an asset must not have it \
+         (REP-158 §2.9).",
+        "It is left out.";
     AREA_LIGHT Warning "usd-read-area-light":
         "A light of an asset that is read is a rectangle, a disk, a cylinder, a mesh, or of a type that UsdLux does not have. Simulators \
          and glTF have none of them (REP-158 §3.6).",

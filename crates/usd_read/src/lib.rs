@@ -26,7 +26,7 @@ mod tiers;
 
 pub use frames::read_frames;
 pub use robot::{
-    BodyMass, DENSITY, OfStage, Outcome, body_masses, is_pose_alias, read, read_stage,
+    AssetInfo, BodyMass, DENSITY, OfStage, Outcome, body_masses, is_pose_alias, read, read_stage,
 };
 pub use summary::{
     InterfaceSummary, JointSummary, LinkSummary, Summary, VariantSummary, inspect, read_interfaces,

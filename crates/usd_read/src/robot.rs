@@ -9,6 +9,7 @@
 
 mod bindings;
 mod custom;
+mod filters;
 mod foreign;
 mod isaac;
 mod joints;
@@ -28,7 +29,7 @@ mod tessellate;
 mod tidy;
 mod unselected;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -65,8 +66,70 @@ pub struct Outcome {
     /// The layers that were read, the root layer first; layers in a package as
     /// `package.usdz[layer.usda]`.
     pub layers: Vec<PathBuf>,
-    /// `assetInfo:version` of the asset's root, if authored (REP-158 §1.2.5).
+    /// Statements of the asset's root about the asset.
+    pub info: AssetInfo,
+}
+
+/// Statements of an asset's root about the asset; empty if not authored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AssetInfo {
+    /// `assetInfo:identifier` (REP-158 §1.2.5).
+    pub identifier: Option<String>,
+    /// `assetInfo:version`.
     pub version: Option<String>,
+    /// The entries of `assetInfo:ros`, sorted.
+    pub ros: BTreeMap<String, Value>,
+    /// The kind `assembly` or `group` (REP-158 §1.2.2); also `assembly` if no kind is authored and
+    /// the asset has several articulations.
+    pub aggregate: Option<String>,
+}
+
+impl AssetInfo {
+    /// Returns the statements about an asset from a source with this URI: empty unless the source is
+    /// in a ROS package.
+    pub fn from_uri(uri: &str) -> Self {
+        if !uri.starts_with("package://") {
+            return Self::default();
+        }
+        let package_uri = ("package_uri".to_owned(), Value::String(uri.to_owned()));
+        Self {
+            identifier: Some(uri.to_owned()),
+            ros: BTreeMap::from([package_uri]),
+            ..Self::default()
+        }
+    }
+
+    fn of(stage: &Stage) -> Self {
+        let Some(root) = stage.default_prim.map(|root| &stage[root]) else {
+            return Self::default();
+        };
+        let articulations = stage
+            .iter()
+            .filter(|(_, prim)| prim.is_present() && prim.has("PhysicsArticulationRootAPI"));
+        let assumed = || (articulations.count() > 1).then(|| "assembly".to_owned());
+        let aggregate = root.kind.clone().or_else(assumed);
+        let aggregate = aggregate.filter(|kind| matches!(kind.as_str(), "assembly" | "group"));
+        let Some(Value::Dictionary(info)) = root.metadata.get("assetInfo") else {
+            return Self {
+                aggregate,
+                ..Self::default()
+            };
+        };
+        let said = |key: &str| {
+            let said = info.get(key).and_then(text).filter(|said| !said.is_empty());
+            said.map(str::to_owned)
+        };
+        let ros = match info.get("ros") {
+            Some(Value::Dictionary(ros)) => ros.clone().into_iter().collect(),
+            _ => BTreeMap::new(),
+        };
+        Self {
+            identifier: said("identifier"),
+            version: said("version"),
+            ros,
+            aggregate,
+        }
+    }
 }
 
 /// Reads the robot of an asset of any layout: `.usd`, `.usda`, `.usdc` or `.usdz`, with payloads
@@ -87,11 +150,6 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
     reading
         .diagnostics
         .extend(looks::read(&stage, options, &mut reading.robot));
-    let root = stage.default_prim.map(|root| &stage[root]);
-    let version = match root.and_then(|root| root.metadata.get("assetInfo")) {
-        Some(Value::Dictionary(info)) => info.get("version").and_then(text).map(str::to_owned),
-        _ => None,
-    };
     Ok(Outcome {
         robot: reading.robot,
         diagnostics: reading.diagnostics,
@@ -100,7 +158,7 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
             .iter()
             .map(|layer| layer.path.clone())
             .collect(),
-        version: version.filter(|version| !version.is_empty()),
+        info: AssetInfo::of(&stage),
     })
 }
 
@@ -539,11 +597,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let link = |draft: Option<DraftId>| draft.map_or(world, |draft| ids[draft]);
         sensors::read(self.scene, &self.links, &mut self.robot, link);
         lights::read(self.scene, &self.links, &mut self.robot, link);
-        let pairs = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
-        if let Err(error) = self.robot.disable_collisions(pairs.iter()) {
-            let place = self.robot.place.clone();
-            self.scene.push(error.to_diagnostic(place));
-        }
+        filters::read(self.scene, &self.links, &mut self.robot, link);
         planning::read(self.scene, &mut self.robot, &self.by_prim, self.world);
         isaac::read(self.scene, &mut self.robot, &self.by_prim, self.posed);
         self.robot.about = isaac::about(self.scene, self.posed);

@@ -52,6 +52,10 @@ codes! {
         "The overlay isaac is asked for, and a named pose sets no joint that has one position, or joints of several trees of the robot: no \
          chain of links has them.",
         "The overlay has no such pose.";
+    ISAAC_POSE_BRANCHES Warning "isaac-pose-branches":
+        "The overlay isaac is asked for, and a named pose sets joints of several branches of the robot: the schema describes a pose by one \
+         chain of joints.",
+        "The overlay has the pose with all of its joints; inverse kinematics moves those between its first and its last link.";
     TOO_MANY_PAIRS Warning "usd-too-many-pairs":
         "The pairs of links that need no collision check take more than 64 MiB of paths.",
         "Those of the links up to there are written.";

@@ -22,11 +22,12 @@ pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], extents: Vec<[f32; 3]
         ("identifier", string(&options.identifier)),
         ("version", string(&options.version)),
     ];
-    if let Some(uri) = &options.package_uri {
-        info.push(("ros", dictionary([("package_uri", string(uri))])));
+    if !options.ros.is_empty() {
+        info.push(("ros", dictionary(options.ros.clone())));
     }
     let mut prim = layer.def(&root, "Xform");
-    prim.kind("component").asset_info(info);
+    let kind = options.aggregate.as_deref().unwrap_or("component");
+    prim.kind(kind).asset_info(info);
     if !extents.is_empty() {
         prim.apply(["GeomModelAPI"])
             .attribute("extentsHint", Attribute::float3_array(extents));

@@ -47,7 +47,7 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
 /// Returns the cache key of the layer: names, geometry and material faces. `None` if some mesh has
 /// no digest.
 fn key(scene: &Scene<'_>) -> Option<Key> {
-    let mut key = Key::builder("geometries");
+    let mut key = Key::builder("geometries with colours by point");
     for MeshEntry {
         name,
         mesh,
@@ -163,30 +163,52 @@ fn author_mesh<'a>(
         // Two primvars share the RGBA values, so these cannot be moved into the file like points.
         let loaded = mesh.arrays()?;
         let values = values(&loaded.colors);
+        let by_point = by_point(
+            loaded.points.len(),
+            &loaded.triangles,
+            corner_indices(&loaded.colors),
+        );
+        let interpolation = match by_point {
+            Some(_) => "vertex",
+            None => "faceVarying",
+        };
+        let color_indices = |arrays: &mut Arrays<'a>| match &by_point {
+            Some(indices) => Ok(Attribute::int_array(indices.clone())),
+            None => indices(arrays, |mesh| corner_indices(&mesh.colors)),
+        };
         let colors = values
             .iter()
             .map(|&[red, green, blue, _]| [red, green, blue]);
         prim.attribute(
             "primvars:displayColor",
-            Attribute::color3f_array(colors).interpolation("faceVarying"),
+            Attribute::color3f_array(colors).interpolation(interpolation),
         )
-        .attribute(
-            "primvars:displayColor:indices",
-            indices(arrays, |mesh| corner_indices(&mesh.colors))?,
-        );
+        .attribute("primvars:displayColor:indices", color_indices(arrays)?);
         if has_translucent_corners {
             let opacities = Attribute::float_array(values.iter().map(|color| color[3]));
             prim.attribute(
                 "primvars:displayOpacity",
-                opacities.interpolation("faceVarying"),
+                opacities.interpolation(interpolation),
             )
-            .attribute(
-                "primvars:displayOpacity:indices",
-                indices(arrays, |mesh| corner_indices(&mesh.colors))?,
-            );
+            .attribute("primvars:displayOpacity:indices", color_indices(arrays)?);
         }
     }
     Ok(())
+}
+
+/// Returns the index of each point's colour; `None` if a point has several. Converters to glTF have to
+/// split the points of primvars that are not per point (REP-158 §3.3).
+fn by_point(points: usize, triangles: &[[u32; 3]], colors: &[[u32; 3]]) -> Option<Vec<i32>> {
+    let mut of_points: Vec<Option<u32>> = vec![None; points];
+    for (point, color) in triangles.iter().flatten().zip(colors.iter().flatten()) {
+        let known = of_points.get_mut(usize::try_from(*point).ok()?)?;
+        if *known.get_or_insert(*color) != *color {
+            return None;
+        }
+    }
+    // A point of no triangle may have any colour.
+    let indices = of_points.into_iter().map(Option::unwrap_or_default);
+    indices.map(|index| i32::try_from(index).ok()).collect()
 }
 
 fn values<T>(corners: &Option<Corners<T>>) -> &[T] {

@@ -43,7 +43,7 @@ fn bind_subsets(scene: &Scene<'_>, layer: &mut Layer, root: &str, entry: &MeshEn
         return;
     }
     let materials = format!("{root}/Materials");
-    layer.def(&materials, "Scope");
+    layer.scope(&materials);
     for subset in &entry.subsets {
         let name = &scene.library.materials[subset.material].name;
         layer

@@ -9,7 +9,9 @@ use std::collections::{HashMap, HashSet};
 use super::{Scene, codes};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::Model;
-use urdf_usd_robot::{About, Joint, JointId, JointKind, LinkId, NamedPose, Role, SiteAxis};
+use urdf_usd_robot::{
+    About, Joint, JointId, JointKind, LinkId, NamedPose, Role, SensorKind, SiteAxis,
+};
 use urdf_usd_usd_author::isaac_schema as names;
 use urdf_usd_usd_author::numbers::{degrees, joint_axis};
 use urdf_usd_usd_author::{Attribute, Chain, Layer, PosePrim, Relationship, author_scopes};
@@ -75,6 +77,12 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     for (path, _) in &scene.plan.world_joints {
         layer.over(path).apply([names::JOINT_API]);
     }
+    let cameras = scene
+        .robot
+        .sensors()
+        .iter()
+        .filter(|sensor| matches!(sensor.kind, SensorKind::Camera(_)));
+    let optical: HashSet<LinkId> = cameras.filter_map(|camera| camera.frame).collect();
     for (id, plan) in scene.plan.links.iter() {
         let name = scene.robot.links()[id].name();
         let is_tool = tools.contains(&id);
@@ -93,7 +101,12 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
                 .map(|site| site.description.clone())
                 .filter(|description| !description.is_empty());
             let description = description.unwrap_or_else(|| format!("{what} {name}"));
-            let forward = match site.and_then(|site| site.forward).unwrap_or(SiteAxis::X) {
+            let is_optical = optical.contains(&id)
+                || name.ends_with("_optical_frame")
+                || name == "optical_frame";
+            // REP 103: optical frames look along z.
+            let assumed = if is_optical { SiteAxis::Z } else { SiteAxis::X };
+            let forward = match site.and_then(|site| site.forward).unwrap_or(assumed) {
                 SiteAxis::X => "X",
                 SiteAxis::Y => "Y",
                 SiteAxis::Z => "Z",
@@ -249,6 +262,16 @@ fn author_poses(
     }
     if poses.is_empty() {
         return Vec::new();
+    }
+    for (pose, _) in poses.iter().filter(|(_, chain)| !chain.is_path(robot)) {
+        let message = format!(
+            "the pose {:?} sets joints of several branches of the robot, which are no chain: its prim has all of them",
+            pose.name
+        );
+        let help = "give each branch a pose, such as a state of its group in an SRDF; inverse kinematics moves only the joints between the first and the last link";
+        diagnostics.push(
+            Diagnostic::new(&codes::ISAAC_POSE_BRANCHES, pose.place.clone(), message).help(help),
+        );
     }
     let scope = author_scopes(layer, root, scene.options.isaac.pose_scope);
     let wanted: Vec<&str> = poses.iter().map(|(pose, _)| pose.name.as_str()).collect();

@@ -47,7 +47,7 @@ pub use urdf_usd_robot::Base;
 use urdf_usd_robot::{CacheEvicted, JointKind, Robot, Role, names};
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Content, Store};
-use urdf_usd_usd_author::{Layer, text};
+use urdf_usd_usd_author::{Layer, Value, text};
 
 /// Nesting of body prims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -192,8 +192,11 @@ pub struct Options {
     pub entry: String,
     /// `assetInfo:identifier`.
     pub identifier: String,
-    /// `assetInfo:ros:package_uri`, if the source is in a ROS package.
-    pub package_uri: Option<String>,
+    /// The entries of `assetInfo:ros`, such as `package_uri`.
+    pub ros: BTreeMap<String, Value>,
+    /// The kind of an asset that contains others: `assembly` or `group` (REP-158 §1.2.2); `None`
+    /// for `component`.
+    pub aggregate: Option<String>,
     /// `assetInfo:version`.
     pub version: String,
     /// `ros:context:namespace`; `None` for [`default_namespace`] (REP-158 §2.1.1).

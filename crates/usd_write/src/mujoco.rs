@@ -231,7 +231,7 @@ fn author_actuators(
     if actuators.is_empty() {
         return Vec::new();
     }
-    layer.def(scope, "Scope");
+    layer.scope(scope);
     // MuJoCo's default integrates the damping of actuators explicitly, which is unstable for stiff ones on
     // light links.
     layer
@@ -242,7 +242,7 @@ fn author_actuators(
             Attribute::token("implicitfast").uniform(),
         );
     let scope = format!("{scope}/actuators");
-    layer.def(&scope, "Scope");
+    layer.scope(&scope);
     let joints = robot.joints();
     let wanted: Vec<&str> = actuators
         .iter()
@@ -321,9 +321,9 @@ fn author_start(scene: &Scene<'_>, layer: &mut Layer, scope: &str, tree: &Tree, 
                 .unwrap_or(0.0)
         }));
     }
-    layer.def(scope, "Scope");
+    layer.scope(scope);
     let scope = format!("{scope}/keyframes");
-    layer.def(&scope, "Scope");
+    layer.scope(&scope);
     let wanted = home.map_or("start", |home| &home.name);
     for identifier in names::identifiers(&[wanted], "start", &[]) {
         let mut prim = layer.def(&format!("{scope}/{identifier}"), "MjcKeyframe");

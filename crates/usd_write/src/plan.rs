@@ -118,7 +118,7 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(robot: &Robot, base: Base, bodies: Bodies) -> Self {
         let roles = Roles::new(robot, base);
-        let name = name_of_root(robot, &roles);
+        let name = name_of_root(robot);
         let Nesting {
             mut links,
             bodies,
@@ -213,11 +213,11 @@ impl Plan {
 
 /// Returns the name of the default prim. It is the name of a TF frame (REP-158 §2.7), so it must
 /// differ from the names of all links.
-fn name_of_root(robot: &Robot, roles: &Roles) -> String {
+pub(super) fn name_of_root(robot: &Robot) -> String {
     let links = robot
         .links()
         .iter()
-        .filter(|(id, _)| roles.of[*id] != Role::World);
+        .filter(|(id, _)| robot.world_root() != Some(*id));
     let frames: Vec<&str> = links.map(|(_, link)| link.name()).collect();
     let name = names::identifiers(&[robot.name()], "robot", &[]).remove(0);
     if !frames.contains(&name.as_str()) {
@@ -556,7 +556,12 @@ fn is_scope(
     match name {
         VISUAL => has(|link| !link.visuals.is_empty()),
         COLLISION => has(|link| !link.collisions.is_empty()),
-        SPHERES => true,
+        SPHERES => {
+            let of = holder.or(robot.world_root());
+            let groups = &robot.planning().groups;
+            let mut spheres = groups.iter().flat_map(|group| &group.spheres);
+            spheres.any(|(link, _)| Some(*link) == of)
+        }
         _ => holder.is_none() && ROOT_SCOPES.contains(&name),
     }
 }
@@ -626,6 +631,7 @@ fn name_children(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use urdf_usd_robot::{Planning, Sphere, SphereGroup};
 
     const MASS: &str = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>";
 
@@ -676,10 +682,29 @@ mod tests {
             "/r/base",
             "/r/base/Interfaces",
             "/r/base/collision",
-            "/r/base/spheres_1",
+            "/r/base/spheres",
             "/r/base/visual_1",
         ];
         assert_eq!(paths, expected);
+
+        let mut checked = robot.clone();
+        let sphere = Sphere {
+            center: nalgebra::Point3::origin(),
+            radius: 0.1,
+        };
+        let base = robot.link_named("base").unwrap();
+        checked
+            .set_planning(Planning {
+                groups: vec![SphereGroup {
+                    name: "g".to_owned(),
+                    spheres: vec![(base, vec![sphere])],
+                }],
+                ..Planning::default()
+            })
+            .unwrap();
+        let plan = Plan::new(&checked, Base::Auto, Bodies::Nested);
+        let spheres = &plan.links[checked.link_named("spheres").unwrap()];
+        assert_eq!(spheres.path, "/r/base/spheres_1");
     }
 
     fn levels(plan: &Plan) -> usize {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::Scene;
-use super::plan::LinkPlan;
+use super::plan::{LinkPlan, name_of_root};
 use super::sensors::SensorPrimKind;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{
@@ -23,7 +23,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         .options
         .namespace
         .clone()
-        .unwrap_or_else(|| default_namespace(scene.robot.name()));
+        .unwrap_or_else(|| default_namespace(scene.robot));
     let ros = &scene.robot.ros;
     let mut context = layer.over(&root);
     author_context(&mut context, &namespace, ros.domain_id);
@@ -192,7 +192,7 @@ pub fn interfaces(robot: &Robot) -> Vec<(Interface, Option<&Place>)> {
             .iter()
             .map(|i| (i.clone(), Some(&sensor.place)))
     });
-    let of_sensors = of_sensors.filter(|(interface, _)| !is_prohibited(interface));
+    let of_sensors = of_sensors.filter(|(interface, _)| !interface.is_prohibited());
     robot_wide(robot)
         .into_iter()
         .map(|interface| (interface, None))
@@ -206,7 +206,7 @@ fn robot_wide(robot: &Robot) -> Vec<Interface> {
     let offered = robot
         .interfaces
         .iter()
-        .filter(|interface| !is_prohibited(interface));
+        .filter(|interface| !interface.is_prohibited());
     let publishes_joint_states = |interface: &Interface| {
         interface.type_name == JOINT_STATE
             && matches!(interface.kind, InterfaceKind::Publisher { .. })
@@ -338,19 +338,15 @@ fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
     }
 }
 
-/// Returns whether an interface belongs to the simulator and is prohibited in an asset (§2.9),
-/// whatever its source. Readers report such interfaces.
-pub(super) fn is_prohibited(interface: &Interface) -> bool {
-    interface.name == "/clock"
-        || interface.type_name == "rosgraph_msgs/msg/Clock"
-        || interface.type_name.starts_with("simulation_interfaces/")
-}
-
-/// Returns the default namespace of a robot's ROS interfaces: the robot's name, as on the default
-/// prim (§2.1.1). Characters that ROS does not allow are encoded, so that no two robots get the
-/// same namespace.
-pub fn default_namespace(robot: &str) -> String {
-    names::ros_part(robot, "robot")
+/// Returns the default namespace of a robot's ROS interfaces: the name of the default prim (§2.1.1).
+/// If ROS does not allow that, it is the robot's name with encoded characters.
+pub fn default_namespace(robot: &Robot) -> String {
+    let prim = name_of_root(robot);
+    if names::is_ros_part(&prim) {
+        names::ros_part(&prim, "robot")
+    } else {
+        names::ros_part(robot.name(), "robot")
+    }
 }
 
 /// Checks a namespace for a robot's interfaces as a user enters it: `robot_1`, `fleet/robot_1`,
@@ -387,7 +383,20 @@ pub(super) fn ros_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_NAME, check_namespace};
+    use super::{LONGEST_NAME, check_namespace, default_namespace, names};
+
+    #[test]
+    fn the_default_namespace_is_the_name_of_the_default_prim() {
+        let of = |robot: &str, link: &str| {
+            let text = format!("<robot name='{robot}'><link name='{link}'/></robot>");
+            default_namespace(&urdf_usd_urdf::read(&text, None).robot.unwrap())
+        };
+        assert_eq!(of("arm", "base"), "arm");
+        assert_eq!(of("corners-1", "base"), "corners_1");
+        assert_eq!(of("robot", "robot"), "robot_robot");
+        let german = of("größe", "base");
+        assert!(names::is_ros_part(&german), "{german}");
+    }
 
     #[test]
     fn robots_have_namespaces_of_one_or_more_parts() {

@@ -11,7 +11,7 @@ use nalgebra::{Quaternion, Unit, UnitQuaternion};
 
 use super::Scene;
 use super::plan::{LINK_SCOPES, Plan, ROOT_SCOPES};
-use super::ros::{is_prohibited, ros_name};
+use super::ros::ros_name;
 use urdf_usd_robot::{
     ArenaMap, Camera, GLOBAL_FRAMES, LinkId, Pose, Robot, Role, Sensor, SensorKind, names,
 };
@@ -571,7 +571,7 @@ fn interface_names(sensor: &Sensor) -> Vec<(usize, String)> {
         .interfaces
         .iter()
         .enumerate()
-        .filter(|(_, interface)| !is_prohibited(interface))
+        .filter(|(_, interface)| !interface.is_prohibited())
         .map(|(index, interface)| {
             (
                 index,

@@ -106,11 +106,13 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
             // link, without a schema.
             None => {
                 let path = scene.plan.links[joint.child()].path.clone();
-                writer
-                    .layer
-                    .over(&path)
-                    .attribute(JOINT_NAME, Attribute::string(joint.name()).custom());
-                writer.joint(&path, "urdf:joint", joint, Attribute::custom);
+                writer.layer.over(&path).attribute(
+                    JOINT_NAME,
+                    Attribute::string(joint.name()).uniform().custom(),
+                );
+                writer.joint(&path, "urdf:joint", joint, |attribute| {
+                    attribute.uniform().custom()
+                });
                 let guest = Guest {
                     owner: JOINT_OWNER,
                     host: &scene.robot.links()[joint.child()].custom,
@@ -234,7 +236,7 @@ impl Writer<'_> {
                 if let Some(value) = value {
                     prim.attribute(
                         &format!("{prefix}:{name}"),
-                        Attribute::float(value as f32).custom(),
+                        Attribute::float(value as f32).uniform().custom(),
                     );
                 }
             }

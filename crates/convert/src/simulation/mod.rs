@@ -50,13 +50,18 @@ pub(super) fn complete(
         files,
         &mut found,
     )?;
-    let touching = match options.self_collision {
+    // A source whose links do not collide keeps that, unless the user asks for all collisions.
+    let self_collision = match (options.self_collision, robot.simulation().self_collision) {
+        (SelfCollision::NotTouching, SelfCollision::None) => SelfCollision::None,
+        (wanted, _) => wanted,
+    };
+    let touching = match self_collision {
         SelfCollision::NotTouching => contacts::find(robot, &mechanism, home.as_ref())?,
         SelfCollision::All | SelfCollision::None => contacts::Touching::default(),
     };
     found.extend(touching_findings(robot, &touching));
     let simulation = Simulation {
-        self_collision: options.self_collision,
+        self_collision,
         touching: touching.pairs,
         actuation,
         home,

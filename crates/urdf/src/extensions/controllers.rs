@@ -131,9 +131,13 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
                 let claim =
                     claims.add(&name, joints, controller.is_trajectory(), &controller.place);
                 for (topic, type_name, kind) in offers {
-                    if let Some(interface) =
+                    if let Some(mut interface) =
                         scope.interface(&node.resolve(topic), type_name, kind, &controller.place)
                     {
+                        if type_name == ODOMETRY {
+                            interface.override_frame_id =
+                                controller.odometry_frame(&scope, &settings);
+                        }
                         claims.offer(claim, interface, &mut interfaces);
                     }
                 }
@@ -564,6 +568,14 @@ impl<'a> Controller<'a> {
         } else {
             commanded
         }
+    }
+
+    /// Returns the frame of the odometry, if it is none of the robot's.
+    fn odometry_frame(&self, scope: &Scope<'_>, settings: &Settings<'a>) -> Option<String> {
+        let frame = self.setting(settings, "odom_frame_id");
+        let frame = frame.filter(|frame| !frame.is_empty()).unwrap_or("odom");
+        let frame = frame.trim_start_matches('/');
+        scope.frame(frame).is_none().then(|| frame.to_owned())
     }
 
     fn is_trajectory(&self) -> bool {

@@ -33,7 +33,9 @@ pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>)
     let files = drives::controller_files(&mut scope);
     let (block_sensors, mut interfaces) = controllers::block_sensors(&mut scope, &drives.blocks);
     sensors.extend(block_sensors);
-    interfaces.extend(model_plugins::read(&mut scope));
+    let (of_model, of_links) = model_plugins::read(&mut scope);
+    interfaces.extend(of_model);
+    sensors.extend(of_links);
     let (assumed, notes) = controllers::assumed(&scope, &drives.blocks);
     interfaces.extend(assumed);
     let mut diagnostics = std::mem::take(&mut scope.diagnostics);

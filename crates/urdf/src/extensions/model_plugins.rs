@@ -10,7 +10,7 @@ use super::scope::{self, Scope, attribute, child, children, text_of};
 use crate::codes;
 use crate::xml::short;
 use Content::{Actuators, Angle, Command, Distance, JointStates, Odometry, TruePose};
-use urdf_usd_robot::{Element, GLOBAL_FRAMES, Interface, InterfaceKind, Qos};
+use urdf_usd_robot::{Element, Interface, InterfaceKind, LinkId, Pose, Qos, Sensor, SensorKind};
 
 /// Publishing rate in Hz of a plugin that publishes at every step of the simulation.
 const EVERY_STEP: f64 = 100.0;
@@ -285,23 +285,39 @@ const KNOWN: &[Known] = &[
     ),
 ];
 
-/// Reads the interfaces of the plugins in gazebo elements, outside of sensors. Reports the plugins
-/// whose interfaces are unknown.
-pub(super) fn read(scope: &mut Scope<'_>) -> Vec<Interface> {
+/// Reads the interfaces of the plugins in gazebo elements, outside of sensors: those of the robot,
+/// and as a sensor each interface whose messages are in the frame of a link. Reports the plugins whose
+/// interfaces are unknown.
+pub(super) fn read(scope: &mut Scope<'_>) -> (Vec<Interface>, Vec<Sensor>) {
     let plugins: Vec<&Element> = scope
         .elements("gazebo")
         .flat_map(|block| children(block, "plugin"))
         .filter(|plugin| !drives::is_control_plugin(plugin))
         .collect();
-    let mut interfaces = Vec::new();
+    let (mut interfaces, mut sensors) = (Vec::new(), Vec::new());
     for plugin in plugins {
         let topics = known(plugin).map(|known| topics(scope, plugin, known));
-        match topics {
-            Some(topics) if !topics.is_empty() => interfaces.extend(topics),
-            _ => report(scope, plugin),
+        let Some(topics) = topics.filter(|topics| !topics.is_empty()) else {
+            report(scope, plugin);
+            continue;
+        };
+        for (interface, link) in topics {
+            match link {
+                Some(link) => sensors.push(Sensor {
+                    name: attribute(plugin, "name").unwrap_or("pose").to_owned(),
+                    kind: SensorKind::Other,
+                    link,
+                    origin: Pose::identity(),
+                    frame: None,
+                    frame_name: None,
+                    interfaces: vec![interface],
+                    place: plugin.place.clone(),
+                }),
+                None => interfaces.push(interface),
+            }
         }
     }
-    interfaces
+    (interfaces, sensors)
 }
 
 fn report(scope: &mut Scope<'_>, plugin: &Element) {
@@ -352,7 +368,12 @@ fn classic_host(plugin: &Element) -> Host {
     }
 }
 
-fn topics(scope: &mut Scope<'_>, plugin: &Element, known: &Known) -> Vec<Interface> {
+/// Returns the topics of a plugin, with the link in whose frame the messages are, if there is one.
+fn topics(
+    scope: &mut Scope<'_>,
+    plugin: &Element,
+    known: &Known,
+) -> Vec<(Interface, Option<LinkId>)> {
     let name = attribute(plugin, "name").unwrap_or_default();
     let robot = scope.robot.name();
     let node = if child(plugin, "ros").is_some() {
@@ -373,9 +394,15 @@ fn topics(scope: &mut Scope<'_>, plugin: &Element, known: &Known) -> Vec<Interfa
         }
         let (type_name, kind) = kind(scope, plugin, topic);
         let interface = scope.interface(&node.resolve(stated), type_name, kind, &plugin.place);
-        interfaces.extend(interface.map(|interface| Interface {
-            override_frame_id: frame(plugin, topic.content),
-            ..interface
+        let frame = frame(plugin, topic.content);
+        let link = frame.and_then(|frame| scope.frame(frame));
+        interfaces.extend(interface.map(|interface| {
+            let override_frame_id = frame.filter(|_| link.is_none()).map(str::to_owned);
+            let interface = Interface {
+                override_frame_id,
+                ..interface
+            };
+            (interface, link)
         }));
     }
     interfaces
@@ -400,8 +427,8 @@ fn kind(scope: &mut Scope<'_>, plugin: &Element, topic: &Topic) -> (&'static str
     (type_name, InterfaceKind::Publisher { rate, qos })
 }
 
-/// Returns the frame of a topic's messages if it is no frame of the robot.
-fn frame(plugin: &Element, content: Content) -> Option<String> {
+/// Returns the frame of a topic's messages, for topics that name one.
+fn frame(plugin: &Element, content: Content) -> Option<&str> {
     let (settings, default): (&[&str], &str) = match content {
         Odometry => (
             &["odometryFrame", "odometry_frame", "odom_frame", "frame_id"],
@@ -411,6 +438,5 @@ fn frame(plugin: &Element, content: Content) -> Option<String> {
         Command | Angle | Actuators | JointStates | Distance => return None,
     };
     let frame = text_of(plugin, settings).unwrap_or(default);
-    let frame = frame.trim_start_matches('/');
-    GLOBAL_FRAMES.contains(&frame).then(|| frame.to_owned())
+    Some(frame.trim_start_matches('/'))
 }

@@ -8,7 +8,9 @@ use nalgebra::{Translation3, UnitQuaternion};
 use crate::codes;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Code, Diagnostic, Place, Suggestions, did_you_mean};
-use urdf_usd_robot::{ArenaMap, Element, Joint, JointId, Link, LinkId, Pose, Robot, kinematics};
+use urdf_usd_robot::{
+    ArenaMap, Element, GLOBAL_FRAMES, Joint, JointId, Link, LinkId, Pose, Robot, kinematics,
+};
 
 /// Maximum magnitude of a number. Larger ones count as infinite.
 const MAX_MAGNITUDE: f64 = 1e30;
@@ -56,6 +58,13 @@ impl<'a> Scope<'a> {
 
     pub fn link(&self, name: &str) -> Option<LinkId> {
         self.robot.link_named(name.trim())
+    }
+
+    /// Returns the link that the frame of a message is; `None` for one outside of the robot, among
+    /// them [`GLOBAL_FRAMES`].
+    pub fn frame(&self, name: &str) -> Option<LinkId> {
+        self.link(name)
+            .filter(|_| !GLOBAL_FRAMES.contains(&name.trim()))
     }
 
     pub fn joint(&self, name: &str) -> Option<JointId> {

@@ -423,10 +423,27 @@ fn plugins_of_mobile_bases_have_topics() {
     assert_eq!(
         ros(
             "diff_drive",
-            "<updateRate>0</updateRate><odometryFrame>base</odometryFrame>"
+            "<updateRate>0</updateRate><odometryFrame>odom_combined</odometryFrame>"
         ),
-        [command, "odom Odometry 100 -"]
+        [command, "odom Odometry 100 odom_combined"]
     );
+    // Poses in the frame of a link are at the link.
+    let text = body(
+        "<gazebo><plugin name='p' filename='libgazebo_ros_p3d.so'><topicName>truth</topicName><frameName>base</frameName></plugin></gazebo>",
+    );
+    let localized = read(&text, None).robot.unwrap();
+    assert!(localized.interfaces.is_empty());
+    let [sensor] = localized.sensors() else {
+        panic!("{:?}", localized.sensors())
+    };
+    assert_eq!(
+        (
+            localized.links()[sensor.link].name(),
+            sensor.interfaces[0].name.as_str()
+        ),
+        ("base", "truth")
+    );
+    assert_eq!(sensor.interfaces[0].override_frame_id, None);
     assert_eq!(
         ros(
             "diff_drive",
@@ -1093,6 +1110,21 @@ imu:
             "group/commands Float64MultiArray",
         ]
     );
+    let frames = |robot: &Robot| -> Vec<_> {
+        let odometry = robot.interfaces.iter();
+        let odometry = odometry.filter(|i| i.type_name == "nav_msgs/msg/Odometry");
+        odometry.map(|i| i.override_frame_id.clone()).collect()
+    };
+    assert_eq!(frames(&robot), [Some("odom".to_owned())]);
+    for (frame, expected) in [("/left/odom", Some("left/odom".to_owned())), ("base", None)] {
+        let file = format!("{file}drive:\n  ros__parameters: {{odom_frame_id: {frame}}}\n");
+        let file = file.replacen(
+            "drive:\n  ros__parameters: {publish_rate: 25.0, use_stamped_vel: false}\n",
+            "",
+            1,
+        );
+        assert_eq!(frames(&controlled(plugin, &file).0), [expected], "{frame}");
+    }
     assert_eq!(robot.interfaces[0].kind, InterfaceKind::ActionServer);
     assert_eq!(
         robot.interfaces[3].kind,

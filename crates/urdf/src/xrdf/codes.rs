@@ -20,13 +20,17 @@ codes! {
         "Goes on without the value.";
     BAD_VALUE Error "xrdf-bad-value": "A value is invalid: a limit that is not positive, a quaternion of length zero, the joint of an added frame that is not fixed.",
         "Goes on without the limit or the frame; a revolute, continuous or prismatic joint is added with the axis x.";
+    JOINT_TYPE_CASE Warning "xrdf-joint-type-case": "The joint type of an added frame is not written FIXED, in capital letters.",
+        "Goes on; it is read as FIXED.";
     NOT_UNIT Warning "xrdf-not-unit": "The quaternion of an added frame does not have length 1.",
         "Goes on with the normalised quaternion.";
     UNKNOWN_KEY Warning "xrdf-unknown-key": "An XRDF has an entry that its specification does not define.",
         "Goes on without the entry.";
     UNKNOWN_MODIFIER Error "xrdf-unknown-modifier": "`modifiers` has an entry other than `add_frame` and `set_base_frame`.",
         "Goes on without the entry.";
-    REPEATED Warning "xrdf-repeated": "An entry, a name in a list, or a document is repeated.",
+    REPEATED_KEY Error "xrdf-repeated-key": "A key of a map is repeated, such as a section or a geometry group; YAML 1.2 wants unique keys.",
+        "Goes on with the first one.";
+    REPEATED Warning "xrdf-repeated": "A name in a list, a frame with spheres or ignored frames, or a document is repeated.",
         "Goes on with the first one; spheres and ignored frames of a repeated frame are united.";
     REPEATED_JOINT Error "xrdf-repeated-joint": "A joint is repeated in `default_joint_positions` or in the configuration space.",
         "Goes on with the first one.";
@@ -36,7 +40,7 @@ codes! {
         "Goes on without the entries for the joint.";
     JOINT_KIND Error "xrdf-joint-type": "A fixed, planar or floating joint is named where a joint with one degree of freedom is required.",
         "Goes on without the entries for the joint.";
-    MIMIC_JOINT Error "xrdf-mimic-joint": "A mimic joint is named where an independent joint is required.",
+    MIMIC_JOINT Error "xrdf-mimic-joint": "A joint that mimics another one in the robot's description is named where an independent joint is required.",
         "Goes on without the entries for the joint, which keeps mimicking.";
     OUTSIDE_LIMITS Error "xrdf-outside-limits": "The default position of a joint is outside its limits.",
         "Goes on with the nearest limit.";

@@ -123,6 +123,15 @@ fn joint_kind(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Jo
     let text = findings.name(value, element)?;
     let matches = |kind: &JointKind| text.eq_ignore_ascii_case(kind.as_str());
     if matches(&JointKind::Fixed) {
+        if text != "FIXED" {
+            findings.report(
+                &codes::JOINT_TYPE_CASE,
+                value.at,
+                element,
+                format!("the joint type is \"{}\" instead of FIXED", short(text)),
+                "write FIXED: planners may compare letter by letter",
+            );
+        }
         return Some(JointKind::Fixed);
     }
     let kind = MOVING.into_iter().find(matches);

@@ -105,6 +105,9 @@ pub struct Modifiers {
     pub frames: Vec<String>,
     /// Name of the link that was made the root.
     pub base: Option<String>,
+    /// Names of the joints that mimic one that is not below the base: they are independent in the
+    /// robot, but not for XRDF, which goes by the description.
+    pub freed: Vec<String>,
 }
 
 /// Parses the text; reports and returns `None` if it is not an XRDF.
@@ -269,8 +272,10 @@ fn modify(
         removed_names = Removed {
             links: links.collect(),
             joints: removed.joints.iter().cloned().collect(),
+            freed: HashSet::new(),
         };
         for joint in removed.freed.iter().map(|&joint| &robot.joints()[joint]) {
+            removed_names.freed.insert(joint.name().to_owned());
             let message = format!(
                 "the joint \"{}\" mimics a joint that is not below the new root",
                 short(joint.name())
@@ -301,9 +306,12 @@ fn modify(
         }
     }
     frames::report_added(findings, section.at, &added);
+    let mut freed: Vec<String> = removed_names.freed.iter().cloned().collect();
+    freed.sort();
     let applied = Modifiers {
         frames: modifiers.in_order(&added),
         base: root,
+        freed,
     };
     (applied, removed_names)
 }
@@ -414,7 +422,7 @@ fn default_positions(
     let moving = robot
         .joints()
         .iter()
-        .filter(|(_, joint)| is_coordinate(joint));
+        .filter(|(_, joint)| known.is_coordinate(joint));
     moving
         .map(|(id, joint)| {
             let position = given
@@ -456,8 +464,10 @@ fn cspace(
         // Limits belong to items of the list by index, valid or not.
         let items = findings.items(names, &element);
         count = Some(items.len());
-        let robot = known.robot();
-        let has_own = || robot.joints().values().any(is_coordinate);
+        let has_own = || {
+            let mut joints = known.robot().joints().values();
+            joints.any(|joint| known.is_coordinate(joint))
+        };
         if items.is_empty() && has_own() {
             let message = "the configuration space has no joint";
             let help = "list the joints to be planned for";
@@ -606,7 +616,7 @@ fn collision_section(
     let mut buffers = Vec::new();
     if let Some(section) = optional(fields, "buffer_distance") {
         let element = below(name, "buffer_distance");
-        for (key, distance) in findings.entries(section, &element, &codes::REPEATED) {
+        for (key, distance) in findings.entries(section, &element, &codes::REPEATED_KEY) {
             let frame = known.frame(findings, (key.at, &key.text), &element);
             let distance = findings.number(distance, &below(&element, &key.text));
             buffers.extend(frame.zip(distance));

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::codes;
+use super::{codes, is_coordinate};
 use crate::xml::short;
 use urdf_usd_diagnostic::{
     Code, Collector, Diagnostic, Most, Place, Suggestions, did_you_mean, nearest,
@@ -163,7 +163,7 @@ impl Findings {
         } else {
             element
         };
-        let mut entries = self.entries(value, element, &codes::REPEATED);
+        let mut entries = self.entries(value, element, &codes::REPEATED_KEY);
         entries.retain(|(key, _)| {
             let is_known = known.contains(&key.text.as_str());
             if !is_known {
@@ -432,6 +432,8 @@ impl<'a, Id> Names<'a, Id> {
 pub(super) struct Removed {
     pub links: HashSet<String>,
     pub joints: HashSet<String>,
+    /// Names of the joints that mimic a removed one.
+    pub freed: HashSet<String>,
 }
 
 /// Looks up the links and joints of a robot by name.
@@ -439,6 +441,7 @@ pub(super) struct Known<'a> {
     robot: &'a Robot,
     frames: Names<'a, LinkId>,
     joints: Names<'a, JointId>,
+    freed: HashSet<String>,
 }
 
 impl<'a> Known<'a> {
@@ -447,12 +450,19 @@ impl<'a> Known<'a> {
             robot,
             frames: Names::links(removed.links),
             joints: Names::joints(removed.joints),
+            freed: removed.freed,
         }
     }
 
     /// Returns the robot.
     pub fn robot(&self) -> &'a Robot {
         self.robot
+    }
+
+    /// Returns whether a joint may be a coordinate: it has one degree of freedom, and follows no
+    /// other joint in the robot's description.
+    pub fn is_coordinate(&self, joint: &Joint) -> bool {
+        is_coordinate(joint) && !self.freed.contains(joint.name())
     }
 
     /// Returns the link `name`; reports and returns `None` if there is none.
@@ -510,6 +520,15 @@ impl<'a> Known<'a> {
                 message,
                 format!("remove it; \"{leader}\" determines its position"),
             );
+            return None;
+        }
+        if self.freed.contains(name) {
+            let message = format!(
+                "the joint \"{}\" mimics a joint that is not below the root, and can't be set",
+                short(name)
+            );
+            let help = "remove it, or set a root above the joint that it mimics";
+            findings.report(&codes::MIMIC_JOINT, at, element, message, help);
             return None;
         }
         Some((id, joint))

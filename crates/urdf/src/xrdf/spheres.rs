@@ -45,7 +45,7 @@ pub(super) fn read(
     known: &mut Known<'_>,
     version: Version,
 ) -> Groups {
-    let entries = findings.entries(section, "geometry", &codes::REPEATED);
+    let entries = findings.entries(section, "geometry", &codes::REPEATED_KEY);
     let number: HashMap<&str, usize> = entries
         .iter()
         .enumerate()

@@ -269,6 +269,7 @@ fn modifiers_are_written() {
         Modifiers {
             frames: vec!["late".to_owned(), "early".to_owned()],
             base: Some("still_link".to_owned()),
+            freed: Vec::new(),
         }
     );
     let (again, same, same_text) = written(&text);
@@ -280,6 +281,45 @@ fn modifiers_are_written() {
             .collect()
     };
     assert_eq!(frames(&robot), frames(&again));
+}
+
+#[test]
+fn a_joint_that_mimics_in_the_urdf_is_no_coordinate() {
+    let head = HEAD.replace("[turn, roll]", "[roll, finger]");
+    let text = format!(
+        "{head}modifiers:\n  - set_base_frame: turn_link\ndefault_joint_positions: {{finger: 0.5}}\n"
+    );
+    let mut robot = robot();
+    let applied = super::apply(&text, None, &mut robot, &mut References::default());
+    let found = |diagnostics: &[Diagnostic]| -> Vec<_> {
+        let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
+        errors.map(|d| (d.code, d.place.line)).collect()
+    };
+    assert_eq!(
+        found(&applied.diagnostics),
+        [("xrdf-mimic-joint", 9), ("xrdf-mimic-joint", 4)]
+    );
+    let written = super::write(&robot, (7.0, 8.0), &applied.modifiers);
+    assert!(!written.contains("finger\""), "{written}");
+    let mut again = self::robot();
+    assert_eq!(found(&apply(&written, &mut again)), []);
+}
+
+#[test]
+fn added_frames_are_written_fixed() {
+    let text = format!(
+        "{HEAD}modifiers:\n{}default_joint_positions: {{j: 0.5}}\n",
+        frame("tip", "base", "j, joint_type: REVOLUTE")
+    );
+    let mut robot = robot();
+    let applied = super::apply(&text, None, &mut robot, &mut References::default());
+    let written = super::write(&robot, (7.0, 8.0), &applied.modifiers);
+    assert!(written.contains("joint_type: FIXED"), "{written}");
+    let found = apply(&written, &mut self::robot());
+    assert!(
+        found.iter().all(|d| d.severity != Severity::Error),
+        "{found:?}"
+    );
 }
 
 /// A frame to add, in one line from column 5 on.
@@ -457,6 +497,10 @@ fn sections_are_checked() {
             vec![("xrdf-repeated", 7, 21)],
         ),
         ("extra: 1\n", vec![("xrdf-unknown-key", 7, 1)]),
+        (
+            "cspace: {}\ngeometry: {g: {spheres: {}}, g: {spheres: {}}}\n",
+            vec![("xrdf-repeated-key", 7, 1), ("xrdf-repeated-key", 8, 30)],
+        ),
         ("collision: {}\n", vec![("xrdf-missing", 7, 12)]),
         (
             "collision: {geometry: h}\n",
@@ -622,6 +666,13 @@ fn sections_are_checked() {
                 frame("tip", "base", "j, joint_type: REVOLUTE")
             ),
             vec![("xrdf-bad-value", 8, 87), ("xrdf-frames-added", 8, 3)],
+        ),
+        (
+            &format!(
+                "modifiers:\n{}",
+                frame("tip", "base", "j, joint_type: fixed")
+            ),
+            vec![("xrdf-joint-type-case", 8, 87), ("xrdf-frames-added", 8, 3)],
         ),
         (
             &format!(

@@ -1,17 +1,17 @@
 //! Writes a robot's planning data as XRDF.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::{Modifiers, is_coordinate};
-use urdf_usd_robot::{JointId, LinkId, PlanningCollision, Robot};
+use urdf_usd_robot::{Coordinate, Joint, JointId, LinkId, PlanningCollision, Robot};
 
 /// Writes [`Robot::planning`] and the default pose of a robot as XRDF.
 ///
 /// The version is 1.0, or 2.0 if there are several geometry groups. Coordinates without limits get
 /// those of `limits` (acceleration and jerk, in rad/s² and rad/s³ or m/s² and m/s³), since XRDF
 /// requires them. `modifiers` are the difference between the robot and the description that the XRDF
-/// is for.
+/// is for: joints that mimic there are no coordinates, and the joints of added frames are fixed.
 pub fn write(robot: &Robot, limits: (f64, f64), modifiers: &Modifiers) -> String {
     let planning = robot.planning();
     let is_first_version = planning.groups.len() <= 1;
@@ -21,6 +21,13 @@ pub fn write(robot: &Robot, limits: (f64, f64), modifiers: &Modifiers) -> String
     );
     let link = |id: LinkId| quoted(robot.links()[id].name());
     let joint = |id: JointId| quoted(robot.joints()[id].name());
+    let added = modifiers.frames.iter().filter_map(|name| {
+        let joint = robot.tree().parent_joint(robot.link_named(name)?)?;
+        Some(robot.joints()[joint].name())
+    });
+    let freed = modifiers.freed.iter().map(String::as_str);
+    let fixed: HashSet<&str> = added.chain(freed).collect();
+    let is_coordinate = |joint: &Joint| is_coordinate(joint) && !fixed.contains(joint.name());
     text += &changes(robot, modifiers);
     // Some readers require all joints in this section: those that the pose leaves out are at zero,
     // clamped to their limits. Writing to a string can't fail.
@@ -52,22 +59,25 @@ pub fn write(robot: &Robot, limits: (f64, f64), modifiers: &Modifiers) -> String
             number(given.get(&id).copied().unwrap_or(otherwise))
         );
     }
+    let coordinates: Vec<&Coordinate> = planning
+        .coordinates
+        .iter()
+        .filter(|coordinate| is_coordinate(&robot.joints()[coordinate.joint]))
+        .collect();
     text += "\ncspace:\n  joint_names:";
-    text += if planning.coordinates.is_empty() {
+    text += if coordinates.is_empty() {
         " []\n"
     } else {
         "\n"
     };
-    for coordinate in &planning.coordinates {
+    for coordinate in &coordinates {
         let _ = writeln!(text, "    - {}", joint(coordinate.joint));
     }
-    let acceleration: Vec<f64> = planning
-        .coordinates
+    let acceleration: Vec<f64> = coordinates
         .iter()
         .map(|c| c.acceleration.unwrap_or(limits.0))
         .collect();
-    let jerk: Vec<f64> = planning
-        .coordinates
+    let jerk: Vec<f64> = coordinates
         .iter()
         .map(|c| c.jerk.unwrap_or(limits.1))
         .collect();
@@ -167,14 +177,13 @@ fn changes(robot: &Robot, modifiers: &Modifiers) -> String {
       frame_name: {}
       parent_frame_name: {}
       joint_name: {}
-      joint_type: {}
+      joint_type: FIXED
       fixed_transform:
         position: [{}]
         orientation: {{w: {}, xyz: [{}]}}",
             quoted(name),
             quoted(robot.links()[joint.parent()].name()),
             quoted(joint.name()),
-            joint.kind().as_str().to_uppercase(),
             numbers(position.as_slice()),
             number(rotation.w),
             numbers(rotation.imag().as_slice()),

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use super::custom;
 use super::links::is_joint;
-use super::scene::Scene;
+use super::scene::{Scene, vector};
 use crate::codes;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_stage::{Attribute, Prim, PrimId};
 use urdf_usd_usd_author::dialects::{WORDS, matches};
 
 /// Namespaces of OpenUSD's own schemas, of REP-158, and of this program and the Isaac schema, whose
-/// attributes are read or reported one by one.
+/// attributes are read or reported one by one. [`is_left_out`] has those of UsdPhysics that are not.
 const NAMESPACES: [&str; 32] = [
     "clips",
     "collection",
@@ -62,8 +62,12 @@ pub(super) fn report(scene: &Scene<'_>) {
         }
         for (name, attribute) in prim.attributes.iter() {
             if is_foreign(prim, name, attribute) {
-                let namespace = name.split(':').next().unwrap_or(name);
-                found.entry(namespace).or_insert((0, id, name)).0 += 1;
+                // The few attributes of UsdPhysics are named one by one.
+                let listed = match name.split_once(':') {
+                    Some((namespace, _)) if namespace != "physics" => namespace,
+                    _ => name.as_str(),
+                };
+                found.entry(listed).or_insert((0, id, name)).0 += 1;
             }
         }
     }
@@ -96,6 +100,7 @@ fn is_foreign(prim: &Prim, name: &str, attribute: &Attribute) -> bool {
         return false;
     }
     match name.split_once(':') {
+        Some(("physics", _)) => is_left_out(prim, name),
         None => attribute.is_custom,
         Some(("newton", rest)) if rest.ends_with(":position") || rest.ends_with(":velocity") => {
             false
@@ -103,6 +108,24 @@ fn is_foreign(prim: &Prim, name: &str, attribute: &Attribute) -> bool {
         Some((namespace, _)) => {
             !(NAMESPACES.contains(&namespace) || is_joint(prim) && is_read(name))
         }
+    }
+}
+
+/// Returns whether an attribute of UsdPhysics changes the asset, and the robot model does not have
+/// it.
+fn is_left_out(prim: &Prim, name: &str) -> bool {
+    match name {
+        "physics:kinematicEnabled" | "physics:startsAsleep" => prim.flag(name) == Some(true),
+        "physics:velocity" | "physics:angularVelocity" => {
+            vector(prim, name).is_some_and(|velocity| velocity.norm() > 0.0)
+        }
+        "physics:breakForce" | "physics:breakTorque" => {
+            prim.number(name).is_some_and(f64::is_finite)
+        }
+        "physics:approximation" => prim
+            .text(name)
+            .is_some_and(|approximation| !matches!(approximation, "none" | "convexHull")),
+        _ => false,
     }
 }
 

@@ -1,5 +1,4 @@
-//! Cameras, ROS interfaces (REP-158 §2.2 to §2.6), and pairs of links whose collisions are
-//! filtered.
+//! Cameras and ROS interfaces (REP-158 §2.2 to §2.6).
 
 use std::collections::HashMap;
 
@@ -7,9 +6,10 @@ use nalgebra::{Quaternion, Unit};
 
 use super::links::{DraftId, Links, has_interface};
 use super::scene::Scene;
+use crate::codes;
 use urdf_usd_robot::{
-    Camera, Durability, History, Interface, InterfaceKind, LinkId, LinkPairs, NestedContext, Pose,
-    Qos, Reliability, Robot, RosSettings, Sensor, SensorKind, names,
+    Camera, Durability, History, Interface, InterfaceKind, LinkId, NestedContext, Pose, Qos,
+    Reliability, Robot, RosSettings, Sensor, SensorKind, names,
 };
 use urdf_usd_stage::{Prim, PrimId, Value, numbers};
 use urdf_usd_usd_author::layout::{CAMERA_OF_TOPIC, IMAGE_SIZE};
@@ -246,11 +246,24 @@ fn interfaces(scene: &Scene<'_>, id: PrimId) -> Vec<Interface> {
         };
         let starts_enabled =
             prim.flag(&format!("ros:{}:starts_enabled", word(kind))) != Some(false);
-        prim.has(schema).then(|| Interface {
+        if !prim.has(schema) {
+            return None;
+        }
+        let interface = Interface {
             starts_enabled,
             override_frame_id: text("override_frame_id").map(str::to_owned),
             ..Interface::new(names::in_namespace(&namespace, name), type_name, kind)
-        })
+        };
+        if interface.is_prohibited() {
+            let message = format!(
+                "interface {:?} ({type_name}) is left out: it belongs to the simulator (REP-158 §2.9)",
+                interface.name
+            );
+            let help = "remove it from the asset; simulators add it";
+            scene.report(&codes::PROHIBITED_INTERFACE, id, None, message, help);
+            return None;
+        }
+        Some(interface)
     };
     kinds.into_iter().filter_map(one).collect()
 }
@@ -319,40 +332,4 @@ fn nested_namespace(scene: &Scene<'_>, id: PrimId) -> String {
         .fold(String::new(), |around, context| {
             names::in_namespace(&around, &context.namespace)
         })
-}
-
-/// Returns the pairs of links whose collisions are filtered (PhysicsFilteredPairsAPI), without
-/// pairs connected by a joint.
-pub(super) fn filtered_pairs(
-    scene: &Scene<'_>,
-    links: &Links,
-    robot: &Robot,
-    link: impl Fn(Option<DraftId>) -> Option<LinkId>,
-) -> LinkPairs {
-    let mut pairs = LinkPairs::default();
-    // Bodies connected by a joint; intermediate frames count as part of their body.
-    let body = |id: PrimId| link(links.body_of(id));
-    let bodies: HashMap<LinkId, LinkId> = links
-        .drafts
-        .handles()
-        .filter_map(|draft| Some((link(Some(draft))?, link(links.body(draft))?)))
-        .collect();
-    let rigid = |id: LinkId| bodies.get(&id).copied().unwrap_or(id);
-    let joined: LinkPairs = robot
-        .joints()
-        .values()
-        .map(|joint| (rigid(joint.parent()), rigid(joint.child())))
-        .collect();
-    for (id, prim) in scene.prims() {
-        for target in prim.targets("physics:filteredPairs") {
-            let (Some(first), Some(second)) = (body(id), scene.stage.at(target).and_then(body))
-            else {
-                continue;
-            };
-            if !joined.contains(first, second) {
-                pairs.insert(first, second);
-            }
-        }
-    }
-    pairs
 }

@@ -12,8 +12,8 @@ use urdf_usd_mesh::{Polygons, from_polygons};
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
     Contact, Custom, Element, Geometry, ImagePlacement, Inertial, Joint, JointKind, Light,
-    LightKind, MapRole, Mass, Material, Mesh, MeshId, Pose, Robot, SensorKind, Shape, VisualPart,
-    Wrap,
+    LightKind, MapRole, Mass, Material, Mesh, MeshId, Pose, Robot, SelfCollision, SensorKind,
+    Shape, VisualPart, Wrap,
 };
 use urdf_usd_store::Store;
 use urdf_usd_usd_write::{Bodies, Options, write};
@@ -95,6 +95,169 @@ fn units_the_up_axis_and_scales_are_settled() {
     );
     assert!((link.collisions[0].origin.translation.vector - Vector3::y()).norm() < 1e-12);
     assert!((link.collisions[0].origin.rotation * Vector3::z() - Vector3::x()).norm() < 1e-12);
+}
+
+/// A robot of three bodies in a row with a collider each: `a` and `b` have a joint, `c` floats.
+fn row(more: &str, of_joint: &str) -> String {
+    let bodies: String = ["a", "b", "c"]
+        .iter()
+        .map(|name| {
+            format!(
+                "def Xform \"{name}\" {BODY} {{\nfloat physics:mass = 1\n\
+                 def Sphere \"ball\" (prepend apiSchemas = [\"PhysicsCollisionAPI\"]) {{ double radius = 0.1 }} }}\n"
+            )
+        })
+        .collect();
+    format!(
+        "{METRES}def Xform \"r\" {{\n{bodies}\
+         def PhysicsRevoluteJoint \"j\" {{\nrel physics:body0 = </r/a>\nrel physics:body1 = </r/b>\n{of_joint} }}\n{more} }}"
+    )
+}
+
+#[test]
+fn collision_groups_filter_pairs_of_links() {
+    let group = |name: &str, of: &str, more: &str| {
+        format!(
+            "def PhysicsCollisionGroup \"{name}\" {{\nprepend rel collection:colliders:includes = {of}\n{more} }}\n"
+        )
+    };
+    let filter = "rel physics:filteredGroups = ";
+    let one = |of: &str, more: &str| group("g", of, &format!("{filter}</r/g>\n{more}"));
+    let two = |more: &str, other: &str| {
+        group("g", "</r/a>", &format!("{filter}</r/h>\n{more}")) + &group("h", "</r/c>", other)
+    };
+    for (groups, expected, all) in [
+        (one("[</r/b>, </r/c>]", ""), vec![("b", "c")], false),
+        // A joint connects these.
+        (one("[</r/a>, </r/b>]", ""), vec![], false),
+        (one("</r>", ""), vec![], true),
+        (
+            one("</r>", "rel collection:colliders:excludes = </r/b>"),
+            vec![("a", "c")],
+            false,
+        ),
+        (
+            one(
+                "</r>",
+                "uniform token collection:colliders:expansionRule = \"explicitOnly\"",
+            ),
+            vec![],
+            false,
+        ),
+        (two("", ""), vec![("a", "c")], false),
+        (
+            two("bool physics:invertFilteredGroups = 1", ""),
+            vec![],
+            false,
+        ),
+        (
+            two("", "string physics:mergeGroup = \"m\""),
+            vec![("a", "c")],
+            false,
+        ),
+        (
+            two(
+                "string physics:mergeGroup = \"m\"",
+                "string physics:mergeGroup = \"m\"",
+            ),
+            vec![("a", "c")],
+            false,
+        ),
+    ] {
+        let (robot, codes) = told(&row(&groups, ""));
+        let name = |id| robot.links()[id].name();
+        let pairs: Vec<_> = robot
+            .disabled_collisions()
+            .iter()
+            .map(|(one, other)| (name(one), name(other)))
+            .collect();
+        assert_eq!(pairs, expected, "{groups}");
+        assert_eq!(
+            robot.simulation().self_collision == SelfCollision::None,
+            all,
+            "{groups}"
+        );
+        assert!(!codes.contains(&"usd-read-collision-filter"), "{groups}");
+    }
+    // A second collider of `b` is in no group.
+    let more = "def Sphere \"more\" (prepend apiSchemas = [\"PhysicsCollisionAPI\"]) { double radius = 0.1 }";
+    let layer = row(&one("[</r/b/ball>, </r/c>]", ""), "").replacen(
+        "def Xform \"b\" (prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"]) {",
+        &format!("def Xform \"b\" {BODY} {{\n{more}\n"),
+        1,
+    );
+    let (robot, codes) = told(&layer);
+    assert!(robot.disabled_collisions().is_empty());
+    assert!(codes.contains(&"usd-read-collision-filter"), "{codes:?}");
+}
+
+#[test]
+fn attributes_of_physics_without_a_place_are_named() {
+    for (of_joint, more, expected) in [
+        (
+            "bool physics:collisionEnabled = 1",
+            "",
+            vec!["usd-read-collision-filter"],
+        ),
+        ("bool physics:collisionEnabled = 0", "", vec![]),
+        (
+            "float physics:breakForce = 5",
+            "",
+            vec!["usd-read-attributes-left-out"],
+        ),
+        ("float physics:breakTorque = inf", "", vec![]),
+        (
+            "",
+            "def Xform \"d\" (prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]) {\nbool physics:kinematicEnabled = 1\n}",
+            vec!["usd-read-attributes-left-out"],
+        ),
+        (
+            "",
+            "def Xform \"d\" (prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]) {\nvector3f physics:velocity = (0, 0, 1)\n}",
+            vec!["usd-read-attributes-left-out"],
+        ),
+        (
+            "",
+            "def Scope \"t\" (prepend apiSchemas = [\"RosTopicAPI\"]) {\nstring ros:topic:name = \"/clock\"\nstring ros:topic:type = \"rosgraph_msgs/msg/Clock\"\n}",
+            vec!["usd-read-prohibited-interface"],
+        ),
+    ] {
+        let (robot, codes) = told(&row(more, of_joint));
+        let codes: Vec<_> = codes
+            .into_iter()
+            .filter(|code| !code.starts_with("usd-read-mass") && *code != "usd-read-whole-stage")
+            .collect();
+        assert_eq!(codes, expected, "{of_joint}{more}");
+        assert!(robot.interfaces.is_empty());
+    }
+}
+
+#[test]
+fn an_asset_keeps_its_identity() {
+    let info = |of_root: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = folder.path().join("a.usda");
+        let text = row("", "").replacen(
+            "def Xform \"r\" {",
+            &format!("def Xform \"r\" ({of_root})\n{{"),
+            1,
+        );
+        std::fs::write(&entry, format!("#usda 1.0\n{}", text.replace('}', "\n}\n"))).unwrap();
+        read(&entry, &Default::default()).unwrap().info
+    };
+    assert_eq!(info(""), super::AssetInfo::default());
+    let found = info(
+        "\nkind = \"assembly\"\nassetInfo = {\nstring identifier = \"my-id\"\nstring version = \"3.2\"\n\
+         dictionary ros = {\nstring extra = \"e\"\n}\n}\n",
+    );
+    assert_eq!(
+        (found.identifier.as_deref(), found.version.as_deref()),
+        (Some("my-id"), Some("3.2"))
+    );
+    assert_eq!(found.aggregate.as_deref(), Some("assembly"));
+    let extra = urdf_usd_stage::Value::String("e".to_owned());
+    assert_eq!(found.ros, BTreeMap::from([("extra".to_owned(), extra)]));
+    assert_eq!(info("\nkind = \"component\"\n").aggregate, None);
 }
 
 #[test]
