@@ -4,6 +4,7 @@ Arguments: `theirs` or `ours`, a folder for output, the folder of ROS packages, 
 of the exception.
 """
 
+import hashlib
 import json
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -20,18 +21,24 @@ def numbers(value):
     return [float(value)] if isinstance(value, (int, float)) else [float(number) for number in value]
 
 
+def image(texture):
+    """Returns the digest of the image that a shader of a texture reads."""
+    (file,) = UsdShade.Shader(texture).GetInput("file").GetValueProducingAttributes()
+    return hashlib.sha256(Path(file.Get().resolvedPath).read_bytes()).hexdigest()
+
+
 def colour(shape):
-    """Returns the diffuse colours of a shape, sorted; `None` if it has an image, but no texture coordinates."""
+    """Returns the diffuse colours and digests of images of a shape, sorted; `None` if it has an image, but no texture coordinates."""
     found = set()
     for prim in Usd.PrimRange(shape):
         if prim.IsA(UsdGeom.Gprim) or prim.GetTypeName() == "GeomSubset":
             material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()
             shader = material.ComputeSurfaceSource()[0] if material else None
             sources = shader.GetInput("diffuseColor").GetValueProducingAttributes() if shader else []
-            if any(value is None for value in (each.Get() for each in sources)) and not UsdGeom.PrimvarsAPI(prim).HasPrimvar("st"):
+            if any(each.Get() is None for each in sources) and not UsdGeom.PrimvarsAPI(prim).HasPrimvar("st"):
                 # This project shows the mean colour there.
                 return None
-            found |= {"image" if value is None else str([round(abs(part), 2) for part in value]) for value in (each.Get() for each in sources)}
+            found |= {image(each.GetPrim()) if each.Get() is None else str([round(abs(part), 2) for part in each.Get()]) for each in sources}
     return sorted(found)
 
 
@@ -106,7 +113,7 @@ def facts(path, names):
         "kind": Usd.ModelAPI(root).GetKind(),
         "comment": layer.comment,
         "units": [stage.GetMetadata(key) for key in ("upAxis", "metersPerUnit", "kilogramsPerUnit")],
-        "files": sorted(str(file.relative_to(Path(path).parent)) for file in Path(path).parent.rglob("*") if file.is_file() and "Textures" not in str(file)),
+        "files": sorted(str(file.relative_to(Path(path).parent)) for file in Path(path).parent.rglob("*") if file.is_file()),
         "prim_stack": [Path(spec.layer.realPath).name for spec in root.GetPrimStack()],
         "root_prims": [f"{prim.GetName()} {prim.GetTypeName()} {sorted(prim.GetAppliedSchemas())}" for prim in stage.GetPseudoRoot().GetChildren()],
         "scopes": [prim.GetName() for prim in root.GetChildren()],

@@ -73,7 +73,31 @@ class Server(ThreadingHTTPServer):
     def __init__(self, backend, fault):
         super().__init__(("127.0.0.1", 0), Proxy)
         self.backend, self.fault = backend, fault
+        self.open, self.changed = 0, threading.Condition()
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def count(self, difference):
+        with self.changed:
+            self.open += difference
+            self.changed.notify_all()
+
+    def process_request(self, *connection):
+        self.count(1)
+        super().process_request(*connection)
+
+    def process_request_thread(self, *connection):
+        try:
+            super().process_request_thread(*connection)
+        finally:
+            self.count(-1)
+
+    def wait_until_idle(self):
+        """Waits until no connection is open: all requests of programs that ended had their effect."""
+        for _ in range(2):
+            # A connection may not have been accepted yet.
+            time.sleep(0.1)
+            with self.changed:
+                assert self.changed.wait_for(lambda: self.open == 0, 60), "a connection stays open"
 
 
 def at_random(seed):
@@ -89,21 +113,37 @@ def at_random(seed):
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory):
     """A server of S3 with a bucket; its port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = (tmp_path_factory.mktemp("s3") / "log").open("w")
-    process = subprocess.Popen([PYTHON, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=log, stderr=log)
-    for _ in range(300):
+    path = tmp_path_factory.mktemp("s3") / "log"
+    # Another program may take a port between its choice and the start of the server.
+    for _ in range(5):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        with path.open("a") as log:
+            process = subprocess.Popen([PYTHON, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=log, stderr=log)
         try:
-            assert request(port, "PUT", f"/{BUCKET}")[0] == 200
-            break
-        except ConnectionRefusedError:
-            assert process.poll() is None
-            time.sleep(0.1)
-    yield port
-    process.kill()
-    process.wait()
+            if has_started(process, port):
+                yield port
+                return
+        finally:
+            process.kill()
+            process.wait()
+    pytest.fail(f"the server of S3 has not started:\n{path.read_text()}")
+
+
+def has_started(process, port):
+    """Waits until the server has a bucket; returns whether it is ours and answers within 30 s."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            if request(port, "PUT", f"/{BUCKET}")[0] == 200:
+                # The program that has the port may be another server, and ours about to end.
+                time.sleep(0.2)
+                return process.poll() is None
+        except (OSError, http.client.HTTPException):
+            pass
+        time.sleep(0.1)
+    return False
 
 
 def request(port, method, path, body=None):

@@ -7,8 +7,8 @@
 ...         batch.record(row)
 >>> batch.finish()["status"]
 
-The folder, its journal and its report are those of the command (`docs/batch.md`), so either continues what the other began. All machines need the
-sources and the folder at the same paths.
+The folder, its journal and its report are those of the command (`docs/batch.md`), so each can resume a batch of the other. All machines need the
+sources and the folder at the same paths. The folder may be one in an object store, `s3://BUCKET/FOLDER`; sources there are for the command alone.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Batch:
 
         Args:
             sources: The robots: descriptions, folders, patterns, and manifests.
-            output: The folder of the batch.
+            output: The folder of the batch, or its address in an object store.
             retry: Converts again what failed in an earlier run.
             changed: Converts again if a mesh or an included file has changed, too.
             **options: The options of all conversions.
 
         Raises:
-            OptionError: Arguments are wrong.
+            OptionError: Arguments are wrong, or a source is in an object store.
             Error: The sources name no robot, a manifest is faulty, or another process has the batch open.
         """
         given = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
@@ -74,7 +74,7 @@ class Batch:
 
         Raises:
             OptionError: The row is not one of this batch, or is recorded already.
-            Error: The journal can't be written.
+            Error: The journal can't be written; the row can be recorded again.
         """
         with failures():
             self._native.record(json.dumps(dict(row)))
@@ -97,6 +97,7 @@ def convert(task: str) -> dict[str, Any]:
 
     Raises:
         OptionError: The text is not one of `Batch.tasks`.
+        Error: The asset can't be published in the object store of the batch.
     """
     with failures():
         row: dict[str, Any] = json.loads(_native.convert_robot(task, interpreter()))

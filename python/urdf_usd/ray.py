@@ -4,19 +4,21 @@
 >>> urdf_usd.ray.convert("robots.csv", "/shared/converted", formats=["usd"])["status"]
 >>> urdf_usd.ray.dataset("robots.csv", "/shared/converted").write_parquet("/shared/rows")
 
-All machines need this package, and the sources and the folder at the same paths. A conversion runs in a child process of a worker of Ray; if it
-crashes, or exceeds a limit, the robot's row has the reason. If a worker or a machine is lost, Ray repeats the task.
+All machines need this package, and the sources and the folder at the same paths; the folder may be one in an object store. A conversion runs in a
+child process of a worker of Ray; if it crashes, or exceeds a limit, the robot's row has the reason. If a worker or a machine is lost, Ray repeats the
+task.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 from typing import TYPE_CHECKING, Any
 
 from . import batch
-from ._errors import Diagnostic, Error
+from ._errors import Diagnostic, Error, OptionError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -62,34 +64,44 @@ def convert(
 
     Raises:
         OptionError: Arguments are wrong.
-        Error: The sources name no robot, or Ray lost the workers of robots more often than `max_retries`. The report has all others, and the
-            next call converts the rest.
+        Error: The sources name no robot; or Ray lost the workers of robots more often than `max_retries`, or assets could not be published. The
+            report has all other robots, and the next call converts the rest.
     """
     ray = _import("ray")
     opened = batch.Batch(sources, output, retry=retry, changed=changed, **options)
     task = ray.remote(num_cpus=num_cpus, max_retries=max_retries)(batch.convert)
     waiting = iter(opened.tasks)
     pending: dict[Any, str] = {}
-    lost: list[Diagnostic] = []
-    while True:
-        while len(pending) < _MAX_PENDING and (text := next(waiting, None)) is not None:
-            pending[task.remote(text)] = text
-        if not pending:
-            break
-        (ready,), _ = ray.wait(list(pending), num_returns=1)
-        text = pending.pop(ready)
-        try:
-            row = ray.get(ready)
-        except ray.exceptions.RayTaskError:
-            raise
-        except ray.exceptions.RayError as error:
-            reason = str(error).strip().partition("\n")[0]
-            lost.append(Diagnostic("error", "command-failed", f"{json.loads(text)['robot']['key']}: {reason}"))
-            continue
-        opened.record(row)
+    faults: list[Diagnostic] = []
+    try:
+        while True:
+            while len(pending) < _MAX_PENDING and (text := next(waiting, None)) is not None:
+                pending[task.remote(text)] = text
+            if not pending:
+                break
+            (ready,), _ = ray.wait(list(pending), num_returns=1)
+            text = pending.pop(ready)
+            try:
+                row = ray.get(ready)
+            except ray.exceptions.RayTaskError as error:
+                if not isinstance(error.cause, Error) or isinstance(error.cause, OptionError):
+                    raise
+                faults.extend(error.cause.diagnostics)
+            except ray.exceptions.RayError as error:
+                reason = str(error).strip().partition("\n")[0]
+                faults.append(Diagnostic("error", "command-failed", f"{json.loads(text)['robot']['key']}: {reason}"))
+            else:
+                opened.record(row)
+    except BaseException:
+        # Ctrl-C and a full disk, too: no result would be recorded.
+        for running in pending:
+            ray.cancel(running)
+        with contextlib.suppress(Error):
+            opened.finish()
+        raise
     summary = opened.finish()
-    if lost:
-        raise Error(tuple(lost))
+    if faults:
+        raise Error(tuple(faults))
     return summary
 
 

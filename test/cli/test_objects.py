@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -75,6 +76,10 @@ def test_assets_are_those_of_a_folder_and_the_next_run_has_nothing_to_do(robots,
         assert revision == pointer["asset"]["revision"]
     lines = [json.loads(line) for line in (tmp_path / "out" / "report.jsonl").read_text().splitlines()]
     assert {row["key"]: row["status"] for row in lines} == {key: row["status"] for key, row in undisturbed.items()}
+    page = get(s3, "undisturbed/report.html").decode()
+    pictures = re.findall(r'src="(assets/[^"]+[.]png)"', page)
+    assert len(pictures) == len([row for row in undisturbed.values() if "asset" in row])
+    assert get(s3, f"undisturbed/{pictures[0]}").startswith(b"\x89PNG")
     # Another machine goes on from there, also if it has other folders.
     assert processed(batch(robots, "undisturbed", s3, tmp_path / "cache")) == 0
     assert processed(batch(robots, "undisturbed", s3, tmp_path / "cache", "--retry")) == 2
@@ -83,7 +88,8 @@ def test_assets_are_those_of_a_folder_and_the_next_run_has_nothing_to_do(robots,
 
 
 def test_whatever_is_killed_or_fails_every_robot_is_published_once(robots, s3, undisturbed, tmp_path):
-    proxy = Server(s3, at_random(7)).server_address[1]
+    server = Server(s3, at_random(7))
+    proxy = server.server_address[1]
     chance, over = random.Random(5), threading.Event()
     torn = []
 
@@ -101,6 +107,8 @@ def test_whatever_is_killed_or_fails_every_robot_is_published_once(robots, s3, u
         time.sleep(chance.uniform(0.2, 1.5))
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
+        # Otherwise a pointer of this run could appear after the next one has listed them.
+        server.wait_until_idle()
     done = batch(robots, "killed", proxy, tmp_path)
     over.set()
     reader.join()
@@ -149,6 +157,24 @@ def test_a_failed_conversion_keeps_the_asset(robots, s3, tmp_path):
     assert (after["asset"], after["row"]["status"], after["generation"]) == (before["asset"], "failed", 2)
 
 
+def test_retry_publishes_assets_again_that_were_removed(robots, s3, tmp_path):
+    folder = tmp_path / "robots"
+    folder.mkdir()
+    for key in ("r00", "r01"):
+        shutil.copy(robots / f"{key}.urdf", folder)
+    assert batch(folder, "removed", s3, tmp_path).returncode == 0
+    before = {name: get(s3, name) for name in names(s3, "removed/assets")}
+    for name in before:
+        if "/r00/" in name:
+            assert request(s3, "DELETE", f"/{BUCKET}/{name}")[0] == 204
+    assert processed(batch(folder, "removed", s3, tmp_path)) == 0
+    assert processed(batch(folder, "removed", s3, tmp_path, "--retry")) == 1
+    # The report has new durations.
+    after = {name: get(s3, name) for name in names(s3, "removed/assets")}
+    assert set(after) == set(before) and all(after[name] == before[name] for name in after if not name.endswith("/report.json"))
+    assert set(pointers(s3, "removed")) == {"r00", "r01"}
+
+
 def test_faults_have_codes(robots, s3, tmp_path):
     denied = Server(s3, lambda ask: (403, "AccessDenied") if ask.command == "PUT" else None).server_address[1]
     lost = Server(s3, lambda ask: (412, "PreconditionFailed") if ask.command == "PUT" and "/robots/faults/robots/" in ask.path else None).server_address[1]
@@ -167,11 +193,11 @@ def test_faults_have_codes(robots, s3, tmp_path):
         ("s3://none/faults", s3, {}, "object-store-no-bucket"),
         ("ftp://robots/faults", s3, {}, "object-store-url"),
         ("s3:///faults", s3, {}, "object-store-url"),
+        (f"s3://test:{SECRET}@robots/faults", s3, {}, "object-store-url"),
     ]:
         asked = [conftest.program(), "batch", robots, "-o", output, "--formats", "usd"]
-        began = time.monotonic()
         done = subprocess.run(asked, env=environment(port, tmp_path, **variables), capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 1 and code in done.stderr and time.monotonic() - began < 20, (code, done.stderr)
+        assert done.returncode == 1 and code in done.stderr, (code, done.stderr)
         assert SECRET not in done.stderr
     assert names(s3, "faults/robots") == []
 
@@ -184,8 +210,8 @@ def test_sources_in_an_object_store(s3, tmp_path):
     arm = next(str(path.relative_to(SAMPLES)) for path in paths if path.suffix == ".urdf")
     request(s3, "PUT", f"/{BUCKET}/sources/robots.csv", f"source,key\n{arm},arm\n".encode())
 
-    def run(source, *more, cache="cache"):
-        asked = [conftest.program(), "batch", source, "-o", tmp_path / "out", "--formats", "usd", *more]
+    def run(source, *more, cache="cache", out=tmp_path / "out"):
+        asked = [conftest.program(), "batch", source, "-o", out, "--formats", "usd", *more]
         return subprocess.run(asked, env=environment(s3, tmp_path / cache), capture_output=True, text=True, timeout=60, check=False)
 
     done = run(f"s3://{BUCKET}/sources/robots.csv")
@@ -199,6 +225,17 @@ def test_sources_in_an_object_store(s3, tmp_path):
     assert processed(run(f"s3://{BUCKET}/sources/robots.csv")) == 0
     assert processed(run(f"s3://{BUCKET}/sources/robots.csv", "--changed")) == 1
     assert processed(run(f"s3://{BUCKET}/sources/robots.csv", "--changed")) == 0
+    # Pointers have addresses instead of paths of this machine, so other machines compare the same files.
+    out, source = f"s3://{BUCKET}/mirrored", f"s3://{BUCKET}/sources/robots.csv"
+    assert processed(run(source, out=out)) == 1
+    used = [file["path"] for file in pointers(s3, "mirrored")["arm"]["row"]["used"]]
+    assert f"s3://{BUCKET}/sources/{mesh.relative_to(SAMPLES)}" in used and not [path for path in used if path.startswith(str(tmp_path))]
+    assert processed(run(source, "--changed", cache="other", out=out)) == 0
+    request(s3, "PUT", f"/{BUCKET}/sources/{mesh.relative_to(SAMPLES)}", mesh.read_bytes() + b"\0\0")
+    assert processed(run(source, "--changed", cache="other", out=out)) == 1
+    request(s3, "PUT", f"/{BUCKET}/invalid/a//b", b"x")
+    done = run(f"s3://{BUCKET}/invalid")
+    assert done.returncode == 1 and "object-store-content" in done.stderr and "a//b" in done.stderr, done.stderr
     done = run(f"s3://{BUCKET}/sources/*.urdf")
     assert done.returncode == 1 and "batch-source" in done.stderr
 
@@ -215,3 +252,11 @@ def test_parquet_has_the_rows_of_the_json_lines(s3, undisturbed, tmp_path):
     found = [{name: value for name, value in row.items() if value is not None} for row in json.loads(done.stdout)]
     lines = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text().splitlines()]
     assert found == lines and len(lines) == COUNT and any(row["findings"] for row in found) and any("asset" not in row for row in found)
+
+
+def test_without_a_cache_directory_no_other_is_used(robots, s3, tmp_path):
+    asked = command(robots, "homeless")
+    done = subprocess.run(
+        asked, env=environment(s3, tmp_path, HOME=None, XDG_CACHE_HOME=None), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1 and "set HOME or XDG_CACHE_HOME" in done.stderr, done.stderr

@@ -34,20 +34,20 @@ class Subject:
         for name, path in scenes.items():
             bodies = make_scene(self.entries[name.partition("_")[0]], path, gravities.get(name, GRAVITY), name in gravities)
         self.plan |= {"drives": held, "scenes": scenes, "bodies": bodies}
-        self.plan["names"] = {"usd": names, "drake": {found[2]: found[1] for found in renamed if found}}
+        self.plan["names"] = {"usd": names, "drake": {match[2]: match[1] for match in renamed if match}}
 
     def figures(self, engine):
         """Runs the experiments in an engine. Returns by check the largest difference and its joint."""
         arguments = (self.entries[engine], self.plan, CHECKS[engine])
         if engine in ("newton", "xpbd"):
-            told = in_nv("newton_table", *arguments, engine)
+            results = in_nv("newton_table", *arguments, engine)
         elif engine == "physx":
-            told = in_physx("physx_table", *arguments)
+            results = in_physx("physx_table", *arguments)
         elif engine == "drake":
-            told, _ = worker(os.environ["URDF_USD_DRAKE_PYTHON"], "drake").ask("drake_table", *arguments)
+            results, _ = worker(os.environ["URDF_USD_DRAKE_PYTHON"], "drake").ask("drake_table", *arguments)
         else:
-            told, _ = worker(peers(), "urdf").ask("mujoco_table", *arguments)
-        return compare(self.plan, engine, told)
+            results, _ = worker(peers(), "urdf").ask("mujoco_table", *arguments)
+        return compare(self.plan, engine, results)
 
 
 def repaired(found):

@@ -62,10 +62,10 @@ def test_rules(tmp_path):
     # Every collider is somewhere.
     colliders = [prim for prim in Usd.PrimRange(stage.GetPseudoRoot(), Usd.TraverseInstanceProxies()) if prim.HasAPI(UsdPhysics.CollisionAPI)]
     assert len(colliders) == len(names)
-    told = worker(peers(), "urdf").ask("merged_peers", str(tmp_path / "r.urdf"), str(folder / "r.xml"), str(folder / "r.xml"))[0]
-    assert told["bodies"][0] == len(bodies)
-    assert set(told["links"]) == bodies | {"hook", "left_tool0", "lamp"}
-    assert told["pinocchio"]["frames"] < 1e-6 and told["pinocchio"]["masses"] < 1e-5
+    result = worker(peers(), "urdf").ask("merged_peers", str(tmp_path / "r.urdf"), str(folder / "r.xml"), str(folder / "r.xml"))[0]
+    assert result["bodies"][0] == len(bodies)
+    assert set(result["links"]) == bodies | {"hook", "left_tool0", "lamp"}
+    assert result["pinocchio"]["frames"] < 1e-6 and result["pinocchio"]["masses"] < 1e-5
 
 
 def test_frames_are_where_they_were(tmp_path):
@@ -93,14 +93,14 @@ def test_real_robots(name):
     merged = convert(robot, scratch(), *options, "--merge-fixed", "--keep", ".*_FOOT")
     plain = convert(robot, scratch(), *options)
     paths = [str(asset.directory / f"{asset.asset_name}.xml") for asset in (merged, plain)]
-    told = worker(peers(), "urdf").ask("merged_peers", str(robot.urdf), *paths)[0]
-    assert told["bodies"][0] == BODIES[name] < told["bodies"][1]
-    assert told["shapes"][0] == told["shapes"][1]
-    assert told["pinocchio"]["links"] > BODIES[name]
-    assert told["pinocchio"]["frames"] < 1e-6 and told["pinocchio"]["masses"] < 1e-5, told["pinocchio"]
-    assert told["masses"][0] == pytest.approx(told["masses"][1], abs=1e-5)
-    assert told["contacts"] == [] and told["finite"]
-    assert told["fall"][0] == pytest.approx(told["fall"][1], abs=1e-4)
+    result = worker(peers(), "urdf").ask("merged_peers", str(robot.urdf), *paths)[0]
+    assert result["bodies"][0] == BODIES[name] < result["bodies"][1]
+    assert result["shapes"][0] == result["shapes"][1]
+    assert result["pinocchio"]["links"] > BODIES[name]
+    assert result["pinocchio"]["frames"] < 1e-6 and result["pinocchio"]["masses"] < 1e-5, result["pinocchio"]
+    assert result["masses"][0] == pytest.approx(result["masses"][1], abs=1e-5)
+    assert result["contacts"] == [] and result["finite"]
+    assert result["fall"][0] == pytest.approx(result["fall"][1], abs=1e-4)
 
 
 def test_pairs_of_an_srdf(tmp_path):

@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from conftest import run
+from prove.scenes import drives
 from pxr import Sdf, Usd, UsdPhysics
 from test_urdf import peers
-from prove.scenes import drives
 from worker import worker
 
 GRAVITY = 9.81

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from conftest import ROOT, run as program
+from s3_server import BUCKET, pointers, s3, variables  # noqa: F401
 
 COUNT = 30
 BROKEN = 7
@@ -51,6 +53,8 @@ def test_a_driver_and_the_command_continue_each_other(urdf_usd, robots, expected
 
     with pytest.raises(urdf_usd.OptionError, match="thumbnial"):
         batch.Batch(robots, tmp_path, thumbnial=True)
+    with pytest.raises(urdf_usd.OptionError, match="s3://robots/all: sources in an object store"):
+        batch.Batch("s3://robots/all", tmp_path)
     with pytest.raises(urdf_usd.Error, match="neither a robot description"):
         batch.Batch(tmp_path, tmp_path)
     opened = batch.Batch(robots, tmp_path, formats=["usd"])
@@ -59,6 +63,15 @@ def test_a_driver_and_the_command_continue_each_other(urdf_usd, robots, expected
         batch.Batch(robots, tmp_path, formats=["usd"])
     with ThreadPoolExecutor(2) as pool:
         some = list(pool.map(batch.convert, opened.tasks[:20]))
+    # As on a full disk: the row can be recorded later.
+    (file,) = (tmp_path / "journal").glob("*.jsonl")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size, hard))
+    try:
+        with pytest.raises(urdf_usd.Error, match="a row can't be written"):
+            opened.record(some[0])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     for row in some:
         opened.record(row)
     with pytest.raises(urdf_usd.OptionError, match="not to be converted"):
@@ -78,6 +91,19 @@ def test_a_driver_and_the_command_continue_each_other(urdf_usd, robots, expected
         batch.convert("{}")
 
 
+def test_a_batch_in_an_object_store(urdf_usd, robots, s3, tmp_path, monkeypatch):
+    import urdf_usd.batch as batch
+
+    for name, value in variables(s3, tmp_path).items():
+        monkeypatch.setenv(name, value)
+    opened = batch.Batch(f"file://{robots}", f"s3://{BUCKET}/python", formats=["usd"])
+    for row in map(batch.convert, opened.tasks[:3]):
+        opened.record(row)
+    assert opened.finish()["open"] == COUNT - 3
+    again = batch.Batch(robots, f"s3://{BUCKET}/python", formats=["usd"])
+    assert len(pointers(s3, "python")) == again.done == 3
+
+
 def in_schedulers(site, arguments, **environment):
     """Runs the Python with Ray and Dask, and returns its output."""
     environment = {**os.environ, "PYTHONPATH": str(site), "RAY_USAGE_STATS_ENABLED": "0", **environment}
@@ -88,10 +114,12 @@ def in_schedulers(site, arguments, **environment):
 RAY = """
 import json, os, random, signal, sys, threading, time
 from pathlib import Path
-import ray, urdf_usd, urdf_usd.ray
+import ray, urdf_usd, urdf_usd.batch, urdf_usd.ray
 
 robots, output, table = sys.argv[1:]
-ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+killing_ended, uploads_work = Path(table).with_suffix(".killed"), Path(table).with_suffix(".works")
+aborts = Path(table).with_suffix(".aborts")
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1")
 chance, killed, mark = random.Random(3), [], os.environ["MARK"].encode()
 
 def working():
@@ -107,13 +135,47 @@ def kill():
     while len(killed) < 5:
         time.sleep(chance.uniform(0.05, 0.3))
         if found := list(working()):
-            os.kill(chance.choice(found), signal.SIGKILL)
+            try:
+                os.kill(chance.choice(found), signal.SIGKILL)
+            except ProcessLookupError:
+                continue
             killed.append(time.time())
+    killing_ended.touch()
+
+def convert(task):
+    key = json.loads(task)["robot"]["key"]
+    if key == "r3" and aborts.exists():
+        raise KeyError(key)
+    if key == "r3" and not uploads_work.exists():
+        raise urdf_usd.Error((urdf_usd.Diagnostic("error", "object-store-timeout", "r3 cannot be published"),))
+    # The last robot waits, so that a fast machine does not end before the workers are killed.
+    while key == "r9" and not killing_ended.exists():
+        time.sleep(0.05)
+    return urdf_usd.batch.convert(task)
 
 threading.Thread(target=kill, daemon=True).start()
+urdf_usd.batch.convert = convert
+try:
+    urdf_usd.ray.convert(robots, output, formats=["usd"], max_retries=20)
+    sys.exit("the fault of r3 is lost")
+except urdf_usd.Error as error:
+    (fault,) = error.diagnostics
+    assert fault.code == "object-store-timeout", fault
+lines = (Path(output) / "report.jsonl").read_text().splitlines()
+uploads_work.touch()
 summary = urdf_usd.ray.convert(robots, output, formats=["usd"], max_retries=20)
+# A defect ends the batch at once, with a report; the next run has the journal.
+aborts.touch()
+few, other = [f"{robots}/{name}.urdf" for name in ("r0", "r3")], Path(output).with_name("other")
+try:
+    urdf_usd.ray.convert(few, other, formats=["usd"])
+    sys.exit("the defect is lost")
+except KeyError:
+    assert (other / "report.jsonl").exists()
+aborts.unlink()
+assert urdf_usd.ray.convert(few, other, formats=["usd"])["open"] == 0
 rows = urdf_usd.ray.dataset(robots, table, formats=["usd"]).take_all()
-Path(table).with_suffix(".json").write_text(json.dumps({"summary": summary, "killed": len(killed), "rows": rows}))
+Path(table).with_suffix(".json").write_text(json.dumps({"summary": summary, "first": len(lines), "killed": len(killed), "rows": rows}))
 """
 
 
@@ -122,7 +184,8 @@ def test_ray_converts_every_robot_once_though_workers_are_killed(site, robots, e
     done = in_schedulers(site, ["-c", RAY, robots, tmp_path / "out", tmp_path / "table"], MARK=f"mark of {tmp_path}")
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "table.json").read_text())
-    assert result["killed"] == 5 and result["summary"]["status"] == {"failed": 1, "warnings": COUNT - 1}
+    assert result["killed"] == 5 and result["first"] == COUNT - 1
+    assert result["summary"]["status"] == {"failed": 1, "warnings": COUNT - 1}
     assert rows(tmp_path / "out") == expected and journal(tmp_path / "out") == sorted(expected)
     # The table has the same rows, with findings as a list.
     table = {row["key"]: row for row in result["rows"]}

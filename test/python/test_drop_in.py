@@ -2,8 +2,8 @@
 
 import json
 import os
+import shutil
 import subprocess
-import sys
 import sys
 from pathlib import Path
 
@@ -67,7 +67,10 @@ def both(site):
     folder = scratch()
     for name, text in CASES.items():
         (folder / f"{name}.urdf").write_text(text)
-    files = [*(folder / f"{name}.urdf" for name in CASES), *(ROBOTS / path for path in REAL)]
+    shutil.copytree(ROOT / "test" / "robots" / "meshes", folder / "meshes")
+    textured = (ROOT / "test" / "robots" / "textured.urdf").read_text().replace("package://textured/", "")
+    (folder / "textured.urdf").write_text(textured)
+    files = [*(folder / f"{name}.urdf" for name in (*CASES, "textured")), *(ROBOTS / path for path in REAL)]
 
     def run(which):
         command = [THEIRS, ROOT / "test" / "drop_in.py", which, folder / which, ROBOTS, *files, folder / "missing.urdf"]
@@ -95,12 +98,16 @@ def differences(ours, theirs):
         elif key == "colour" and theirs[key] is None:
             # An image without texture coordinates.
             continue
+        elif key == "files" and any(shape["colour"] is None for shape in theirs["shapes"].values()):
+            # Such an image may be used by nothing else.
+            if set(ours[key]) - set(theirs[key]) or any("Textures" not in file for file in set(theirs[key]) - set(ours[key])):
+                yield key, ours[key], theirs[key]
         elif not close(ours.get(key), theirs.get(key)):
             yield key, ours.get(key), theirs.get(key)
 
 
 @pytest.mark.parametrize("flat", ["", " flat"])
-@pytest.mark.parametrize("file", [*(name for name in CASES if not name.startswith("bad")), *(Path(path).stem for path in REAL)])
+@pytest.mark.parametrize("file", [*(name for name in CASES if not name.startswith("bad")), "textured", *(Path(path).stem for path in REAL)])
 def test_assets_have_the_same_structure(both, file, flat):
     ours, theirs = (both[which][f"{file}.urdf{flat}"] for which in ("ours", "theirs"))
     assert "error" not in theirs and len(theirs["links"]) > 0, theirs
@@ -137,6 +144,51 @@ def test_names_are_no_paths(urdf_usd):
     assert Converter().convert(folder / "small.urdf", folder / "out" / "deep").path == str(folder / "out" / "deep" / "______a.usda")
     assert Converter(layer_structure=False).convert(folder / "small.urdf", folder / "flat").path == str(folder / "flat" / "______a.usdc")
     assert {path.name for path in folder.iterdir()} == {"small.urdf", "out", "flat"}
+
+
+def test_images_of_other_robots_stay(urdf_usd):
+    """A robot without images leaves those of another one in the folder."""
+    from pxr import Usd
+    from urdf_usd.compat.urdf_usd_converter import Converter
+
+    folder = scratch()
+    (folder / "plain.urdf").write_text(CASES["one_link"])
+    convert = Converter(layer_structure=False, ros_packages=[{"name": "textured", "path": ROOT / "test" / "robots"}]).convert
+    stage = Usd.Stage.Open(convert(ROOT / "test" / "robots" / "textured.urdf", folder / "out").path)
+    convert(folder / "plain.urdf", folder / "out")
+    files = [attribute.Get() for prim in stage.Traverse() for attribute in prim.GetAttributes() if attribute.GetTypeName() == "asset"]
+    images = [file for file in files if file]
+    assert images and all(Path(file.resolvedPath).is_file() for file in images)
+
+
+def test_the_end_of_a_robot_is_not_one_in_a_comment(urdf_usd):
+    from pxr import Usd, UsdPhysics
+    from urdf_usd.compat.urdf_usd_converter import Converter
+
+    folder = scratch()
+    for name, text in (("comment", CASES["root_joint"] + "<!-- </robot> -->"), ("space", CASES["root_joint"].replace("</robot>", "</robot >"))):
+        (folder / f"{name}.urdf").write_text(text)
+        stage = Usd.Stage.Open(Converter().convert(folder / f"{name}.urdf", folder / name).path)
+        fixed = [UsdPhysics.Joint(prim) for prim in stage.Traverse() if prim.IsA(UsdPhysics.FixedJoint)]
+        assert [str(joint.GetBody1Rel().GetTargets()[0].name) for joint in fixed] == ["a"], name
+
+
+def test_files_outside_of_allowed_folders_are_not_read(urdf_usd):
+    from pxr import Usd, UsdGeom
+    from urdf_usd.compat.urdf_usd_converter import Converter
+
+    folder = scratch()
+    (folder / "robot" / "urdf").mkdir(parents=True)
+    shutil.copytree(ROOT / "test" / "robots" / "meshes", folder / "robot" / "meshes")
+    # A reference that is too long to be a path is missing.
+    long = BOX.format("visual").replace('box size="1 2 3"', f'mesh filename="package://long/{"x" * 5000}.stl"')
+    for uri in ("package://robot/meshes/tile.obj", "../meshes/tile.obj"):
+        shape = f'<visual><geometry><mesh filename="{uri}"/></geometry></visual>{long}'
+        urdf = folder / "robot" / "urdf" / "small.urdf"
+        urdf.write_text(robot(LINK.format("a", shape)))
+        for roots, count in ((None, 1), ((), 0), (folder / "robot", int(uri[0] == "."))):
+            stage = Usd.Stage.Open(Converter(allowed_roots=roots).convert(urdf, scratch()).path)
+            assert sum(prim.IsA(UsdGeom.Mesh) for prim in stage.Traverse()) == count, (uri, roots)
 
 
 def test_programs_need_no_change(site):

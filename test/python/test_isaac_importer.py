@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import os
+import shutil
 import subprocess
 import sys
 
@@ -143,6 +144,30 @@ def test_fields_without_counterpart_are_refused(urdf_usd, field):
     assert not list(folder.iterdir())
 
 
+def test_meshes_are_found_as_by_the_importer(urdf_usd):
+    """In folders above the file, without package.xml, and by relative paths."""
+    from pxr import UsdGeom
+    from urdf_usd.compat.isaacsim import URDFImporter, URDFImporterConfig
+
+    folder = scratch()
+    (folder / "x" / "urdf").mkdir(parents=True)
+    shutil.copytree(ARM.parents[1] / "test" / "robots" / "meshes", folder / "x" / "meshes")
+    for uri in ("package://x/meshes/tile.obj", "../meshes/tile.obj"):
+        (urdf := folder / "x" / "urdf" / "small.urdf").write_text(
+            f'<robot name="small"><link name="a"><visual><geometry><mesh filename="{uri}"/></geometry></visual></link></robot>'
+        )
+        for roots, found in ((None, True), ((), False)):
+            path = URDFImporter(URDFImporterConfig(urdf_path=str(urdf), usd_path=str(scratch())), allowed_roots=roots).import_urdf()
+            assert any(prim.IsA(UsdGeom.Mesh) for _, stage in stages(path) for prim in stage.Traverse()) == found, (uri, roots)
+
+
+def test_gains_without_effect_are_logged(urdf_usd, caplog):
+    gains = {"override_joint_stiffness": {"elbow": 3.0}, "override_joint_damping": {"forearm_roll": 4.0}}
+    imported(scratch(), joint_target_type={"forearm_roll": "none", "elbow": "velocity"}, **gains)
+    logged = [record.getMessage() for record in caplog.records if "ignored" in record.getMessage()]
+    assert len(logged) == 2 and "'elbow_joint': the stiffness of 3.0" in logged[0] and "'forearm_roll_joint': the damping of 4.0" in logged[1]
+
+
 def test_wrong_values_are_refused(urdf_usd):
     from urdf_usd.compat.isaacsim import URDFImporter, URDFImporterConfig
 
@@ -158,7 +183,7 @@ def test_wrong_values_are_refused(urdf_usd):
     broken = folder / "broken.urdf"
     broken.write_text("<robot")
     with pytest.raises(urdf_usd.Error, match="urdf-malformed-xml"):
-        imported(folder, broken)
+        imported(folder, broken, override_joint_damping={"shoulder": 1.0})
     fields = {each.name for each in dataclasses.fields(URDFImporterConfig)}
     assert fields == {"urdf_path", "usd_path", *LAB}
 
@@ -176,6 +201,9 @@ def test_programs_need_no_change(site):
         "config.urdf_path, config.usd_path, config.ros_package_paths = sys.argv[1], sys.argv[3], [{'name': 'sample_arm', 'path': sys.argv[2]}]\n"
         "print(URDFImporter(config).import_urdf())\n"
     )
+    # Extensions may add folders to the path later.
+    script += "from pathlib import Path\nlate = Path(sys.argv[3]) / 'late'\n(late / 'isaacsim' / 'core').mkdir(parents=True)\nsys.path.append(str(late))\n"
+    script += "(late / 'isaacsim' / 'core' / 'late.py').write_text('')\nimport isaacsim.core.late\n"
     for other in (False, True):
         folder = scratch()
         if other:

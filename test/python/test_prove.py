@@ -1,6 +1,7 @@
 """`python -m urdf_usd.prove` runs a robot in the engines of the test environments."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -79,7 +80,7 @@ def test_an_engine_that_ends_is_an_error(site, arm):
 def test_engines_that_are_not_installed_are_named(site, arm):
     done = subprocess.run([sys.executable, "-m", "urdf_usd.prove", arm], env=os.environ | {"PYTHONPATH": str(site)}, capture_output=True, text=True)
     assert done.returncode == 2
-    for package in ("mujoco", "newton[sim] usd-core", "ovphysx", "drake"):
+    for package in ("mujoco", "'newton[sim]' newton-usd-schemas scipy usd-core", "ovphysx", "drake"):
         assert f"not installed: pip install {package}" in done.stdout
 
 
@@ -93,3 +94,48 @@ def test_wrong_uses_are_refused(site, arm, urdf_usd):
     with pytest.raises(urdf_usd.Error, match="resolve-missing-file"):
         prove(arm.with_name("none.urdf"))
     assert proved(site, arm, "--python", "mujoco", engines=[])[0] == 2
+
+
+def test_an_engine_that_diverges_gives_valid_json(urdf_usd):
+    from urdf_usd.prove import Figure, Row, Table
+
+    figures = {"hold": Figure(math.inf, 0.1, "elbow"), "mimic": Figure(math.nan, 0.01, ""), "mass": Figure(0.0, 1e-5, "")}
+    table = Table("small", {"mujoco": Row("failed", figures)})
+    found = json.loads(json.dumps(table.to_json(), allow_nan=False))["engines"]["mujoco"]["figures"]
+    assert {check: figure["value"] for check, figure in found.items()} == {"hold": None, "mimic": None, "mass": 0.0}
+    assert not table.ok and "mujoco: hold: no finite number, at most 0.1 (elbow)" in table.to_text()
+
+
+def test_assets_in_other_units_are_refused(site, arm, urdf_usd):
+    """OpenUSD does not convert what a scene references."""
+    from urdf_usd.prove import prove
+
+    made = urdf_usd.convert(arm, scratch(), formats="usd", overlays="newton")
+    text = (made.directory / "small.newton.usda").read_text()
+    for before, after in (("metersPerUnit = 1", "metersPerUnit = 0.01"), ('upAxis = "Z"', 'upAxis = "Y"')):
+        assert before in text
+        (changed := made.directory / "changed.usda").write_text(text.replace(before, after, 1))
+        with pytest.raises(urdf_usd.OptionError, match="changed.usda has upAxis .*convert it first"):
+            prove(changed, engines=["mujoco"])
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        # The engine itself is missing; one of its dependencies is; the search path has no modules of this project.
+        ("", "not installed: pip install mujoco (no module mujoco)"),
+        ("import absent", "ModuleNotFoundError: No module named 'absent'"),
+        ("import ray\nraise RuntimeError(ray.__file__.split('/')[-2])", "RuntimeError: other"),
+    ],
+)
+def test_engines_import_their_own_modules(site, arm, module, message):
+    folder = scratch()
+    (folder / "other").mkdir()
+    (folder / "other" / "ray.py").write_text("")
+    if module:
+        (folder / "other" / "mujoco.py").write_text(module)
+    environment = os.environ | {"PYTHONPATH": f"{site}:{folder / 'other'}"}
+    command = [sys.executable, "-m", "urdf_usd.prove", arm, "--engine", "mujoco", "--engine", "drake"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2, "neither engine that is named is installed"
+    assert f"mujoco: {message}" in done.stdout.splitlines()

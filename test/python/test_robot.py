@@ -174,5 +174,7 @@ def test_wrong_arguments_are_explained(urdf_usd, robot):
     with pytest.raises(urdf_usd.OptionError, match="density"):
         urdf_usd.Robot.load("<robot name='r'><link name='l'/></robot>", density=3.0)
     alone = urdf_usd.Robot.load("<robot name='r'><link name='l'/></robot>")
+    with pytest.raises(MemoryError):
+        alone.fk(np.zeros((10**13, 0)))
     assert alone.dof == 0 and alone.fk(np.zeros((2, 0))).shape == (2, 1, 4, 4) and alone.mass_matrix(()).shape == (0, 0)
     assert np.isnan(alone.centre_of_mass(())).all()

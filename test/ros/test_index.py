@@ -58,6 +58,7 @@ def summary(node):
     return {
         int(bridge["url"].split(":")[-1].strip("/")): (bridge["live"], {robot["key"]: robot["state"] for robot in bridge["robots"]})
         for bridge in bridges
+        if bridge["url"].startswith("http")
     }
 
 
@@ -111,8 +112,43 @@ def test_a_bridge_in_no_fleet_has_no_index(start_bridge, tmp_path):
             return urllib.request.urlopen(url, timeout=PATIENCE).status == 200
 
     until(serves, PATIENCE, "the server")
-    with pytest.raises(urllib.error.HTTPError, match="404"):
-        index(node)
+    for path in ("api/fleet", "fleet"):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{node.port}/{path}", timeout=PATIENCE)
+
+
+def test_a_folder_that_cannot_be_made_is_tried_again(start_bridge, tmp_path):
+    (tmp_path / "fleet").write_text("")
+    (tmp_path / "box.urdf").write_text(box("box"))
+    node = start_bridge("one", tmp_path / "box.urdf")
+    node.logged("bridge-fleet")
+    (tmp_path / "fleet").unlink()
+    shows(node, {node.port: (True, {"box": "ok"})})
+
+
+def test_the_page_shows_names_of_strangers_as_text(start_bridge, tmp_path, browser):
+    hostile = "<img src=x onerror='window.attacked = true'>"
+    robot = {"key": hostile, "name": hostile, "namespace": "/", "presence": "live", "state": "ok", "message": hostile}
+    robot |= {"revision": None, "time": 0, "sha256": None, "counts": None}
+    bridge = {"bridge": "stranger", "host": hostile, "url": "javascript:window.attacked = true", "period": 3600, "robots": [robot]}
+    (tmp_path / "fleet" / "bridges").mkdir(parents=True)
+    (tmp_path / "fleet" / "bridges" / "stranger.json").write_text(json.dumps(bridge))
+    (tmp_path / "box.urdf").write_text(box("box"))
+    node = start_bridge("one", tmp_path / "box.urdf")
+    until(lambda: node.port in (robots := summary(node)) and robots[node.port][1] == {"box": "ok"}, PATIENCE, "the box")
+    page = browser.new_page()
+    problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(f"http://127.0.0.1:{node.port}/fleet")
+    page.wait_for_selector("#robots tr:nth-child(2)")
+    cells = page.locator("#robots td").all_inner_texts()
+    assert cells.count(hostile) == 3 and "box" in cells and "stranger" in cells
+    links = page.locator("#robots a").evaluate_all("all => all.map((link) => link.href)")
+    assert links == [f"http://127.0.0.1:{node.port}/"]
+    page.locator("#filter").fill("stranger")
+    page.wait_for_selector("#robots tr:nth-child(2)", state="detached")
+    assert page.locator("main img").count() == 0 and not page.evaluate("window.attacked") and not problems
+    page.close()
 
 
 def test_the_meshes_of_a_description_are_processed_once(start_bridge, tmp_path):

@@ -95,6 +95,9 @@ pub struct Row {
     pub used: Vec<Used>,
     /// Time of the end, in seconds since 1970.
     pub finished: f64,
+    /// The picture of an asset in an object store: its path in the batch's folder.
+    #[serde(skip)]
+    pub picture: Option<String>,
 }
 
 /// Writes a path, of which JSON can't hold every one.
@@ -289,6 +292,7 @@ pub(crate) mod tests {
             message: None,
             used: Vec::new(),
             finished,
+            picture: None,
         }
     }
 

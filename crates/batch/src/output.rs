@@ -1,18 +1,19 @@
 //! The place of a batch: a folder on disk, or one in an object store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use urdf_usd_convert::{self as convert, Report};
-use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_objects::{Asset, File, Objects, is_url};
+use urdf_usd_diagnostic::{Code, Diagnostic, Place};
+use urdf_usd_objects::{Asset, File, Objects, check_url, is_url};
 use urdf_usd_store::Store;
 
 use crate::codes::{JOURNAL, SOURCE};
 use crate::items::Item;
-use crate::journal::{self, Journal, Row};
+use crate::journal::{self, Journal, Row, Used};
+use crate::report::published_picture;
 use crate::run::{ASSETS, Shard};
 
 /// Assets that are uploaded at a time.
@@ -25,6 +26,8 @@ pub struct Output {
     /// an asset leaves once it is published.
     folder: PathBuf,
     remote: Option<Remote>,
+    /// Sources that were downloaded.
+    mirrors: Vec<Mirror>,
 }
 
 /// The folder of a batch in an object store, whose pointers have the rows.
@@ -45,6 +48,7 @@ impl Output {
         let folder = |path: &Path| Self {
             folder: path.to_owned(),
             remote: None,
+            mirrors: Vec::new(),
         };
         let Some(text) = place.to_str().filter(|text| is_url(text)) else {
             return Ok(folder(place));
@@ -53,7 +57,7 @@ impl Output {
             return Ok(folder(Path::new(path)));
         }
         let objects = Objects::open(text)?;
-        let private = private_folder("batch", objects.url()).join(shard.label());
+        let private = private_folder("batch", objects.url(), &JOURNAL)?.join(shard.label());
         let remote = Remote {
             objects,
             rows: Mutex::default(),
@@ -61,7 +65,14 @@ impl Output {
         Ok(Self {
             folder: private,
             remote: Some(remote),
+            mirrors: Vec::new(),
         })
+    }
+
+    /// Sets the sources that were downloaded: pointers have the addresses of their files, since other
+    /// machines have them at other paths.
+    pub fn set_mirrors(&mut self, mirrors: &[Mirror]) {
+        self.mirrors = mirrors.to_vec();
     }
 
     /// Returns the place as it is named in any working directory.
@@ -126,6 +137,7 @@ impl Output {
             remote.note(row);
             if has_used {
                 row.used = used;
+                to_paths(&mut row.used, &self.mirrors);
             }
         }
         Ok(rows)
@@ -146,10 +158,32 @@ impl Output {
         Ok(rows)
     }
 
-    /// Returns whether the asset of a row exists.
+    /// Returns whether the asset of a row exists; in an object store, whether it was published.
     pub(crate) fn has(&self, asset: &str) -> bool {
-        // A pointer is written after the files of its asset.
+        // A pointer is written after the files of its asset. A request for each robot would cost
+        // more than most runs: only `--retry` asks for them, by `missing`.
         self.remote.is_some() || self.folder.join(asset).join(convert::REPORT).is_file()
+    }
+
+    /// Returns the keys of the rows whose assets are gone from the object store.
+    pub(crate) fn missing<'a>(
+        &self,
+        rows: impl Iterator<Item = &'a Row>,
+    ) -> Result<BTreeSet<String>, Diagnostic> {
+        let Some(remote) = &self.remote else {
+            return Ok(BTreeSet::new());
+        };
+        let names: Vec<(&str, String)> = rows
+            .filter_map(|row| {
+                let asset = row.asset.as_ref()?;
+                Some((row.key.as_str(), format!("{asset}/{}", convert::REPORT)))
+            })
+            .collect();
+        let missing = remote
+            .objects
+            .missing(names.iter().map(|(_, name)| name.as_str()))?;
+        let keys = names.into_iter().filter(|(_, name)| missing.contains(name));
+        Ok(keys.map(|(key, _)| key.to_owned()).collect())
     }
 
     /// Records the row of a finished robot in the journal, unless its pointer has it.
@@ -177,7 +211,10 @@ impl Output {
             Asset::new(&row.key, &report.name, files.collect())
         });
         row.asset = asset.as_ref().map(|asset| asset.folder.clone());
-        let written = serde_json::to_value(&row).map_err(|error| {
+        row.picture = asset.as_ref().and_then(published_picture);
+        let mut portable = row.clone();
+        to_addresses(&mut portable.used, &self.mirrors);
+        let written = serde_json::to_value(&portable).map_err(|error| {
             Diagnostic::new(&JOURNAL, Place::file(&row.source), error.to_string())
         })?;
         let files = asset
@@ -201,9 +238,15 @@ impl Remote {
         let keys = items.into_iter().map(|item| item.key.as_str());
         let pointers = self.objects.pointers(keys)?;
         // The pointer of a node has no row.
-        let rows = pointers
-            .into_iter()
-            .filter_map(|(key, pointer)| Some((key, serde_json::from_value(pointer.row).ok()?)));
+        let rows = pointers.into_iter().filter_map(|(key, pointer)| {
+            let mut row: Row = serde_json::from_value(pointer.row).ok()?;
+            // A failed conversion keeps the asset, and has no picture.
+            row.picture = pointer
+                .asset
+                .filter(|asset| row.asset.as_ref() == Some(&asset.folder))
+                .and_then(|asset| published_picture(&asset));
+            Some((key, row))
+        });
         Ok(rows.collect())
     }
 
@@ -248,6 +291,7 @@ pub fn download(sources: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Mirror>), Diag
             paths.push(PathBuf::from(path));
             continue;
         }
+        check_url(text)?;
         if text.contains(['*', '?', '[']) {
             let message = "patterns are for paths only";
             return Err(Diagnostic::new(&SOURCE, Place::file(source), message)
@@ -265,7 +309,7 @@ pub fn download(sources: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Mirror>), Diag
         let folder = match known {
             Some(mirror) => mirror.folder.clone(),
             None => {
-                let private = private_folder("sources", url).join("mirror");
+                let private = private_folder("sources", url, &SOURCE)?.join("mirror");
                 let folder = Objects::open(url)?.mirror(&private)?;
                 mirrors.push(Mirror {
                     url: url.to_owned(),
@@ -277,6 +321,12 @@ pub fn download(sources: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Mirror>), Diag
         paths.push(file.map_or(folder.clone(), |file| folder.join(file)));
     }
     Ok((paths, mirrors))
+}
+
+/// Returns the first source that [`download`] would read from an object store.
+pub fn remote_source(sources: &[PathBuf]) -> Option<&str> {
+    let mut texts = sources.iter().filter_map(|source| source.to_str());
+    texts.find(|text| is_url(text) && path_of(text).is_none())
 }
 
 /// Returns the path of an address such as `file:///srv/robots`.
@@ -307,12 +357,56 @@ pub fn set_origins(items: &mut [Item], mirrors: &[Mirror]) {
     }
 }
 
+/// Replaces the paths of downloaded files by their addresses.
+fn to_addresses(used: &mut [Used], mirrors: &[Mirror]) {
+    // Conversions resolve symbolic links, such as that of a home directory.
+    let roots: Vec<(PathBuf, &str)> = mirrors
+        .iter()
+        .flat_map(|mirror| {
+            let resolved = fs::canonicalize(&mirror.folder).ok();
+            let folders = [Some(mirror.folder.clone()), resolved];
+            let roots = folders.into_iter().flatten();
+            roots.map(|folder| (folder, mirror.url.as_str()))
+        })
+        .collect();
+    for file in used {
+        let address = roots.iter().find_map(|(folder, url)| {
+            let name = file.path.strip_prefix(folder).ok()?;
+            Some(format!("{url}/{}", name.display()))
+        });
+        if let Some(address) = address {
+            file.path = address.into();
+        }
+    }
+}
+
+/// Replaces the addresses of downloaded files by their paths.
+fn to_paths(used: &mut [Used], mirrors: &[Mirror]) {
+    for file in used {
+        let path = mirrors.iter().find_map(|mirror| {
+            let name = file.path.to_str()?.strip_prefix(&mirror.url)?;
+            Some(mirror.folder.join(name.strip_prefix('/')?))
+        });
+        if let Some(path) = path {
+            file.path = path;
+        }
+    }
+}
+
 /// Returns a folder of this user for an address. Its name has no part that could lead elsewhere.
-fn private_folder(kind: &str, url: &str) -> PathBuf {
+///
+/// # Errors
+/// If the user has no cache directory. Other users could prepare one in the directory of temporary
+/// files, whose content is removed or converted then.
+fn private_folder(kind: &str, url: &str, code: &'static Code) -> Result<PathBuf, Diagnostic> {
     let mut name = blake3::hash(url.as_bytes()).to_hex().to_string();
     name.truncate(32);
-    let root = Store::directory().unwrap_or_else(|| std::env::temp_dir().join("urdf_usd"));
-    root.join(kind).join(name)
+    let root = Store::directory().ok_or_else(|| {
+        let message = "there is no directory for its files on this machine";
+        Diagnostic::new(code, Place::file(url), message)
+            .help("set HOME or XDG_CACHE_HOME to an absolute path with room")
+    })?;
+    Ok(root.join(kind).join(name))
 }
 
 #[cfg(test)]
@@ -334,6 +428,29 @@ mod tests {
         let (paths, mirrors) = download(&["a".into(), "file:///b/c".into()]).expect("paths");
         assert_eq!(paths, [Path::new("a"), Path::new("/b/c")]);
         assert!(mirrors.is_empty());
+    }
+
+    #[test]
+    fn pointers_have_the_addresses_of_downloaded_files() {
+        let mirrors = |folder: &str| Mirror {
+            url: "s3://bucket/robots".to_owned(),
+            folder: folder.into(),
+        };
+        let paths = |used: &[Used]| -> Vec<String> {
+            let paths = used.iter().map(|file| file.path.display().to_string());
+            paths.collect()
+        };
+        let mut used = ["/cache/a/m/x.stl", "/cache/ab/x.stl"].map(|path| Used {
+            path: path.into(),
+            state: None,
+        });
+        to_addresses(&mut used, &[mirrors("/cache/a")]);
+        assert_eq!(
+            paths(&used),
+            ["s3://bucket/robots/m/x.stl", "/cache/ab/x.stl"]
+        );
+        to_paths(&mut used, &[mirrors("/other")]);
+        assert_eq!(paths(&used), ["/other/m/x.stl", "/cache/ab/x.stl"]);
     }
 
     #[test]

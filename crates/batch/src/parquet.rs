@@ -47,7 +47,9 @@ pub(crate) fn write(rows: &[&Row]) -> Result<Vec<u8>> {
     for rows in rows.chunks(ROW_GROUP) {
         let mut group = Group(writer.next_row_group()?);
         group.texts(rows, |row| &row.key)?;
-        group.texts(rows, |row| row.source.to_str().unwrap_or_default())?;
+        let sources = rows.iter().map(|row| row.source.to_string_lossy());
+        let sources = sources.map(|source| ByteArray::from(source.as_ref()));
+        group.column::<ByteArrayType>(sources.collect(), None)?;
         group.texts(rows, |row| &row.inputs)?;
         let status = |row: &&Row| serde_json::to_value(row.status).ok();
         let status: Vec<_> = rows.iter().map(status).collect();

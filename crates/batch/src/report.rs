@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Serialize;
 use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_objects::Asset;
 
 use crate::codes::JOURNAL;
 use crate::items::Item;
@@ -139,7 +140,8 @@ fn files(output: &Output, items: &[Item]) -> Result<(Summary, Vec<Vec<u8>>), Dia
             .map_err(|error| failed(output.folder())(error.into()))?;
         lines.push(b'\n');
     }
-    let page = page(output.folder(), &summary, &rows).into_bytes();
+    let folder = output.objects().is_none().then(|| output.folder());
+    let page = page(folder, &summary, &rows).into_bytes();
     #[cfg(not(feature = "cloud"))]
     let contents = vec![lines, page];
     #[cfg(feature = "cloud")]
@@ -152,8 +154,9 @@ fn files(output: &Output, items: &[Item]) -> Result<(Summary, Vec<Vec<u8>>), Dia
     Ok((summary, contents))
 }
 
-/// Returns the page: robots with faults first.
-fn page(folder: &Path, summary: &Summary, rows: &[&Row]) -> String {
+/// Returns the page: robots with faults first. `folder` is that of the batch; `None` if it is in an
+/// object store, whose rows have their pictures.
+fn page(folder: Option<&Path>, summary: &Summary, rows: &[&Row]) -> String {
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| std::cmp::Reverse(row.status));
     let mut page = String::from(HEAD);
@@ -182,7 +185,10 @@ fn page(folder: &Path, summary: &Summary, rows: &[&Row]) -> String {
         "<table>\n<tr><th></th><th>Robot</th><th>Result</th><th>Links</th><th>Joints</th><th>Triangles</th><th>Seconds</th><th>Findings</th></tr>\n"
     ));
     for row in rows.iter().take(MAX_IN_PAGE) {
-        let picture = row.asset.as_ref().and_then(|asset| picture(folder, asset));
+        let picture = match folder {
+            Some(folder) => row.asset.as_ref().and_then(|asset| picture(folder, asset)),
+            None => row.picture.clone(),
+        };
         let picture = picture.map_or_else(String::new, |path| {
             format!("<img loading=\"lazy\" alt=\"\" src=\"{}\">", escape(&path))
         });
@@ -219,6 +225,9 @@ fn page(folder: &Path, summary: &Summary, rows: &[&Row]) -> String {
 
 /// Returns the path of an asset's picture in the batch's folder.
 fn picture(folder: &Path, asset: &str) -> Option<String> {
+    if !is_below(asset) {
+        return None;
+    }
     let thumbs = Path::new(asset).join(".thumbs");
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder.join(&thumbs))
         .ok()?
@@ -234,6 +243,22 @@ fn picture(folder: &Path, asset: &str) -> Option<String> {
     found.sort();
     let path = found.first()?.strip_prefix(folder).ok()?;
     Some(path.to_string_lossy().into_owned())
+}
+
+/// Returns whether a path of a row leads to no other folder.
+fn is_below(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Returns the path of the picture of an asset in an object store, in the batch's folder.
+pub(crate) fn published_picture(asset: &Asset) -> Option<String> {
+    let is_picture = |path: &str| path.starts_with(".thumbs/") && path.ends_with(".png");
+    let paths = asset.files.iter().map(|file| &file.path);
+    let path = paths.filter(|path| is_picture(path)).min()?;
+    // Others may have written the pointer.
+    let path = format!("{}/{path}", asset.folder);
+    (path.starts_with("assets/") && is_below(&path)).then_some(path)
 }
 
 fn escape(text: &str) -> String {
@@ -281,12 +306,46 @@ mod tests {
         let summary = Summary::of(&items, &[&good, &bad]);
         assert_eq!(summary.line(), "3 robots: 1 ok, 1 failed, 1 open");
         assert_eq!(summary.most_frequent(), [("urdf-xml", 1)]);
-        let page = page(folder.path(), &summary, &[&good, &bad]);
+        let page = page(Some(folder.path()), &summary, &[&good, &bad]);
         assert!(
             !page.contains("<script>")
                 && page.contains("b&lt;script&gt;")
                 && page.contains("&quot;x&quot; &amp; more")
         );
         assert!(page.find("b&lt;") < page.find("<td>a</td>"));
+    }
+
+    #[test]
+    fn pictures_are_files_of_their_asset() {
+        let asset = |folder: &str, path: &str| Asset {
+            folder: folder.to_owned(),
+            ..Asset::new(
+                "a",
+                "b",
+                vec![urdf_usd_objects::File {
+                    path: path.to_owned(),
+                    bytes: 0,
+                    sha256: String::new(),
+                }],
+            )
+        };
+        let thumb = ".thumbs/256x256/b.usda.png";
+        let mut row = row("a", Status::Ok, 1.0);
+        row.picture = published_picture(&asset("assets/a/b/0", thumb));
+        let page = page(None, &Summary::default(), &[&row]);
+        assert!(page.contains("src=\"assets/a/b/0/.thumbs/256x256/b.usda.png\""));
+        for (folder, path) in [
+            ("assets/a/b/0", "textures/x.png"),
+            ("assets/../b", thumb),
+            ("/etc", thumb),
+        ] {
+            assert_eq!(published_picture(&asset(folder, path)), None, "{folder}");
+        }
+        let outside = tempfile::tempdir().unwrap();
+        let folder = outside.path().join("batch");
+        std::fs::create_dir_all(outside.path().join("a/.thumbs/x")).unwrap();
+        std::fs::write(outside.path().join("a/.thumbs/x/y.png"), "").unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        assert_eq!(picture(&folder, "../a"), None);
     }
 }

@@ -140,10 +140,16 @@ impl<'a> Open<'a> {
         let all = items.iter().enumerate();
         let own = all.filter(|(index, _)| settings.shard.has(*index));
         let rows = output.rows(own.clone().map(|(_, item)| item), settings.changed)?;
+        let missing = match settings.retry {
+            true => output.missing(rows.values())?,
+            false => BTreeSet::new(),
+        };
         for (_, item) in own {
             let inputs = inputs(item, settings);
             match rows.get(&item.key) {
-                Some(row) if is_done(row, item, &inputs, settings) => {
+                Some(row)
+                    if is_done(row, item, &inputs, settings) && !missing.contains(&item.key) =>
+                {
                     open.done += 1;
                     open.bad += usize::from(!row.status.is_good());
                 }
@@ -364,6 +370,7 @@ fn row_of(item: &Item, inputs: &str, result: Result<Report, Failure>, started: S
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default()
             .as_secs_f64(),
+        picture: None,
     };
     let (found, mut used) = match result {
         Ok(report) => {

@@ -75,10 +75,11 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
     let shard = arguments.shard.unwrap_or(Shard::WHOLE);
     let opened = Output::open(&arguments.output, shard)
         .and_then(|output| Ok((output, download(&arguments.sources)?)));
-    let (output, (sources, mirrors)) = match opened {
+    let (mut output, (sources, mirrors)) = match opened {
         Ok(opened) => opened,
         Err(fault) => return failed_with(&[fault], None),
     };
+    output.set_mirrors(&mirrors);
     // Descriptions refer to packages beside their own.
     let folders = mirrors.iter().map(|mirror| mirror.folder.clone());
     options.resolve.package_paths.extend(folders);

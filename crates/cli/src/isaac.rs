@@ -16,6 +16,7 @@ use super::results::{failed, print, print_json, usage_error};
 use super::subject::{AssetFile, INPUT};
 use super::terminal::say;
 use super::{plural, print_diagnostics};
+use urdf_usd_convert::STDIN;
 use urdf_usd_diagnostic::{Diagnostic, Severity, escape_controls};
 use urdf_usd_isaac::{self as isaac, Edit, Label, LinkTree, Saved, Sites, View};
 use urdf_usd_rep158::Stage;
@@ -186,13 +187,7 @@ fn opened(asset: &Asset) -> Result<Stage, ExitCode> {
         packages: Some(resolver),
         ..Default::default()
     };
-    let mut stage =
-        Stage::open(&entry.path, &options).map_err(|error| failed(&error.to_string()))?;
-    // Findings name what the user gave, not its copy.
-    if entry.copy.is_some() {
-        stage.entry = urdf_usd_convert::STDIN.into();
-    }
-    Ok(stage)
+    Stage::open(&entry.path, &options).map_err(|error| failed(&error.to_string()))
 }
 
 fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
@@ -329,16 +324,26 @@ fn validate(asset: &Asset) -> Result<ExitCode, ExitCode> {
     }
     let stage = opened(asset)?;
     let view = View::new(&stage);
-    let found = isaac::validate(&view);
+    let mut found = isaac::validate(&view);
+    // Findings name what the user gave, not its copy.
+    let shown = match asset.asset == Path::new("-") {
+        true => Path::new(STDIN),
+        false => &stage.entry,
+    };
+    found
+        .iter_mut()
+        .map(|finding| &mut finding.place.file)
+        .filter(|file| file.as_deref() == Some(&*stage.entry))
+        .for_each(|file| *file = Some(shown.into()));
     let counts = Counts::new(&found);
     let printed = if asset.json {
         print_json(&Findings {
-            asset: stage.entry.to_string_lossy(),
+            asset: shown.to_string_lossy(),
             diagnostics: &found,
             counts,
         })
     } else {
-        let entry = stage.entry.to_string_lossy();
+        let entry = shown.to_string_lossy();
         let (errors, warnings) = (
             plural(counts.error, "error"),
             plural(counts.warning, "warning"),

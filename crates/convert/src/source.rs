@@ -220,7 +220,7 @@ pub(super) fn open(
             ))
         }
         Source::Bytes { bytes, file } => {
-            let start = &bytes[..bytes.len().min(START as usize)];
+            let start = bytes.get(..START as usize).unwrap_or(bytes);
             refuse_other_kinds(file, Some(start))?;
             allow(file);
             let format = Format::detect(bytes);

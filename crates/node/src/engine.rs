@@ -778,7 +778,7 @@ impl<N: Node> Engine<N> {
             self.schedule_graph_scan();
         }
         self.try_starved_again();
-        self.uploads.try_failed_again();
+        self.uploads.retry_failed(Instant::now());
         self.abandon_overdue()
     }
 }

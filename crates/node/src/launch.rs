@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -108,15 +108,18 @@ fn run(
     result
 }
 
-/// Starts a thread that ends the process if the shutdown takes too long.
+/// Starts a thread, once, that ends the process if the shutdown takes too long.
 fn exit_after_timeout() {
-    // Without this thread the shutdown is merely unbounded.
-    let _ = std::thread::Builder::new()
-        .name("end".to_owned())
-        .spawn(|| {
-            std::thread::sleep(MAX_SHUTDOWN);
-            std::process::exit(1);
-        });
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        // Without this thread the shutdown is merely unbounded.
+        let _ = std::thread::Builder::new()
+            .name("end".to_owned())
+            .spawn(|| {
+                std::thread::sleep(MAX_SHUTDOWN);
+                std::process::exit(1);
+            });
+    });
 }
 
 async fn run_node(args: Args, limit: usize, program: Option<&Program>) -> Result<(), Diagnostic> {
@@ -138,17 +141,20 @@ async fn run_node(args: Args, limit: usize, program: Option<&Program>) -> Result
         (limit, program),
     )
     .await?;
+    let interruption = async {
+        let name = interrupted.wait().await;
+        tracing::info!("{name}: ending");
+        // Here already: `select!` drops the running node before it runs a handler.
+        exit_after_timeout();
+    };
     let result = tokio::select! {
         ended = ready.run() => {
             tracing::error!("{ended}");
             Err(ended)
         }
-        name = interrupted.wait() => {
-            tracing::info!("{name}: ending");
-            Ok(())
-        }
+        () = interruption => Ok(()),
     };
-    // Here already, because leaving the graph may hang as well.
+    // Leaving the graph may hang as well.
     exit_after_timeout();
     logging::send_to(None);
     node.shutdown();
@@ -229,7 +235,6 @@ impl<N: Node> Ready<N> {
                 parameters.fleet_period,
             )
         });
-        let fleet = fleet.transpose()?;
         let workers = program.map_or_else(Workers::here, |program| {
             let workers = Workers::new(program.clone(), parameters.workers, parameters.cache_mb);
             let workers = match &parameters.fleet_dir {

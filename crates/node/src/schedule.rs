@@ -124,7 +124,7 @@ impl<T> Schedule<T> {
 
     /// Adds a replaceable item that is due at once, unless one already waits under its key.
     pub(super) fn ensure(&mut self, key: &str, item: impl FnOnce() -> T, now: Instant) {
-        if !self.waiting.iter().any(|w| w.replaceable && w.key == key) {
+        if !self.is_waiting(key) {
             let item = item();
             self.weight += (self.weigh)(&item);
             self.waiting.push_back(Waiting {
@@ -153,6 +153,16 @@ impl<T> Schedule<T> {
         self.weight -= (self.weigh)(&item);
         self.busy.insert(key.clone());
         Some((key, item))
+    }
+
+    /// Returns whether an item of this key is in progress.
+    pub(super) fn is_busy(&self, key: &str) -> bool {
+        self.busy.contains(key)
+    }
+
+    /// Returns whether a replaceable item waits under this key.
+    pub(super) fn is_waiting(&self, key: &str) -> bool {
+        self.waiting.iter().any(|w| w.replaceable && w.key == key)
     }
 
     /// Frees a key.

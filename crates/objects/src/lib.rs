@@ -20,6 +20,7 @@ mod connect;
 mod mirror;
 mod publish;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -35,8 +36,8 @@ use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 
 pub use self::publish::{Asset, File, Pointer};
 
-/// Maximum size of a pointer or report that is read, in bytes.
-const MAX_SMALL_BYTES: u64 = 256 << 20;
+/// Maximum size of a pointer, in bytes. [`MAX_REQUESTS`] of them are in memory.
+const MAX_POINTER_BYTES: u64 = 8 << 20;
 /// Requests at a time of one call.
 const MAX_REQUESTS: usize = 32;
 /// Attempts to replace an object that others replace, too.
@@ -86,23 +87,58 @@ pub fn is_url(text: &str) -> bool {
 /// Checks the kind of an address, without opening it.
 ///
 /// # Errors
-/// If it is not one of the kinds that this program knows.
+/// If it is not one of the kinds that this program knows, or has credentials.
 pub fn check_url(url: &str) -> Result<(), Diagnostic> {
     scheme(url).map(drop)
 }
 
 fn scheme(url: &str) -> Result<Scheme, Diagnostic> {
-    match url.split_once("://").map(|(scheme, _)| scheme) {
-        Some("s3" | "s3a") => Ok(Scheme::S3),
-        Some("gs") => Ok(Scheme::Google),
-        Some("az" | "azure" | "abfs" | "abfss") => Ok(Scheme::Azure),
-        _ => Err(Diagnostic::new(
-            &codes::URL,
-            Place::file(url),
-            "there is no such kind of object store",
-        )
-        .help("give s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, az://CONTAINER/FOLDER or a path")),
+    let invalid =
+        |message| Diagnostic::new(&codes::URL, Place::file(without_secrets(url)), message);
+    let (name, rest) = url.split_once("://").unwrap_or_default();
+    let scheme = match name {
+        "s3" | "s3a" => Scheme::S3,
+        "gs" => Scheme::Google,
+        "az" | "azure" | "abfs" | "abfss" => Scheme::Azure,
+        _ => {
+            return Err(invalid("there is no such kind of object store").help(
+                "give s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, az://CONTAINER/FOLDER or a path",
+            ));
+        }
+    };
+    // `abfs[s]://CONTAINER@ACCOUNT.dfs.core.windows.net/FOLDER` names the container as the user.
+    let is_container = |user: &str| name.starts_with("abfs") && !user.contains(':');
+    match authority(rest).rsplit_once('@') {
+        Some((user, _)) if !is_container(user) => {
+            Err(invalid("the address has a user name or a password")
+                .help("remove it, and set the credentials in the environment"))
+        }
+        _ => Ok(scheme),
     }
+}
+
+/// Returns the part of an address between its scheme and its path.
+fn authority(rest: &str) -> &str {
+    rest.split(['/', '?', '#']).next().unwrap_or_default()
+}
+
+/// Returns an address for messages, without the parts that can hold credentials: user, password,
+/// query and fragment.
+fn without_secrets(url: &str) -> String {
+    let (name, rest) = match url.split_once("://") {
+        Some((name, rest)) => (format!("{name}://"), rest),
+        None => (String::new(), url),
+    };
+    // A password may have characters such as `/` and `?` that should have been encoded.
+    let (user, rest) = match rest.rsplit_once('@') {
+        Some((_, rest)) => ("…@", rest),
+        None => ("", rest),
+    };
+    let (rest, query) = match rest.split_once(['?', '#']) {
+        Some((rest, _)) => (rest, "?…"),
+        None => (rest, ""),
+    };
+    format!("{name}{user}{rest}{query}")
 }
 
 impl Objects {
@@ -114,7 +150,7 @@ impl Objects {
         let url = url.trim_end_matches('/');
         let scheme = scheme(url)?;
         let invalid = |why: String| {
-            Diagnostic::new(&codes::URL, Place::file(url), why)
+            Diagnostic::new(&codes::URL, Place::file(without_secrets(url)), why)
                 .help("give an address such as s3://BUCKET/FOLDER")
         };
         let parsed = url::Url::parse(url).map_err(|error| invalid(error.to_string()))?;
@@ -179,6 +215,11 @@ impl Objects {
     fn diagnose(&self, name: &str, what: &str, error: &Error) -> Diagnostic {
         let text = error.to_string();
         let (code, help): (&'static Code, _) = match status(&text) {
+            // The error has the key. A list ends with the first of them.
+            _ if matches!(error, Error::InvalidPath { .. }) => (
+                &codes::CONTENT,
+                "remove the object: a key has no empty part, no `.` and no `..`",
+            ),
             // S3 answers so for unknown and wrong keys.
             _ if [
                 "InvalidAccessKeyId",
@@ -233,8 +274,8 @@ impl Objects {
             Err(Error::NotFound { .. }) => return Ok(None),
             found => found.map_err(failed)?,
         };
-        if found.meta.size > MAX_SMALL_BYTES {
-            let message = format!("it is larger than {} MiB", MAX_SMALL_BYTES >> 20);
+        if found.meta.size > MAX_POINTER_BYTES {
+            let message = format!("it is larger than {} MiB", MAX_POINTER_BYTES >> 20);
             return Err(Diagnostic::new(&codes::CONTENT, self.place(name), message));
         }
         let version = UpdateVersion {
@@ -301,6 +342,26 @@ impl Objects {
             return self.store.put(path, content).await.map(drop);
         }
         put.map(drop)
+    }
+
+    /// Returns those of these objects that do not exist.
+    ///
+    /// # Errors
+    /// If a request fails after several attempts.
+    pub fn missing<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<BTreeSet<String>, Diagnostic> {
+        self.block_on(
+            futures::stream::iter(names)
+                .map(|name| async move {
+                    let version = self.version(name).await?;
+                    Ok(version.is_none().then(|| name.to_owned()))
+                })
+                .buffer_unordered(MAX_REQUESTS)
+                .try_filter_map(|missing| async { Ok(missing) })
+                .try_collect(),
+        )
     }
 
     /// Returns the version of an object; `None` if it does not exist.
@@ -399,7 +460,7 @@ fn reason(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use object_store::memory::InMemory;
 
@@ -437,6 +498,19 @@ mod tests {
                 "{url}"
             );
         }
+        for url in [
+            "s3://KEY:SECRET@b/x",
+            "s3://SECRET@b/x",
+            "abfs://c:SECRET@a.dfs.core.windows.net/x",
+            "s3://KEY:SECRET/SECRET?SECRET@b/x",
+            "s3://b/x?sig=SECRET",
+            "ftp://KEY:SECRET@b/x",
+        ] {
+            let fault = Objects::open(url).expect_err(url);
+            assert_eq!(fault.code, codes::URL.id, "{url}");
+            assert!(!format!("{fault:?}").contains("SECRET"), "{fault:?}");
+        }
+        assert!(check_url("abfss://c@a.dfs.core.windows.net/x").is_ok());
         #[cfg(not(feature = "cloud"))]
         assert_eq!(
             Objects::open("s3://b/x").expect_err("no feature").code,

@@ -33,6 +33,18 @@ impl Objects {
     pub fn mirror(&self, directory: &Path) -> Result<PathBuf, Diagnostic> {
         // Keys of robots begin with it if there are several sources.
         let root = directory.join(self.prefix.filename().unwrap_or("bucket"));
+        let failed = |path: &Path, error: &io::Error| {
+            let message = format!("it can't be downloaded: {error}");
+            Diagnostic::new(&codes::FAILED, Place::file(path), message)
+                .help("make room, or set XDG_CACHE_HOME to a folder with room")
+        };
+        // Shards on one machine share the folder. Locked before the list is read: otherwise the
+        // older of two lists could be applied last.
+        let lock = directory.join(LOCK);
+        let _locked = fs::create_dir_all(directory)
+            .and_then(|()| File::create(&lock))
+            .and_then(|file| file.lock().map(|()| file))
+            .map_err(|error| failed(&lock, &error))?;
         let listed = self.block_on(self.list("", MAX_OBJECTS + 1))?;
         let bytes: u64 = listed.iter().map(|object| object.size).sum();
         if listed.len() > MAX_OBJECTS || bytes > MAX_BYTES {
@@ -49,17 +61,6 @@ impl Objects {
                 .map(|object| (self.name(&object.location), object))
                 .collect(),
         );
-        let failed = |path: &Path, error: &io::Error| {
-            let message = format!("it can't be downloaded: {error}");
-            Diagnostic::new(&codes::FAILED, Place::file(path), message)
-                .help("make room, or set XDG_CACHE_HOME to a folder with room")
-        };
-        // Shards on one machine share the folder.
-        let lock = directory.join(LOCK);
-        let _locked = fs::create_dir_all(directory)
-            .and_then(|()| File::create(&lock))
-            .and_then(|file| file.lock().map(|()| file))
-            .map_err(|error| failed(&lock, &error))?;
         let versions = directory.join(VERSIONS);
         let known: BTreeMap<String, String> = fs::read(&versions)
             .ok()
@@ -99,7 +100,15 @@ impl Objects {
             Diagnostic::new(&codes::FAILED, self.place(name), message)
                 .help("make room, or set XDG_CACHE_HOME to a folder with room")
         };
-        let lost = |error: Error| self.diagnose(name, "it can't be downloaded", &error);
+        let lost = |error: Error| match error {
+            // A missing bucket would have failed before.
+            Error::NotFound { .. } => {
+                let message = "the object was removed before it was downloaded";
+                Diagnostic::new(&codes::CONTENT, self.place(name), message)
+                    .help("run the command again")
+            }
+            error => self.diagnose(name, "it can't be downloaded", &error),
+        };
         let folder = path.parent().unwrap_or(root);
         fs::create_dir_all(folder).map_err(failed)?;
         let found = self.store.get(&object.location).await.map_err(lost)?;
@@ -163,5 +172,32 @@ fn remove_others(root: &Path, objects: &[(&str, &ObjectMeta)]) {
                 let _ = fs::remove_dir_all(&path);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::in_memory;
+
+    #[test]
+    fn an_object_that_is_gone_and_a_key_that_is_no_path_are_no_missing_bucket() {
+        let (objects, folder) = (in_memory(), tempfile::tempdir().expect("folder"));
+        let object = ObjectMeta {
+            location: objects.path("a.urdf").expect("valid"),
+            last_modified: SystemTime::now().into(),
+            size: 1,
+            e_tag: None,
+            version: None,
+        };
+        let gone = objects.block_on(objects.download("a.urdf", &object, folder.path()));
+        let gone = gone.expect_err("gone");
+        assert_eq!(gone.code, codes::CONTENT.id);
+        let file = gone.place.file.as_deref();
+        assert!(file.is_some_and(|file| file.ends_with("a.urdf")));
+        let key = Error::from(object_store::path::Path::parse("a//b").expect_err("invalid"));
+        let key = objects.diagnose("", "it can't be listed", &key);
+        assert_eq!(key.code, codes::CONTENT.id);
+        assert!(key.message.contains("a//b"), "{key:?}");
     }
 }

@@ -14,7 +14,7 @@ use tokio::io::AsyncWriteExt as _;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_store::hex;
 
-use crate::{MAX_ATTEMPTS, MAX_REQUESTS, Objects, codes, is_lost, pause};
+use crate::{MAX_ATTEMPTS, MAX_POINTER_BYTES, MAX_REQUESTS, Objects, codes, is_lost, pause};
 
 /// The folder of the pointers.
 const ROBOTS: &str = "robots";
@@ -71,6 +71,11 @@ impl Asset {
             files,
         }
     }
+
+    /// Returns the name of the report, the last file of the revision that is written.
+    fn report(&self, report: &str) -> String {
+        format!("{}/{report}", self.folder)
+    }
 }
 
 /// The content of a pointer.
@@ -87,11 +92,11 @@ pub struct Pointer {
 
 impl Objects {
     /// Publishes the result for a robot: uploads the files of `asset` from `directory` unless the
-    /// pointer has this revision already, then replaces the pointer. Without an asset, that of an
-    /// earlier result stays.
+    /// pointer and the store have this revision already, then replaces the pointer. Without an asset,
+    /// that of an earlier result stays.
     ///
-    /// `report` is the name of a file that is uploaded with the others, but is no part of the
-    /// revision.
+    /// `report` is the name of a file of JSON that is uploaded after the others, but is no part of
+    /// the revision. Its field `files` lists the others.
     ///
     /// # Errors
     /// If a request fails after several attempts, or a file is not the one that `asset` describes.
@@ -109,8 +114,10 @@ impl Objects {
             let old = old.map(|old| self.parse(&name, old)).transpose()?;
             let earlier = old.as_ref().and_then(|old| old.asset.as_ref());
             if let Some((asset, directory)) = asset
-                && earlier.map(|earlier| &earlier.folder) != Some(&asset.folder)
                 && !is_uploaded
+                && (earlier.map(|earlier| &earlier.folder) != Some(&asset.folder)
+                    // Someone may have removed its files.
+                    || self.version(&asset.report(report)).await?.is_none())
             {
                 self.upload(asset, directory, report).await?;
                 is_uploaded = true;
@@ -136,6 +143,8 @@ impl Objects {
         directory: &Path,
         report: &str,
     ) -> Result<(), Diagnostic> {
+        // Read first, and checked to be that of the files, since a node may replace both meanwhile.
+        let content = report_of(asset, &directory.join(report))?;
         let uploads = asset.files.iter().map(|file| async move {
             let name = format!("{}/{}", asset.folder, file.path);
             self.upload_file(&name, &directory.join(&file.path), file)
@@ -147,9 +156,7 @@ impl Objects {
             .buffer_unordered(MAX_UPLOADS)
             .try_collect::<Vec<()>>()
             .await?;
-        let path = directory.join(report);
-        let content = fs::read(&path).map_err(|error| changed(&path, &error.to_string()))?;
-        let name = format!("{}/{report}", asset.folder);
+        let name = asset.report(report);
         match self.put(&self.path(&name)?, &content, None).await {
             Ok(()) => Ok(()),
             // The report of an equal revision, or this one by a request whose answer was lost.
@@ -281,8 +288,34 @@ impl Objects {
     }
 
     fn to_json(&self, name: &str, pointer: &Pointer) -> Result<Vec<u8>, Diagnostic> {
-        serde_json::to_vec(pointer)
-            .map_err(|error| Diagnostic::new(&codes::CONTENT, self.place(name), error.to_string()))
+        let failed = |why: String| Diagnostic::new(&codes::CONTENT, self.place(name), why);
+        let text = serde_json::to_vec(pointer).map_err(|error| failed(error.to_string()))?;
+        if text.len() as u64 > MAX_POINTER_BYTES {
+            let limit = MAX_POINTER_BYTES >> 20;
+            return Err(failed(format!(
+                "the pointer can't be written: it is larger than {limit} MiB"
+            )));
+        }
+        Ok(text)
+    }
+}
+
+/// Reads the report of an asset from a file.
+fn report_of(asset: &Asset, path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    #[derive(Deserialize)]
+    struct Listed {
+        files: Vec<File>,
+    }
+    let content = fs::read(path).map_err(|error| changed(path, &error.to_string()))?;
+    let mut listed: Listed =
+        serde_json::from_slice(&content).map_err(|error| changed(path, &error.to_string()))?;
+    let mut files = asset.files.clone();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    listed.files.sort_by(|a, b| a.path.cmp(&b.path));
+    if files == listed.files {
+        Ok(content)
+    } else {
+        Err(changed(path, "it is the report of another revision"))
     }
 }
 
@@ -311,4 +344,53 @@ fn changed(path: &Path, why: &str) -> Diagnostic {
         format!("the file can't be published: {why}"),
     )
     .help("keep other programs from changing the asset; the next conversion publishes it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::in_memory;
+
+    /// Writes a revision with one file. Returns its asset.
+    fn revision(folder: &Path, content: &str) -> Asset {
+        let file = File {
+            path: "a.usda".to_owned(),
+            bytes: content.len() as u64,
+            sha256: hex(&Sha256::digest(content)),
+        };
+        fs::write(folder.join(&file.path), content).expect("written");
+        let report = serde_json::json!({ "files": [file], "robot": content });
+        fs::write(folder.join("report.json"), report.to_string()).expect("written");
+        Asset::new("key", "a", vec![file])
+    }
+
+    #[test]
+    fn a_revision_never_gets_the_report_of_the_next_one() {
+        let (objects, folder) = (in_memory(), tempfile::tempdir().expect("folder"));
+        let folder = folder.path();
+        let publish = |asset: &Asset| {
+            objects.publish("key", Some((asset, folder)), "report.json", &Value::Null)
+        };
+        revision(folder, "second");
+        let report = fs::read(folder.join("report.json")).expect("there");
+        let first = revision(folder, "first");
+        // The node has replaced the report, and not yet the file.
+        fs::write(folder.join("report.json"), report).expect("written");
+        assert_eq!(publish(&first).expect_err("torn").code, codes::CONTENT.id);
+        let name = first.report("report.json");
+        assert_eq!(
+            objects.missing([name.as_str()]).expect("listed"),
+            [name.clone()].into()
+        );
+        let first = revision(folder, "first");
+        publish(&first).expect("published");
+        assert!(objects.missing([name.as_str()]).expect("listed").is_empty());
+        // A revision whose files were removed is published again.
+        let path = objects.path(&name).expect("valid");
+        objects
+            .block_on(object_store::ObjectStoreExt::delete(&objects.store, &path))
+            .expect("removed");
+        publish(&first).expect("published");
+        assert!(objects.missing([name.as_str()]).expect("listed").is_empty());
+    }
 }

@@ -33,9 +33,12 @@ pub fn calculate<'py, S>(
         .as_slice()
         .map_err(|_| usage("q is not C-contiguous"))?;
     let pool = threads()?;
-    // NumPy asks for huge pages, which a `Vec` does not: the page faults of 10,000 mass matrices of a
-    // humanoid take 0.1 s, ten times as long as the matrices.
-    let array = PyArray1::<f64>::zeros(py, count * width, false);
+    // NumPy from 2.2 on asks Linux for huge pages, which a `Vec` does not: the page faults of 10,000
+    // mass matrices of a humanoid take 0.1 s, ten times as long as the matrices. Called through
+    // Python, it raises an exception if memory is short; `PyArray1::zeros` panics.
+    let zeros = py.import("numpy")?.getattr("zeros")?;
+    let array = zeros.call1((count.saturating_mul(width),))?;
+    let array = array.cast_into::<PyArray1<f64>>()?;
     let mut view = array.readwrite();
     let numbers = view
         .as_slice_mut()

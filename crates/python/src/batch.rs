@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use urdf_usd_batch::items::{self, Item};
 use urdf_usd_batch::journal::{Journal, Row};
-use urdf_usd_batch::{Open, Output, Settings, Shard, convert, report, set_defaults};
+use urdf_usd_batch::{
+    Open, Output, Settings, Shard, convert, download, remote_source, report, set_defaults,
+};
 use urdf_usd_cli::Program;
 use urdf_usd_cli::api;
 use urdf_usd_convert::Options;
@@ -86,6 +88,13 @@ impl Batch {
         retry: bool,
         changed: bool,
     ) -> PyResult<Self> {
+        if let Some(address) = remote_source(&sources) {
+            // Each machine would need a mirror of its own, and tasks have paths.
+            return Err(usage(format!(
+                "{address}: sources in an object store are for `urdf_usd batch`; for a batch in \
+                 Python, download them to a folder that all machines have at the same path"
+            )));
+        }
         let given = options::read(keywords, None)?;
         api::check_options(&given.options).map_err(usage)?;
         // Paths are absolute, since tasks run in other working directories.
@@ -106,6 +115,7 @@ impl Batch {
                 changed,
                 ..settings(opened, &given).map_err(usage)?
             };
+            let (sources, _) = download(&sources).map_err(|fault| found(&[fault]))?;
             let items = items::find(&sources, settings.output.folder());
             let items = items.map_err(|faults| found(&faults))?;
             for item in &items {
@@ -154,11 +164,13 @@ impl Batch {
             let Some((journal, awaited)) = journal.as_mut() else {
                 return Err(usage("the batch is finished"));
             };
-            if !awaited.remove(&row.key) {
+            if !awaited.contains(&row.key) {
                 return Err(usage(format!("{} is not to be converted", row.key)));
             }
             let recorded = self.output.record(journal, &row);
-            recorded.map_err(|fault| found(&[fault]))
+            recorded.map_err(|fault| found(&[fault]))?;
+            awaited.remove(&row.key);
+            Ok(())
         })
     }
 
@@ -181,16 +193,49 @@ impl Batch {
 #[pyfunction]
 pub fn convert_robot(py: Python<'_>, task: &str, interpreter: Vec<OsString>) -> PyResult<String> {
     let task: Task = serde_json::from_str(task).map_err(|error| usage(format!("task: {error}")))?;
-    let output = Output::open(&task.output, Shard::WHOLE).map_err(|fault| found(&[fault]))?;
-    let settings = settings(output, &task.options).map_err(usage)?;
     let item = Item::parse(&task.robot.to_string(), Path::new(""));
     let item = item.map_err(|(_, why)| usage(format!("task: {why}")))?;
     let workers = workers(interpreter);
     let row = run(py, &AtomicBool::new(false), None, |_| {
-        convert(&item, &settings, &workers)
-    })?;
-    let row = row.map_err(|fault| found(&[fault]))?;
+        let settings = shared_settings(&task)?;
+        convert(&item, &settings, &workers).map_err(|fault| found(&[fault]))
+    })??;
     serde_json::to_string(&row).map_err(|error| defect(&error.to_string()))
+}
+
+/// Settings with the process and the task that they were made in and from.
+struct Made {
+    process: u32,
+    output: PathBuf,
+    options: BTreeMap<String, Value>,
+    settings: Arc<Settings>,
+}
+
+static SETTINGS: Mutex<Option<Made>> = Mutex::new(None);
+
+/// Returns the settings of a task; those of the last task are cached, since opening an object store
+/// connects to it. Connections do not survive a fork.
+fn shared_settings(task: &Task) -> PyResult<Arc<Settings>> {
+    let lock = || SETTINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if let Some(before) = lock().as_ref()
+        && (before.process, &before.output, &before.options)
+            == (process, &task.output, &task.options)
+    {
+        return Ok(before.settings.clone());
+    }
+    // Without the lock: a fork meanwhile would leave it locked in the child.
+    let output = Output::open(&task.output, Shard::WHOLE).map_err(|fault| found(&[fault]))?;
+    let settings = Arc::new(settings(output, &task.options).map_err(usage)?);
+    let before = lock().replace(Made {
+        process,
+        output: task.output.clone(),
+        options: task.options.clone(),
+        settings: settings.clone(),
+    });
+    // Dropping connections of the parent process would wait for its threads.
+    std::mem::forget(before.filter(|before| before.process != process));
+    Ok(settings)
 }
 
 /// Workers with what they were started by.

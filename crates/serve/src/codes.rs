@@ -10,6 +10,6 @@ codes! {
         "The command ends; an asset that is already shown stays.";
     WATCH Warning "bridge-watch": "A folder cannot be watched for changes.",
         "Its files are polled every few seconds instead.";
-    FLEET Warning "bridge-fleet": "The folder of the fleet, parameter fleet.dir, cannot be written.",
+    FLEET Warning "bridge-fleet": "The folder of the fleet, parameter fleet.dir, cannot be created or written.",
         "The index of the fleet lacks the bridge, or shows it as lost; the bridge tries again.";
 }

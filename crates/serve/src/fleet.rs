@@ -6,9 +6,10 @@
 //! system, since the clocks of machines may differ.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use axum::body::{Body, Bytes};
@@ -18,7 +19,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use urdf_usd_convert::Counts;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_store::{Key, replace_file};
+use urdf_usd_store::{Key, open_regular_file};
 
 use crate::site::{Presence, RobotState, RobotView, Site};
 use crate::{App, codes};
@@ -28,13 +29,15 @@ const BRIDGES: &str = "bridges";
 /// The folder of the shared cache in that of the fleet.
 const STORE: &str = "store";
 /// Periods after which a bridge without a new announcement counts as lost.
-const MISSED: f64 = 3.0;
+const MAX_MISSED_PERIODS: f64 = 3.0;
 /// Age of the announcement of a lost bridge at which it is deleted.
-const FORGOTTEN: Duration = Duration::from_secs(7 * 24 * 3600);
+const MAX_LOST_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Time that changes are collected for.
 const DEBOUNCE: Duration = Duration::from_millis(200);
+/// Maximum time that the end of a bridge waits for its announcement to be removed.
+const MAX_LEAVE: Duration = Duration::from_secs(1);
 /// Time for which an index answers further requests.
-const FRESH: Duration = Duration::from_millis(500);
+const MAX_INDEX_AGE: Duration = Duration::from_millis(500);
 /// Maximum size of an announcement, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
 /// Maximum size of all announcements together, in bytes.
@@ -128,18 +131,8 @@ pub struct Fleet {
 
 impl Fleet {
     /// Takes part in the fleet of a folder as the bridge with this node name and output directory,
-    /// which announces itself in each `period`.
-    ///
-    /// # Errors
-    /// Returns [`codes::FLEET`] if the folder can't be created.
-    pub fn join(
-        folder: &Path,
-        bridge: String,
-        output: &Path,
-        period: Duration,
-    ) -> Result<Self, Diagnostic> {
-        let folder = folder.join(BRIDGES);
-        fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
+    /// which announces itself in each `period`. The folder is created by the first announcement.
+    pub fn join(folder: &Path, bridge: String, output: &Path, period: Duration) -> Self {
         let host = host_name();
         // A bridge that starts again replaces its own announcement. Output directories have one node.
         let key = Key::builder("bridge")
@@ -148,8 +141,8 @@ impl Fleet {
         let hash = urdf_usd_store::hex(key.key().bytes().get(..8).unwrap_or_default());
         let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let name: String = host.chars().take(64).map(safe).collect();
-        Ok(Self {
-            folder,
+        Self {
+            folder: folder.join(BRIDGES),
             id: format!("{name}-{hash}"),
             bridge,
             host,
@@ -157,7 +150,7 @@ impl Fleet {
             period,
             announced: Mutex::default(),
             index: tokio::sync::Mutex::default(),
-        })
+        }
     }
 
     /// Returns the folder of the cache that the bridges of a fleet share.
@@ -175,9 +168,15 @@ impl Fleet {
         self.folder.join(format!("{}.json", self.id))
     }
 
+    fn announced(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.announced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Announces the robots of a site until the future is dropped, and then removes the announcement.
     pub async fn announce(self: Arc<Self>, site: Arc<Site>) {
-        let _membership = Membership::new(&self);
+        let _membership = Membership::new(self.clone());
         let mut shown = site.shown();
         let mut is_failing = false;
         loop {
@@ -210,26 +209,45 @@ impl Fleet {
         };
         let text = serde_json::to_vec(&announcement)?;
         // Locked, so that nothing is written after the bridge has left.
-        let mut announced = self
-            .announced
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut announced = self.announced();
         if announced.is_none() {
             return Ok(());
         }
-        replace_file(&self.file(), &text)?;
+        self.replace(&text)?;
         *announced = Some(Instant::now());
         Ok(())
+    }
+
+    /// Replaces the announcement. Others may write to the folder: links and pipes that they have
+    /// placed there are replaced, not followed.
+    fn replace(&self, text: &[u8]) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let new = self.folder.join(format!(".{}.new", self.id));
+        match fs::remove_file(&new) {
+            // Left by a bridge that was killed.
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let written = File::create_new(&new)
+            .and_then(|mut file| file.write_all(text))
+            .and_then(|()| fs::rename(&new, self.file()));
+        written.inspect_err(|_| drop(fs::remove_file(&new)))
+    }
+
+    /// Removes the announcement; later writes do nothing.
+    fn leave(&self) {
+        let mut announced = self.announced();
+        *announced = None;
+        // If that fails, the bridge counts as lost.
+        let _ = fs::remove_file(self.file());
     }
 
     /// Returns the present time by the clock of the folder's file system, which is that of the last
     /// announcement of this bridge.
     fn now(&self) -> SystemTime {
-        let announced = *self
-            .announced
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let written = fs::metadata(self.file()).and_then(|meta| meta.modified());
+        let announced = *self.announced();
+        let written = fs::symlink_metadata(self.file()).and_then(|meta| meta.modified());
         match (announced, written) {
             (Some(announced), Ok(written)) => written + announced.elapsed(),
             _ => SystemTime::now(),
@@ -259,33 +277,31 @@ impl Fleet {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            let age = match fs::metadata(file) {
+            let (opened, meta) = match open_regular_file(file) {
                 // The bridge has left meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(_) => {
+                Ok((opened, meta)) if meta.len() <= MAX_BYTES => (opened, meta),
+                _ => {
                     index.unreadable.push(id);
                     continue;
                 }
-                Ok(meta) => {
-                    total += meta.len();
-                    let age = meta
-                        .modified()
-                        .and_then(|written| now.duration_since(written).map_err(io::Error::other));
-                    age.unwrap_or_default()
-                }
             };
+            total += meta.len();
             if total > MAX_TOTAL_BYTES {
                 index.truncated = true;
                 break;
             }
-            match read(file) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            let age = meta
+                .modified()
+                .and_then(|written| now.duration_since(written).map_err(io::Error::other));
+            let age = age.unwrap_or_default();
+            match read(opened) {
                 Err(_) => index.unreadable.push(id),
                 // If it can't be deleted, another bridge may.
-                Ok(_) if age > FORGOTTEN => drop(fs::remove_file(file)),
+                Ok(_) if age > MAX_LOST_AGE => drop(fs::remove_file(file)),
                 Ok(announcement) => index.bridges.push(Bridge {
                     id,
-                    live: age.as_secs_f64() <= MISSED * announcement.period,
+                    live: age.as_secs_f64() <= MAX_MISSED_PERIODS * announcement.period,
                     age: age.as_secs_f64(),
                     announcement,
                 }),
@@ -296,28 +312,28 @@ impl Fleet {
 }
 
 /// Removes the announcement of a bridge on drop.
-struct Membership<'a>(&'a Fleet);
+struct Membership(Arc<Fleet>);
 
-impl<'a> Membership<'a> {
-    fn new(fleet: &'a Fleet) -> Self {
-        *fleet
-            .announced
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+impl Membership {
+    fn new(fleet: Arc<Fleet>) -> Self {
+        *fleet.announced() = Some(Instant::now());
         Self(fleet)
     }
 }
 
-impl Drop for Membership<'_> {
+impl Drop for Membership {
     fn drop(&mut self) {
-        let mut announced = self
-            .0
-            .announced
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *announced = None;
-        // If that fails, the bridge counts as lost.
-        let _ = fs::remove_file(self.0.file());
+        // In a thread: on a network file system that hangs, the removal, or a write that has the
+        // lock, may take forever.
+        let (fleet, (left, leaving)) = (self.0.clone(), mpsc::channel::<()>());
+        let started = thread::Builder::new().spawn(move || {
+            fleet.leave();
+            drop(left);
+        });
+        if started.is_ok() {
+            // Its end closes the channel.
+            let _ = leaving.recv_timeout(MAX_LEAVE);
+        }
     }
 }
 
@@ -340,21 +356,28 @@ fn is_hidden(path: &Path) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-fn read(file: &Path) -> io::Result<Announcement> {
+fn read(file: File) -> io::Result<Announcement> {
     let mut text = Vec::new();
-    File::open(file)?.take(MAX_BYTES).read_to_end(&mut text)?;
+    file.take(MAX_BYTES).read_to_end(&mut text)?;
     Ok(serde_json::from_slice(&text)?)
+}
+
+/// Answers that the bridge is in no fleet.
+pub(super) fn absent() -> Response {
+    let text = "This bridge is in no fleet: start it with the parameter fleet.dir.\n";
+    (StatusCode::NOT_FOUND, text).into_response()
 }
 
 /// Answers with the bridges and robots of the whole fleet.
 pub(super) async fn index(State(app): State<Arc<App>>) -> Response {
     let Some(fleet) = app.fleet.clone() else {
-        let text = "This bridge is in no fleet: start it with the parameter fleet.dir.\n";
-        return (StatusCode::NOT_FOUND, text).into_response();
+        return absent();
     };
     // Held while the folder is read: other requests wait for that answer.
     let mut index = fleet.index.lock().await;
-    let fresh = index.as_ref().filter(|(read, _)| read.elapsed() < FRESH);
+    let fresh = index
+        .as_ref()
+        .filter(|(read, _)| read.elapsed() < MAX_INDEX_AGE);
     let text = if let Some((_, text)) = fresh {
         text.clone()
     } else {
@@ -383,17 +406,21 @@ pub(super) async fn index(State(app): State<Arc<App>>) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     fn fleet(folder: &Path, output: &str) -> Arc<Fleet> {
         let period = Duration::from_secs(3600);
-        let fleet = Fleet::join(folder, "/bridge".to_owned(), Path::new(output), period);
-        fleet.unwrap().into()
+        Fleet::join(folder, "/bridge".to_owned(), Path::new(output), period).into()
     }
 
     fn seen(fleet: &Fleet) -> Vec<(String, bool)> {
-        let index = fleet.read().unwrap();
-        let bridges = index.bridges.into_iter();
+        // Before the first announcement there is no folder.
+        let bridges = fleet
+            .read()
+            .map_or_else(|_| Vec::new(), |index| index.bridges);
+        let bridges = bridges.into_iter();
         bridges.map(|bridge| (bridge.id, bridge.live)).collect()
     }
 
@@ -426,7 +453,7 @@ mod tests {
             .unwrap();
         until(&[(&own, true), (&other, false)]).await;
         silent
-            .set_modified(SystemTime::now() - 2 * FORGOTTEN)
+            .set_modified(SystemTime::now() - 2 * MAX_LOST_AGE)
             .unwrap();
         until(&[(&own, true)]).await;
         assert!(!other.file().exists(), "forgotten");
@@ -443,33 +470,80 @@ mod tests {
     #[test]
     fn files_that_are_no_announcements_are_named() {
         let folder = tempfile::tempdir().unwrap();
-        let own = fleet(folder.path(), "/a");
+        let (own, other) = (fleet(folder.path(), "/a"), fleet(folder.path(), "/b"));
+        let _memberships = [own.clone(), other.clone()].map(Membership::new);
+        own.write(&[]).unwrap();
+        other.write(&[]).unwrap();
         let bridges = folder.path().join(BRIDGES);
         fs::write(bridges.join("cut.json"), "{\"bridge\": \"/b\"").unwrap();
         fs::write(bridges.join(".new.json"), "{").unwrap();
         fs::write(bridges.join("notes.txt"), "").unwrap();
         let large = vec![b' '; usize::try_from(MAX_BYTES).unwrap() + 1];
         fs::write(bridges.join("large.json"), large).unwrap();
+        // Sparse, and the first by name.
+        let huge = File::create(bridges.join("!huge.json")).unwrap();
+        huge.set_len(1 << 40).unwrap();
+        // Opening a pipe without a writer blocks.
+        let mut make_pipe = Command::new("mkfifo");
+        let made = make_pipe.arg(bridges.join("pipe.json")).status();
+        assert!(made.unwrap().success());
+        std::os::unix::fs::symlink(other.file(), bridges.join("link.json")).unwrap();
         let index = own.read().unwrap();
-        assert!(
-            index.bridges.is_empty() && index.unreadable == ["cut", "large"],
+        assert_eq!(
+            index.unreadable,
+            ["!huge", "cut", "large", "link", "pipe"],
             "{index:?}"
         );
+        let mut expected = [own.id.as_str(), other.id.as_str()];
+        expected.sort_unstable();
+        let ids: Vec<&str> = index.bridges.iter().map(|bridge| &*bridge.id).collect();
+        assert!(ids == expected && !index.truncated, "{index:?}");
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_named() {
+    fn links_that_others_have_placed_are_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = fleet(folder.path(), "/a");
+        let _membership = Membership::new(own.clone());
+        own.write(&[]).unwrap();
+        let target = folder.path().join("profile");
+        fs::write(&target, "precious").unwrap();
+        for name in [format!("{}.json", own.id), format!(".{}.new", own.id)] {
+            let link = own.folder.join(name);
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(&target, &link).unwrap();
+            own.write(&[]).unwrap();
+            assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+            assert_eq!(seen(&own), [(own.id.clone(), true)]);
+        }
+        let files = fs::read_dir(&own.folder).unwrap();
+        assert_eq!(files.count(), 1, "temporary files");
+    }
+
+    #[test]
+    fn a_write_that_hangs_does_not_delay_the_end_for_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = fleet(folder.path(), "/a");
+        let membership = Membership::new(own.clone());
+        let writing = own.announced();
+        let begin = Instant::now();
+        drop(membership);
+        assert!(begin.elapsed() < 10 * MAX_LEAVE);
+        drop(writing);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named_and_tried_again() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        let refused =
-            Fleet::join(&file, String::new(), Path::new("/a"), Duration::ZERO).unwrap_err();
-        assert!(
-            refused
-                .place
-                .file
-                .is_some_and(|path| path.starts_with(&file))
-        );
-        assert!(refused.help.contains("fleet.dir"));
+        let own = fleet(&file, "/a");
+        let _membership = Membership::new(own.clone());
+        let refused = failed(&own.file(), &own.write(&[]).unwrap_err());
+        let place = refused.place.file.unwrap();
+        assert!(place.starts_with(&file) && refused.help.contains("fleet.dir"));
+        fs::remove_file(&file).unwrap();
+        own.write(&[]).unwrap();
+        assert_eq!(seen(&own), [(own.id.clone(), true)]);
     }
 }

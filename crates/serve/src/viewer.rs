@@ -126,6 +126,9 @@ pub(super) async fn fleet(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
+    if app.fleet.is_none() {
+        return crate::fleet::absent();
+    }
     answer(&app, INDEX, FleetPage::get(INDEX), &method, &headers)
 }
 

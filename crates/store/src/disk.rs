@@ -53,6 +53,15 @@ impl Disk {
         }
     }
 
+    /// Returns whether the secret can be read or created.
+    pub fn is_usable(&self) -> bool {
+        self.secret().is_some()
+    }
+
+    fn secret(&self) -> Option<&[u8; blake3::KEY_LEN]> {
+        self.secret.get_or_init(|| secret(&self.root)).as_ref()
+    }
+
     fn path(&self, key: &Key) -> PathBuf {
         let name = key.hex();
         self.root.join(build()).join(&name[..2]).join(&name[2..])
@@ -99,8 +108,7 @@ impl Disk {
     /// Returns the hash of an entry, before its content. It includes the build and the key, so that
     /// a file copied over another entry does not verify.
     fn hash(&self, key: &Key) -> Option<blake3::Hasher> {
-        let secret = (*self.secret.get_or_init(|| secret(&self.root)))?;
-        let mut hash = blake3::Hasher::new_keyed(&secret);
+        let mut hash = blake3::Hasher::new_keyed(self.secret()?);
         hash.update(build().as_bytes()).update(&key.0);
         Some(hash)
     }
@@ -140,17 +148,29 @@ impl Disk {
     }
 }
 
-/// Opens a regular file and returns its length. `O_NONBLOCK` keeps a named pipe from blocking;
-/// symbolic links are not followed.
+/// Opens a regular file and returns its length.
 fn opened(path: &Path) -> Option<(File, u64)> {
+    let (file, meta) = open_regular_file(path).ok()?;
+    Some((file, meta.len()))
+}
+
+/// Opens a regular file that others may have placed: `O_NONBLOCK` keeps a named pipe from blocking,
+/// and symbolic links are not followed.
+///
+/// # Errors
+/// Fails if the file can't be opened, or is not a regular one.
+pub fn open_regular_file(path: &Path) -> io::Result<(File, fs::Metadata)> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
     let file = File::options()
         .read(true)
         .custom_flags(flags.bits().cast_signed())
-        .open(path)
-        .ok()?;
-    let meta = file.metadata().ok().filter(fs::Metadata::is_file)?;
-    Some((file, meta.len()))
+        .open(path)?;
+    let meta = file.metadata()?;
+    if meta.is_file() {
+        Ok((file, meta))
+    } else {
+        Err(io::Error::other("not a regular file"))
+    }
 }
 
 /// Records that an entry was used, as its modification time.

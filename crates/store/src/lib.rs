@@ -24,6 +24,7 @@ use sha2::{Digest, Sha256};
 
 pub use self::content::Content;
 use self::disk::Disk;
+pub use self::disk::open_regular_file;
 use self::memory::Memory;
 pub use self::pieces::{Pieces, bytes_of};
 use self::small_entries::SmallEntries;
@@ -275,6 +276,16 @@ impl Store {
     /// Returns whether the store keeps entries.
     pub fn is_enabled(&self) -> bool {
         !matches!(*self.place, Place::Nowhere)
+    }
+
+    /// Returns whether entries can be kept: a directory can be written, and its secret is this
+    /// user's.
+    pub fn is_usable(&self) -> bool {
+        match &*self.place {
+            Place::Nowhere => false,
+            Place::Memory(_) => true,
+            Place::Disk(disk) => disk.is_usable(),
+        }
     }
 
     /// Returns a loader for the entry under `key`, or `None` if there is none.

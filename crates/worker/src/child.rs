@@ -48,11 +48,10 @@ pub fn main(arguments: &[OsString], program: &Program) -> ExitCode {
         .use_current_thread()
         .build_global();
     let replies = Arc::new(Mutex::new(std::io::stdout()));
-    let store = match arguments.get(2) {
-        // The system caches its files, so a second cache would only double them.
-        Some(folder) => Store::on_disk(Path::new(folder), DEFAULT_DISK_BYTES),
-        None => Store::in_memory((cache as u64) << 20),
-    };
+    let in_memory = || Store::in_memory((cache as u64) << 20);
+    let store = arguments.get(2).map_or_else(in_memory, |folder| {
+        shared_store(Path::new(folder)).unwrap_or_else(in_memory)
+    });
     loop {
         let request = requests.recv_timeout(IDLE_TIME).or_else(|why| match why {
             RecvTimeoutError::Timeout => {
@@ -70,6 +69,21 @@ pub fn main(arguments: &[OsString], program: &Program) -> ExitCode {
         program.limit_memory(request.memory_limit);
         work(request.task, &store, &replies);
     }
+}
+
+/// Opens a shared store, in place of a cache in memory: the system caches its files, and a second
+/// cache would only double them. `None`, with a warning, if it can't be used.
+fn shared_store(folder: &Path) -> Option<Store> {
+    let store = Store::on_disk(folder, DEFAULT_DISK_BYTES);
+    if store.is_usable() {
+        return Some(store);
+    }
+    eprintln!(
+        "warning: {}: the shared results can't be used: the folder can't be written, or belongs to \
+         another user; this process caches its own in memory. Run all bridges as the same user",
+        folder.display()
+    );
+    None
 }
 
 /// Forwards requests until standard input closes, then kills the process group: no one waits for
@@ -160,4 +174,19 @@ fn reply(replies: &Mutex<impl Write>, kind: Kind, content: &impl Serialize) {
         kind,
         content,
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn a_store_whose_secret_others_can_read_is_not_used() {
+        let folder = tempfile::tempdir().expect("folder");
+        assert!(shared_store(folder.path()).is_some());
+        set_permissions(folder.path().join("key"), Permissions::from_mode(0o644)).expect("set");
+        assert!(shared_store(folder.path()).is_none());
+    }
 }

@@ -5,32 +5,32 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 
 @dataclass
 class Link:
-    """The names of a link's shapes, and whether it is nothing but a frame."""
+    """The names of a link's shapes, and whether it has inertial properties."""
 
     visuals: list[str] = field(default_factory=list)
     """The names of visuals: that of the element, the stem of the mesh file, or the kind of shape."""
     collisions: list[str] = field(default_factory=list)
     """The names of collisions, in the same way."""
-    mass: bool = False
+    has_mass: bool = False
     """Whether the link has a mass or a moment of inertia."""
-    inertia: bool = False
+    has_inertia: bool = False
     """Whether the link has an inertia tensor."""
 
     @property
-    def ghost(self) -> bool:
+    def is_frame(self) -> bool:
         """True for a link without mass and shapes."""
-        return not (self.visuals or self.collisions or self.mass)
-
+        return not (self.visuals or self.collisions or self.has_mass)
 
     @property
-    def carrier(self) -> bool:
-        """True for a link with mass only."""
-        return self.mass and not (self.visuals or self.collisions)
+    def has_only_mass(self) -> bool:
+        """True for a link with mass and without shapes."""
+        return self.has_mass and not (self.visuals or self.collisions)
 
 
 class Description:
@@ -63,10 +63,10 @@ class Description:
         """Returns the link that nothing but carries the mass of a link with shapes, by a fixed joint: what KDL, which allows no mass on a root
         link, makes people write."""
         link = self.links.get(name)
-        if link is None or link.mass or link.ghost:
+        if link is None or link.has_mass or link.is_frame:
             return None
         carriers = (child for child, (parent, fixed) in self.parents.items() if parent == name and fixed)
-        return next((child for child in carriers if child in self.links and self.links[child].carrier), None)
+        return next((child for child in carriers if child in self.links and self.links[child].has_only_mass), None)
 
     @property
     def is_welded(self) -> bool:
@@ -75,15 +75,16 @@ class Description:
 
     def _weld(self, text: bytes) -> bytes:
         """Returns the text with the root link fixed to a link `world`, as urdf-usd-converter fixes every robot."""
-        before, end, after = text.rpartition(b"</robot>")
-        if not end or not self.root or "world" in self.links:
+        end = _end_of_root(text)
+        # Text in another encoding than ASCII's, such as UTF-16, stays as it is.
+        if not self.root or "world" in self.links or not text[end:].startswith(b"</robot"):
             return text
         root = escape(self.root, {'"': "&quot;"}).encode("ascii", "xmlcharrefreplace")
         name = "root_joint"
         while name in self.joints:
             name += "_"
         joint = f'<joint name="{name}" type="fixed">'.encode() + b'<parent link="world"/><child link="' + root + b'"/></joint>'
-        return before + b'<link name="world"/>' + joint + end + after
+        return text[:end] + b'<link name="world"/>' + joint + text[end:]
 
     def packages(self) -> dict[str, Path]:
         """Returns the folders above the file in which `package://NAME/PATH` finds PATH, by the package's name, as urdf-usd-converter does."""
@@ -93,10 +94,32 @@ class Description:
                 continue
             name, _, relative = uri.removeprefix("package://").partition("/")
             if name and relative and name not in found:
-                folder = next((folder for folder in self.path.parents if (folder / relative).exists()), None)
+                folder = next((folder for folder in self.path.parents if _exists(folder / relative)), None)
                 if folder is not None:
                     found[name] = folder
         return found
+
+
+def _end_of_root(text: bytes) -> int:
+    """Returns the position of the root's end tag, which is the last one that the parser meets; comments may have others."""
+    end = 0
+    parser = expat.ParserCreate()
+
+    def meet(_: str) -> None:
+        nonlocal end
+        end = parser.CurrentByteIndex
+
+    parser.EndElementHandler = meet
+    parser.Parse(text, True)
+    return end
+
+
+def _exists(path: Path) -> bool:
+    """Returns whether a path exists; one that is too long or can't be searched does not."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def _link(element: ElementTree.Element) -> Link:
@@ -104,8 +127,8 @@ def _link(element: ElementTree.Element) -> Link:
     return Link(
         visuals=[_shape(shape) for shape in element.findall("visual")],
         collisions=[_shape(shape) for shape in element.findall("collision")],
-        mass=inertial is not None and _massive(inertial),
-        inertia=inertial is not None and inertial.find("inertia") is not None,
+        has_mass=inertial is not None and _massive(inertial),
+        has_inertia=inertial is not None and inertial.find("inertia") is not None,
     )
 
 

@@ -238,7 +238,7 @@ class _Writer:
         carrier = self.description.inertia_of(name)
         heavy = next((child for child in prim.GetChildren() if _name(child) == carrier), None) if carrier else prim
         # The mass of a link without inertial is assumed.
-        if heavy is not None and self.description.links[carrier or name].mass and heavy.HasAPI(self.pxr.UsdPhysics.MassAPI):
+        if heavy is not None and self.description.links[carrier or name].has_mass and heavy.HasAPI(self.pxr.UsdPhysics.MassAPI):
             self.mass(heavy, prim, spec)
         self.apply(spec, [schema for schema in prim.GetAppliedSchemas() if schema.startswith("Newton")])
         self.copy_attributes(prim, spec, ("newton:",))
@@ -255,7 +255,7 @@ class _Writer:
         self.apply(spec, ["PhysicsMassAPI", "NewtonMassAPI"])
         self.set(spec, "physics:mass", "float", mass.GetMassAttr().Get())
         self.set(spec, "physics:centerOfMass", "point3f", center)
-        if not self.description.links[_name(heavy)].inertia:
+        if not self.description.links[_name(heavy)].has_inertia:
             return
         self.set(spec, "physics:diagonalInertia", "float3", diagonal)
         self.set(spec, "physics:principalAxes", "quatf", axes)
@@ -558,7 +558,8 @@ def flatten(layered: Path, out: Path, *, comment: str) -> Path:
         raise OSError(f"{file} can't be written")
     if (opened := pxr.Sdf.Layer.Find(file.as_posix())) is not None:
         opened.Reload(force=True)
-    shutil.rmtree(out / "Textures", ignore_errors=True)
     if textures.exists():
+        # As in urdf-usd-converter, images of a robot that was written there before stay if this one has none.
+        shutil.rmtree(out / "Textures", ignore_errors=True)
         shutil.copytree(textures, out / "Textures")
     return file

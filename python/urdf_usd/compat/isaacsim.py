@@ -8,6 +8,8 @@
 
 The asset is one of this program, with the Isaac robot schema, and a variant set `Physics` with the variants of the importer: `physics` (for any
 engine), `physx`, `mujoco` and `none`. A field without a counterpart raises `UnsupportedFieldError` if it is set.
+
+Like the importer, it reads any file that the description names. Don't use it for URDFs that you don't trust, unless you set `allowed_roots`.
 """
 
 from __future__ import annotations
@@ -16,22 +18,27 @@ import importlib
 import json
 import logging
 import os
+import pkgutil
 import re
 import shutil
 import sys
 import tempfile
 import types
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union
 
 from .._commands import Result, convert
+from ._description import Description
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .._options import Options
+    from .._options import Path as AnyPath
 
 __all__ = ["URDFImporter", "URDFImporterConfig", "UnsupportedFieldError", "install"]
 
@@ -94,8 +101,15 @@ class URDFImporterConfig:
 class URDFImporter:
     """Imports URDF files as OpenUSD assets."""
 
-    def __init__(self, config: URDFImporterConfig | None = None) -> None:
+    def __init__(self, config: URDFImporterConfig | None = None, *, allowed_roots: AnyPath | Sequence[AnyPath] | None = None) -> None:
+        """Takes the settings.
+
+        Args:
+            config: The settings; they may be changed between imports.
+            allowed_roots: The folders from which files are read, besides the URDF's and those of packages; by default, any file is read.
+        """
         self._config = config if config is not None else URDFImporterConfig()
+        self._allowed_roots = allowed_roots
 
     @property
     def config(self) -> URDFImporterConfig:
@@ -130,19 +144,26 @@ class URDFImporter:
         stem = source.stem.lstrip(".")
         out = Path(os.path.normpath(config.usd_path)) / stem
         text = source.read_bytes()
+        packages: dict[str, str | Path] = {}
+        drives: dict[str, dict[str, object]] = {}
         try:
             robot = ElementTree.fromstring(text)
-        except ElementTree.ParseError:
-            # convert() says where it is malformed.
+            if self._allowed_roots is None:
+                packages |= Description(source).packages()
+        except (SyntaxError, ValueError):
+            # convert() says where it is malformed. The XML parser's errors are SyntaxErrors.
             robot = ElementTree.Element("robot")
-        drives = _drives(config, robot)
+        else:
+            drives = _drives(config, robot)
+        packages |= {package["name"]: package["path"] for package in config.ros_package_paths}
         overlays: list[_Overlay] = ["isaac", "newton", "physx", "mujoco"] if config.run_multi_physics_conversion else ["isaac", "newton"]
         options: Options = {
             "formats": "usd",
             "overlays": overlays,
             "merge_fixed": config.merge_fixed_joints,
             "self_collision": "all" if config.allow_self_collision else "none",
-            "packages": {package["name"]: package["path"] for package in config.ros_package_paths},
+            "packages": packages,
+            "allowed_roots": source.absolute().anchor if self._allowed_roots is None else self._allowed_roots,
             "robot_type": config.robot_type,  # type: ignore[typeddict-item]  # convert() says so if it is wrong.
             "base": {None: "auto", True: "fixed", False: "floating"}[config.fix_base],  # type: ignore[typeddict-item]
         }
@@ -198,7 +219,7 @@ def _refuse(config: URDFImporterConfig) -> None:
 
 
 def _drives(config: URDFImporterConfig, robot: ElementTree.Element) -> dict[str, dict[str, object]]:
-    """Returns properties of drives by patterns that match one joint each.
+    """Returns properties of drives by patterns that match one joint each. Gains that the mode of a joint does not use are logged.
 
     Raises:
         ValueError: A pattern matches no joint.
@@ -212,8 +233,11 @@ def _drives(config: URDFImporterConfig, robot: ElementTree.Element) -> dict[str,
         ("damping", _by_joint(config.override_joint_damping, joints)),
     ):
         for name, value in values.items():
-            if key == "mode" or modes.get(name, "position") == "position" or (key == "damping" and modes[name] == "velocity"):
+            mode = modes.get(name, "position")
+            if key == "mode" or mode == "position" or (key == "damping" and mode == "velocity"):
                 found.setdefault(re.escape(name), {})[key] = value
+            else:
+                _logger.warning("joint %r: the %s of %s is ignored, as a drive of the mode %r has none", name, key, value, mode)
     return found
 
 
@@ -262,8 +286,22 @@ def _entry(made: Result, overlays: list[_Overlay], decomposed: bool) -> str:
     )
 
 
+class _SearchPath:
+    """The `__path__` of a package in place of one that can't be imported yet. It is computed at each import, so that modules in folders that Isaac
+    Sim's extensions add to `sys.path` later are found."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(pkgutil.extend_path([], self._package))
+
+
 def install() -> None:
-    """Makes `import isaacsim.asset.importer.urdf` find this module in this process, also where Isaac Sim's is installed."""
+    """Makes `import isaacsim.asset.importer.urdf` find this module in this process, also where Isaac Sim's is installed.
+
+    In Isaac Sim, call it after `SimulationApp` is created: that adds the folders of extensions to `sys.path`.
+    """
     parents = _MODULE.split(".")[:-1]
     for length in range(1, len(parents) + 1):
         parent = ".".join(parents[:length])
@@ -271,7 +309,7 @@ def install() -> None:
             importlib.import_module(parent)
         except ImportError:
             module = types.ModuleType(parent)
-            module.__path__ = []
+            module.__path__ = _SearchPath(parent)  # type: ignore[assignment]
             sys.modules[parent] = module
             if length > 1:
                 setattr(sys.modules[".".join(parents[: length - 1])], parents[length - 1], module)

@@ -6,6 +6,8 @@
 'out/arm.usda'
 
 It needs OpenUSD (`pip install usd-core` or `usd-exchange`), like that package. `install` makes `import urdf_usd_converter` find this module.
+
+Like that package, it reads any file that the description names. Don't use it for URDFs that you don't trust, unless you set `allowed_roots`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import __version__
 from .._commands import convert as _convert
@@ -26,7 +28,17 @@ from ._description import Description
 from ._layout import flatten, write
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from .._options import Path as AnyPath
+
+    class AssetPath(Protocol):
+        """The parts of `pxr.Sdf.AssetPath` that callers use; OpenUSD has no types."""
+
+        path: str
+        """The path of the file to open."""
+        resolvedPath: str
+        """The resolved path, which is empty here."""
 
 __all__ = ["ConversionError", "Converter", "__version__", "install"]
 
@@ -73,11 +85,23 @@ class Converter:
         scene: bool = True,
         comment: str = "",
         ros_packages: Sequence[Mapping[str, AnyPath]] = (),
+        *,
+        allowed_roots: AnyPath | Sequence[AnyPath] | None = None,
     ) -> None:
+        """Takes the settings.
+
+        Args:
+            layer_structure: See `Params`.
+            scene: See `Params`.
+            comment: See `Params`.
+            ros_packages: See `Params`.
+            allowed_roots: The folders from which files are read, besides the URDF's and those of packages; by default, any file is read.
+        """
+        self._allowed_roots = allowed_roots
         packages = [{key: os.fspath(value) for key, value in package.items()} for package in ros_packages]
         self.params = self.Params(layer_structure=layer_structure, scene=scene, comment=comment, ros_packages=packages)
 
-    def convert(self, input_file: AnyPath, output_dir: AnyPath) -> Any:
+    def convert(self, input_file: AnyPath, output_dir: AnyPath) -> AssetPath:
         """Converts a URDF file, and returns the `Sdf.AssetPath` of the asset in `output_dir`: `NAME.usda`, or `NAME.usdc` without layer structure.
 
         Parts that can't be converted, such as a missing mesh, are warnings of OpenUSD (`Tf.Warn`), other findings its status messages.
@@ -106,8 +130,10 @@ class Converter:
             raise ConversionError((Diagnostic("error", "urdf-loop", "Closed loop articulations are not supported.", file=str(source)),))
         folder = source.absolute().parent
         given = {package["name"]: folder / package["path"] for package in self.params.ros_packages if package.get("name") and package.get("path")}
+        # With allowed_roots, folders above the file are not searched: a package that is found there would be allowed by that.
+        located = description.packages() if self._allowed_roots is None else {}
         # A folder that does not exist is a warning for each file of the package.
-        packages = {name: path for name, path in {**description.packages(), **given}.items() if path.is_dir()}
+        packages = {name: path for name, path in {**located, **given}.items() if path.is_dir()}
         with tempfile.TemporaryDirectory(prefix="urdf_usd-") as scratch:
             try:
                 result = _convert(
@@ -121,7 +147,7 @@ class Converter:
                     drive="none",
                     self_collision="all",
                     packages=packages,
-                    allowed_roots=folder.anchor,
+                    allowed_roots=folder.anchor if self._allowed_roots is None else self._allowed_roots,
                 )
             except Error as error:
                 raise ConversionError(_placed(error.diagnostics, source)) from None
@@ -137,7 +163,8 @@ class Converter:
             else:
                 layered = write(stage, description, Path(scratch) / "layers", name, scene=self.params.scene, comment="")
                 path = flatten(layered, out.absolute(), comment=self.params.comment)
-        return sdf.AssetPath(path.as_posix())
+        asset: AssetPath = sdf.AssetPath(path.as_posix())
+        return asset
 
 
 def _placed(findings: Iterable[Diagnostic], source: Path) -> tuple[Diagnostic, ...]:

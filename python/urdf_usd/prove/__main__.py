@@ -1,7 +1,7 @@
 """`python -m urdf_usd.prove ASSET`: see `--help`.
 
-The exit code is 0 if every engine that is installed passes, 1 if one does not, 2 if the command is wrong, the asset can't be read, or no engine is
-installed.
+The exit code is 0 if every engine that is installed passes, 1 if one does not, 2 if the command is wrong, the asset can't be read, or no engine or
+not every engine that `--engine` names is installed.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def main() -> int:
         for finding in error.diagnostics:
             print(finding, file=sys.stderr)
         return 2
-    print(json.dumps(table.to_json(), indent=2) if given.json else table.to_text())
-    return 2 if all(row.status == "missing" for row in table.rows.values()) else int(not table.ok)
+    print(json.dumps(table.to_json(), indent=2, allow_nan=False) if given.json else table.to_text())
+    missing = {engine for engine, row in table.rows.items() if row.status == "missing"}
+    return 2 if missing.issuperset(table.rows) or missing.intersection(given.engine or ()) else int(not table.ok)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 from .._commands import Source, convert
 from .._errors import Diagnostic, OptionError
 from .._robot import Robot
-from .compare import CHECKS, ENTRIES, LARGEST, compare
+from .compare import CHECKS, ENTRIES, MAX_ERROR, compare
 from .experiments import GRAVITY, WEAK
 from .reference import plan
 
@@ -38,7 +39,9 @@ COLUMNS = {
     "limits": ("stop",),
     "warnings": ("warnings",),
 }
-_PACKAGES = {"mujoco": "mujoco", "newton": "newton[sim] usd-core", "xpbd": "newton[sim] usd-core", "physx": "ovphysx", "drake": "drake", "usd": "usd-core"}
+#: Newton imports newton-usd-schemas and scipy (for convex hulls) only while it loads an asset.
+_NEWTON = "'newton[sim]' newton-usd-schemas scipy usd-core"
+_PACKAGES = {"mujoco": "mujoco", "newton": _NEWTON, "xpbd": _NEWTON, "physx": "ovphysx", "drake": "drake", "usd": "usd-core"}
 _SECONDS = 900
 _OPENUSD = (".usd", ".usda", ".usdc", ".usdz")
 
@@ -48,7 +51,7 @@ class Figure:
     """The result of a check."""
 
     value: float
-    """The largest difference; `LARGEST` has the units."""
+    """The largest difference; `compare.MAX_ERROR` has the units. Infinite or NaN if the engine computed NaN."""
     largest: float
     """The largest difference that is right."""
     joint: str
@@ -88,8 +91,12 @@ class Table:
         return bool(found) and set(found) == {"ok"}
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the table as JSON has it."""
-        return {"robot": self.robot, "ok": self.ok, "engines": {engine: asdict(row) for engine, row in self.rows.items()}}
+        """Returns the table as JSON has it: a value that is infinite or NaN is `None`."""
+        engines = {engine: asdict(row) for engine, row in self.rows.items()}
+        for row in engines.values():
+            for figure in row["figures"].values():
+                figure["value"] = figure["value"] if math.isfinite(figure["value"]) else None
+        return {"robot": self.robot, "ok": self.ok, "engines": engines}
 
     def to_text(self) -> str:
         """Returns the table as text, with a line for each failure below."""
@@ -105,7 +112,7 @@ class Table:
             if row.message:
                 below.append(f"{engine}: {row.message}")
             below += [
-                f"{engine}: {check}: {figure.value:.3g}, at most {figure.largest:g}{f' ({figure.joint})' if figure.joint else ''}"
+                f"{engine}: {check}: {_number(figure.value)}, at most {figure.largest:g}{f' ({figure.joint})' if figure.joint else ''}"
                 for check, figure in row.figures.items()
                 if not figure.ok
             ]
@@ -133,7 +140,7 @@ def prove(
         **options: The locations of packages, and files with planning data.
 
     Raises:
-        OptionError: An engine is unknown, or OpenUSD is not installed.
+        OptionError: An engine is unknown, OpenUSD is not installed, or a file of OpenUSD is not in metres, kilograms and Z-up.
         Error: The asset can't be read.
     """
     engines = [engines] if isinstance(engines, str) else list(engines)
@@ -152,13 +159,15 @@ def prove(
             robot = Robot.load(asset, **options)
             assumed["usd"] = []
         weak = {"": GRAVITY, **{f"physx_{gravity:g}": gravity for gravity in (GRAVITY, WEAK, 0.0)}}
-        told, row = _ask("scenes", interpreters.get("usd"), [entries, str(folder), weak], "usd")
+        stage, row = _ask("scenes", interpreters.get("usd"), [entries, str(folder), weak], "usd")
         if row is not None:
             raise OptionError((Diagnostic("error", "command-usage", f"OpenUSD: {row.message}"),))
-        found = plan(robot, assumed, told["drives"], told["start"], told["armature"])
+        if "refused" in stage:
+            raise OptionError((Diagnostic("error", "command-usage", stage["refused"]),))
+        found = plan(robot, assumed, stage["drives"], stage["start"], stage["armature"])
         renamed = (re.fullmatch('joint "(.*?)" is named "(.*?)" in the SDF', finding.message) for finding in made.diagnostics if finding.code == "sdf-renamed")
-        found |= {"scenes": told["scenes"], "bodies": told["bodies"]}
-        found["names"] = {"usd": told["names"], "drake": {match[2]: match[1] for match in renamed if match}}
+        found |= {"scenes": stage["scenes"], "bodies": stage["bodies"]}
+        found["names"] = {"usd": stage["names"], "drake": {match[2]: match[1] for match in renamed if match}}
         rows = {engine: _run(engine, interpreters.get(engine), entries[engine], found) for engine in engines}
     return Table(robot.name, rows)
 
@@ -170,6 +179,10 @@ _ASSUMED = {"mujoco": "mjcf-mass-missing", "drake": "sdf-mass-missing", "usd": "
 def _links(findings: Iterable[Diagnostic], code: str) -> list[str]:
     matches = (re.search('link "(.*?)"', finding.message) for finding in findings if finding.code == code)
     return sorted({match[1] for match in matches if match})
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if math.isfinite(value) else "no finite number"
 
 
 def _openusd(asset: Source) -> str | None:
@@ -185,10 +198,10 @@ def _run(engine: str, interpreter: str | None, entry: str, found: dict[str, Any]
     arguments: list[Any] = [entry, found, CHECKS[engine]]
     if engine in ("newton", "xpbd"):
         arguments.append(engine)
-    told, row = _ask(f"engine_{'newton' if engine == 'xpbd' else engine}", interpreter, arguments, engine)
+    results, row = _ask(f"engine_{'newton' if engine == 'xpbd' else engine}", interpreter, arguments, engine)
     if row is not None:
         return row
-    figures = {check: Figure(value, LARGEST[check], joint) for check, (value, joint) in compare(found, engine, told).items()}
+    figures = {check: Figure(value, MAX_ERROR[check], joint) for check, (value, joint) in compare(found, engine, results).items()}
     return Row("ok" if all(figure.ok for figure in figures.values()) else "failed", figures)
 
 
@@ -202,10 +215,10 @@ def _ask(module: str, interpreter: str | None, arguments: list[Any], engine: str
     except OSError as error:
         return {}, Row("error", message=str(error))
     try:
-        told = json.loads(done.stdout)
+        reply = json.loads(done.stdout)
     except ValueError:
         last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "")
         return {}, Row("error", message=last or f"the process ended with {done.returncode}")
-    if "missing" in told:
-        return {}, Row("missing", message=f"not installed: pip install {_PACKAGES[engine]} (no module {told['missing']})")
-    return told["answer"], None
+    if "missing" in reply:
+        return {}, Row("missing", message=f"not installed: pip install {_PACKAGES[engine]} (no module {reply['missing']})")
+    return reply["answer"], None

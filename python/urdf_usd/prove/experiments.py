@@ -13,7 +13,7 @@ An engine offers a class `Simulation(entry, plan, **options)`, which loads an as
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 #: A robot's experiments, and what the reference expects of them (reference.py).
@@ -34,6 +34,12 @@ GRAVITY = 9.81
 WEAK = 1.0
 
 
+def largest(numbers: Iterable[float], default: float = 0.0) -> float:
+    """Returns the largest number, or NaN if there is one: `max` ignores a NaN that is not the first number."""
+    found = list(numbers)
+    return math.nan if any(map(math.isnan, found)) else max(found, default=default)
+
+
 def run(simulation: Callable[..., Any], entry: str, plan: Plan, checks: list[str]) -> dict[str, Any]:
     """Returns the results of the checks (keys of `CHECKS`) for an asset. `plan` is that of reference.py."""
     return {check: CHECKS[check](simulation, entry, plan) for check in checks}
@@ -42,12 +48,12 @@ def run(simulation: Callable[..., Any], entry: str, plan: Plan, checks: list[str
 def _mass(simulation: Callable[..., Any], entry: str, plan: Plan) -> dict[str, Any]:
     """Returns the mass, and the centre of mass and the mass matrix of each pose."""
     sim = simulation(entry, plan, drives=False, limits=False, contacts=False)
-    told: dict[str, Any] = {"mass": sim.mass(), "centres": [], "matrices": []}
+    found: dict[str, Any] = {"mass": sim.mass(), "centres": [], "matrices": []}
     for pose in plan["poses"]:
         sim.reset(pose, {})
-        told["centres"].append(sim.centre())
-        told["matrices"].append(sim.mass_matrix(plan["joints"]))
-    return told
+        found["centres"].append(sim.centre())
+        found["matrices"].append(sim.mass_matrix(plan["joints"]))
+    return found
 
 
 def _hold(simulation: Callable[..., Any], entry: str, plan: Plan) -> dict[str, Any]:
@@ -58,7 +64,7 @@ def _hold(simulation: Callable[..., Any], entry: str, plan: Plan) -> dict[str, A
     worst = 0.0
     for _ in range(10):
         sim.advance(HOLD / 10)
-        worst = max(worst, _mimic_error(plan, sim.positions()))
+        worst = largest((worst, _mimic_error(plan, sim.positions())))
     end = sim.positions()
     moved = {name: end[name] - start[name] for name in start}
     return {"start": start, "moved": moved, "contacts": touching, "mimic": worst, "heard": sim.heard}
@@ -83,7 +89,7 @@ def _motion(sim: Any, plan: Plan) -> dict[str, Any]:
     for _ in range(SAMPLES):
         sim.advance(MOTION / SAMPLES)
         samples.append(sim.positions())
-        worst = max(worst, _mimic_error(plan, samples[-1]))
+        worst = largest((worst, _mimic_error(plan, samples[-1])))
     return {"samples": samples, "mimic": worst}
 
 
@@ -108,16 +114,16 @@ def _stop(simulation: Callable[..., Any], entry: str, plan: Plan) -> dict[str, A
             sim.advance(STOP / 60)
             at = sim.positions()
             for name, limits in plan["limits"].items():
-                furthest[name] = max(furthest[name], sign * (at[name] - limits[side]))
+                furthest[name] = largest((furthest[name], sign * (at[name] - limits[side])))
         for name, by in furthest.items():
-            beyond[name] = max(beyond.get(name, -math.inf), by)
+            beyond[name] = largest((beyond.get(name, -math.inf), by))
     return {"beyond": beyond}
 
 
 def _mimic_error(plan: Plan, at: Positions) -> float:
     """Returns the largest difference of a follower from its leader's position."""
     errors = [abs(at[name] - (factor * at[leader] + offset)) for name, (leader, factor, offset) in plan["mimics"].items() if name in at and leader in at]
-    return max(errors, default=0.0)
+    return largest(errors)
 
 
 CHECKS = {"mass": _mass, "hold": _hold, "swing": _swing, "step": _step, "stop": _stop}

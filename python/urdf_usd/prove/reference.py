@@ -168,7 +168,7 @@ def plan(robot: Robot, assumed: dict[str, list[str]], drives: Drives, start: Pos
         "slides": reference.slides, "mimics": reference.mimics, "poses": poses, "limits": limits, "start": start,
         "drives": drives, "loads": reference.loads(start),
         "swing": {"positions": swing, "velocities": whole}, "step": {"positions": start, "targets": targets},
-        "masses": {output: of.masses(poses) for output, of in robots.items()},
+        "masses": {output: model.masses(poses) for output, model in robots.items()},
         "swung": reference.move(swing, speeds, {}, WEAK), "stepped": reference.move(start, {}, stepped),
     }  # fmt: skip
     if not found["joints"]:

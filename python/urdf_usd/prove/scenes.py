@@ -13,6 +13,16 @@ from .experiments import Positions
 Gf, Sdf, Usd, UsdGeom, UsdPhysics = (importlib.import_module(f"pxr.{name}") for name in ("Gf", "Sdf", "Usd", "UsdGeom", "UsdPhysics"))
 
 
+def unsupported_units(entry: str | Path) -> str:
+    """Returns why an asset can't be referenced into a scene in metres and kilograms with Z up, which OpenUSD does without conversion; else ""."""
+    stage = Usd.Stage.Open(str(entry))
+    axis, metres, kilograms = UsdGeom.GetStageUpAxis(stage), UsdGeom.GetStageMetersPerUnit(stage), UsdPhysics.GetStageKilogramsPerUnit(stage)
+    if axis == "Z" and math.isclose(metres, 1) and math.isclose(kilograms, 1):
+        return ""
+    found = f"upAxis {axis}, metersPerUnit {metres:g}, kilogramsPerUnit {kilograms:g}"
+    return f"{entry} has {found}, but must be Z-up, in metres and kilograms; convert it first: urdf_usd convert {Path(entry).name} -o DIR"
+
+
 def drives(entry: str | Path) -> dict[str, tuple[float, float, float, float, bool]]:
     """Returns stiffness, damping and maximum force in SI, target in rad or m, and whether the gains are marked as assumed."""
     stage = Usd.Stage.Open(str(entry))
@@ -75,13 +85,15 @@ def make_scene(entry: str | Path, path: str | Path, gravity: float, apart: bool)
 
 
 def answer(entries: dict[str, str], folder: str, gravities: dict[str, float]) -> dict[str, Any]:
-    """Returns the drives, the start, the armature and the names of joints of assets, and writes scenes.
+    """Returns the drives, the start, the armature and the names of joints of assets, and writes scenes; or why an asset is refused.
 
     Args:
         entries: The assets for `newton` and `physx`.
         folder: The folder for scenes.
         gravities: The gravity of scenes without collisions, by name; that of others is `""`.
     """
+    if reason := unsupported_units(entries["newton"]):
+        return {"refused": reason}
     stage = Usd.Stage.Open(entries["newton"])
     joints = [prim for prim in stage.Traverse() if prim.IsA(UsdPhysics.Joint)]
     attributes = {prim.GetName(): prim.GetAttribute("ros:joint:name") for prim in joints}

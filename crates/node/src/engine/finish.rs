@@ -382,6 +382,7 @@ impl<N: Node> Engine<N> {
         }
         self.site.forget_joints(key);
         self.site.hide(key);
+        self.uploads.forget(key);
     }
 
     /// Marks a robot as present, if it was gone.

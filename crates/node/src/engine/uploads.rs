@@ -56,24 +56,65 @@ impl Uploads {
 
     /// Schedules the upload of a revision, in place of an older one that waits.
     pub(super) fn push(&mut self, key: &str, report: &Arc<Report>) {
-        if self.url.is_some() {
-            self.waiting
-                .replace(key.to_owned(), report.clone(), Instant::now());
+        if self.url.is_none() {
+            return;
+        }
+        // The failure stays in the state until the robot is published.
+        if let Some(failed) = self.failed.get_mut(key) {
+            failed.report = report.clone();
+        }
+        self.waiting
+            .replace(key.to_owned(), report.clone(), Instant::now());
+    }
+
+    /// Schedules failed uploads again whose pause is over, unless the robot has one that waits or is
+    /// in progress: that is the newer one, and publishing the older one after it would undo it.
+    pub(super) fn retry_failed(&mut self, now: Instant) {
+        for (key, failed) in &mut self.failed {
+            let is_due = now.saturating_duration_since(failed.since) > PAUSE;
+            if is_due && !self.waiting.is_busy(key) {
+                failed.since = now;
+                self.waiting.ensure(key, || failed.report.clone(), now);
+            }
         }
     }
 
-    /// Schedules failed uploads again whose pause is over.
-    pub(super) fn try_failed_again(&mut self) {
-        let is_due = |(_, failed): &(&String, &Failed)| failed.since.elapsed() > PAUSE;
-        let due = self.failed.iter().filter(is_due);
-        let due: Vec<_> = due
-            .map(|(key, failed)| (key.clone(), failed.report.clone()))
-            .collect();
-        for (key, report) in due {
-            if let Some(failed) = self.failed.get_mut(&key) {
-                failed.since = Instant::now();
+    /// Forgets the failure of a robot. An upload that waits is still made, since its asset stays.
+    pub(super) fn forget(&mut self, key: &str) {
+        self.failed.remove(key);
+    }
+
+    /// Takes the result of an upload. A failure is repeated only if `is_known`: the node still has
+    /// the robot.
+    fn take(
+        &mut self,
+        key: String,
+        report: Arc<Report>,
+        result: Result<(), Diagnostic>,
+        is_known: bool,
+    ) {
+        self.waiting.finished(&key);
+        let why = match result {
+            Ok(()) => {
+                tracing::debug!("{key:?}: revision {} is published", report.revision);
+                self.published += 1;
+                self.failed.remove(&key);
+                return;
             }
-            self.push(&key, &report);
+            Err(why) => why,
+        };
+        // The newer revision has replaced the files of this one while they were read.
+        if why.code == codes::CONTENT.id && self.waiting.is_waiting(&key) {
+            tracing::debug!("{key:?}: revision {} was replaced", report.revision);
+            return;
+        }
+        let known = self.failed.get(&key).map(|failed| &failed.why);
+        if known != Some(&why) {
+            tracing::error!("{key:?} is not published: {why}");
+        }
+        if is_known {
+            let since = Instant::now();
+            self.failed.insert(key, Failed { report, why, since });
         }
     }
 
@@ -147,23 +188,8 @@ impl<N: Node> Engine<N> {
         report: Arc<Report>,
         result: Result<(), Diagnostic>,
     ) {
-        let uploads = &mut self.uploads;
-        uploads.waiting.finished(&key);
-        match result {
-            Ok(()) => {
-                tracing::debug!("{key:?}: revision {} is published", report.revision);
-                uploads.published += 1;
-                uploads.failed.remove(&key);
-            }
-            Err(why) => {
-                let known = uploads.failed.get(&key).map(|failed| &failed.why);
-                if known != Some(&why) {
-                    tracing::error!("{key:?} is not published: {why}");
-                }
-                let since = Instant::now();
-                uploads.failed.insert(key, Failed { report, why, since });
-            }
-        }
+        let is_known = self.robots.contains_key(&key);
+        self.uploads.take(key, report, result, is_known);
     }
 }
 
@@ -203,4 +229,71 @@ fn upload(
     );
     // New credentials may be needed.
     published.inspect_err(|_| *opened.lock().unwrap_or_else(PoisonError::into_inner) = None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(revision: u64) -> Arc<Report> {
+        let text = serde_json::json!({ "robot": "arm", "revision": revision });
+        Arc::new(serde_json::from_value(text).expect("a report"))
+    }
+
+    fn failed() -> Result<(), Diagnostic> {
+        Err(ended("for a test"))
+    }
+
+    /// Returns the revision of the next upload.
+    fn next(uploads: &mut Uploads, now: Instant) -> Option<Arc<Report>> {
+        uploads.waiting.next(now).map(|(_, report)| report)
+    }
+
+    #[test]
+    fn a_retry_never_replaces_or_follows_a_newer_revision() {
+        let mut uploads = Uploads::new(Some("s3://b/x".to_owned()));
+        let later = Instant::now() + PAUSE * 2;
+        uploads.push("arm", &report(1));
+        let first = next(&mut uploads, later).expect("the first");
+        uploads.take("arm".to_owned(), first, failed(), true);
+        uploads.push("arm", &report(2));
+        // The newer one waits, then is in progress.
+        uploads.retry_failed(later);
+        let second = next(&mut uploads, later).expect("the second");
+        assert_eq!(second.revision, 2);
+        uploads.retry_failed(later + PAUSE * 2);
+        assert!(!uploads.waiting.is_waiting("arm"));
+        uploads.take("arm".to_owned(), second, failed(), true);
+        let again = Instant::now() + PAUSE * 2;
+        uploads.retry_failed(again);
+        let second = next(&mut uploads, again).expect("again");
+        assert_eq!(second.revision, 2);
+        uploads.take("arm".to_owned(), second, Ok(()), true);
+        uploads.retry_failed(again + PAUSE * 2);
+        assert!(uploads.failed.is_empty() && !uploads.waiting.is_waiting("arm"));
+    }
+
+    #[test]
+    fn robots_that_are_gone_and_files_that_a_newer_revision_replaced_are_no_failures() {
+        let mut uploads = Uploads::new(Some("s3://b/x".to_owned()));
+        let now = Instant::now();
+        let fail = |uploads: &mut Uploads, code, is_known| {
+            uploads.push("arm", &report(1));
+            let one = next(uploads, now + PAUSE).expect("the first");
+            uploads.push("arm", &report(2));
+            let why = Diagnostic::new(code, Place::default(), "for a test");
+            uploads.take("arm".to_owned(), one, Err(why), is_known);
+            let count = uploads.failed.len();
+            *uploads = Uploads::new(Some("s3://b/x".to_owned()));
+            count
+        };
+        assert_eq!(fail(&mut uploads, &codes::CONTENT, true), 0);
+        assert_eq!(fail(&mut uploads, &codes::FAILED, true), 1);
+        assert_eq!(fail(&mut uploads, &codes::FAILED, false), 0);
+        uploads.push("arm", &report(1));
+        let one = next(&mut uploads, now + PAUSE).expect("the first");
+        uploads.take("arm".to_owned(), one, failed(), true);
+        uploads.forget("arm");
+        assert!(uploads.failed.is_empty());
+    }
 }

@@ -2,8 +2,9 @@
 
 // Names come from the network: show everything through textContent, parse nothing as HTML.
 
-const mostRows = 1000;
-const interval = 2000;
+const MAX_ROWS = 1000;
+/** Time between requests, in ms. */
+const INTERVAL = 2000;
 
 let index = { bridges: [], unreadable: [], truncated: false };
 
@@ -19,7 +20,7 @@ function viewer(bridge) {
   return Object.assign(document.createElement("a"), { href: bridge.url, textContent: bridge.bridge });
 }
 
-/** Returns the state of a robot in one word: a bridge that is lost knows nothing any more. */
+/** Returns the state of a robot in one word: while its bridge is lost, its state is unknown. */
 function state(bridge, robot) {
   if (!bridge.live) return "lost";
   return robot.presence === "live" ? robot.state : robot.presence;
@@ -32,7 +33,7 @@ function show() {
     const text = `${robot.key} ${robot.name} ${bridge.bridge} ${bridge.host} ${state}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  const rows = found.slice(0, mostRows).map(({ bridge, robot, state }) => {
+  const rows = found.slice(0, MAX_ROWS).map(({ bridge, robot, state }) => {
     const row = document.createElement("tr");
     row.className = state;
     const links = robot.counts?.links ?? "";
@@ -40,7 +41,7 @@ function show() {
     return row;
   });
   document.getElementById("robots").replaceChildren(...rows);
-  document.getElementById("more").textContent = found.length > mostRows ? `and ${found.length - mostRows} more: narrow the filter` : "";
+  document.getElementById("more").textContent = found.length > MAX_ROWS ? `and ${found.length - MAX_ROWS} more: narrow the filter` : "";
   const lost = index.bridges.filter((bridge) => !bridge.live).length;
   const descriptions = new Set(all.map(({ robot }) => robot.sha256).filter(Boolean)).size;
   const parts = [`${all.length} robots of ${descriptions} descriptions`, `${index.bridges.length} bridges${lost ? `, ${lost} lost` : ""}`];
@@ -58,7 +59,7 @@ async function refresh() {
   } catch (error) {
     document.getElementById("totals").textContent = error.message;
   }
-  setTimeout(refresh, interval);
+  setTimeout(refresh, INTERVAL);
 }
 
 document.getElementById("filter").addEventListener("input", show);
