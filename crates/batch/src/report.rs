@@ -172,10 +172,10 @@ fn page(folder: Option<&Path>, summary: &Summary, rows: &[&Row]) -> String {
         summary.seconds
     ));
     if !summary.findings.is_empty() {
-        add(format_args!("<h2>Most frequent findings</h2>\n<ul>\n"));
+        add(format_args!("<h2>Robots by finding</h2>\n<ul>\n"));
         for (code, count) in summary.most_frequent() {
             add(format_args!(
-                "<li><code>{}</code>: {count} robots</li>\n",
+                "<li><code>{}</code>: {count}</li>\n",
                 escape(code)
             ));
         }
@@ -275,8 +275,9 @@ const HEAD: &str = "<!DOCTYPE html>
 :root { color-scheme: light dark; font: 15px/1.4 system-ui, sans-serif }
 body { margin: 1rem auto; max-width: 80rem; padding: 0 1rem }
 table { border-collapse: collapse; width: 100% }
-td, th { border-bottom: 1px solid #8884; padding: .3rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere }
-td:nth-child(n+4):nth-child(-n+7) { text-align: right; font-variant-numeric: tabular-nums }
+td, th { border-bottom: 1px solid #8884; padding: .3rem .5rem; text-align: left; vertical-align: top }
+td { overflow-wrap: anywhere }
+:is(td, th):nth-child(n+4):nth-child(-n+7) { text-align: right; font-variant-numeric: tabular-nums }
 img { width: 6rem }
 .bad td:nth-child(3) { color: #c33 }
 </style>
