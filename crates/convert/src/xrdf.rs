@@ -22,7 +22,7 @@ use urdf_usd_robot::{
     Sphere, SphereGroup, touches,
 };
 use urdf_usd_store::Store;
-use urdf_usd_urdf::xrdf;
+use urdf_usd_urdf::xrdf::{self, Modifiers};
 
 /// Assumed limits of acceleration and jerk: those of NVIDIA's XRDF of the UR10e, in rad/s² and
 /// rad/s³ (m/s² and m/s³).
@@ -173,7 +173,7 @@ fn write_with(
         mut diagnostics,
         modifiers,
     } = read_described(job, context, files, store, Meshes::Loaded)?;
-    match plan(&mut robot, options, context, &mut diagnostics) {
+    match plan(&mut robot, &modifiers, options, context, &mut diagnostics) {
         Ok(links) => {
             let planning = robot.planning();
             Ok(Written {
@@ -205,6 +205,7 @@ fn write_with(
 /// mesh is no longer in the cache.
 fn plan(
     robot: &mut Robot,
+    modifiers: &Modifiers,
     options: &Options,
     context: &Context,
     found: &mut Vec<Diagnostic>,
@@ -212,7 +213,7 @@ fn plan(
     let place = robot.place.clone();
     default_pose(robot, options)?;
     let mut planning = Planning {
-        coordinates: coordinates(robot, options)?,
+        coordinates: coordinates(robot, modifiers, options)?,
         ..robot.planning().clone()
     };
     let missing = planning
@@ -326,13 +327,17 @@ fn option(robot: &Robot, code: &'static Code, message: String) -> Diagnostic {
 }
 
 /// Returns the configuration space.
-fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diagnostic> {
+fn coordinates(
+    robot: &Robot,
+    modifiers: &Modifiers,
+    options: &Options,
+) -> Result<Vec<Coordinate>, Diagnostic> {
     let joint = |name: &String| {
         let names = robot.joints().values().map(Joint::name);
         let id = robot
             .joint_named(name)
             .ok_or_else(|| unknown(robot, "joint", name, names, "name a joint of the robot"))?;
-        if !is_own(robot, id) {
+        if !is_own(robot, modifiers, id) {
             let message = format!(
                 "the joint \"{name}\" is a mimic joint, or does not have exactly one position"
             );
@@ -354,7 +359,7 @@ fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diag
             true => robot
                 .joints()
                 .handles()
-                .filter(|&id| is_own(robot, id))
+                .filter(|&id| is_own(robot, modifiers, id))
                 .collect(),
             false => options.joints.iter().map(joint).collect::<Result<_, _>>()?,
         };
@@ -390,10 +395,13 @@ fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diag
     Ok(coordinates)
 }
 
-/// Returns whether a joint has exactly one position and is not a mimic joint.
-fn is_own(robot: &Robot, joint: JointId) -> bool {
+/// Returns whether a joint has exactly one position and is not a mimic joint, neither in the robot
+/// nor in the description that the XRDF is for.
+fn is_own(robot: &Robot, modifiers: &Modifiers, joint: JointId) -> bool {
     let joint = &robot.joints()[joint];
-    position_count(joint.kind()) == 1 && joint.mimic().is_none()
+    position_count(joint.kind()) == 1
+        && joint.mimic().is_none()
+        && !modifiers.freed.iter().any(|freed| freed == joint.name())
 }
 
 /// Returns the tool frames: those of the options, those of the robot, or the frame below the most

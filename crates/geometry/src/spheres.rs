@@ -66,7 +66,7 @@ pub struct Fit {
 /// Covers the body that `triangles` are the surface of. Where the surface has holes, the body is
 /// the region with a winding number above one half, to a cell of the grid, and the triangles
 /// themselves; cavities that can't be seen from outside are part of it. Returns `None` if there is no
-/// triangle, a number is not finite, or the body needs more than [`MOST_SPHERES`].
+/// triangle, a number is not finite, the error is not positive, or the body needs more than [`MOST_SPHERES`].
 pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
     if triangles.is_empty()
         || !triangles
@@ -78,6 +78,7 @@ pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
         return None;
     }
     let finest = match wanted {
+        Wanted::Error(error) if !(error > 0.0 && error.is_finite()) => return None,
         Wanted::Error(error) => error * GRID,
         Wanted::Count(_) => 0.0,
     };
@@ -346,6 +347,24 @@ mod tests {
     }
 
     #[test]
+    fn an_open_box_that_is_stored_several_times_is_covered() {
+        // Its winding number exceeds one half far beyond the opening.
+        let (low, high) = ([0.0; 3], [0.2; 3]);
+        for times in [4, 8, 40] {
+            let triangles = cuboid(low, high, true).repeat(times);
+            let fit = fit(&triangles, Wanted::Error(0.06)).unwrap();
+            check(
+                &Fit {
+                    error: fit.error + 0.02,
+                    ..fit
+                },
+                low,
+                high,
+            );
+        }
+    }
+
+    #[test]
     fn a_plate_without_thickness_is_covered() {
         let (low, high) = ([0.0; 3], [0.2, 0.1, 0.0]);
         let plate = fit(&cuboid(low, high, false), Wanted::Error(0.03)).unwrap();
@@ -356,6 +375,10 @@ mod tests {
     fn what_is_no_body_has_no_spheres() {
         assert_eq!(fit(&[], Wanted::Error(0.1)), None);
         assert_eq!(fit(&[[[f64::NAN; 3]; 3]], Wanted::Error(0.1)), None);
+        for error in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
+            let of_error = fit(&cuboid([0.0; 3], [1.0; 3], false), Wanted::Error(error));
+            assert_eq!(of_error, None, "{error}");
+        }
         // This error needs more than two thousand spheres.
         assert_eq!(
             fit(&cuboid([0.0; 3], [1.0; 3], false), Wanted::Error(1e-4)),
@@ -366,5 +389,8 @@ mod tests {
             fit(&[[[1.0; 3]; 3]], Wanted::Error(0.1)).map(|fit| fit.spheres.len()),
             Some(1)
         );
+        // Rounding leaves such a body no margin.
+        let far = fit(&[[[1e6; 3]; 3]], Wanted::Error(0.1));
+        assert!(far.is_none_or(|fit| fit.spheres.len() == 1));
     }
 }

@@ -72,12 +72,14 @@ codes! {
     ATTRIBUTES Info "usd-read-attributes-left-out":
         "Prims of an asset that is read have attributes of engines, editors or users, which are not defined by OpenUSD, REP-158 or \
          this program; or attributes of UsdPhysics that a robot model does not have: a kinematic body, velocities at the start, the \
-         force that breaks a joint, other approximations than a convex hull.",
+         force that breaks a joint, other approximations than a convex hull; or file paths in `assetInfo`.",
         "They are left out. The finding counts them by namespace.";
     COLLISION_FILTER Warning "usd-read-collision-filter":
-        "An asset that is read lets the bodies that a joint connects collide (`physics:collisionEnabled`), or its collision groups filter \
-         some colliders of two links but not all.",
-        "Links that a joint connects do not collide; links that are filtered in part collide.";
+        "An asset that is read lets the bodies that a joint connects collide (`physics:collisionEnabled`). Or its collision groups filter \
+         some colliders of two links but not all, have members by other collections, `includeRoot` or expressions, or exceed a limit: \
+         1000 groups, 1000 sets of groups, 100,000 pairs of links.",
+        "Links that a joint connects do not collide; links that are filtered in part collide. Such members, groups and further pairs are \
+         left out.";
     PROHIBITED_INTERFACE Warning "usd-read-prohibited-interface":
         "A ROS interface of an asset that is read belongs to the simulator (/clock, simulation_interfaces), so an asset must not have it \
          (REP-158 §2.9).",

@@ -49,7 +49,7 @@ use urdf_usd_robot::{
     Arena, ArenaMap, Connector, Inertial, Joint, JointId, JointKind, Link, LinkId, Mass, Pose,
     Robot, WORLD,
 };
-use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, on_large_stack, text};
+use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, asset_paths, on_large_stack, text};
 use urdf_usd_usd_author::isaac_schema::{JOINT_NAME_OVERRIDE, NAME_OVERRIDE};
 use urdf_usd_usd_author::layout::MASS_FRAME;
 
@@ -99,13 +99,14 @@ impl AssetInfo {
         }
     }
 
-    fn of(stage: &Stage) -> Self {
-        let Some(root) = stage.default_prim.map(|root| &stage[root]) else {
+    fn of(scene: &Scene<'_>) -> Self {
+        let Some(id) = scene.stage.default_prim else {
             return Self::default();
         };
-        let articulations = stage
-            .iter()
-            .filter(|(_, prim)| prim.is_present() && prim.has("PhysicsArticulationRootAPI"));
+        let root = &scene.stage[id];
+        let articulations = scene
+            .prims()
+            .filter(|(_, prim)| prim.has("PhysicsArticulationRootAPI"));
         let assumed = || (articulations.count() > 1).then(|| "assembly".to_owned());
         let aggregate = root.kind.clone().or_else(assumed);
         let aggregate = aggregate.filter(|kind| matches!(kind.as_str(), "assembly" | "group"));
@@ -115,21 +116,74 @@ impl AssetInfo {
                 ..Self::default()
             };
         };
-        let said = |key: &str| {
-            let said = info.get(key).and_then(text).filter(|said| !said.is_empty());
-            said.map(str::to_owned)
+        let mut left_out = Vec::new();
+        let mut statement = |key: &str| {
+            let text = info.get(key).and_then(text).filter(|text| !text.is_empty());
+            // A relative path would lead elsewhere from the new asset.
+            let is_path =
+                |text: &&str| matches!(info.get(key), Some(Value::AssetPath(_))) && !is_uri(text);
+            if text.as_ref().is_some_and(is_path) {
+                left_out.push(key.to_owned());
+            }
+            text.filter(|text| !is_path(text)).map(str::to_owned)
         };
+        let (identifier, version) = (statement("identifier"), statement("version"));
         let ros = match info.get("ros") {
-            Some(Value::Dictionary(ros)) => ros.clone().into_iter().collect(),
-            _ => BTreeMap::new(),
+            Some(Value::Dictionary(ros)) => without_paths(ros, "ros", &mut left_out),
+            _ => HashMap::new(),
         };
+        if !left_out.is_empty() {
+            left_out.sort();
+            let more = if left_out.len() > MAX_LISTED {
+                ", …"
+            } else {
+                ""
+            };
+            left_out.truncate(MAX_LISTED);
+            let message = format!(
+                "assetInfo has file paths, which are left out: {}{more}",
+                left_out.join(", ")
+            );
+            let help = "author strings, such as package:// URIs";
+            scene.report(&codes::ATTRIBUTES, id, None, message, help);
+        }
         Self {
-            identifier: said("identifier"),
-            version: said("version"),
-            ros,
+            identifier,
+            version,
+            ros: ros.into_iter().collect(),
             aggregate,
         }
     }
+}
+
+/// Maximum number of left out entries of `assetInfo` that a message lists.
+const MAX_LISTED: usize = 20;
+
+/// Returns whether an asset path is a URI that means the same on every machine.
+fn is_uri(path: &str) -> bool {
+    path.contains("://") && !path.starts_with("file:")
+}
+
+/// Returns a dictionary without file paths at any depth, and adds the keys of those to `left_out`.
+fn without_paths(
+    entries: &HashMap<String, Value>,
+    key: &str,
+    left_out: &mut Vec<String>,
+) -> HashMap<String, Value> {
+    let mut kept = HashMap::new();
+    for (name, value) in entries {
+        let key = format!("{key}:{name}");
+        let value = match value {
+            Value::Dictionary(entries) => Value::Dictionary(without_paths(entries, &key, left_out)),
+            value if asset_paths(value).is_empty() => value.clone(),
+            _ => {
+                left_out.push(key);
+                continue;
+            }
+        };
+        kept.insert(name.clone(), value);
+    }
+    kept
 }
 
 /// Reads the robot of an asset of any layout: `.usd`, `.usda`, `.usdc` or `.usdz`, with payloads
@@ -158,7 +212,7 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
             .iter()
             .map(|layer| layer.path.clone())
             .collect(),
-        info: AssetInfo::of(&stage),
+        info: reading.info,
     })
 }
 
@@ -261,6 +315,7 @@ pub(super) struct Reading {
     pub assumed: Vec<LinkId>,
     /// The mass properties of the rigid bodies for which they are known.
     pub masses: Vec<BodyMass>,
+    pub info: AssetInfo,
 }
 
 impl Reading {
@@ -346,7 +401,9 @@ impl Reading {
         let is_body = ArenaMap::new(robot.links(), |link, _| {
             links[link].is_some_and(|prim| links::is_body(&stage[prim]))
         });
+        let info = AssetInfo::of(&scene);
         Ok(Self {
+            info,
             diagnostics: scene.into_findings(),
             joints: by_prim.prims_of_joints(&robot),
             robot,

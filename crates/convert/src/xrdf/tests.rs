@@ -33,6 +33,7 @@ fn planned(
     let (mut robot, mut found) = (robot(), Vec::new());
     let links = plan(
         &mut robot,
+        &Modifiers::default(),
         &Options {
             samples: 500,
             ..options.clone()
@@ -212,6 +213,7 @@ fn links_that_touch_at_the_default_pose_are_reported() {
     let mut found = Vec::new();
     plan(
         &mut robot,
+        &Modifiers::default(),
         &Options {
             samples: 10,
             ..wanted()
@@ -240,6 +242,7 @@ fn a_written_xrdf_is_read_without_findings() {
     let (mut robot, mut found) = (robot(), Vec::new());
     plan(
         &mut robot,
+        &Modifiers::default(),
         &Options {
             samples: 500,
             ..wanted()
@@ -262,6 +265,7 @@ fn a_written_xrdf_is_read_without_findings() {
     // Existing spheres are kept, unless others are requested.
     let kept = plan(
         &mut again,
+        &Modifiers::default(),
         &Options {
             samples: 10,
             ..Options::default()
@@ -289,7 +293,14 @@ fn links_with_visuals_alone_are_reported() {
         samples: 10,
         ..wanted()
     };
-    plan(&mut robot, &options, &Context::default(), &mut found).unwrap();
+    plan(
+        &mut robot,
+        &Modifiers::default(),
+        &options,
+        &Context::default(),
+        &mut found,
+    )
+    .unwrap();
     let uncovered = found
         .iter()
         .filter(|found| found.code == "spheres-uncovered-link");
@@ -492,4 +503,30 @@ geometry:
             .sum::<usize>()
     };
     assert_eq!(shapes(&outcome.robot), shapes(&robot));
+}
+
+#[test]
+fn joints_that_mimic_in_the_description_are_no_coordinates() {
+    let robot = robot();
+    let modifiers = Modifiers {
+        freed: vec!["roll".to_owned()],
+        ..Modifiers::default()
+    };
+    let named = |joints: &[&str]| {
+        let joints = joints.iter().map(|name| (*name).to_owned()).collect();
+        let options = Options {
+            joints,
+            ..Options::default()
+        };
+        coordinates(&robot, &modifiers, &options)
+    };
+    let error = named(&["roll"]).unwrap_err();
+    assert_eq!(error.code, "xrdf-option");
+    assert!(error.message.contains("\"roll\""), "{}", error.message);
+    let all = named(&[]).unwrap();
+    let names: Vec<&str> = all
+        .iter()
+        .map(|coordinate| robot.joints()[coordinate.joint].name())
+        .collect();
+    assert_eq!(names, ["lift"]);
 }

@@ -38,9 +38,9 @@ impl<'a> Depths<'a> {
                 let center = solid.center(cell);
                 let (mut best, mut square) = (near[cell], squares[cell]);
                 for (step, _) in &solid.steps {
-                    // Neighbours of such cells are in the grid, which has a margin.
+                    let next = cell.wrapping_add_signed(*step);
                     if (*step < 0) == is_before
-                        && let Some(triangle) = near[cell.wrapping_add_signed(*step)]
+                        && let Some(triangle) = near.get(next).copied().flatten()
                         && !best.is_some_and(|best| std::ptr::eq(best, triangle))
                     {
                         let found = distance_square(center, triangle);
@@ -97,7 +97,6 @@ impl<'a> Depths<'a> {
             if self.solid.cells[cell] == Cell::Outside || *distance <= 0.0 {
                 continue;
             }
-            // Neighbours of inner cells are in the grid, which has a margin.
             let deeper = || {
                 self.solid.steps.iter().filter_map(|(step, length)| {
                     let next = cell.checked_add_signed(*step)?;

@@ -94,12 +94,12 @@ impl Solid {
         solid.mark_inside();
         let mut is_seen = vec![false; triangles.len()];
         let is_beside_outside = |cell: usize| {
-            // Cells of the surface are in the grid's interior, which has a margin.
-            let mut neighbours = solid
-                .steps
-                .iter()
-                .map(|(step, _)| cell.wrapping_add_signed(*step));
-            neighbours.any(|other| solid.cells[other] == Cell::Outside)
+            // Cells of the surface are in the grid's interior, which has a margin, except where the
+            // margin is lost to rounding: small bodies far from the origin.
+            solid.steps.iter().any(|(step, _)| {
+                let other = solid.cells.get(cell.wrapping_add_signed(*step));
+                other.is_none_or(|other| *other == Cell::Outside)
+            })
         };
         for &(cell, triangle) in &touched {
             if !is_seen[triangle] && is_beside_outside(cell) {
@@ -197,6 +197,9 @@ impl Solid {
     ///
     /// Away from the surface the winding number is a harmonic function, which is largest at the border
     /// of a region: the search begins at the surface, and goes on from cells that it encloses.
+    ///
+    /// The margin stays outside: a surface that is stored several times has larger winding numbers,
+    /// which exceed one half even beyond the bounding box.
     fn mark_enclosed(&mut self) {
         let mut is_tested = vec![false; self.cells.len()];
         let is_surface = |cell: &usize| self.cells[*cell] == Cell::Surface;
@@ -206,6 +209,7 @@ impl Solid {
                 if let Some(next) = self.neighbour(cell, step)
                     && self.cells[next] == Cell::Outside
                     && !std::mem::replace(&mut is_tested[next], true)
+                    && !self.is_margin(next)
                     && self.all.encloses(self.center(next))
                 {
                     self.cells[next] = Cell::Inside;
@@ -259,6 +263,12 @@ impl Solid {
             cell / self.count[2] % self.count[1],
             cell % self.count[2],
         ]
+    }
+
+    /// Returns whether a cell is outside the bounding box.
+    fn is_margin(&self, cell: usize) -> bool {
+        let is_beyond = |(at, count): (usize, usize)| at < MARGIN || at + MARGIN + 1 >= count;
+        self.place(cell).into_iter().zip(self.count).any(is_beyond)
     }
 
     pub(super) fn center(&self, cell: usize) -> Point {

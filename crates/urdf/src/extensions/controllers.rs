@@ -15,7 +15,7 @@ use crate::codes;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{
-    Command, Interface, InterfaceKind, JointKind, LinkId, Pose, Qos, Robot, Sensor,
+    Command, Interface, InterfaceKind, JointKind, LinkId, Pose, Qos, Robot, Sensor, SensorKind,
 };
 use urdf_usd_text::yaml::{self as yaml, Content, Mark, Yaml};
 
@@ -94,6 +94,8 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
     let namespace = drives::control_namespace(&scope);
     let mut named = HashSet::new();
     let mut claims = Claims::default();
+    // Names of odometry topics whose messages are in the frame of a link.
+    let mut of_links = Vec::new();
     if let Some(controller) = settings.controllers.get(MAX_CONTROLLERS) {
         let message = format!(
             "the limit of {MAX_CONTROLLERS} controllers is reached; further ones are left out"
@@ -135,8 +137,16 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
                         scope.interface(&node.resolve(topic), type_name, kind, &controller.place)
                     {
                         if type_name == ODOMETRY {
-                            interface.override_frame_id =
-                                controller.odometry_frame(&scope, &settings);
+                            let frame = controller.setting(&settings, "odom_frame_id");
+                            let (link, name) = scope.message_frame(
+                                frame.unwrap_or_default(),
+                                "odom",
+                                &controller.place,
+                            );
+                            interface.override_frame_id = name;
+                            of_links.extend(
+                                link.map(|link| (interface.name.clone(), link, controller)),
+                            );
                         }
                         claims.offer(claim, interface, &mut interfaces);
                     }
@@ -177,6 +187,15 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
     }
     let mut diagnostics = scope.diagnostics;
     diagnostics.extend(claims.disable_excluded(&mut interfaces));
+    // Claims go by the indices of interfaces, so none is moved before.
+    for (topic, link, controller) in of_links {
+        let is_it = |other: &Interface| other.name == topic && other.type_name == ODOMETRY;
+        if let Some(index) = interfaces.iter().position(is_it) {
+            let (name, kind) = (controller.name, SensorKind::Other);
+            let interface = interfaces.remove(index);
+            sensors.push(sensor(name, kind, link, interface, &controller.place));
+        }
+    }
     robot.interfaces = interfaces;
     if let Err(error) = robot.set_sensors(sensors) {
         diagnostics.push(error.to_diagnostic(robot.place.clone()));
@@ -212,16 +231,25 @@ fn broadcast(
         .setting(settings, "frame_id")
         .map(|frame| frame.trim_start_matches('/'));
     match frame.and_then(|frame| frames::link(scope, frame, &controller.place)) {
-        Some(link) => sensors.push(sensor(name, kind, link, interface, &controller.place)),
+        Some(link) => {
+            let kind = kind.model_kind();
+            sensors.push(sensor(name, kind, link, interface, &controller.place));
+        }
         None if interfaces.contains(&interface) => {}
         None => interfaces.push(interface),
     }
 }
 
-fn sensor(name: &str, kind: Kind, link: LinkId, interface: Interface, place: &Place) -> Sensor {
+fn sensor(
+    name: &str,
+    kind: SensorKind,
+    link: LinkId,
+    interface: Interface,
+    place: &Place,
+) -> Sensor {
     Sensor {
         name: name.to_owned(),
-        kind: kind.model_kind(),
+        kind,
         link,
         origin: Pose::identity(),
         frame: None,
@@ -290,7 +318,10 @@ pub(super) fn block_sensors(
                 continue;
             };
             match link {
-                Some(link) => sensors.push(sensor(name, kind, link, interface, &element.place)),
+                Some(link) => {
+                    let kind = kind.model_kind();
+                    sensors.push(sensor(name, kind, link, interface, &element.place));
+                }
                 None if seen.insert(interface.name.clone()) => interfaces.push(interface),
                 None => {}
             }
@@ -568,14 +599,6 @@ impl<'a> Controller<'a> {
         } else {
             commanded
         }
-    }
-
-    /// Returns the frame of the odometry, if it is none of the robot's.
-    fn odometry_frame(&self, scope: &Scope<'_>, settings: &Settings<'a>) -> Option<String> {
-        let frame = self.setting(settings, "odom_frame_id");
-        let frame = frame.filter(|frame| !frame.is_empty()).unwrap_or("odom");
-        let frame = frame.trim_start_matches('/');
-        scope.frame(frame).is_none().then(|| frame.to_owned())
     }
 
     fn is_trajectory(&self) -> bool {

@@ -64,11 +64,10 @@ pub(super) fn resolve(
     let Some(name) = name else {
         return (None, None);
     };
-    let is_global = GLOBAL_FRAMES.contains(&name);
-    if let Some(link) = scope.link(name).filter(|_| !is_global) {
+    if let Some(link) = scope.frame(name) {
         return (Some(link), None);
     }
-    if is_global {
+    if GLOBAL_FRAMES.contains(&name) {
         return (None, Some(name.to_owned()));
     }
     if valid_name(name).as_deref() != Some(name) || !scope.sensor_frames.insert(name.to_owned()) {
@@ -85,11 +84,7 @@ pub(super) fn resolve(
 
 /// Returns the link with the name of a frame; reports and returns `None` if there is none.
 pub(super) fn link(scope: &mut Scope<'_>, name: &str, place: &Place) -> Option<LinkId> {
-    let link = if GLOBAL_FRAMES.contains(&name) {
-        None
-    } else {
-        scope.link(name)
-    };
+    let link = scope.frame(name);
     if link.is_none() {
         let message = format!("the frame \"{}\" is not a link of the robot", short(name));
         scope.report(

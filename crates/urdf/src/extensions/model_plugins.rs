@@ -394,16 +394,18 @@ fn topics(
         }
         let (type_name, kind) = kind(scope, plugin, topic);
         let interface = scope.interface(&node.resolve(stated), type_name, kind, &plugin.place);
-        let frame = frame(plugin, topic.content);
-        let link = frame.and_then(|frame| scope.frame(frame));
-        interfaces.extend(interface.map(|interface| {
-            let override_frame_id = frame.filter(|_| link.is_none()).map(str::to_owned);
-            let interface = Interface {
-                override_frame_id,
-                ..interface
-            };
-            (interface, link)
-        }));
+        let Some(interface) = interface else {
+            continue;
+        };
+        let (link, override_frame_id) = match frame(plugin, topic.content) {
+            Some((stated, default)) => scope.message_frame(stated, default, &plugin.place),
+            None => (None, None),
+        };
+        let interface = Interface {
+            override_frame_id,
+            ..interface
+        };
+        interfaces.push((interface, link));
     }
     interfaces
 }
@@ -427,9 +429,10 @@ fn kind(scope: &mut Scope<'_>, plugin: &Element, topic: &Topic) -> (&'static str
     (type_name, InterfaceKind::Publisher { rate, qos })
 }
 
-/// Returns the frame of a topic's messages, for topics that name one.
-fn frame(plugin: &Element, content: Content) -> Option<&str> {
-    let (settings, default): (&[&str], &str) = match content {
+/// Returns the frame of a topic's messages as stated, which may be empty, and the default, for topics
+/// that name one.
+fn frame(plugin: &Element, content: Content) -> Option<(&str, &'static str)> {
+    let (settings, default): (&[&str], &'static str) = match content {
         Odometry => (
             &["odometryFrame", "odometry_frame", "odom_frame", "frame_id"],
             "odom",
@@ -437,6 +440,5 @@ fn frame(plugin: &Element, content: Content) -> Option<&str> {
         TruePose => (&["frameName", "frame_name"], "world"),
         Command | Angle | Actuators | JointStates | Distance => return None,
     };
-    let frame = text_of(plugin, settings).unwrap_or(default);
-    Some(frame.trim_start_matches('/'))
+    Some((text_of(plugin, settings).unwrap_or_default(), default))
 }

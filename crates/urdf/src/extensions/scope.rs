@@ -5,11 +5,12 @@ use std::collections::HashSet;
 
 use nalgebra::{Translation3, UnitQuaternion};
 
+use super::ros_names::valid_name;
 use crate::codes;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Code, Diagnostic, Place, Suggestions, did_you_mean};
 use urdf_usd_robot::{
-    ArenaMap, Element, GLOBAL_FRAMES, Joint, JointId, Link, LinkId, Pose, Robot, kinematics,
+    ArenaMap, Element, Joint, JointId, Link, LinkId, Pose, Robot, kinematics, names,
 };
 
 /// Maximum magnitude of a number. Larger ones count as infinite.
@@ -61,10 +62,45 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns the link that the frame of a message is; `None` for one outside of the robot, among
-    /// them [`GLOBAL_FRAMES`].
+    /// them the world.
     pub fn frame(&self, name: &str) -> Option<LinkId> {
-        self.link(name)
-            .filter(|_| !GLOBAL_FRAMES.contains(&name.trim()))
+        let world = self.robot.world_root();
+        self.link(name).filter(|link| world != Some(*link))
+    }
+
+    /// Returns the link in whose frame the messages of a topic are, otherwise the name of a frame
+    /// outside of the robot; neither for the frame of the robot as a whole, or for an invalid name,
+    /// which is reported. `stated` is the setting, `default` applies if it is empty.
+    ///
+    /// A prefix does not make it another frame (`left/base` is the link `base`): namespaces add one
+    /// to all frames of an asset, and REP-158 §2.4 prohibits those as overrides.
+    pub fn message_frame(
+        &mut self,
+        stated: &str,
+        default: &str,
+        place: &Place,
+    ) -> (Option<LinkId>, Option<String>) {
+        // Frames of ROS 1's tf may begin with a slash, which tf2 does not allow.
+        let name = stated.trim().trim_start_matches('/');
+        let name = if name.is_empty() { default } else { name };
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let link = self.frame(name).or_else(|| self.frame(last));
+        if link.is_some() {
+            return (link, None);
+        }
+        if valid_name(name).as_deref() != Some(name) {
+            let message = format!(
+                "the frame \"{}\" of the odometry is not a valid ROS name; the robot's own frame is used",
+                short(name)
+            );
+            let help = "name a frame such as \"odom\" or \"map\"";
+            self.report(&codes::SENSOR_FRAME, place, message, help);
+            return (None, None);
+        }
+        // The default prim, which is a frame too.
+        let own = names::identifiers(&[self.robot.name()], "robot", &[]);
+        let is_own = own.iter().any(|own| own == last);
+        (None, (!is_own).then(|| name.to_owned()))
     }
 
     pub fn joint(&self, name: &str) -> Option<JointId> {

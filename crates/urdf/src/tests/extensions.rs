@@ -444,6 +444,35 @@ fn plugins_of_mobile_bases_have_topics() {
         ("base", "truth")
     );
     assert_eq!(sensor.interfaces[0].override_frame_id, None);
+    // The frames of odometry: a link, or a valid name of a frame outside of the robot.
+    for (frame, link_name, override_frame, found) in [
+        ("base", Some("base"), None, 0),
+        ("/left/base", Some("base"), None, 0),
+        ("/left/odom", None, Some("left/odom"), 0),
+        ("/", None, Some("world"), 0),
+        ("r", None, None, 0),
+        ("my map", None, None, 1),
+        ("${prefix}odom", None, None, 1),
+        ("odom/", None, None, 1),
+    ] {
+        let plugin = format!(
+            "<gazebo><plugin name='p' filename='libgazebo_ros_p3d.so'><topicName>t</topicName>
+             <frameName>{frame}</frameName></plugin></gazebo>"
+        );
+        let read = read(&body(&plugin), None);
+        let robot = read.robot.unwrap();
+        let of_sensor = robot.sensors().first();
+        let interfaces = of_sensor.map_or(&robot.interfaces, |sensor| &sensor.interfaces);
+        assert_eq!(
+            (
+                of_sensor.map(|sensor| link(&robot, sensor.link)),
+                interfaces[0].override_frame_id.as_deref(),
+                codes(&plugin).len(),
+            ),
+            (link_name, override_frame, found),
+            "{frame}"
+        );
+    }
     assert_eq!(
         ros(
             "diff_drive",
@@ -1116,7 +1145,10 @@ imu:
         odometry.map(|i| i.override_frame_id.clone()).collect()
     };
     assert_eq!(frames(&robot), [Some("odom".to_owned())]);
-    for (frame, expected) in [("/left/odom", Some("left/odom".to_owned())), ("base", None)] {
+    for (frame, expected) in [
+        ("/left/odom", Some("left/odom".to_owned())),
+        ("my map", None),
+    ] {
         let file = format!("{file}drive:\n  ros__parameters: {{odom_frame_id: {frame}}}\n");
         let file = file.replacen(
             "drive:\n  ros__parameters: {publish_rate: 25.0, use_stamped_vel: false}\n",
@@ -1125,6 +1157,22 @@ imu:
         );
         assert_eq!(frames(&controlled(plugin, &file).0), [expected], "{frame}");
     }
+    let in_link = file.replace(
+        "use_stamped_vel: false",
+        "use_stamped_vel: false, odom_frame_id: base",
+    );
+    let (in_link, _) = controlled(plugin, &in_link);
+    let odometry = in_link.sensors().iter().find(|s| s.name == "drive");
+    let odometry = odometry.unwrap();
+    assert_eq!(
+        (
+            link(&in_link, odometry.link),
+            shown(&odometry.interfaces).concat()
+        ),
+        ("base", "odom Odometry".to_owned())
+    );
+    assert_eq!(odometry.interfaces[0].override_frame_id, None);
+    assert_eq!(frames(&in_link), []);
     assert_eq!(robot.interfaces[0].kind, InterfaceKind::ActionServer);
     assert_eq!(
         robot.interfaces[3].kind,

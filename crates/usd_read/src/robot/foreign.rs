@@ -119,9 +119,10 @@ fn is_left_out(prim: &Prim, name: &str) -> bool {
         "physics:velocity" | "physics:angularVelocity" => {
             vector(prim, name).is_some_and(|velocity| velocity.norm() > 0.0)
         }
-        "physics:breakForce" | "physics:breakTorque" => {
-            prim.number(name).is_some_and(f64::is_finite)
-        }
+        // Unbreakable joints have infinity, or the largest number of single precision instead.
+        "physics:breakForce" | "physics:breakTorque" => prim
+            .number(name)
+            .is_some_and(|limit| limit < f64::from(f32::MAX)),
         "physics:approximation" => prim
             .text(name)
             .is_some_and(|approximation| !matches!(approximation, "none" | "convexHull")),

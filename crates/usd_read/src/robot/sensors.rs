@@ -101,6 +101,10 @@ pub(super) fn read(
             robot.interfaces.extend(found);
             continue;
         };
+        // Interfaces of the simulator alone make no sensor.
+        if found.is_empty() {
+            continue;
+        }
         let number = *sensors.entry(id).or_insert_with(|| {
             let origin = in_link(scene, links, id);
             all.push(sensor(scene, id, kind_of(&found), on, origin));

@@ -192,6 +192,79 @@ fn collision_groups_filter_pairs_of_links() {
 }
 
 #[test]
+fn only_enabled_colliders_count_in_collision_groups() {
+    let group = "def PhysicsCollisionGroup \"g\" {\nrel collection:colliders:includes = [</r/b/ball>, </r/c>]\n\
+                 rel physics:filteredGroups = </r/g>\n}\n";
+    let disabled = "def Sphere \"off\" (prepend apiSchemas = [\"PhysicsCollisionAPI\"]) {\ndouble radius = 0.1\n\
+                    bool physics:collisionEnabled = 0\n}";
+    let body = format!("def Xform \"b\" {BODY} {{");
+    let layer = row(group, "").replacen(&body, &format!("{body}\n{disabled}\n"), 1);
+    assert!(layer.contains("\"off\""));
+    let (robot, codes) = told(&layer);
+    assert_eq!(robot.disabled_collisions().iter().count(), 1);
+    assert!(!codes.contains(&"usd-read-collision-filter"), "{codes:?}");
+}
+
+#[test]
+fn collision_groups_that_are_not_read_are_reported() {
+    let group =
+        |name: &str, lines: &str| format!("def PhysicsCollisionGroup \"{name}\" {{\n{lines}\n}}\n");
+    let many = |lines: &str| -> String {
+        let groups = (0..1001).map(|number| group(&format!("g{number}"), lines));
+        groups.collect()
+    };
+    let filter = "rel physics:filteredGroups = </r/g>";
+    let includes = "rel collection:colliders:includes = ";
+    let one = group("g", &format!("{filter}\n{includes}[</r/b>, </r/c>]"));
+    for (groups, pairs, is_reported) in [
+        (
+            group("g", &format!("{filter}\n{includes}</r.collection:all>")),
+            0,
+            true,
+        ),
+        (
+            group(
+                "g",
+                &format!("{filter}\nuniform bool collection:colliders:includeRoot = 1"),
+            ),
+            0,
+            true,
+        ),
+        (
+            group(
+                "g",
+                &format!(
+                    "{filter}\npathExpression collection:colliders:membershipExpression = \"/r//\""
+                ),
+            ),
+            0,
+            true,
+        ),
+        // Groups that neither filter nor are filtered do not count.
+        (one.clone() + &many(&format!("{includes}</r>")), 1, false),
+        (one + &many(filter), 0, true),
+    ] {
+        let (robot, codes) = told(&row(&groups, ""));
+        assert_eq!(robot.disabled_collisions().iter().count(), pairs);
+        let is_named = codes.contains(&"usd-read-collision-filter");
+        assert_eq!(is_named, is_reported, "{codes:?}");
+    }
+}
+
+#[test]
+fn a_topic_of_the_simulator_makes_no_sensor() {
+    let topic = "def Scope \"clock\" (prepend apiSchemas = [\"RosTopicAPI\"]) {\n\
+                 string ros:topic:name = \"/clock\"\nstring ros:topic:type = \"rosgraph_msgs/msg/Clock\"\n}";
+    let body = format!("def Xform \"b\" {BODY} {{");
+    let (robot, codes) = told(&row("", "").replacen(&body, &format!("{body}\n{topic}\n"), 1));
+    assert!(
+        codes.contains(&"usd-read-prohibited-interface"),
+        "{codes:?}"
+    );
+    assert!(robot.sensors().is_empty());
+}
+
+#[test]
 fn attributes_of_physics_without_a_place_are_named() {
     for (of_joint, more, expected) in [
         (
@@ -206,6 +279,7 @@ fn attributes_of_physics_without_a_place_are_named() {
             vec!["usd-read-attributes-left-out"],
         ),
         ("float physics:breakTorque = inf", "", vec![]),
+        ("float physics:breakForce = 3.4028235e38", "", vec![]),
         (
             "",
             "def Xform \"d\" (prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]) {\nbool physics:kinematicEnabled = 1\n}",
@@ -234,7 +308,7 @@ fn attributes_of_physics_without_a_place_are_named() {
 
 #[test]
 fn an_asset_keeps_its_identity() {
-    let info = |of_root: &str| {
+    let outcome = |of_root: &str| {
         let folder = tempfile::tempdir().unwrap();
         let entry = folder.path().join("a.usda");
         let text = row("", "").replacen(
@@ -242,10 +316,38 @@ fn an_asset_keeps_its_identity() {
             &format!("def Xform \"r\" ({of_root})\n{{"),
             1,
         );
+        // Articulations beside the default prim are not part of the asset.
+        let other = ["x", "y"].map(|name| {
+            format!("def Xform \"{name}\" (prepend apiSchemas = [\"PhysicsArticulationRootAPI\"]) {{ }}\n")
+        });
+        let text = text + &other.concat();
         std::fs::write(&entry, format!("#usda 1.0\n{}", text.replace('}', "\n}\n"))).unwrap();
-        read(&entry, &Default::default()).unwrap().info
+        read(&entry, &Default::default()).unwrap()
     };
+    let info = |of_root: &str| outcome(of_root).info;
     assert_eq!(info(""), super::AssetInfo::default());
+    let found = outcome(
+        "\nassetInfo = {\nasset identifier = @./x.usda@\ndictionary ros = {\nasset license = @../LICENSE@\n\
+         dictionary sub = {\nasset[] files = [@/etc/passwd@]\nint kept = 1\n}\n}\n}\n",
+    );
+    assert_eq!(found.info.identifier, None);
+    let message = found
+        .diagnostics
+        .iter()
+        .find(|found| found.code == "usd-read-attributes-left-out")
+        .map(|found| found.message.as_str());
+    assert!(
+        message.is_some_and(|message| message.ends_with("identifier, ros:license, ros:sub:files")),
+        "{message:?}"
+    );
+    let sub = [("kept".to_owned(), urdf_usd_stage::Value::Int(1))];
+    let sub = urdf_usd_stage::Value::Dictionary(sub.into());
+    assert_eq!(found.info.ros, BTreeMap::from([("sub".to_owned(), sub)]));
+    let uri = "package://arm/arm.usda";
+    let found = info(&format!(
+        "\nassetInfo = {{\nasset identifier = @{uri}@\n}}\n"
+    ));
+    assert_eq!(found.identifier.as_deref(), Some(uri));
     let found = info(
         "\nkind = \"assembly\"\nassetInfo = {\nstring identifier = \"my-id\"\nstring version = \"3.2\"\n\
          dictionary ros = {\nstring extra = \"e\"\n}\n}\n",
