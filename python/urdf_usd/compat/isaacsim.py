@@ -197,7 +197,8 @@ def _reload(folder: Path) -> None:
     """Reads layers again that this process has open from an earlier import."""
     sdf: Any = sys.modules.get("pxr.Sdf")
     for layer in sdf.Layer.GetLoadedLayers() if sdf else ():
-        if layer.realPath and Path(layer.realPath).is_relative_to(folder.absolute()):
+        # A layer that closes meanwhile is false.
+        if layer and layer.realPath and Path(layer.realPath).is_relative_to(folder.absolute()):
             layer.Reload(force=True)
 
 

@@ -199,7 +199,8 @@ export class Show {
 
   /** Fits again if a pose, a recording or joint states moved the robot out of view. */
   private keepInView(): void {
-    if (!this.isToFit || this.stage.eye.moves) return;
+    // What the user has just done with the camera is judged first, not undone.
+    if (!this.isToFit || this.isMovedByHand || this.stage.eye.moves) return;
     this.isToFit = false;
     if (this.whole && !this.stage.eye.sees(this.points())) this.refit(false);
   }
