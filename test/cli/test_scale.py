@@ -1,6 +1,5 @@
 """The scripts for Slurm and Kubernetes in examples/scale, with the variables of these schedulers: every robot is converted once."""
 
-import json
 import os
 import re
 import subprocess
@@ -8,30 +7,17 @@ from pathlib import Path
 
 import conftest
 import pytest
+from batches import PYTHON, journal, rows, write_robots
 from conftest import ROOT, run
 
 EXAMPLES = ROOT / "examples" / "scale"
-#: Python with test/requirements-scale.txt.
-PYTHON = os.environ.get("URDF_USD_SCALE_PYTHON")
 COUNT = 24
 BROKEN = 5
-needs_schedulers = pytest.mark.skipif(not PYTHON, reason="URDF_USD_SCALE_PYTHON is not set: test/run sets it to a Python with test/requirements-scale.txt")
 
 
 @pytest.fixture(scope="module")
 def robots(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("robots")
-    for number in range(COUNT):
-        box = f"<visual><geometry><box size='{number + 1} 1 1'/></geometry></visual>"
-        text = "<robot" if number == BROKEN else f"<robot name='r{number}'><link name='base'>{box}</link></robot>"
-        (folder / f"r{number}.urdf").write_text(text)
-    return folder
-
-
-def rows(folder):
-    """Returns the rows of the report without what differs between runs, by key."""
-    lines = [json.loads(line) for line in (folder / "report.jsonl").read_text().splitlines()]
-    return {line["key"]: {k: v for k, v in line.items() if k not in ("seconds", "finished")} for line in lines}
+    return write_robots(tmp_path_factory.mktemp("robots"), COUNT, BROKEN)
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +28,6 @@ def expected(robots, tmp_path_factory):
     found = rows(folder)
     assert len(found) == COUNT and found[f"r{BROKEN}"]["status"] == "failed"
     return found
-
-
-def journal(folder):
-    """Returns the keys of the journals' rows, one for each conversion."""
-    return sorted(json.loads(line)["key"] for file in (folder / "journal").glob("*.jsonl") for line in file.read_text().splitlines())
 
 
 def script(tmp_path, command, **environment):
@@ -77,7 +58,6 @@ def test_a_job_array_of_slurm_converts_every_robot(robots, expected, tmp_path, i
     assert refused.returncode != 0 and "submit this script with sbatch" in refused.stderr
 
 
-@needs_schedulers
 def test_the_job_of_kubernetes_is_valid_and_its_pods_convert_every_robot(robots, expected, tmp_path):
     import yaml
 

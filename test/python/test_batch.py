@@ -9,35 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from batches import PYTHON, journal, rows, write_robots
 from conftest import ROOT, run as program
 from s3_server import BUCKET, pointers, s3, variables  # noqa: F401
 
 COUNT = 30
 BROKEN = 7
-#: Python with test/requirements-scale.txt.
-PYTHON = os.environ.get("URDF_USD_SCALE_PYTHON")
-needs_schedulers = pytest.mark.skipif(not PYTHON, reason="URDF_USD_SCALE_PYTHON is not set: test/run sets it to a Python with test/requirements-scale.txt")
 
 
 @pytest.fixture(scope="module")
 def robots(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("robots")
-    for number in range(COUNT):
-        box = f"<visual><geometry><box size='{number + 1} 1 1'/></geometry></visual>"
-        text = "<robot" if number == BROKEN else f"<robot name='r{number}'><link name='base'>{box}</link></robot>"
-        (folder / f"r{number}.urdf").write_text(text)
-    return folder
-
-
-def rows(folder):
-    """Returns the rows of the report without what differs between runs, by key."""
-    lines = [json.loads(line) for line in (folder / "report.jsonl").read_text().splitlines()]
-    return {line["key"]: {k: v for k, v in line.items() if k not in ("seconds", "finished")} for line in lines}
-
-
-def journal(folder):
-    """Returns the keys of the journals' rows, one for each conversion."""
-    return sorted(json.loads(line)["key"] for file in (folder / "journal").glob("*.jsonl") for line in file.read_text().splitlines())
+    return write_robots(tmp_path_factory.mktemp("robots"), COUNT, BROKEN)
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +161,6 @@ Path(table).with_suffix(".json").write_text(json.dumps({"summary": summary, "fir
 """
 
 
-@needs_schedulers
 def test_ray_converts_every_robot_once_though_workers_are_killed(site, robots, expected, tmp_path):
     done = in_schedulers(site, ["-c", RAY, robots, tmp_path / "out", tmp_path / "table"], MARK=f"mark of {tmp_path}")
     assert done.returncode == 0, done.stderr
@@ -196,7 +177,6 @@ def test_ray_converts_every_robot_once_though_workers_are_killed(site, robots, e
         assert (found, same) == (row["findings"], {name: row[name] for name in same})
 
 
-@needs_schedulers
 def test_dask_converts_every_robot_once(site, robots, expected, tmp_path):
     driver = ROOT / "examples" / "scale" / "dask_batch.py"
     done = in_schedulers(site, [driver, robots, tmp_path / "out"])

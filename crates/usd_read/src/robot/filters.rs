@@ -177,9 +177,9 @@ struct Mentions {
 
 /// The sets of groups that a prim is in.
 struct Memberships {
-    /// Those that prims below it inherit.
+    /// The sets that prims below it inherit.
     inherited: Rc<Bits>,
-    /// Its own.
+    /// The sets that it is in itself.
     own: Rc<Bits>,
 }
 

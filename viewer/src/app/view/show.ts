@@ -199,7 +199,7 @@ export class Show {
 
   /** Fits again if a pose, a recording or joint states moved the robot out of view. */
   private keepInView(): void {
-    // What the user has just done with the camera is judged first, not undone.
+    // A camera that the user moved since the last frame is judged before it is fitted.
     if (!this.isToFit || this.isMovedByHand || this.stage.eye.moves) return;
     this.isToFit = false;
     if (this.whole && !this.stage.eye.sees(this.points())) this.refit(false);
