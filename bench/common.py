@@ -86,6 +86,16 @@ def robots_folder(given=None):
     return folder
 
 
+def add_robots_option(parser):
+    parser.add_argument("--robots", action="append", metavar="DIR", help="a set of robots with a MANIFEST.json; may be repeated, such as for that of bench/corpus [$URDF_USD_ROBOTS]")
+
+
+def sets_of_robots(given):
+    """The folders of `--robots`, by the name of their corpus."""
+    folders = [robots_folder(folder) for folder in given or [None]]
+    return {json.loads((folder / "MANIFEST.json").read_text())["corpus"]: folder for folder in folders}
+
+
 def robots(folder, only=()):
     """(name, package, URDF relative to the folder) of the robots whose name contains a word of `only`, or of all if it is empty."""
     entries = json.loads((folder / "MANIFEST.json").read_text())["entries"]
