@@ -1,7 +1,7 @@
 // Builds the viewer, or the loader as a package of its own.
 //
-//   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js with its lazily loaded chunks, main.css, static/,
-//                            the web component in element.js, and LICENSES.txt
+//   node build.mjs            dist/ (or $VIEWER_OUT): index.html, main.js with its lazily loaded chunks, main.css (these also
+//                            as .gz), static/, the web component in element.js, and LICENSES.txt
 //   node build.mjs loader     lib/ (or $VIEWER_OUT): the package ext-robot-kinematics, for `npm pack`; three and
 //                            Babylon.js are not bundled, except in the web component. Needs typescript, too.
 //
@@ -12,6 +12,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const loader = process.argv[2] === 'loader';
@@ -51,6 +52,10 @@ async function buildViewer() {
     .map(({ path }) => `<link rel="modulepreload" href="viewer/${basename(path)}">\n`);
   const page = await readFile(join(here, 'index.html'), 'utf8');
   await writeFile(join(out, 'index.html'), page.replace('</head>', `${links.join('')}</head>`));
+  // Browsers accept nothing better than gzip without TLS.
+  for (const path of Object.keys(metafile.outputs).map((path) => join(out, basename(path)))) {
+    await writeFile(`${path}.gz`, gzipSync(await readFile(path), { level: 9 }));
+  }
   const files = join(here, 'static');
   if (existsSync(files)) await cp(files, out, { recursive: true });
   // The web component, for pages without a server: a single file.

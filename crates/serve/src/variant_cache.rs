@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 
 use urdf_usd_convert::{Context, Formats, Job, Options, OutputFormat, Report, Source, Tiers};
+use urdf_usd_gltf_write::Compression;
 use urdf_usd_store::{Key, KeyBuilder, Store, pack, unpack};
 use urdf_usd_usd_read::{TierSet, VariantChoice};
 use urdf_usd_worker::{Limits, Workers};
@@ -23,6 +24,15 @@ const CACHE_BYTES: u64 = 256 << 20;
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 /// Maximum number of attempts if a new revision replaces the asset meanwhile.
 const MAX_ATTEMPTS: usize = 3;
+
+/// How a GLB is drawn from an asset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Drawing {
+    /// The variants that differ from those of the asset's own GLB.
+    pub(crate) variants: Vec<VariantChoice>,
+    /// How triangles are stored.
+    pub(crate) compression: Compression,
+}
 
 /// A GLB file in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,37 +93,37 @@ impl VariantCache {
         Ok(sets)
     }
 
-    /// Returns the GLB in these variants, if it is cached for the asset's current content.
+    /// Returns the GLB drawn like this, if it is cached for the asset's current content.
     ///
     /// # Errors
     /// Returns why the asset can't be read, as a sentence.
     pub(crate) fn known(
         &self,
         entry: &Path,
-        variants: &[VariantChoice],
+        drawing: &Drawing,
     ) -> Result<Option<VariantGlb>, String> {
-        Ok(self.cached(&key(content(entry)?, variants)))
+        Ok(self.cached(&key(content(entry)?, drawing)))
     }
 
-    /// Returns the GLB in these variants, rendering it if necessary; `cancelled` stops that.
+    /// Returns the GLB drawn like this, rendering it if necessary; `cancelled` stops that.
     ///
     /// # Errors
     /// Returns why there is none, as a sentence.
     pub(crate) fn render(
         &self,
         entry: &Path,
-        variants: &[VariantChoice],
+        drawing: &Drawing,
         cancelled: &Arc<AtomicBool>,
     ) -> Result<VariantGlb, String> {
         // Optimistic concurrency: conversions do not wait for readers, so compare the asset's
         // content before and after, and retry if it changed.
         for _ in 0..MAX_ATTEMPTS {
-            let before = key(content(entry)?, variants);
+            let before = key(content(entry)?, drawing);
             if let Some(known) = self.cached(&before) {
                 return Ok(known);
             }
-            let rendered = self.convert(entry, variants, cancelled.clone());
-            if key(content(entry)?, variants) == before {
+            let rendered = self.convert(entry, drawing, cancelled.clone());
+            if key(content(entry)?, drawing) == before {
                 let glb = rendered?;
                 self.store
                     .put_content(&before, &pack(&glb.sha256, [glb.bytes.clone()]));
@@ -126,20 +136,21 @@ impl VariantCache {
     fn convert(
         &self,
         entry: &Path,
-        variants: &[VariantChoice],
+        drawing: &Drawing,
         cancelled: Arc<AtomicBool>,
     ) -> Result<VariantGlb, String> {
         let folder = tempfile::tempdir()
             .map_err(|error| format!("cannot create a temporary folder: {error}"))?;
-        let options = Options {
+        let mut options = Options {
             formats: Formats::only(OutputFormat::Glb),
             // The asset has its tiers already: none is derived here.
             tiers: Tiers::High,
-            variants: variants.to_vec(),
+            variants: drawing.variants.clone(),
             time_limit: self.limits.time,
             memory_limit: self.limits.memory,
             ..Options::default()
         };
+        options.gltf.compression = drawing.compression;
         let job = Job {
             options,
             ..Job::new(Source::File(entry.to_owned()), folder.path())
@@ -185,13 +196,11 @@ impl VariantCache {
     }
 }
 
-fn key(asset: KeyBuilder, variants: &[VariantChoice]) -> Key {
-    variants
-        .iter()
-        .fold(asset.and(b"drawing"), |key, choice| {
-            key.and(choice.to_string().as_bytes())
-        })
-        .key()
+fn key(asset: KeyBuilder, drawing: &Drawing) -> Key {
+    let compression = drawing.compression.as_str();
+    let asset = asset.and(b"drawing").and(compression.as_bytes());
+    let with = |key: KeyBuilder, choice: &VariantChoice| key.and(choice.to_string().as_bytes());
+    drawing.variants.iter().fold(asset, with).key()
 }
 
 /// Returns a key of the asset's content: its report, and the modification times of its files, since
@@ -270,13 +279,18 @@ mod tests {
             .unwrap()
     }
 
-    fn low() -> Vec<VariantChoice> {
-        [
+    fn drawing(choices: &[&str]) -> Drawing {
+        Drawing {
+            variants: choices.iter().map(|text| text.parse().unwrap()).collect(),
+            ..Drawing::default()
+        }
+    }
+
+    fn low() -> Drawing {
+        drawing(&[
             "visual_representation=mesh_low",
             "collision_fidelity=convex_hull",
-        ]
-        .map(|choice| choice.parse().unwrap())
-        .into()
+        ])
     }
 
     #[test]
@@ -317,9 +331,19 @@ mod tests {
             Ok(first.clone())
         );
         assert_eq!(
-            variant_cache.known(&entry, &["collision_fidelity=convex_hull".parse().unwrap()]),
+            variant_cache.known(&entry, &drawing(&["collision_fidelity=convex_hull"])),
             Ok(None)
         );
+        // The asset's own meshes, compressed.
+        let compact = Drawing {
+            compression: Compression::Meshopt,
+            ..Drawing::default()
+        };
+        let compact = variant_cache
+            .render(&entry, &compact, &Arc::default())
+            .unwrap();
+        let own = fs::metadata(entry.with_extension("glb")).unwrap().len() as usize;
+        assert!(2 * compact.bytes.len() < own);
         // A new revision.
         asset(folder.path(), 60);
         assert_eq!(variant_cache.known(&entry, &low()), Ok(None));
@@ -351,7 +375,7 @@ mod tests {
             .render(&entry, &low(), &Arc::default())
             .unwrap_err();
         assert!(none.contains("visual_representation=mesh_low"), "{none}");
-        let off = ["collision_fidelity=convex_hull".parse().unwrap()];
+        let off = drawing(&["collision_fidelity=convex_hull"]);
         assert!(
             variant_cache
                 .render(&entry, &off, &Arc::new(true.into()))

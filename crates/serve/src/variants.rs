@@ -1,5 +1,6 @@
 //! `/api/variants/KEY`: the mesh variant sets of an asset. `/variants/KEY?SET=NAME`: the GLB with
-//! these variants, rendered on demand and cached.
+//! these variants (`detail=coarsest`: the coarsest), or with its own and `compression=meshopt`,
+//! rendered on demand and cached.
 //!
 //! One GLB is rendered at a time, on a thread that may block. If the client leaves, rendering is
 //! cancelled.
@@ -17,8 +18,18 @@ use percent_encoding::percent_decode_str;
 use serde_json::json;
 
 use super::selection::Selection;
-use super::{App, media, tagged};
+use super::{App, CompressBody, media, tagged};
+use crate::variant_cache::{Drawing, VariantGlb};
+use urdf_usd_gltf_write::Compression;
 use urdf_usd_usd_read::{TierSet, VariantChoice};
+
+/// The name in a query of how triangles are stored. No variant set of meshes has it.
+const COMPRESSION: &str = "compression";
+/// The pair in a query that asks for the coarsest variant of each set.
+const COARSEST: (&str, &str) = ("detail", "coarsest");
+/// Minimum size, in bytes, of a GLB whose preview is rendered before it is asked for: it takes a
+/// second over 32 Mbit/s.
+const MIN_PREVIEW_BYTES: u64 = 4 << 20;
 
 /// An error response with a sentence to show.
 pub(super) struct Refusal(StatusCode, String);
@@ -61,32 +72,16 @@ pub(super) async fn render(
         let message = "This robot has no OpenUSD layers and therefore no variants: convert it to the formats usd and glb.";
         return Err(Refusal(StatusCode::NOT_FOUND, message.to_owned()));
     };
-    let variants = choices(
+    let drawing = parse(
         &query.unwrap_or_default(),
         &offered(&app, entry.clone()).await?,
     )?;
-    let (variant_cache, known) = (app.variant_cache.clone(), (entry.clone(), variants.clone()));
+    let (variant_cache, known) = (app.variant_cache.clone(), (entry.clone(), drawing.clone()));
+    let is_compact = drawing.compression == Compression::Meshopt;
     // A cached GLB waits for no turn.
     let glb = match blocking(&app, move || variant_cache.known(&known.0, &known.1)).await? {
         Some(glb) => glb,
-        None => {
-            let failed = |_| {
-                Refusal(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "The server is shutting down.".to_owned(),
-                )
-            };
-            let turn = app.turn.clone().acquire_owned().await.map_err(failed)?;
-            // `wanted` is dropped with this future, which ends when the client leaves.
-            let (variant_cache, wanted) = (app.variant_cache.clone(), CancelOnDrop::default());
-            let cancelled = wanted.0.clone();
-            // The work holds the permit until it has ended, even if the client leaves.
-            blocking(&app, move || {
-                let _turn = turn;
-                variant_cache.render(&entry, &variants, &cancelled)
-            })
-            .await?
-        }
+        None => render_in_turn(&app, entry, drawing).await?,
     };
     let tag = HeaderValue::from_str(&format!("\"{}\"", glb.sha256));
     let tag = tag.map_err(|_| {
@@ -107,7 +102,54 @@ pub(super) async fn render(
             }
         };
     tagged(&mut response, media::type_of("glb.glb"), tag);
+    if is_compact {
+        // Meshopt leaves redundancy to a general compressor: gzip takes another fifth off.
+        response.extensions_mut().insert(CompressBody);
+    }
     Ok(response)
+}
+
+async fn render_in_turn(
+    app: &App,
+    entry: PathBuf,
+    drawing: Drawing,
+) -> Result<VariantGlb, Refusal> {
+    let failed = |_| {
+        Refusal(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The server is shutting down.".to_owned(),
+        )
+    };
+    let turn = app.turn.clone().acquire_owned().await.map_err(failed)?;
+    // `wanted` is dropped with this future, which ends when the client leaves.
+    let (variant_cache, wanted) = (app.variant_cache.clone(), CancelOnDrop::default());
+    let cancelled = wanted.0.clone();
+    // The work holds the permit until it has ended, even if the client leaves.
+    blocking(app, move || {
+        let _turn = turn;
+        variant_cache.render(&entry, &drawing, &cancelled)
+    })
+    .await
+}
+
+/// Renders the preview that a viewer over a slow link will ask for first, while it still loads its
+/// script. The viewer starts with the first robot that has a GLB.
+pub(super) async fn prepare_preview(app: Arc<App>) {
+    let first = app.site.robots().into_iter().find(|robot| {
+        let mut tops = robot.files.iter().filter(|file| !file.path.contains('/'));
+        tops.any(|file| file.path.ends_with(".glb") && file.bytes >= MIN_PREVIEW_BYTES)
+    });
+    let Some(entry) = first.and_then(|robot| app.site.robot(&robot.key)?.entry()) else {
+        return;
+    };
+    let query = format!("{}={}&{COMPRESSION}=meshopt", COARSEST.0, COARSEST.1);
+    let Ok(sets) = offered(&app, entry.clone()).await else {
+        return;
+    };
+    // Errors are those of the request, if one follows.
+    if let Ok(drawing) = parse(&query, &sets) {
+        let _ = render_in_turn(&app, entry, drawing).await;
+    }
 }
 
 /// Cancels work when it is dropped.
@@ -131,9 +173,9 @@ async fn offered(app: &App, entry: PathBuf) -> Result<Vec<TierSet>, Refusal> {
     blocking(app, move || variant_cache.offered(&entry)).await
 }
 
-/// Parses the variants in a query: of the offered sets, at most one of each, in the order of the
-/// sets.
-fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refusal> {
+/// Parses a query: variants of the offered sets, at most one of each, in the order of the sets, and
+/// a compression, with which there need be no variant.
+fn parse(query: &str, offered: &[TierSet]) -> Result<Drawing, Refusal> {
     let hint = || match offered {
         [] => "this asset has no variant sets".to_owned(),
         sets => {
@@ -145,6 +187,7 @@ fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refus
     };
     let wrong = |status, what: String| Refusal(status, format!("{what}; {}.", hint()));
     let mut chosen: Vec<Option<&str>> = vec![None; offered.len()];
+    let mut compression = None;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let decoded = percent_decode_str(pair).decode_utf8();
         let parts = decoded.as_ref().ok().and_then(|pair| pair.split_once('='));
@@ -154,6 +197,19 @@ fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refus
                 format!("{pair:?} is not SET=NAME"),
             ));
         };
+        if set == COMPRESSION {
+            let how = name
+                .parse()
+                .map_err(|problem| wrong(StatusCode::BAD_REQUEST, format!("{set}: {problem}")))?;
+            compression = Some(how);
+            continue;
+        }
+        if (set, name) == COARSEST {
+            for (tiers, place) in offered.iter().zip(&mut chosen) {
+                *place = coarsest(tiers);
+            }
+            continue;
+        }
         let Some((tiers, place)) = offered
             .iter()
             .zip(&mut chosen)
@@ -185,13 +241,24 @@ fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refus
         })
     });
     let variants: Vec<VariantChoice> = variants.collect();
-    if variants.is_empty() {
+    if variants.is_empty() && compression.is_none() {
         return Err(wrong(
             StatusCode::BAD_REQUEST,
             "Pass a variant, as in ?visual_representation=mesh_low".to_owned(),
         ));
     }
-    Ok(variants)
+    Ok(Drawing {
+        variants,
+        compression: compression.unwrap_or_default(),
+    })
+}
+
+/// Returns the variant of a set that is fastest to send. Sphere sets are coarser than hulls, but have
+/// more shapes.
+fn coarsest(tiers: &TierSet) -> Option<&str> {
+    let mut names = tiers.variants.iter();
+    let hull = names.find(|name| *name == "convex_hull");
+    hull.or(tiers.variants.last()).map(String::as_str)
 }
 
 /// Runs work on a thread that may block on files.
@@ -219,14 +286,14 @@ mod tests {
             set("visual_representation", &["mesh_high", "mesh_low"]),
             set("collision_fidelity", &["trimesh", "convex_hull"]),
         ];
-        let text = |variants: Vec<VariantChoice>| {
-            variants
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(" ")
+        let text = |drawing: Drawing| {
+            let mut words: Vec<_> = drawing.variants.iter().map(ToString::to_string).collect();
+            if drawing.compression != Compression::None {
+                words.push(drawing.compression.to_string());
+            }
+            words.join(" ")
         };
-        choices(query, &offered)
+        parse(query, &offered)
             .map(text)
             .map_err(|Refusal(status, message)| (status.as_u16(), message))
     }
@@ -242,6 +309,12 @@ mod tests {
             chosen("visual_representation=mesh_high&").unwrap(),
             "visual_representation=mesh_high"
         );
+        assert_eq!(chosen("compression=meshopt").unwrap(), "meshopt");
+        assert_eq!(chosen("detail=coarsest").unwrap(), both);
+        assert_eq!(
+            chosen("compression=meshopt&visual_representation=mesh_low").unwrap(),
+            "visual_representation=mesh_low meshopt"
+        );
         for (query, status, said) in [
             ("", 400, "Pass a variant"),
             ("visual_representation", 400, "not SET=NAME"),
@@ -253,6 +326,7 @@ mod tests {
             ),
             ("visual_representation=mesh_tiny", 404, "\"mesh_tiny\""),
             ("look=red", 404, "\"look\""),
+            ("compression=zip", 400, "meshopt"),
         ] {
             let (found, message) = chosen(query).unwrap_err();
             assert!(
@@ -265,7 +339,7 @@ mod tests {
             );
         }
         assert!(
-            choices("look=red", &[])
+            parse("look=red", &[])
                 .unwrap_err()
                 .1
                 .contains("no variant sets")

@@ -109,7 +109,10 @@ pub(super) async fn index(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    answer(&app, INDEX, app.page.get(INDEX), &method, &headers)
+    if app.page == Page::Viewer && method == Method::GET {
+        tokio::spawn(super::variants::prepare_preview(app.clone()));
+    }
+    answer(&app, INDEX, |path| app.page.get(path), &method, &headers)
 }
 
 pub(super) async fn file(
@@ -118,7 +121,7 @@ pub(super) async fn file(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    answer(&app, &path, app.page.get(&path), &method, &headers)
+    answer(&app, &path, |path| app.page.get(path), &method, &headers)
 }
 
 pub(super) async fn fleet(
@@ -129,7 +132,7 @@ pub(super) async fn fleet(
     if app.fleet.is_none() {
         return crate::fleet::absent();
     }
-    answer(&app, INDEX, FleetPage::get(INDEX), &method, &headers)
+    answer(&app, INDEX, FleetPage::get, &method, &headers)
 }
 
 pub(super) async fn fleet_file(
@@ -138,17 +141,23 @@ pub(super) async fn fleet_file(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    answer(&app, &path, FleetPage::get(&path), &method, &headers)
+    answer(&app, &path, FleetPage::get, &method, &headers)
 }
 
+/// Answers a request for a file of a page, which `get` returns. Scripts and styles are embedded with
+/// the best compression of gzip, too, which would take too long for each request.
 fn answer(
     app: &App,
     path: &str,
-    file: Option<EmbeddedFile>,
+    get: impl Fn(&str) -> Option<EmbeddedFile>,
     method: &Method,
     headers: &HeaderMap,
 ) -> Response {
-    let found = file.and_then(|file| {
+    let zipped = accepts_gzip(headers)
+        .then(|| get(&format!("{path}.gz")))
+        .flatten();
+    let is_zipped = zipped.is_some();
+    let found = zipped.or_else(|| get(path)).and_then(|file| {
         let hash: String = file
             .metadata
             .sha256_hash()
@@ -176,5 +185,42 @@ fn answer(
     )
         .into_response();
     tagged(&mut response, media::type_of(path), tag);
+    if is_zipped {
+        let gzip = HeaderValue::from_static("gzip");
+        response
+            .headers_mut()
+            .insert(header::CONTENT_ENCODING, gzip);
+    }
     response
+}
+
+/// Returns whether the client accepts gzip by name (RFC 9110 §12.5.3).
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let fields = headers.get_all(header::ACCEPT_ENCODING).iter();
+    let texts = fields.filter_map(|field| field.to_str().ok());
+    texts.flat_map(|text| text.split(',')).any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = weight.trim().strip_prefix("q=").unwrap_or("1");
+        name.trim().eq_ignore_ascii_case("gzip") && weight.parse().is_ok_and(|q: f32| q > 0.0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_accepted_by_name() {
+        for (text, expected) in [
+            ("gzip", true),
+            ("br, GZIP;q=0.5", true),
+            ("deflate, gzip;q=0", false),
+            ("br", false),
+            ("", false),
+        ] {
+            let headers =
+                HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(text))]);
+            assert_eq!(accepts_gzip(&headers), expected, "{text}");
+        }
+    }
 }

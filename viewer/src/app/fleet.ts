@@ -4,6 +4,7 @@ import { Matrix4 } from 'three';
 import * as api from './api.js';
 import { chosenBase, toTransform, type Base } from './base.js';
 import { Live, type JointsMessage, type LiveState } from './live.js';
+import { takesLong } from './link.js';
 import { load, loadLocal } from './load.js';
 import type { Edition, Model, Positions } from './model.js';
 import type { State } from './state.js';
@@ -184,16 +185,19 @@ export class Fleet {
     if (before?.version === version) return before.asked;
     const mine: Tiers = { version, sets: before?.sets ?? [], asked: null, failed: false };
     this.tiers.set(key, mine);
-    // They are in its layers.
-    const hasLayers = !this.local.has(key) && files.some((file) => !file.path.includes('/') && file.path.endsWith('.usda'));
     const answer = (sets: readonly api.TierSet[] | null) => {
       if (this.tiers.get(key) !== mine) return;
       [mine.sets, mine.asked, mine.failed] = [sets ?? [], null, sets === null];
       this.state.emit('tiers', key);
     };
-    if (hasLayers) mine.asked = api.tiers(key).then(answer);
+    if (this.hasLayers(key, files)) mine.asked = api.tiers(key).then(answer);
     else answer([]);
     return mine.asked;
+  }
+
+  /** Whether the server can draw other meshes than those of a robot's file: they are in its layers. */
+  private hasLayers(key: string, files: readonly api.AssetFile[]): boolean {
+    return !this.local.has(key) && files.some((file) => !file.path.includes('/') && file.path.endsWith('.usda'));
   }
 
   /** Handles an event of the server. */
@@ -298,9 +302,13 @@ export class Fleet {
     if (this.coming.get(key)?.version === version) return;
     const mine = this.begin(key, version);
     try {
-      const url = isOwn ? api.assetUrl(key, file.path, revision, file.sha256) : api.drawingUrl(key, chosen);
+      const compressed = this.hasLayers(key, entry.files) && takesLong(file.bytes);
+      if (compressed && !this.models.has(key)) await this.preview(entry, mine);
+      if (this.coming.get(key) !== mine) return;
       const edition = { revision, version };
-      const model = await (this.local.get(key)?.load(edition) ?? load(url, edition, mine.abort.signal));
+      const get = (url: string) => load(url, edition, mine.abort.signal);
+      const whole = () => get(isOwn ? api.assetUrl(key, file.path, revision, file.sha256) : api.drawingUrl(key, chosen));
+      const model = await (this.local.get(key)?.load(edition) ?? (compressed ? get(api.drawingUrl(key, chosen, true)).catch(whole) : whole()));
       if (this.coming.get(key) !== mine) return model.dispose();
       this.coming.delete(key);
       this.swap(key, model);
@@ -311,6 +319,14 @@ export class Fleet {
       this.problems.set(key, `${what} could not be shown: ${reason(error)}`);
       this.state.emit('model', key);
     }
+  }
+
+  /** Shows the coarsest meshes while the others are on their way; nothing if the robot has no others. */
+  private async preview({ key, revision }: api.RobotEntry, mine: Coming): Promise<void> {
+    const edition = { revision, version: `${mine.version} preview` };
+    const model = await load(api.drawingUrl(key, api.COARSEST, true), edition, mine.abort.signal).catch(() => null);
+    if (this.coming.get(key) === mine && model) this.swap(key, model);
+    else model?.dispose();
   }
 
   /** Starts a load and cancels any other. */

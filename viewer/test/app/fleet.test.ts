@@ -1,12 +1,14 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { RobotEntry, TierSet } from '../../src/app/api.js';
 import { Fleet } from '../../src/app/fleet.js';
+import { takesLong } from '../../src/app/link.js';
 import { load } from '../../src/app/load.js';
 import { Model, type Edition } from '../../src/app/model.js';
 import { State } from '../../src/app/state.js';
 import { file, loadJson, turning } from '../loader/files.js';
 
+vi.mock('../../src/app/link.js', () => ({ takesLong: vi.fn(() => false) }));
 vi.mock('../../src/app/load.js', () => ({ load: vi.fn() }));
 
 /** A pending request for a model. */
@@ -151,6 +153,36 @@ describe('a robot that is gone', () => {
     expect([[...fleet.problems.keys()], [...fleet.frames.keys()]]).toEqual([['leg'], ['leg']]);
     await list();
     expect([fleet.problems.size, fleet.frames.size]).toEqual([0, 0]);
+  });
+});
+
+describe('over a slow link', () => {
+  const layered = { files: [...holding('aa'), { path: 'arm.usda', bytes: 1, sha256: 'aa' }] };
+  const drawn = (query: string) => `http://robot/variants/arm?${query}compression=meshopt`;
+  beforeEach(() => vi.mocked(takesLong).mockReturnValue(true));
+  afterEach(() => vi.mocked(takesLong).mockReturnValue(false));
+
+  it('the coarsest meshes come first, then the compressed file', async () => {
+    await list(entry(layered));
+    expect(requests.map(({ url }) => url)).toEqual([drawn('detail=coarsest&')]);
+    await requests[0]?.arrive();
+    expect([fleet.currentModel?.edition, fleet.isLoading('arm')]).toEqual([requests[0]?.edition, true]);
+    fleet.setPosition('arm', 'elbow', 0.5);
+    expect(requests[1]?.url).toBe(drawn(''));
+    await requests[1]?.arrive();
+    expect([fleet.isLoading('arm'), fleet.currentModel?.positions()]).toEqual([false, { elbow: 0.5 }]);
+    // The next revision replaces whole meshes, so it needs no preview.
+    await list(entry({ ...layered, revision: 2 }));
+    expect(requests.map(({ url }) => url).slice(2)).toEqual([drawn('')]);
+  });
+
+  it('the file itself comes if the server cannot draw it', async () => {
+    await list(entry(layered));
+    await requests[0]?.fail(new Error('500'));
+    await requests[1]?.fail(new Error('500'));
+    expect(requests[2]?.url).toBe('http://robot/assets/arm/arm.glb?revision=1&sha256=aa');
+    await list(entry());
+    expect(requests.length).toBe(3);
   });
 });
 
