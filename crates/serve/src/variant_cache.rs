@@ -13,7 +13,6 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 
 use urdf_usd_convert::{Context, Formats, Job, Options, OutputFormat, Report, Source, Tiers};
-use urdf_usd_gltf_write::Compression;
 use urdf_usd_store::{Key, KeyBuilder, Store, pack, unpack};
 use urdf_usd_usd_read::{TierSet, VariantChoice};
 use urdf_usd_worker::{Limits, Workers};
@@ -30,8 +29,8 @@ const MAX_ATTEMPTS: usize = 3;
 pub(crate) struct Drawing {
     /// The variants that differ from those of the asset's own GLB.
     pub(crate) variants: Vec<VariantChoice>,
-    /// How triangles are stored.
-    pub(crate) compression: Compression,
+    /// Whether triangles are compressed (`EXT_meshopt_compression`).
+    pub(crate) is_compact: bool,
 }
 
 /// A GLB file in memory.
@@ -150,7 +149,9 @@ impl VariantCache {
             memory_limit: self.limits.memory,
             ..Options::default()
         };
-        options.gltf.compression = drawing.compression;
+        if drawing.is_compact {
+            options.gltf.compression = "meshopt".parse()?;
+        }
         let job = Job {
             options,
             ..Job::new(Source::File(entry.to_owned()), folder.path())
@@ -197,8 +198,7 @@ impl VariantCache {
 }
 
 fn key(asset: KeyBuilder, drawing: &Drawing) -> Key {
-    let compression = drawing.compression.as_str();
-    let asset = asset.and(b"drawing").and(compression.as_bytes());
+    let asset = asset.and(b"drawing").and(&[drawing.is_compact.into()]);
     let with = |key: KeyBuilder, choice: &VariantChoice| key.and(choice.to_string().as_bytes());
     drawing.variants.iter().fold(asset, with).key()
 }
@@ -336,7 +336,7 @@ mod tests {
         );
         // The asset's own meshes, compressed.
         let compact = Drawing {
-            compression: Compression::Meshopt,
+            is_compact: true,
             ..Drawing::default()
         };
         let compact = variant_cache

@@ -20,11 +20,10 @@ use serde_json::json;
 use super::selection::Selection;
 use super::{App, CompressBody, media, tagged};
 use crate::variant_cache::{Drawing, VariantGlb};
-use urdf_usd_gltf_write::Compression;
 use urdf_usd_usd_read::{TierSet, VariantChoice};
 
-/// The name in a query of how triangles are stored. No variant set of meshes has it.
-const COMPRESSION: &str = "compression";
+/// The pair in a query that asks for compressed triangles.
+const COMPACT: (&str, &str) = ("compression", "meshopt");
 /// The pair in a query that asks for the coarsest variant of each set.
 const COARSEST: (&str, &str) = ("detail", "coarsest");
 /// Minimum size, in bytes, of a GLB whose preview is rendered before it is asked for: it takes a
@@ -77,7 +76,7 @@ pub(super) async fn render(
         &offered(&app, entry.clone()).await?,
     )?;
     let (variant_cache, known) = (app.variant_cache.clone(), (entry.clone(), drawing.clone()));
-    let is_compact = drawing.compression == Compression::Meshopt;
+    let is_compact = drawing.is_compact;
     // A cached GLB waits for no turn.
     let glb = match blocking(&app, move || variant_cache.known(&known.0, &known.1)).await? {
         Some(glb) => glb,
@@ -142,12 +141,12 @@ pub(super) async fn prepare_preview(app: Arc<App>) {
     let Some(entry) = first.and_then(|robot| app.site.robot(&robot.key)?.entry()) else {
         return;
     };
-    let query = format!("{}={}&{COMPRESSION}=meshopt", COARSEST.0, COARSEST.1);
+    let query = [COARSEST, COMPACT].map(|(name, value)| format!("{name}={value}"));
     let Ok(sets) = offered(&app, entry.clone()).await else {
         return;
     };
     // Errors are those of the request, if one follows.
-    if let Ok(drawing) = parse(&query, &sets) {
+    if let Ok(drawing) = parse(&query.join("&"), &sets) {
         let _ = render_in_turn(&app, entry, drawing).await;
     }
 }
@@ -187,7 +186,7 @@ fn parse(query: &str, offered: &[TierSet]) -> Result<Drawing, Refusal> {
     };
     let wrong = |status, what: String| Refusal(status, format!("{what}; {}.", hint()));
     let mut chosen: Vec<Option<&str>> = vec![None; offered.len()];
-    let mut compression = None;
+    let mut is_compact = false;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let decoded = percent_decode_str(pair).decode_utf8();
         let parts = decoded.as_ref().ok().and_then(|pair| pair.split_once('='));
@@ -197,11 +196,8 @@ fn parse(query: &str, offered: &[TierSet]) -> Result<Drawing, Refusal> {
                 format!("{pair:?} is not SET=NAME"),
             ));
         };
-        if set == COMPRESSION {
-            let how = name
-                .parse()
-                .map_err(|problem| wrong(StatusCode::BAD_REQUEST, format!("{set}: {problem}")))?;
-            compression = Some(how);
+        if (set, name) == COMPACT {
+            is_compact = true;
             continue;
         }
         if (set, name) == COARSEST {
@@ -241,7 +237,7 @@ fn parse(query: &str, offered: &[TierSet]) -> Result<Drawing, Refusal> {
         })
     });
     let variants: Vec<VariantChoice> = variants.collect();
-    if variants.is_empty() && compression.is_none() {
+    if variants.is_empty() && !is_compact {
         return Err(wrong(
             StatusCode::BAD_REQUEST,
             "Pass a variant, as in ?visual_representation=mesh_low".to_owned(),
@@ -249,7 +245,7 @@ fn parse(query: &str, offered: &[TierSet]) -> Result<Drawing, Refusal> {
     }
     Ok(Drawing {
         variants,
-        compression: compression.unwrap_or_default(),
+        is_compact,
     })
 }
 
@@ -288,8 +284,8 @@ mod tests {
         ];
         let text = |drawing: Drawing| {
             let mut words: Vec<_> = drawing.variants.iter().map(ToString::to_string).collect();
-            if drawing.compression != Compression::None {
-                words.push(drawing.compression.to_string());
+            if drawing.is_compact {
+                words.push("compact".to_owned());
             }
             words.join(" ")
         };
@@ -309,11 +305,11 @@ mod tests {
             chosen("visual_representation=mesh_high&").unwrap(),
             "visual_representation=mesh_high"
         );
-        assert_eq!(chosen("compression=meshopt").unwrap(), "meshopt");
+        assert_eq!(chosen("compression=meshopt").unwrap(), "compact");
         assert_eq!(chosen("detail=coarsest").unwrap(), both);
         assert_eq!(
             chosen("compression=meshopt&visual_representation=mesh_low").unwrap(),
-            "visual_representation=mesh_low meshopt"
+            "visual_representation=mesh_low compact"
         );
         for (query, status, said) in [
             ("", 400, "Pass a variant"),
@@ -326,7 +322,7 @@ mod tests {
             ),
             ("visual_representation=mesh_tiny", 404, "\"mesh_tiny\""),
             ("look=red", 404, "\"look\""),
-            ("compression=zip", 400, "meshopt"),
+            ("compression=zip", 404, "\"compression\""),
         ] {
             let (found, message) = chosen(query).unwrap_err();
             assert!(
