@@ -13,6 +13,8 @@ mod depths;
 pub(crate) mod solid;
 mod surface;
 
+use std::collections::HashSet;
+
 use cover::{Ball, Block, cover};
 use depths::Depths;
 use solid::{Solid, surface_samples};
@@ -82,12 +84,28 @@ pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
         Wanted::Error(error) => error * GRID,
         Wanted::Count(_) => 0.0,
     };
-    let solid = Solid::new(triangles, finest);
+    let solid = Solid::new(&distinct(triangles), finest);
     let body = Candidates::new(&solid);
     match wanted {
         Wanted::Error(error) => body.with_error(error, MOST_SPHERES),
         Wanted::Count(count) => body.with_count(count.min(MOST_SPHERES)),
     }
+}
+
+/// Returns the triangles without those that repeat another one with the same orientation. A surface that
+/// is stored several times would have a multiple of its winding number, and one with holes would
+/// enclose what is far outside of it.
+fn distinct(triangles: &[Triangle]) -> Vec<Triangle> {
+    let mut seen = HashSet::with_capacity(triangles.len());
+    let key = |triangle: &Triangle| {
+        // Adding zero makes -0 and 0 equal.
+        let mut corners = triangle.map(|corner| corner.map(|at| (at + 0.0).to_bits()));
+        let least = (0..3).min_by_key(|&index| corners.get(index).copied());
+        corners.rotate_left(least.unwrap_or(0));
+        corners
+    };
+    let is_new = |triangle: &&Triangle| seen.insert(key(triangle));
+    triangles.iter().filter(is_new).copied().collect()
 }
 
 /// A body, with the centres of spheres that may cover it.
@@ -350,9 +368,16 @@ mod tests {
     fn an_open_box_that_is_stored_several_times_is_covered() {
         // Its winding number exceeds one half far beyond the opening.
         let (low, high) = ([0.0; 3], [0.2; 3]);
+        let once = fit(&cuboid(low, high, true), Wanted::Error(0.06)).unwrap();
         for times in [4, 8, 40] {
-            let triangles = cuboid(low, high, true).repeat(times);
+            let mut triangles = cuboid(low, high, true).repeat(times);
+            // The first corner of a triangle is arbitrary.
+            triangles
+                .iter_mut()
+                .step_by(2)
+                .for_each(|of| of.rotate_left(1));
             let fit = fit(&triangles, Wanted::Error(0.06)).unwrap();
+            assert_eq!(fit.spheres.len(), once.spheres.len());
             check(
                 &Fit {
                     error: fit.error + 0.02,
