@@ -1,6 +1,6 @@
 //! Notes about fixes and remaining violations, grouped by message.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +17,14 @@ const MAX_NAMED: usize = 5;
 pub struct Notes {
     file: Arc<Path>,
     /// Prims by code, message and help.
-    found: BTreeMap<(&'static str, String, String), (&'static Code, Vec<String>)>,
+    found: BTreeMap<(&'static str, String, String), (&'static Code, Prims)>,
+}
+
+/// Distinct prims, in order.
+#[derive(Clone, Debug, Default)]
+struct Prims {
+    list: Vec<String>,
+    known: HashSet<String>,
 }
 
 impl Notes {
@@ -69,9 +76,9 @@ impl Notes {
         let (_, prims) = self
             .found
             .entry((code.id, message, help))
-            .or_insert_with(|| (code, Vec::new()));
-        if !prims.contains(&prim) {
-            prims.push(prim);
+            .or_insert_with(|| (code, Prims::default()));
+        if prims.known.insert(prim.clone()) {
+            prims.list.push(prim);
         }
     }
 
@@ -81,9 +88,9 @@ impl Notes {
             let known = self
                 .found
                 .get(&(code.id, message.clone(), help.clone()))
-                .map(|(_, prims)| prims.clone())
+                .map(|(_, prims)| prims.known.clone())
                 .unwrap_or_default();
-            for prim in prims.into_iter().filter(|prim| !known.contains(prim)) {
+            for prim in prims.list.into_iter().filter(|prim| !known.contains(prim)) {
                 self.add(
                     code,
                     prim,
@@ -100,7 +107,7 @@ impl Notes {
         let mut all: Vec<Diagnostic> = self
             .found
             .into_iter()
-            .map(|((_, message, help), (code, prims))| {
+            .map(|((_, message, help), (code, Prims { list: prims, .. }))| {
                 let element = prims.first().cloned().unwrap_or_default();
                 let message = match prims.len() {
                     0 | 1 => message,
