@@ -3,6 +3,8 @@
 //! REP-158 divides an asset into layers by function. The names of layers are not trusted: what counts
 //! is the schemas, types and properties in them.
 
+use std::collections::HashSet;
+
 use urdf_usd_stage::{Layer, LayerPrim, Specifier, Stage};
 
 /// A kind of content that belongs in separate layers.
@@ -57,7 +59,7 @@ pub struct Item {
 pub fn contents(layer: &Layer) -> Vec<Item> {
     let mut contents: Vec<Item> = Vec::new();
     // The preview surface of a contact material does not make its layer one of looks.
-    let contact_materials: Vec<String> = layer
+    let contact_materials: HashSet<&str> = layer
         .prims
         .iter()
         .filter(|prim| {
@@ -65,15 +67,20 @@ pub fn contents(layer: &Layer) -> Vec<Item> {
                 .iter()
                 .any(|schema| schema == "PhysicsMaterialAPI")
         })
-        .map(|prim| format!("{}/", prim.path))
+        .map(|prim| prim.path.as_str())
         .collect();
-    for item in layer.prims.iter().flat_map(prim_items) {
-        let is_contact = item.content == Content::Looks
-            && contact_materials
-                .iter()
-                .any(|material| item.path.starts_with(material.as_str()));
-        if !is_contact && !contents.iter().any(|known| known.content == item.content) {
-            contents.push(item);
+    for prim in &layer.prims {
+        for found in parts(prim) {
+            if contents.iter().any(|known| known.content == found.content) {
+                continue;
+            }
+            let item = found.item(prim);
+            let mut above = item.path.match_indices('/').map(|(at, _)| at);
+            let is_contact = found.content == Content::Looks
+                && above.any(|at| contact_materials.contains(item.path.split_at(at).0));
+            if !is_contact {
+                contents.push(item);
+            }
         }
     }
     contents.sort_by_key(|item| item.content);
@@ -85,48 +92,70 @@ pub fn find(contents: &[Item], content: Content) -> Option<&Item> {
     contents.iter().find(|item| item.content == content)
 }
 
-/// Iterates over the items of a prim: its type, its schemas and its properties.
-pub fn prim_items(prim: &LayerPrim) -> impl Iterator<Item = Item> + '_ {
+/// A type, schema or property of a prim with a kind of content.
+struct Part<'a> {
+    content: Content,
+    name: &'a str,
+    is_property: bool,
+}
+
+impl Part<'_> {
+    fn item(&self, prim: &LayerPrim) -> Item {
+        Item {
+            content: self.content,
+            path: match self.is_property {
+                true => format!("{}.{}", prim.path, self.name),
+                false => prim.path.clone(),
+            },
+            name: self.name.to_owned(),
+        }
+    }
+}
+
+/// Iterates over the items of a prim with wanted content: its type, its schemas and its properties.
+pub fn prim_items(
+    prim: &LayerPrim,
+    is_wanted: impl Fn(Content) -> bool,
+) -> impl Iterator<Item = Item> {
+    parts(prim)
+        .filter(move |part| is_wanted(part.content))
+        .map(move |part| part.item(prim))
+}
+
+fn parts(prim: &LayerPrim) -> impl Iterator<Item = Part<'_>> {
     let has_ros = prim.schemas.iter().any(|schema| is_ros(schema));
-    let type_item = (!prim.type_name.is_empty())
-        .then_some(&prim.type_name)
+    let type_part = (!prim.type_name.is_empty())
+        .then_some(prim.type_name.as_str())
         .into_iter()
         .filter_map(move |name| {
-            let content = match name.as_str() {
+            let content = match name {
                 name if is_vendor_schema(name) => Content::Vendor,
                 name if name.starts_with("Physics") => Content::Physics,
                 "Shader" | "NodeGraph" => Content::Looks,
                 name if prim.specifier == Specifier::Def && is_geometry(name) => Content::Geometry,
                 _ => return None,
             };
-            Some(Item {
-                content,
-                path: prim.path.clone(),
-                name: name.clone(),
-            })
+            Some((content, name, false))
         });
-    let schema_items = prim.schemas.iter().filter_map(move |schema| {
-        let content = classify_schema(schema)?;
-        Some(Item {
-            content,
-            path: prim.path.clone(),
-            name: schema.clone(),
-        })
-    });
-    let property_items = prim.properties.iter().filter_map(move |property| {
+    let schema_parts = prim
+        .schemas
+        .iter()
+        .filter_map(|schema| Some((classify_schema(schema)?, schema.as_str(), false)));
+    let property_parts = prim.properties.iter().filter_map(move |property| {
         let content = match property.name.as_str() {
             "points" if property.type_name.ends_with("[]") => Content::MeshData,
             // The ROS layer may define frames, and so has to place them.
             name if name.starts_with("xformOp:") => (!has_ros).then_some(Content::Transforms)?,
             name => classify_property(name)?,
         };
-        Some(Item {
-            content,
-            path: format!("{}.{}", prim.path, property.name),
-            name: property.name.clone(),
-        })
+        Some((content, property.name.as_str(), true))
     });
-    type_item.chain(schema_items).chain(property_items)
+    let parts = type_part.chain(schema_parts).chain(property_parts);
+    parts.map(|(content, name, is_property)| Part {
+        content,
+        name,
+        is_property,
+    })
 }
 
 /// Classifies an applied schema, a type (`PhysxRigidBodyAPI`) or a property (`physics:mass`) by name.

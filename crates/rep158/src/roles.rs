@@ -9,12 +9,13 @@
     reason = "indices of layers, into lists with an item for each layer"
 )]
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use urdf_usd_stage::{Layer, LayerPrim, Specifier, Stage};
 
-use super::layers::{Content, Item, contents, find, join};
+use super::layers::{Content, find, join};
+use super::subject::Subject;
 
 /// A layer that another one includes.
 struct Inclusion {
@@ -24,19 +25,19 @@ struct Inclusion {
     is_default: bool,
 }
 
-/// Returns, for each layer, whether only a simulator's entry or variant includes it: the asset is
-/// complete without it.
-pub fn engine_layers(stage: &Stage) -> Vec<bool> {
-    let graph = inclusions(stage);
+/// Returns the value of [`Subject::engine_layers`].
+pub fn engine_layers(subject: &Subject<'_>) -> Vec<bool> {
+    let stage = subject.stage;
+    let paths = Paths::of(stage);
+    let graph = inclusions(stage, &paths);
     let in_stage = reach(&graph, 0, false);
     let by_default = reach(&graph, 0, true);
     let mut is_engine: Vec<bool> = (in_stage.iter().zip(&by_default))
         .map(|(in_stage, by_default)| *in_stage && !by_default)
         .collect();
-    let contents: Vec<Vec<Item>> = stage.layers.iter().map(contents).collect();
-    let has = |index: usize, content: Content| find(&contents[index], content).is_some();
+    let has = |index: usize, content: Content| find(subject.contents(index), content).is_some();
     let all = 0..stage.layers.len();
-    let entries = base_entries(stage, &graph);
+    let entries = base_entries(stage, &graph, &paths);
     // The entry of a simulator may itself have layers over it, such as those of a pose.
     let inner = entries.iter().flat_map(|&outer| {
         let included = graph[outer].iter().map(|inclusion| inclusion.to);
@@ -49,7 +50,7 @@ pub fn engine_layers(stage: &Stage) -> Vec<bool> {
         // The layers over the entry of the asset are those of a simulator if each of them has its opinions.
         let is_overlay = |index: usize| {
             let is_elsewhere = of_asset[index] || !of_outer[index];
-            is_elsewhere || contents[index].is_empty() || has(index, Content::Vendor)
+            is_elsewhere || subject.contents(index).is_empty() || has(index, Content::Vendor)
         };
         let has_physics = all
             .clone()
@@ -65,7 +66,7 @@ pub fn engine_layers(stage: &Stage) -> Vec<bool> {
 
 /// Returns the layers that can be the entry of the asset itself: those with a default prim, which the
 /// entry of the stage includes as a sublayer or by an arc on its own default prim.
-fn base_entries(stage: &Stage, graph: &[Vec<Inclusion>]) -> Vec<usize> {
+fn base_entries(stage: &Stage, graph: &[Vec<Inclusion>], paths: &Paths<'_>) -> Vec<usize> {
     let Some(root) = stage.root_layer() else {
         return Vec::new();
     };
@@ -78,7 +79,7 @@ fn base_entries(stage: &Stage, graph: &[Vec<Inclusion>]) -> Vec<usize> {
         .and_then(|path| Some(root.prim(&path)?.arcs.iter()))
         .into_iter()
         .flatten()
-        .filter_map(|arc| layer_at(stage, root, &arc.asset));
+        .filter_map(|arc| paths.layer_at(root, &arc.asset));
     let local = (0..stage.layers.len()).filter(|&index| stage.layers[index].is_local);
     let defines = |index: usize| {
         let path = default_prim(&stage.layers[index]);
@@ -97,7 +98,7 @@ fn base_entries(stage: &Stage, graph: &[Vec<Inclusion>]) -> Vec<usize> {
 }
 
 /// Returns the layers that each layer includes by sublayers and arcs.
-fn inclusions(stage: &Stage) -> Vec<Vec<Inclusion>> {
+fn inclusions(stage: &Stage, paths: &Paths<'_>) -> Vec<Vec<Inclusion>> {
     let selected: HashSet<(&str, &str)> = stage
         .prims
         .iter()
@@ -115,10 +116,11 @@ fn inclusions(stage: &Stage) -> Vec<Vec<Inclusion>> {
                 .iter()
                 .map(move |arc| (arc.asset.as_str(), is_default))
         });
-        sublayers
-            .chain(arcs)
+        // Many prims may refer to the same layer.
+        let authored: BTreeSet<(&str, bool)> = sublayers.chain(arcs).collect();
+        (authored.into_iter())
             .filter_map(|(path, is_default)| {
-                let to = layer_at(stage, layer, path)?;
+                let to = paths.layer_at(layer, path)?;
                 Some(Inclusion { to, is_default })
             })
             .collect()
@@ -133,23 +135,35 @@ fn selections(path: &str) -> impl Iterator<Item = (&str, &str)> {
         .filter_map(|part| part.split_once('}')?.0.split_once('='))
 }
 
-/// Returns the index of the layer that an asset path in `layer` leads to.
-fn layer_at(stage: &Stage, layer: &Layer, authored: &str) -> Option<usize> {
-    if authored.is_empty() {
-        return None;
-    }
-    let at = |path: &Path| {
-        stage.layers.iter().position(|other| {
+/// The indices of layers by path.
+struct Paths<'a>(HashMap<&'a Path, usize>);
+
+impl<'a> Paths<'a> {
+    fn of(stage: &'a Stage) -> Self {
+        let mut indices = HashMap::new();
+        for (index, layer) in stage.layers.iter().enumerate() {
+            indices.entry(layer.path.as_path()).or_insert(index);
             // A package is entered at its first layer.
-            other.path == path
-                || package(&other.path).is_some_and(|(file, _)| Path::new(file) == path)
-        })
-    };
-    let inside = package(&layer.path).and_then(|(file, inside)| {
-        let beside = Path::new(inside).with_file_name(authored);
-        at(Path::new(&format!("{file}[{}]", beside.display())))
-    });
-    inside.or_else(|| at(&join(layer, authored)))
+            if let Some((file, _)) = package(&layer.path) {
+                indices.entry(Path::new(file)).or_insert(index);
+            }
+        }
+        Self(indices)
+    }
+
+    /// Returns the index of the layer that an asset path in `layer` leads to.
+    fn layer_at(&self, layer: &Layer, authored: &str) -> Option<usize> {
+        if authored.is_empty() {
+            return None;
+        }
+        let inside = package(&layer.path).and_then(|(file, inside)| {
+            let beside = Path::new(inside).with_file_name(authored);
+            let path = format!("{file}[{}]", beside.display());
+            self.0.get(Path::new(&path))
+        });
+        let found = inside.or_else(|| self.0.get(join(layer, authored).as_path()));
+        found.copied()
+    }
 }
 
 /// Splits the path of a layer in a package: `robot.usdz[robot.usda]`.

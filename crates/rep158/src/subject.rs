@@ -1,11 +1,15 @@
 //! The input of the rules.
 
+use std::cell::OnceCell;
+
 use urdf_usd_stage::Stage;
 
 use super::Options;
+use super::layers::{self, Item};
 use super::meshes::Meshes;
 use super::physics::Physics;
 use super::pictures::Pictures;
+use super::roles::engine_layers;
 use super::shading::Shading;
 use super::tree::Trees;
 
@@ -25,6 +29,8 @@ pub struct Subject<'a> {
     pub meshes: Meshes,
     /// The options of the check.
     pub options: &'a Options,
+    contents: OnceCell<Vec<Vec<Item>>>,
+    engine_layers: OnceCell<Vec<bool>>,
 }
 
 impl<'a> Subject<'a> {
@@ -38,7 +44,22 @@ impl<'a> Subject<'a> {
             pictures: Pictures::default(),
             meshes: Meshes::default(),
             options,
+            contents: OnceCell::new(),
+            engine_layers: OnceCell::new(),
         }
+    }
+
+    /// Returns the first item of each kind of content in the layer with this index.
+    pub fn contents(&self, layer: usize) -> &[Item] {
+        let all = || self.stage.layers.iter().map(layers::contents).collect();
+        let contents = self.contents.get_or_init(all).get(layer);
+        contents.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns, for each layer, whether only a simulator's entry or variant includes it: the asset is
+    /// complete without it.
+    pub fn engine_layers(&self) -> &[bool] {
+        self.engine_layers.get_or_init(|| engine_layers(self))
     }
 
     /// Returns whether a path leads to a package whose folder is unknown, as there is no resolver.

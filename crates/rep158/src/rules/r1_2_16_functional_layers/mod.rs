@@ -3,7 +3,7 @@
 use urdf_usd_stage::LayerId;
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Content, contents, find};
+use crate::layers::{Content, find};
 
 rule! {
     severity: Error,
@@ -20,7 +20,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     // The root layer is left to REP158-1.2.20.
     for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
-        let contents = contents(layer);
+        let contents = subject.contents(index);
         let core = [
             Content::MeshData,
             Content::Geometry,
@@ -28,11 +28,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             Content::Transforms,
         ]
         .into_iter()
-        .find_map(|content| find(&contents, content));
+        .find_map(|content| find(contents, content));
         let parts: Vec<_> = [
             core,
-            find(&contents, Content::Physics),
-            find(&contents, Content::Ros),
+            find(contents, Content::Physics),
+            find(contents, Content::Ros),
         ]
         .into_iter()
         .flatten()

@@ -3,7 +3,7 @@
 use urdf_usd_stage::LayerId;
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Content, contents, find};
+use crate::layers::{Content, find};
 
 rule! {
     severity: Error,
@@ -20,12 +20,12 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     // The root layer is left to REP158-1.2.20.
     for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
-        let contents = contents(layer);
+        let contents = subject.contents(index);
         let is_other = [Content::Physics, Content::Ros]
             .into_iter()
-            .any(|content| find(&contents, content).is_some());
+            .any(|content| find(contents, content).is_some());
         // Physics and ROS beside geometry are left to REP158-1.2.16.
-        let Some(mesh) = find(&contents, Content::MeshData).filter(|_| !is_other) else {
+        let Some(mesh) = find(contents, Content::MeshData).filter(|_| !is_other) else {
             continue;
         };
         let schema = layer
@@ -33,7 +33,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .iter()
             .find_map(|prim| Some((prim.path.as_str(), prim.schemas.first()?.as_str())));
         let shader =
-            find(&contents, Content::Looks).map(|found| (found.path.as_str(), found.name.as_str()));
+            find(contents, Content::Looks).map(|found| (found.path.as_str(), found.name.as_str()));
         if let Some((path, what)) = schema.or(shader) {
             let message = format!(
                 "{} holds the points of {} and a {what} at {path}",

@@ -3,7 +3,7 @@
 use urdf_usd_stage::LayerId;
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Content, contents};
+use crate::layers::Content;
 
 rule! {
     severity: Warning,
@@ -35,7 +35,7 @@ const NAMES: &[(Content, &str, &[&str])] = &[
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
-        let contents = contents(layer);
+        let contents = subject.contents(index);
         // Mesh points imply geometry.
         let kinds: Vec<Content> = contents
             .iter()

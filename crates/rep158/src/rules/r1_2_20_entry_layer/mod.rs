@@ -1,7 +1,7 @@
 //! The root layer only composes other layers.
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Content, contents};
+use crate::layers::Content;
 
 rule! {
     severity: Error,
@@ -18,8 +18,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let Some(root) = subject.stage.root_layer() else {
         return;
     };
-    let own: Vec<String> = contents(root)
-        .iter()
+    let own: Vec<String> = (subject.contents(0).iter())
         .filter(|found| !matches!(found.content, Content::Transforms | Content::Vendor))
         .map(|found| {
             format!(

@@ -6,7 +6,6 @@ use urdf_usd_stage::{Layer, LayerId, LayerPrim};
 
 use super::{Findings, Subject, rule};
 use crate::layers::{Content, Item, is_vendor_schema, prim_items};
-use crate::roles::engine_layers;
 
 rule! {
     severity: Error,
@@ -20,7 +19,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    let is_engine = engine_layers(subject.stage);
+    let is_engine = subject.engine_layers().iter().copied();
     let layers = subject.stage.layers.iter().zip(is_engine).enumerate();
     for (index, (layer, is_engine)) in layers {
         let Some(neutral) = neutral_item(layer, is_engine) else {
@@ -30,8 +29,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         for found in layer
             .prims
             .iter()
-            .flat_map(prim_items)
-            .filter(|found| found.content == Content::Vendor)
+            .flat_map(|prim| prim_items(prim, |content| content == Content::Vendor))
         {
             // Report each schema and property once, at its first prim.
             if reported.insert(found.name.clone()) {
@@ -70,6 +68,10 @@ fn neutral_item(layer: &Layer, is_engine: bool) -> Option<Item> {
     };
     let prims = layer.prims.iter().filter(|prim| !is_in_own(&prim.path));
     prims
-        .flat_map(prim_items)
-        .find(|item| item.content == Content::Ros || !is_engine && item.content != Content::Vendor)
+        .flat_map(|prim| {
+            prim_items(prim, move |content| {
+                content == Content::Ros || !is_engine && content != Content::Vendor
+            })
+        })
+        .next()
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use urdf_usd_stage::LayerId;
 
 use super::{Findings, Subject, rule};
-use crate::layers::{Content, contents, find, prim_items};
-use crate::roles::engine_layers;
+use crate::layers::{Content, find, prim_items};
 
 rule! {
     severity: Error,
@@ -48,13 +47,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .is_none_or(|name| CORE.contains(&name))
     };
     // The drives and states in the layers of an engine are its own.
-    let is_engine = engine_layers(subject.stage);
+    let is_engine = subject.engine_layers();
     for (index, (layer, is_engine)) in subject.stage.layers.iter().zip(is_engine).enumerate() {
-        if is_engine || find(&contents(layer), Content::Physics).is_none() {
+        if *is_engine || find(subject.contents(index), Content::Physics).is_none() {
             continue;
         }
         let mut reported = BTreeSet::new();
-        for found in layer.prims.iter().flat_map(prim_items) {
+        let is_physics = |content| matches!(content, Content::Physics | Content::ExtendedPhysics);
+        for found in (layer.prims.iter()).flat_map(|prim| prim_items(prim, is_physics)) {
             let is_other = found.content == Content::ExtendedPhysics
                 || (found.content == Content::Physics && !is_core(&found.name));
             if is_other && reported.insert(found.name.clone()) {

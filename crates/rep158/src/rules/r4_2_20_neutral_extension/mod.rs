@@ -32,8 +32,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let extended = layer
             .prims
             .iter()
-            .flat_map(prim_items)
-            .filter(|item| item.content == Content::ExtendedPhysics)
+            .flat_map(|prim| prim_items(prim, |content| content == Content::ExtendedPhysics))
             .map(|item| (item.name, item.path));
         for (name, path) in extended.chain(earlier) {
             if reported.insert(name.clone()) {
