@@ -43,8 +43,8 @@ pub(super) struct Census {
     pooled: Targets,
     /// The sublayers of each layer, by resolved location.
     sublayers: HashMap<String, Vec<String>>,
-    /// The layers that are sublayers of others.
-    included: BTreeSet<String>,
+    /// The layers that include a layer.
+    included_by: HashMap<String, Vec<String>>,
 }
 
 type Targets = HashMap<String, BTreeSet<(bool, String)>>;
@@ -66,18 +66,21 @@ impl Census {
             ));
         }
         check_paths(&contents.targets)?;
-        let has_stack = !sublayers.is_empty() || self.included.contains(location);
+        let has_stack = !sublayers.is_empty() || self.included_by.contains_key(location);
         if !has_stack {
             return Ok(());
         }
-        self.included.extend(sublayers.iter().cloned());
+        for sublayer in &sublayers {
+            let above = self.included_by.entry(sublayer.clone()).or_default();
+            above.push(location.to_owned());
+        }
         self.sublayers.insert(location.to_owned(), sublayers);
         let members = Members {
             sublayers: &self.sublayers,
         };
         if self
-            .sublayers
-            .keys()
+            .including(location)
+            .iter()
             .any(|layer| members.count(layer) > MAX_SUBLAYERS)
         {
             // The layer is not composed, so it must not count for those that include it.
@@ -86,16 +89,31 @@ impl Census {
                 "its layer stack has more than {MAX_SUBLAYERS} layers, counted with repetitions: include each layer once"
             ));
         }
-        if !contents.targets.is_empty() {
-            for (path, targets) in &contents.targets {
-                self.pooled
-                    .entry(path.clone())
-                    .or_default()
-                    .extend(targets.iter().cloned());
+        let mut is_new = false;
+        for (path, targets) in &contents.targets {
+            let known = self.pooled.entry(path.clone()).or_default();
+            for target in targets {
+                is_new |= known.insert(target.clone());
             }
+        }
+        // Assets of many files mostly repeat their arcs.
+        if is_new {
             check_paths(&self.pooled)?;
         }
         Ok(())
+    }
+
+    /// Returns a layer and those that include it, directly or through others.
+    fn including<'a>(&'a self, location: &'a str) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut stack = vec![location];
+        while let Some(layer) = stack.pop() {
+            if found.insert(layer) {
+                let above = self.included_by.get(layer).into_iter().flatten();
+                stack.extend(above.map(String::as_str));
+            }
+        }
+        found
     }
 }
 

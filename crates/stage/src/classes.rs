@@ -152,7 +152,7 @@ pub(super) fn is_class(arc: &Arc) -> bool {
 }
 
 /// Returns a path in a layer without variant selections.
-fn without_variants(path: &str) -> String {
+pub(super) fn without_variants(path: &str) -> String {
     if !path.contains('{') {
         return path.to_owned();
     }
@@ -163,7 +163,7 @@ fn without_variants(path: &str) -> String {
 }
 
 /// Iterates over the proper ancestors of a path, each with the rest of the path.
-fn above(path: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn above(path: &str) -> impl Iterator<Item = (&str, &str)> {
     path.match_indices('/')
         .map(move |(at, _)| path.split_at(at))
         .filter(|(above, _)| !above.is_empty())

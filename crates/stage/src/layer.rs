@@ -51,6 +51,30 @@ pub struct LayerPrim {
     pub properties: Vec<LayerProperty>,
 }
 
+impl LayerPrim {
+    /// Whether composing the prim takes no more than the opinions at its sites: it adds neither arcs nor
+    /// variants to those of its parent.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_plain_without_payload() && !self.metadata.iter().any(|key| key == "payload")
+    }
+
+    /// As [`Self::is_plain`], while payloads are not loaded.
+    pub(super) fn is_plain_without_payload(&self) -> bool {
+        !self.metadata.iter().any(|key| {
+            matches!(
+                key.as_str(),
+                "references"
+                    | "inheritPaths"
+                    | "specializes"
+                    | "variantSetNames"
+                    | "variantSelection"
+                    | "clips"
+                    | "clipSets"
+            )
+        })
+    }
+}
+
 /// The opinions of a layer about a property.
 #[derive(Clone, Debug)]
 pub struct LayerProperty {
@@ -88,6 +112,14 @@ impl Layer {
             .binary_search_by(|prim| prim.path.as_str().cmp(path))
             .ok()
             .and_then(|index| self.prims.get(index))
+    }
+
+    /// Whether the layer moves prims, or hides opinions of weaker layers, so that the opinions about a prim
+    /// do not follow from those about its parent.
+    pub(super) fn has_relocates_or_permissions(&self) -> bool {
+        let moves = |key: &str| matches!(key, "relocates" | "layerRelocates" | "permission");
+        let keys = self.prims.iter().flat_map(|prim| &prim.metadata);
+        self.metadata.keys().chain(keys).any(|key| moves(key))
     }
 
     /// Returns the authored sublayers.

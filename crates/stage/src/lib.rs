@@ -60,6 +60,8 @@ pub struct Stage {
     left_out: std::sync::Arc<[classes::LeftOut]>,
     /// The files of [`Options::files`].
     files: Option<std::sync::Arc<urdf_usd_resolve::Files>>,
+    /// The basis of [`Stage::reopen`]; `None` if no prim has variants.
+    composition: Option<std::sync::Arc<open::Basis>>,
 }
 
 /// A composition error. The rest of the stage is not affected.

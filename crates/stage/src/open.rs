@@ -1,7 +1,9 @@
 //! Opens a stage with `openusd` and reads it completely.
 
 mod errors;
+mod plain;
 mod prims;
+mod reopen;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -11,21 +13,22 @@ use std::sync::Arc;
 use openusd::pcp::LoadRules;
 use openusd::sdf;
 use openusd::tf::Token;
-use openusd::usd::{self, InitialLoadSet};
+use openusd::usd::{self, InitialLoadSet, SpecSite};
 use urdf_usd_resolve::{Files, Resolver};
 
 use self::errors::{describe, shorten};
+use self::plain::Basics;
 use super::classes::{self, ArcChildren, Composed, LeftOut, Queue};
-use super::prim::{ArcKind, Attribute, Prim, PrimId, Specifier, VariantSet};
-use super::shallow::{self, MAX_ARCS, SESSION, Watch, on_large_stack};
+use super::prim::{ArcKind, Attribute, Prim, PrimId, Site, Specifier, VariantSet};
+use super::shallow::{self, MAX_ARCS, SESSION, Surveys, Watch, on_large_stack};
 use super::shared::{CodedArray, SharedValue, weight};
 use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
 
-/// Maximum number of composed prims; each takes up to ten KiB.
-const MAX_PRIMS: usize = 125_000;
+/// Maximum number of composed prims; each takes about a KiB, and the sites of its properties.
+const MAX_PRIMS: usize = 1_250_000;
 
-/// Maximum number of sites in layers, summed over all prims.
-const MAX_SITES: usize = 4_000_000;
+/// Maximum number of sites in layers, summed over all prims and properties.
+const MAX_SITES: usize = 16_000_000;
 
 /// Maximum size of the decoded arrays of binary layers, in bytes; shared arrays count once.
 const MAX_ARRAY_BYTES: usize = 1 << 30;
@@ -164,13 +167,8 @@ fn open(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stage,
 }
 
 fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stage, String> {
-    let plain = || {
-        read(
-            entry,
-            options,
-            (!options.overlays.is_empty()).then(|| session(&options.overlays, &BTreeMap::new())),
-        )
-    };
+    let surveys = surveys(options, known);
+    let plain = || read(entry, options, &Selections::new(), &surveys);
     let is_open =
         |choice: &&VariantChoice| options.variants.iter().all(|known| known.set != choice.set);
     let wanted: Vec<&VariantChoice> = options
@@ -189,7 +187,7 @@ fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stag
         Some(plain()?)
     };
     let default = stage.as_ref().or(known).map(variant_sets);
-    let mut chosen: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    let mut chosen = Selections::new();
     for _ in 0..8 {
         let Some(seen) = stage.as_ref().or(known) else {
             break;
@@ -215,11 +213,12 @@ fn opened(entry: &Path, options: &Options, known: Option<&Stage>) -> Result<Stag
         if chosen == before {
             break;
         }
-        stage = Some(read(
-            entry,
-            options,
-            Some(session(&options.overlays, &chosen)),
-        )?);
+        let base = stage.as_ref().or(known);
+        let changed = base.map(|base| reopen::recomposed(base, options, &chosen, &surveys));
+        stage = Some(match changed.transpose()?.flatten() {
+            Some(stage) => stage,
+            None => read(entry, options, &chosen, &surveys)?,
+        });
     }
     let mut stage = stage.map_or_else(plain, Ok)?;
     // Variants may select variants of prims below, so the chosen ones show other selections than the default.
@@ -263,8 +262,38 @@ fn variant_sets(stage: &Stage) -> HashMap<String, Vec<VariantSet>> {
         .collect()
 }
 
+/// What [`Stage::reopen`] needs of the composition of a stage.
+#[derive(Debug)]
+pub(super) struct Basis {
+    chosen: Selections,
+    payloads: bool,
+    overlays: Vec<PathBuf>,
+    surveys: Arc<Surveys>,
+}
+
+/// Returns the cache of layers for opening an asset, or for opening it again.
+fn surveys(options: &Options, known: Option<&Stage>) -> Arc<Surveys> {
+    let is_same = |known: &&Stage| match (&known.files, &options.files) {
+        (Some(known), Some(files)) => Arc::ptr_eq(known, files),
+        (None, None) => true,
+        _ => false,
+    };
+    let known = known
+        .filter(is_same)
+        .and_then(|known| known.composition.as_ref());
+    known
+        .map(|known| Arc::clone(&known.surveys))
+        .unwrap_or_default()
+}
+
+/// Selected variants, by path of the prim and by set.
+type Selections = BTreeMap<String, BTreeMap<String, String>>;
+
 /// Returns the text of a session layer with these sublayers and variant selections.
-fn session(overlays: &[PathBuf], chosen: &BTreeMap<String, BTreeMap<String, String>>) -> String {
+fn session(overlays: &[PathBuf], chosen: &Selections) -> Option<String> {
+    if overlays.is_empty() && chosen.is_empty() {
+        return None;
+    }
     let mut text = "#usda 1.0\n".to_owned();
     if !overlays.is_empty() {
         // Three `@` allow paths that contain an `@`.
@@ -296,19 +325,37 @@ fn session(overlays: &[PathBuf], chosen: &BTreeMap<String, BTreeMap<String, Stri
         }
     }
     text.push_str(&"}\n".repeat(open.len()));
-    text
+    Some(text)
 }
 
+/// Returns the prims that the session layer has opinions about.
+fn in_session(chosen: &Selections) -> HashSet<String> {
+    let prims = chosen.keys().flat_map(|path| {
+        let above = classes::above(path).map(|(above, _)| above);
+        above.chain([path.as_str()])
+    });
+    prims.map(str::to_owned).collect()
+}
+
+/// Opens an asset in `openusd`.
 fn composed(
     entry: &Path,
     options: &Options,
-    session: Option<&String>,
-    load: InitialLoadSet,
+    chosen: &Selections,
     watch: &Arc<Watch>,
     left_out: Arc<[LeftOut]>,
+    surveys: &Arc<Surveys>,
 ) -> Result<usd::Stage, String> {
-    let mut memory =
-        Vec::from_iter(session.map(|text| (SESSION.to_owned(), text.as_bytes().into())));
+    let load = match options.payloads {
+        true => InitialLoadSet::LoadAll,
+        false => InitialLoadSet::LoadNone,
+    };
+    let session = session(&options.overlays, chosen);
+    let mut memory = Vec::from_iter(
+        session
+            .as_ref()
+            .map(|text| (SESSION.to_owned(), text.as_bytes().into())),
+    );
     memory.extend(
         options
             .content
@@ -321,6 +368,7 @@ fn composed(
         options.files.clone(),
         Arc::clone(watch),
         left_out,
+        Arc::clone(surveys),
     );
     let mut builder = usd::Stage::builder().resolver(resolver).load(load);
     if session.is_some() {
@@ -341,10 +389,15 @@ enum Composition {
     Excluded(Vec<Excluded>),
 }
 
-fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stage, String> {
+fn read(
+    entry: &Path,
+    options: &Options,
+    chosen: &Selections,
+    surveys: &Arc<Surveys>,
+) -> Result<Stage, String> {
     let (mut left_out, mut findings): (Vec<LeftOut>, Vec<_>) = (Vec::new(), Vec::new());
     for _ in 0..MAX_ROUNDS {
-        match read_without(entry, options, session.as_ref(), left_out.clone().into())? {
+        match read_without(entry, options, chosen, left_out.clone().into(), surveys)? {
             Composition::Done(mut stage) => {
                 stage.errors.append(&mut findings);
                 stage.errors.sort();
@@ -370,17 +423,13 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
 fn read_without(
     entry: &Path,
     options: &Options,
-    session: Option<&String>,
+    chosen: &Selections,
     left_out: Arc<[LeftOut]>,
+    surveys: &Arc<Surveys>,
 ) -> Result<Composition, String> {
-    let load = if options.payloads {
-        InitialLoadSet::LoadAll
-    } else {
-        InitialLoadSet::LoadNone
-    };
     let watch = Arc::<Watch>::default();
-    let source = composed(entry, options, session, load, &watch, left_out.clone())?;
-    let mut reader = Reader::new(&source, &watch);
+    let source = composed(entry, options, chosen, &watch, left_out.clone(), surveys)?;
+    let mut reader = Reader::new(&source, &watch, in_session(chosen));
     let mut prims = reader.prims()?;
     if !reader.excluded.is_empty() {
         return Ok(Composition::Excluded(reader.excluded));
@@ -400,8 +449,17 @@ fn read_without(
     errors.append(&mut reader.unread);
     // This unloads the payloads, so it comes after everything that needs them.
     if options.payloads {
-        tell_payloads(&source, &mut prims)?;
+        reader.mark_payloads(&mut prims)?;
     }
+    let has_variants = |prim: &Prim| prim.instance.is_none() && !prim.variant_sets.is_empty();
+    let composition = prims.iter().any(has_variants).then(|| {
+        Arc::new(Basis {
+            chosen: chosen.clone(),
+            payloads: options.payloads,
+            overlays: options.overlays.clone(),
+            surveys: Arc::clone(surveys),
+        })
+    });
     Ok(Composition::Done(Box::new(Stage {
         entry: entry.to_owned(),
         layers: reader.layers,
@@ -411,6 +469,7 @@ fn read_without(
         by_path,
         left_out,
         files: options.files.clone(),
+        composition,
     })))
 }
 
@@ -465,88 +524,23 @@ fn root_prims(source: &usd::Stage) -> Result<Vec<Token>, String> {
     Ok(names)
 }
 
-/// Marks the prims, and their types and schemas, that only payloads provide, by comparing with the
-/// stage without payloads.
-fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> {
-    // Only prims with a payload, or with an arc to a nested prim, and their descendants can differ: a
-    // nested target includes the payloads of its ancestors.
+/// The state of a prim without payloads.
+enum Reach {
+    /// No payload affects the prim.
+    None,
+    /// The prim may differ; with its sites if those of its children follow from them.
+    Some(Option<Vec<Site>>),
+    /// Neither the prim nor any descendant exists.
+    Gone,
+}
+
+/// Whether a prim, and what is below it, may differ without payloads: it has a payload, or an arc to a
+/// nested prim, which includes the payloads of the ancestors of that prim.
+fn may_have_payload(prim: &Prim) -> bool {
     let is_nested = |path: &str| path.trim_start_matches('/').contains('/');
-    let brings = |prim: &Prim| {
-        prim.arcs
-            .iter()
-            .any(|arc| arc.kind == ArcKind::Payload || is_nested(&arc.prim))
-    };
-    if !prims.iter().any(brings) {
-        return Ok(());
-    }
-    source.set_load_rules(LoadRules::none());
-    /// The state of a prim without payloads.
-    #[derive(Clone, Copy, PartialEq)]
-    enum Reach {
-        /// No payload affects the prim.
-        None,
-        /// The prim may differ.
-        Some,
-        /// Neither the prim nor any descendant exists.
-        Gone,
-    }
-    let mut reached: Vec<Reach> = Vec::with_capacity(prims.len());
-    for prim in prims {
-        let above = prim
-            .parent
-            .and_then(|PrimId(above)| reached.get(above).copied())
-            .unwrap_or(Reach::None);
-        let mut reach = if above == Reach::None && brings(prim) {
-            Reach::Some
-        } else {
-            above
-        };
-        let mut names: Option<Vec<String>> = None;
-        if reach == Reach::Some {
-            let before = source
-                .prim(prim.path.as_str())
-                .map_err(|error| error.to_string())?;
-            let (specifier, type_name, schemas) = match (
-                before.specifier(),
-                before.type_name(),
-                before.authored_api_schemas(),
-            ) {
-                (Ok(specifier), Ok(type_name), Ok(schemas)) => (specifier, type_name, schemas),
-                (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
-                    return Err(error.to_string());
-                }
-            };
-            reach = if specifier.is_none() {
-                Reach::Gone
-            } else {
-                Reach::Some
-            };
-            if matches!(specifier, Some(sdf::Specifier::Def | sdf::Specifier::Class)) {
-                names = Some(
-                    type_name
-                        .iter()
-                        .chain(&schemas)
-                        .map(ToString::to_string)
-                        .collect(),
-                );
-            }
-        }
-        reached.push(reach);
-        if reach == Reach::None {
-            continue;
-        }
-        prim.in_payload = prim.specifier == Specifier::Def && names.is_none();
-        let is_new = |name: &&String| {
-            !name.is_empty() && names.as_ref().is_none_or(|names| !names.contains(*name))
-        };
-        prim.payload_schemas = Some(&prim.type_name)
-            .into_iter()
-            .chain(&prim.schemas)
-            .filter(is_new)
-            .cloned()
-            .collect();
-    }
-    Ok(())
+    prim.arcs
+        .iter()
+        .any(|arc| arc.kind == ArcKind::Payload || is_nested(&arc.prim))
 }
 
 /// Returns a layer that was read.
@@ -583,15 +577,31 @@ struct Reader<'a> {
     classes: Composed,
     /// The arcs that have to be left out.
     excluded: Vec<Excluded>,
+    /// Whether the opinions about a prim without arcs follow from those about its parent: no layer moves
+    /// prims or hides opinions.
+    is_hierarchical: bool,
+    /// The prims that the session layer has opinions about.
+    in_session: HashSet<String>,
+    /// The paths in their prototypes of the prims below instances.
+    prototypes: HashMap<PrimId, String>,
 }
 
 type Read<T> = Result<T, openusd::Error>;
 
 /// A prim that has not been read.
 struct Unread {
-    prim: usd::Prim,
+    path: String,
+    /// The sites of opinions about it if it is plain; `openusd` composes others.
+    sites: Option<Vec<Site>>,
     parent: Option<PrimId>,
     depth: usize,
+}
+
+/// A child of a prim.
+struct Child {
+    path: String,
+    /// The sites of opinions about it if it is plain.
+    sites: Option<Vec<Site>>,
 }
 
 /// Sorts prims into the order of the stage. `order` has the paths of the children of each parent whose
@@ -650,7 +660,7 @@ fn in_order(mut prims: Vec<Prim>, order: &HashMap<Option<PrimId>, Vec<String>>) 
 }
 
 impl<'a> Reader<'a> {
-    fn new(source: &'a usd::Stage, watch: &'a Watch) -> Self {
+    fn new(source: &'a usd::Stage, watch: &'a Watch, in_session: HashSet<String>) -> Self {
         Self {
             source,
             watch,
@@ -666,15 +676,16 @@ impl<'a> Reader<'a> {
             arc_children: Vec::new(),
             classes: Composed::default(),
             excluded: Vec::new(),
+            is_hierarchical: true,
+            in_session,
+            prototypes: HashMap::new(),
         }
     }
 
     /// Reads all prims, each before its descendants. Does not compose prims with arcs that have to be
     /// left out, nor a layer stack with such arcs.
     fn prims(&mut self) -> Result<Vec<Prim>, String> {
-        let mut prims: Vec<Prim> = Vec::new();
-        let mut stack: Vec<Unread> = Vec::new();
-        let mut queue: Queue<Unread> = Queue::default();
+        let prims: Vec<Prim> = Vec::new();
         // Layers of the root layer stack come first, in order.
         for identifier in self.source.layer_stack() {
             self.layer(&identifier);
@@ -683,41 +694,58 @@ impl<'a> Reader<'a> {
             return Ok(prims);
         }
         let names = root_prims(self.source)?;
-        let roots = names
-            .iter()
-            .map(|name| self.source.prim(format!("/{name}").as_str()));
-        let roots: Vec<usd::Prim> = roots
-            .collect::<Result<_, _>>()
-            .map_err(|error| error.to_string())?;
+        let root_stack = self.source.layer_stack();
+        let root_sites = root_stack.iter().filter_map(|identifier| {
+            Some(Site {
+                layer: self.layer(identifier)?,
+                path: String::new(),
+            })
+        });
+        let root_sites: Vec<Site> = root_sites.collect();
+        let roots = self.children(None, &root_sites, Some(names));
+        self.below(prims, roots)
+    }
+
+    /// Reads prims and everything below them. `above` is empty, or has the ancestors of the prims, the
+    /// root first; the result begins with them.
+    fn below(&mut self, above: Vec<Prim>, first: Vec<Child>) -> Result<Vec<Prim>, String> {
+        let mut prims = above;
+        let mut stack: Vec<Unread> = Vec::new();
+        let mut queue: Queue<Unread> = Queue::default();
         let mut order: HashMap<Option<PrimId>, Vec<String>> = HashMap::new();
-        let mut children = (roots, None, 1);
+        let mut children = (
+            first,
+            prims.len().checked_sub(1).map(PrimId),
+            prims.len() + 1,
+        );
         // Prims with arcs that have to be left out, which would not end.
         let mut skipped: HashSet<String> = HashSet::new();
         loop {
-            let (found, parent, depth) = children;
+            let (found, parent, depth): (Vec<Child>, Option<PrimId>, usize) = children;
             let above = parent.and_then(|PrimId(parent)| prims.get(parent));
             let mut known = self
                 .classes
                 .children(above, &self.layers, &self.arc_children);
-            if found
-                .iter()
-                .any(|child| known.targets.contains_key(child.path().as_str()))
+            if !known.targets.is_empty()
+                && found
+                    .iter()
+                    .any(|child| known.targets.contains_key(&child.path))
             {
-                let paths = found.iter().map(|child| child.path().as_str().to_owned());
+                let paths = found.iter().map(|child| child.path.clone());
                 order.insert(parent, paths.collect());
             }
-            for prim in found.into_iter().rev() {
-                let path = prim.path().as_str().to_owned();
+            for Child { path, sites } in found.into_iter().rev() {
                 let child = Unread {
-                    prim,
+                    path,
+                    sites,
                     parent,
                     depth,
                 };
-                if let Some(repeats) = known.repeats.remove(&path) {
+                if let Some(repeats) = known.repeats.remove(&child.path) {
                     self.excluded.extend(repeats);
-                    skipped.insert(path);
-                } else if let Some(targets) = known.targets.remove(&path) {
-                    queue.push(path, child, targets);
+                    skipped.insert(child.path);
+                } else if let Some(targets) = known.targets.remove(&child.path) {
+                    queue.push(child.path.clone(), child, targets);
                 } else {
                     stack.push(child);
                 }
@@ -727,12 +755,13 @@ impl<'a> Reader<'a> {
                     if !waiting.is_composed_of(&skipped) {
                         return Some(waiting.prim);
                     }
-                    skipped.insert(waiting.prim.prim.path().as_str().to_owned());
+                    skipped.insert(waiting.prim.path.clone());
                 }
                 None
             });
             let Some(Unread {
-                prim,
+                path,
+                sites,
                 parent,
                 depth,
             }) = next
@@ -746,7 +775,38 @@ impl<'a> Reader<'a> {
                 return Ok(prims);
             }
             let id = PrimId(prims.len());
-            let mut found = self.children(&prim)?;
+            let above = parent.and_then(|PrimId(parent)| prims.get(parent));
+            let plain = match sites.filter(|_| self.is_hierarchical) {
+                Some(sites) => self
+                    .plain_prim(&path, parent.zip(above), id, sites)
+                    .map_err(|error| error.to_string())?,
+                None => None,
+            };
+            let (read, mut found) = match plain {
+                Some(read) => {
+                    let found = self.children(Some(&read), &read.sites, None);
+                    (read, found)
+                }
+                None => {
+                    let prim = self
+                        .source
+                        .prim(path.as_str())
+                        .map_err(|error| error.to_string())?;
+                    let stack = self.stack(&prim)?;
+                    let read = self
+                        .prim(&prim, stack, parent.zip(above), id)
+                        .map_err(|error| error.to_string())?;
+                    let is_listed = self.is_hierarchical
+                        && !read.is_instance
+                        && !self.in_session.contains(&path);
+                    let names = match is_listed {
+                        true => None,
+                        false => Some(prim.child_names().map_err(|error| error.to_string())?),
+                    };
+                    let found = self.children(Some(&read), &read.sites, names);
+                    (read, found)
+                }
+            };
             if depth >= DEEPEST && !found.is_empty() {
                 found.clear();
                 self.unread.push(CompositionError {
@@ -754,12 +814,9 @@ impl<'a> Reader<'a> {
                         "prims nested more than {DEEPEST} deep are not read: those below this one"
                     ),
                     layer: None,
-                    path: Some(prim.path().as_str().to_owned()),
+                    path: Some(path),
                 });
             }
-            let read = self
-                .prim(&prim, parent, &prims)
-                .map_err(|error| error.to_string())?;
             self.is_bounded(&read)?;
             if let Some(parent) = parent.and_then(|PrimId(parent)| prims.get_mut(parent)) {
                 parent.children.push(id);
@@ -774,18 +831,130 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Returns the names of the children of a prim.
+    /// Composes a prim with `openusd` and returns its sites.
     ///
     /// # Errors
-    /// If their arcs resolve too many layers.
-    fn children(&self, prim: &usd::Prim) -> Result<Vec<usd::Prim>, String> {
-        let Some(children) = self.watch.count_arcs(|| prim.children()) else {
+    /// If its arcs resolve too many layers.
+    fn stack(&self, prim: &usd::Prim) -> Result<Vec<SpecSite>, String> {
+        let Some(stack) = self.watch.count_arcs(|| prim.prim_stack()) else {
             let path = prim.path().as_str();
             return Err(format!(
                 "the arcs of {path} resolve more than {MAX_ARCS} layers: let layers refer to the same layer once"
             ));
         };
-        children.map_err(|error| error.to_string())
+        stack.map_err(|error| error.to_string())
+    }
+
+    /// Returns the children of a prim with these sites, or the root prims, in order. `names` are their
+    /// names if `openusd` has composed the prim.
+    ///
+    /// The prim index of a child is that of its parent, each node moved to the child, with the arcs that
+    /// the child has itself (`PcpComputePrimIndex` of OpenUSD, "ancestral opinions"). Without any, its
+    /// opinions are those of the parent's sites about it, in the same order. Instances are the
+    /// exception: their own opinions about what is below them do not count.
+    fn children(
+        &self,
+        prim: Option<&Prim>,
+        sites: &[Site],
+        names: Option<Vec<Token>>,
+    ) -> Vec<Child> {
+        let above = prim.map_or("", |prim| prim.path.as_str());
+        let path = |name: &Token| format!("{above}/{name}");
+        let is_plain = self.is_hierarchical && prim.is_none_or(|prim| !prim.is_instance);
+        if !is_plain || prim.is_some_and(|prim| !prim.is_active) {
+            let names = names.unwrap_or_default();
+            let child = |name: &Token| Child {
+                path: path(name),
+                sites: None,
+            };
+            return names.iter().map(child).collect();
+        }
+        let mut listed = self.listed(sites);
+        let names = names.unwrap_or_else(|| std::mem::take(&mut listed.names));
+        let child = |name: &Token| {
+            let path = path(name);
+            let sites = listed.sites.remove(name);
+            Child {
+                sites: sites.filter(|_| !self.in_session.contains(&path)),
+                path,
+            }
+        };
+        names.iter().map(child).collect()
+    }
+
+    /// Marks the prims, and their types and schemas, that only payloads provide, by comparing with the
+    /// stage without payloads.
+    fn mark_payloads(&mut self, prims: &mut [Prim]) -> Result<(), String> {
+        if !prims.iter().any(may_have_payload) {
+            return Ok(());
+        }
+        self.source.set_load_rules(LoadRules::none());
+        let mut reached: Vec<Reach> = Vec::with_capacity(prims.len());
+        for index in 0..prims.len() {
+            let Some(prim) = prims.get(index) else { break };
+            let above = prim.parent.and_then(|PrimId(above)| {
+                let parent = prims.get(above)?;
+                Some((parent, reached.get(above)?))
+            });
+            let sites = match above {
+                None | Some((_, Reach::None)) if !may_have_payload(prim) => {
+                    reached.push(Reach::None);
+                    continue;
+                }
+                Some((_, Reach::Gone)) => Some(&[] as &[Site]),
+                Some((_, Reach::Some(sites))) => sites.as_deref(),
+                Some((parent, Reach::None)) => {
+                    let is_usual = self.is_hierarchical && !parent.is_instance;
+                    is_usual.then_some(parent.sites.as_slice())
+                }
+                None => None,
+            };
+            let plain = sites.and_then(|sites| self.plain_child(sites, prim.name()));
+            let (reach, basics) = match plain {
+                Some((sites, _)) if sites.is_empty() => (Reach::Gone, None),
+                Some((sites, basics)) => (Reach::Some(Some(sites)), Some(basics)),
+                None => self.without_payloads(&prim.path)?,
+            };
+            reached.push(reach);
+            let names: Option<Vec<String>> = basics
+                .filter(|basics| basics.specifier != Specifier::Over)
+                .map(|basics| {
+                    [basics.type_name]
+                        .into_iter()
+                        .chain(basics.schemas)
+                        .collect()
+                });
+            let Some(prim) = prims.get_mut(index) else {
+                break;
+            };
+            prim.in_payload = prim.specifier == Specifier::Def && names.is_none();
+            let is_new = |name: &&String| {
+                !name.is_empty() && names.as_ref().is_none_or(|names| !names.contains(*name))
+            };
+            prim.payload_schemas = Some(&prim.type_name)
+                .into_iter()
+                .chain(&prim.schemas)
+                .filter(is_new)
+                .cloned()
+                .collect();
+        }
+        Ok(())
+    }
+
+    /// Composes a prim without payloads.
+    fn without_payloads(&mut self, path: &str) -> Result<(Reach, Option<Basics>), String> {
+        let fault = |error: openusd::Error| error.to_string();
+        let prim = self.source.prim(path).map_err(|error| error.to_string())?;
+        if prim.specifier().map_err(fault)?.is_none() {
+            return Ok((Reach::Gone, None));
+        }
+        let sites = match prim.is_instance().map_err(fault)? || !self.is_hierarchical {
+            true => None,
+            false => Some(prim.prim_stack().map_err(fault)?),
+        };
+        let basics = prims::resolved_basics(&prim).map_err(fault)?;
+        let sites = sites.map(|stack| self.sites(stack));
+        Ok((Reach::Some(sites), Some(basics)))
     }
 
     /// Returns a layer of the composition, which is read at the first call; `None` for the session layer.
@@ -808,13 +977,24 @@ impl<'a> Reader<'a> {
                 let is_binary = is_binary(&shallow::file_path(location));
                 Layer::read(id, &layer, is_local, is_binary)
             });
-        let known = read.map(|layer| {
-            self.arc_children.push(ArcChildren::new(&layer));
-            self.layers.push(layer);
-            id
-        });
-        self.by_identifier.insert(identifier.to_owned(), known);
-        known
+        match read {
+            Some(layer) => self.adopt(layer),
+            None => {
+                self.by_identifier.insert(identifier.to_owned(), None);
+                return None;
+            }
+        }
+        Some(id)
+    }
+
+    /// Adds a layer.
+    fn adopt(&mut self, layer: Layer) {
+        let id = LayerId(self.layers.len());
+        self.is_hierarchical &= !layer.has_relocates_or_permissions();
+        self.arc_children.push(ArcChildren::new(&layer));
+        self.by_identifier
+            .insert(layer.identifier.clone(), Some(id));
+        self.layers.push(layer);
     }
 
     /// Adds the size of a prim to the totals.
@@ -823,9 +1003,14 @@ impl<'a> Reader<'a> {
     /// The limit that the prims so far exceed.
     fn is_bounded(&mut self, prim: &Prim) -> Result<(), String> {
         self.sites += prim.sites.len();
+        if prim.instance.is_none() {
+            let attributes = prim.attributes.values().map(|of| &of.sites);
+            let relationships = prim.relationships.values().map(|of| &of.sites);
+            self.sites += attributes.chain(relationships).map(Vec::len).sum::<usize>();
+        }
         if self.sites > MAX_SITES {
             return Err(format!(
-                "its prims are composed of more than {MAX_SITES} opinions of layers"
+                "its prims and properties have more than {MAX_SITES} opinions of layers"
             ));
         }
         let metadata =

@@ -43,7 +43,7 @@ const PACKAGE: &[u8] = b"PK";
 const MAX_BYTES: u64 = 4 << 30;
 
 /// Maximum number of blocks in braces of a text layer: prims, variants and dictionaries.
-pub const MAX_LAYER_BLOCKS: usize = 1_000_000;
+pub const MAX_LAYER_BLOCKS: usize = 4_000_000;
 
 /// Maximum number of arcs to other layers that the composition of one prim resolves. A prim with
 /// several paths to it resolves its arcs for each.
@@ -158,6 +158,30 @@ pub struct Shallow {
     watch: Arc<Watch>,
     /// The arcs that layers are read without.
     left_out: Arc<[LeftOut]>,
+    surveys: Arc<Surveys>,
+}
+
+/// A layer in the binary encoding, and the parts of it that were checked and counted.
+struct Survey {
+    /// The arcs that it was read without.
+    left_out: Vec<LeftOut>,
+    bytes: SharedBuffer,
+    /// `None` for a damaged layer.
+    contents: Option<Contents>,
+    /// The locations of its sublayers.
+    sublayers: Vec<String>,
+    arrays: Option<Arc<CodedArrays>>,
+}
+
+/// Caches the layers of an asset by location, so that opening it with other variants parses and encodes
+/// no text again and shares decoded arrays.
+#[derive(Default)]
+pub(super) struct Surveys(Mutex<HashMap<String, Arc<Survey>>>);
+
+impl std::fmt::Debug for Surveys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Surveys").finish_non_exhaustive()
+    }
 }
 
 impl Shallow {
@@ -176,6 +200,7 @@ impl Shallow {
         files: Option<Arc<Files>>,
         watch: Arc<Watch>,
         left_out: Arc<[LeftOut]>,
+        surveys: Arc<Surveys>,
     ) -> Self {
         Self {
             paths: DefaultResolver::default(),
@@ -184,61 +209,92 @@ impl Shallow {
             files,
             watch,
             left_out,
+            surveys,
         }
     }
 
-    /// Checks a layer, in the binary encoding, before it is composed. Returns the layer to compose.
-    fn survey(&self, location: &ResolvedPath, bytes: SharedBuffer) -> io::Result<SharedBuffer> {
-        let path = location.to_string_lossy();
-        let name = file_path(&path);
-        tables::check(&bytes)
-            .map_err(|reason| rejected(format!("{name} is not read: {reason}")))?;
-        // What is damaged is reported where it is read again.
-        let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else {
-            return Ok(bytes);
-        };
-        let left_out: Vec<&LeftOut> = self
-            .left_out
-            .iter()
-            .filter(|arc| arc.layer == *name)
-            .collect();
-        let (file, bytes) = match edits::rewritten(&file, &bytes, &left_out) {
-            Some(rewritten) => {
-                let bytes = AssetBuffer::Owned(rewritten).into_shared();
-                let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else {
-                    return Ok(bytes);
-                };
-                (file, bytes)
-            }
-            None => (file, bytes),
-        };
-        let contents = Contents::from_binary(&file, &bytes);
-        let arrays = coded_arrays(file);
-        if !arrays.is_empty() {
+    /// Returns the arcs that a layer is read without.
+    fn left_out_of(&self, name: &str) -> Vec<LeftOut> {
+        let arcs = self.left_out.iter().filter(|arc| arc.layer == name);
+        arcs.cloned().collect()
+    }
+
+    /// Returns the cached survey of a layer.
+    fn surveyed(&self, location: &str) -> Option<Arc<Survey>> {
+        let name = file_path(location);
+        let surveys = self.surveys.0.lock();
+        let survey = surveys
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(location)
+            .cloned()?;
+        let is_same = survey.left_out == self.left_out_of(&name);
+        (is_same && self.in_memory(&name).is_none()).then_some(survey)
+    }
+
+    /// Adds a layer to those of the composition.
+    fn admit(&self, location: &str, survey: &Survey) -> io::Result<()> {
+        if let Some(arrays) = &survey.arrays {
             let mut known = self
                 .watch
                 .arrays
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            known.insert(path.clone().into_owned(), Arc::new(arrays));
+            known.insert(location.to_owned(), Arc::clone(arrays));
         }
-        let locate = |sublayer: &String| self.resolve(&self.identifier(sublayer, Some(location)));
-        let sublayers = contents
-            .sublayers
-            .iter()
-            .filter_map(locate)
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect();
-        // Resolving may open packages through this resolver, so the lock is taken only afterwards.
+        let Some(contents) = &survey.contents else {
+            return Ok(());
+        };
         let mut census = self
             .watch
             .census
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         census
-            .add(&path, &contents, sublayers)
-            .map_err(|reason| rejected(format!("{name} is not composed: {reason}")))?;
-        Ok(bytes)
+            .add(location, contents, survey.sublayers.clone())
+            .map_err(|reason| {
+                let name = file_path(location);
+                rejected(format!("{name} is not composed: {reason}"))
+            })
+    }
+
+    /// Checks a layer, in the binary encoding, before it is composed.
+    fn survey(&self, location: &ResolvedPath, bytes: SharedBuffer) -> io::Result<Survey> {
+        let path = location.to_string_lossy();
+        let name = file_path(&path);
+        tables::check(&bytes)
+            .map_err(|reason| rejected(format!("{name} is not read: {reason}")))?;
+        let mut survey = Survey {
+            left_out: self.left_out_of(&name),
+            bytes,
+            contents: None,
+            sublayers: Vec::new(),
+            arrays: None,
+        };
+        let open = |bytes: &SharedBuffer| CrateFile::open(AssetBuffer::Shared(bytes.clone()));
+        // What is damaged is reported where it is read again.
+        let Ok(mut file) = open(&survey.bytes) else {
+            return Ok(survey);
+        };
+        let left_out: Vec<&LeftOut> = survey.left_out.iter().collect();
+        if let Some(rewritten) = edits::rewritten(&file, &survey.bytes, &left_out) {
+            survey.bytes = AssetBuffer::Owned(rewritten).into_shared();
+            match open(&survey.bytes) {
+                Ok(rewritten) => file = rewritten,
+                Err(_) => return Ok(survey),
+            }
+        }
+        let contents = Contents::from_binary(&file, &survey.bytes);
+        let arrays = coded_arrays(file);
+        survey.arrays = (!arrays.is_empty()).then(|| Arc::new(arrays));
+        let locate = |sublayer: &String| self.resolve(&self.identifier(sublayer, Some(location)));
+        survey.sublayers = contents
+            .sublayers
+            .iter()
+            .filter_map(locate)
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect();
+        survey.contents = Some(contents);
+        Ok(survey)
     }
 
     fn identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
@@ -311,6 +367,15 @@ impl Resolver for Shallow {
     fn open_asset(&self, resolved_path: &ResolvedPath) -> io::Result<Box<dyn Asset>> {
         let location = resolved_path.to_string_lossy();
         let path = file_path(&location);
+        let asset = |bytes: &SharedBuffer| -> io::Result<Box<dyn Asset>> {
+            Ok(Box::new(io::Cursor::new(AssetBuffer::Shared(
+                bytes.clone(),
+            ))))
+        };
+        if let Some(survey) = self.surveyed(&location) {
+            self.admit(&location, &survey)?;
+            return asset(&survey.bytes);
+        }
         let bytes = match (
             self.in_memory(&path),
             ar::split_package_relative_path_outer(&path),
@@ -348,11 +413,20 @@ impl Resolver for Shallow {
             true => binary(&bytes, &path).map_err(rejected)?,
             false => bytes,
         };
-        let mut bytes = AssetBuffer::Owned(bytes).into_shared();
-        if is_parsed || (is_binary && !is_package) {
-            bytes = self.survey(resolved_path, bytes)?;
+        let bytes = AssetBuffer::Owned(bytes).into_shared();
+        if !is_parsed && (!is_binary || is_package) {
+            return asset(&bytes);
         }
-        Ok(Box::new(io::Cursor::new(AssetBuffer::Shared(bytes))))
+        let survey = Arc::new(self.survey(resolved_path, bytes)?);
+        let mut surveys = self
+            .surveys
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        surveys.insert(location.clone().into_owned(), Arc::clone(&survey));
+        drop(surveys);
+        self.admit(&location, &survey)?;
+        asset(&survey.bytes)
     }
 
     fn get_extension<'a>(&self, asset_path: &'a str) -> &'a str {

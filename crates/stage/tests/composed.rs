@@ -279,3 +279,64 @@ fn authored_selections_are_those_of_the_default_variants() {
     assert_eq!(selected(&["set=two"]), is("two"));
     assert_eq!(selected(&["/r{set=two}", "/r/a{set=one}"]), is("one"));
 }
+
+/// Returns everything about the prims of a stage.
+fn everything(stage: &Stage) -> String {
+    let paths: Vec<_> = stage.layers.iter().map(|layer| &layer.path).collect();
+    format!(
+        "{:#?}{:?}{paths:?}{:?}",
+        stage.prims, stage.errors, stage.default_prim
+    )
+}
+
+#[test]
+fn opening_with_other_variants_composes_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = "#usda 1.0\n\
+        def Xform \"x\" {\ndef Mesh \"m\" (apiSchemas = [\"MaterialBindingAPI\"]) {\nrel material:binding = </x/red>\ndouble size = 1\n}\ndef Material \"red\" {\n}\n}\n\
+        def Xform \"y\" (inherits = </x>) {\nover \"m\" {\ndouble size = 2\n}\ndef Sphere \"s\" {\n}\n}\n";
+    std::fs::write(folder.path().join("parts.usda"), parts).unwrap();
+    let with_set = |name: &str, inside: &str| {
+        format!(
+            "def Xform \"{name}\" (\nvariants = {{ string look = \"one\" }}\nprepend variantSets = \"look\"\n)\n{{\n{inside}\n\
+             variantSet \"look\" = {{\n\
+             \"one\" {{\ndef \"v\" (payload = @parts.usda@</x>) {{\n}}\n}}\n\
+             \"two\" {{\ndef \"v\" (payload = @parts.usda@</y>\ninstanceable = true) {{\n}}\ndef \"w\" (references = @parts.usda@</x>) {{\n}}\n}}\n}}\n}}\n"
+        )
+    };
+    for extra in [
+        "",
+        // These are composed of prims with variants.
+        "def \"copy\" (references = </r/a>) {\n}\n",
+        "def \"kind\" (inherits = </r/b/c>) {\n}\n",
+    ] {
+        let text = format!(
+            "#usda 1.0\n(defaultPrim = \"r\")\ndef Xform \"r\" {{\n{}def Xform \"b\" {{\n{}def \"e\" {{\n}}\n}}\n{extra}def \"f\" {{\n}}\n}}\n",
+            with_set("a", "def \"in_a\" {\n}"),
+            with_set("c", &with_set("below", "")),
+        );
+        let entry = folder.path().join("r.usda");
+        std::fs::write(&entry, &text).unwrap();
+        let stage = Stage::open(&entry, &Options::default()).unwrap();
+        for choice in ["look=two", "/r/a{look=two}", "/r/b/c{look=two}", "look=one"] {
+            let options = Options {
+                variants: vec![choice.parse().unwrap()],
+                ..Options::default()
+            };
+            // An asset that is not a file is composed as a whole.
+            let whole = Options {
+                content: Some(text.as_bytes().into()),
+                ..options.clone()
+            };
+            let whole = Stage::open(&entry, &whole).unwrap();
+            let reopened = stage.reopen(&options).unwrap();
+            assert_eq!(
+                everything(&reopened),
+                everything(&whole),
+                "{choice} {extra}"
+            );
+            let back = reopened.reopen(&Options::default()).unwrap();
+            assert_eq!(everything(&back), everything(&stage), "{choice} {extra}");
+        }
+    }
+}

@@ -1,10 +1,10 @@
 //! Reads a prim: the parts that `openusd` composes, and the opinions of the layers.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use openusd::sdf::{self, AbstractData, SpecType};
+use openusd::sdf::{self, AbstractData};
 use openusd::tf::Token;
 use openusd::usd::TimeCode;
 use openusd::usd::{self, SpecSite};
@@ -15,17 +15,20 @@ use super::super::prim::{
 };
 use super::super::shared::{SharedValue, weight};
 use super::super::{Value, text, texts};
+use super::plain::{BasicOpinions, Basics};
 use super::{MAX_VALUE_BYTES, Read, Reader, layer_at};
 
 /// The strongest opinions about a prim.
 #[derive(Default)]
-struct PrimOpinions {
+pub(super) struct PrimOpinions {
     arcs: Vec<CompositionArc>,
-    metadata: BTreeMap<String, Value>,
+    pub metadata: BTreeMap<String, Value>,
     /// The names of the variants of each set.
     variants: BTreeMap<String, Vec<String>>,
     /// The selected variants, by set.
     selections: BTreeMap<String, String>,
+    /// What plain prims resolve without `openusd`.
+    pub basics: BasicOpinions,
 }
 
 impl PrimOpinions {
@@ -41,13 +44,12 @@ impl PrimOpinions {
                 // OpenUSD merges dictionaries; of other metadata, the strongest opinion counts.
                 ("assetInfo" | "customData", value) => merge(&mut self.metadata, key, value),
                 (
-                    "specifier" | "typeName" | "kind" | "active" | "instanceable" | "apiSchemas"
-                    | "references" | "payload",
-                    _,
-                )
-                | (
-                    "inheritPaths" | "specializes" | "variantSelection" | "propertyOrder"
-                    | "primOrder",
+                    "specifier" | "typeName" | "kind" | "active" | "instanceable" | "apiSchemas",
+                    value,
+                ) => self.basics.add(&key, value),
+                (
+                    "references" | "payload" | "inheritPaths" | "specializes" | "variantSelection"
+                    | "propertyOrder" | "primOrder",
                     _,
                 ) => {}
                 (other, _) if is_list_of_specs(other) => {}
@@ -81,6 +83,21 @@ impl PrimOpinions {
     }
 }
 
+/// A property with its sites, the strongest first.
+pub(super) struct PropertySites {
+    name: String,
+    sites: Vec<Site>,
+    is_relationship: bool,
+}
+
+/// Returns the nearest instance at or above the parent of a prim.
+pub(super) fn enclosing_instance((id, parent): (PrimId, &Prim)) -> Option<PrimId> {
+    match parent.is_instance {
+        true => Some(id),
+        false => parent.instance,
+    }
+}
+
 /// The strongest opinions about an attribute.
 #[derive(Default)]
 struct AttributeOpinions {
@@ -94,7 +111,7 @@ struct AttributeOpinions {
 }
 
 impl Reader<'_> {
-    fn sites(&mut self, stack: Vec<SpecSite>) -> Vec<Site> {
+    pub(super) fn sites(&mut self, stack: Vec<SpecSite>) -> Vec<Site> {
         let site = |site: SpecSite| {
             Some(Site {
                 layer: self.layer(&site.layer)?,
@@ -104,60 +121,47 @@ impl Reader<'_> {
         stack.into_iter().filter_map(site).collect()
     }
 
-    /// Reads a prim. `above` are the prims read so far.
+    /// Reads a prim that `openusd` has composed.
     pub(super) fn prim(
         &mut self,
         prim: &usd::Prim,
-        parent: Option<PrimId>,
-        above: &[Prim],
+        stack: Vec<SpecSite>,
+        parent: Option<(PrimId, &Prim)>,
+        id: PrimId,
     ) -> Read<Prim> {
-        let parent_prim = parent.and_then(|PrimId(index)| above.get(index));
-        let stack = prim.prim_stack()?;
         let sites = self.sites(stack);
         let mut opinions = self.prim_opinions(&sites);
         let variant_sets = variant_sets(prim, &mut opinions)?;
-        let specifier = match prim.specifier()? {
-            Some(sdf::Specifier::Def) => Specifier::Def,
-            Some(sdf::Specifier::Class) => Specifier::Class,
-            _ => Specifier::Over,
+        let basics = match std::mem::take(&mut opinions.basics).resolve() {
+            Some(basics) => basics,
+            None => resolved_basics(prim)?,
         };
-        let instance = parent_prim.and_then(|above| {
-            if above.is_instance {
-                parent
-            } else {
-                above.instance
-            }
-        });
+        let instance = parent.and_then(enclosing_instance);
         let prototype = if instance.is_some() {
             prim.prim_in_prototype()?
                 .map(|prim| prim.path().as_str().to_owned())
         } else {
             None
         };
-        let (attributes, relationships) = self.properties(prim, prototype, &sites)?;
+        if let Some(prototype) = &prototype {
+            self.prototypes.insert(id, prototype.clone());
+        }
+        let (properties, _) = self.property_sites(&sites);
+        let (attributes, relationships) =
+            self.properties(prim.path().as_str(), prototype, properties)?;
         Ok(Prim {
             path: prim.path().as_str().to_owned(),
-            parent,
+            parent: parent.map(|(parent, _)| parent),
             children: Vec::new(),
-            type_name: prim
-                .type_name()?
-                .map(|name| name.to_string())
-                .unwrap_or_default(),
-            specifier,
-            is_abstract: specifier == Specifier::Class
-                || parent_prim.is_some_and(|parent| parent.is_abstract),
-            schemas: prim
-                .authored_api_schemas()?
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
-            kind: prim
-                .kind()?
-                .map(|kind| kind.to_string())
-                .filter(|kind| !kind.is_empty()),
-            is_active: prim.is_active()?,
-            is_instanceable: prim.is_instanceable()?,
-            is_instance: prim.is_instance()?,
+            type_name: basics.type_name,
+            specifier: basics.specifier,
+            is_abstract: basics.specifier == Specifier::Class
+                || parent.is_some_and(|(_, above)| above.is_abstract),
+            schemas: basics.schemas,
+            kind: basics.kind,
+            is_active: basics.is_active,
+            is_instanceable: basics.is_instanceable,
+            is_instance: basics.is_instanceable && prim.is_instance()?,
             instance,
             in_payload: false,
             payload_schemas: Vec::new(),
@@ -171,7 +175,7 @@ impl Reader<'_> {
     }
 
     /// Collects the opinions about a prim at these sites, from the strongest to the weakest.
-    fn prim_opinions(&self, sites: &[Site]) -> PrimOpinions {
+    pub(super) fn prim_opinions(&self, sites: &[Site]) -> PrimOpinions {
         let mut opinions = PrimOpinions::default();
         for site in sites {
             let layer = layer_at(&self.layers, site.layer);
@@ -196,12 +200,14 @@ impl Reader<'_> {
         opinions
     }
 
+    /// Reads the properties of a prim. `prototype` is the path in the prototype of a prim below an
+    /// instance.
     #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
-    fn properties(
+    pub(super) fn properties(
         &mut self,
-        prim: &usd::Prim,
+        path: &str,
         prototype: Option<String>,
-        prim_sites: &[Site],
+        properties: Vec<PropertySites>,
     ) -> Read<(
         Arc<BTreeMap<String, Attribute>>,
         BTreeMap<String, Relationship>,
@@ -212,18 +218,17 @@ impl Reader<'_> {
             .cloned();
         let mut attributes = BTreeMap::new();
         let mut relationships = BTreeMap::new();
-        for name in prim.authored_property_names()? {
-            let (sites, kind) = self.property_sites(&name, prim_sites);
-            if kind == Some(SpecType::Relationship) {
-                let relationship = prim.relationship(name.clone());
-                let targets = relationship
-                    .targets()?
-                    .iter()
-                    .map(|path| path.as_str().to_owned())
-                    .collect();
+        for property in properties {
+            let PropertySites {
+                name,
+                sites,
+                is_relationship,
+            } = property;
+            if is_relationship {
+                let targets = self.targets(path, &name, "targetPaths", &sites)?;
                 let (is_custom, metadata) = self.of_relationship(&sites);
                 relationships.insert(
-                    name.to_string(),
+                    name,
                     Relationship {
                         targets,
                         is_custom,
@@ -232,8 +237,8 @@ impl Reader<'_> {
                     },
                 );
             } else if known.is_none() {
-                let attribute = self.attribute(&prim.attribute(name.clone()), sites)?;
-                attributes.insert(name.to_string(), attribute);
+                let attribute = self.attribute(path, &name, sites)?;
+                attributes.insert(name, attribute);
             }
         }
         if let Some(known) = known {
@@ -250,26 +255,37 @@ impl Reader<'_> {
         Ok((attributes, relationships))
     }
 
-    /// Returns the sites of a property, and its kind in the strongest layer.
-    fn property_sites(&self, name: &Token, prim_sites: &[Site]) -> (Vec<Site>, Option<SpecType>) {
-        let mut kind = None;
-        let site = |site: &Site| {
-            let layer = self
-                .source
-                .layer(&layer_at(&self.layers, site.layer).identifier)?;
-            let path = sdf::Path::new(&site.path)
-                .ok()?
-                .append_property(name.clone())
-                .ok()?;
-            let is = layer.data().spec_type(&path)?;
-            let is_same = *kind.get_or_insert(is) == is;
-            is_same.then(|| Site {
-                layer: site.layer,
-                path: path.as_str().to_owned(),
-            })
-        };
-        let sites = prim_sites.iter().filter_map(site).collect();
-        (sites, kind)
+    /// Returns the properties at the sites of a prim, with their sites of the kind that the strongest has,
+    /// and whether there are sites of both kinds.
+    pub(super) fn property_sites(&self, prim_sites: &[Site]) -> (Vec<PropertySites>, bool) {
+        let mut properties: Vec<PropertySites> = Vec::new();
+        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        let mut is_mixed = false;
+        for site in prim_sites {
+            let spec = layer_at(&self.layers, site.layer).prim(&site.path);
+            for property in spec.iter().flat_map(|spec| &spec.properties) {
+                let index = *by_name.entry(&property.name).or_insert_with(|| {
+                    properties.push(PropertySites {
+                        name: property.name.clone(),
+                        sites: Vec::new(),
+                        is_relationship: property.is_relationship,
+                    });
+                    properties.len() - 1
+                });
+                let Some(known) = properties.get_mut(index) else {
+                    continue;
+                };
+                if known.is_relationship == property.is_relationship {
+                    known.sites.push(Site {
+                        layer: site.layer,
+                        path: format!("{}.{}", site.path, property.name),
+                    });
+                } else {
+                    is_mixed = true;
+                }
+            }
+        }
+        (properties, is_mixed)
     }
 
     /// Returns whether a relationship is custom, and its metadata, from the strongest opinions.
@@ -299,7 +315,12 @@ impl Reader<'_> {
         (is_custom, metadata)
     }
 
-    fn attribute(&mut self, attribute: &usd::Attribute, sites: Vec<Site>) -> Read<Attribute> {
+    /// Returns the handle of `openusd` for an attribute.
+    fn handle(&self, prim: &str, name: &str) -> Read<usd::Attribute> {
+        Ok(self.source.prim(prim)?.attribute(name))
+    }
+
+    fn attribute(&mut self, prim: &str, name: &str, sites: Vec<Site>) -> Read<Attribute> {
         let AttributeOpinions {
             type_name,
             is_custom,
@@ -311,18 +332,15 @@ impl Reader<'_> {
         } = self.attribute_opinions(&sites);
         let mut times = Vec::new();
         if is_sampled && self.value_bytes <= MAX_VALUE_BYTES {
-            times = attribute.time_sample_times()?;
+            times = self.handle(prim, name)?.time_sample_times()?;
             self.value_bytes += 8 * times.len();
         }
         let mut connections = Vec::new();
         if is_connected {
-            connections = attribute
-                .connections()?
-                .iter()
-                .map(|path| path.as_str().to_owned())
-                .collect();
+            connections = self.targets(prim, name, "connectionPaths", &sites)?;
         }
-        let value = value(attribute, default, times.first().copied())?;
+        let handle = || self.handle(prim, name);
+        let value = value(&handle, default, times.first().copied())?;
         Ok(Attribute {
             type_name,
             is_custom,
@@ -415,8 +433,30 @@ impl Reader<'_> {
     }
 }
 
+/// Resolves the fields of a prim with `openusd`.
+pub(super) fn resolved_basics(prim: &usd::Prim) -> Read<Basics> {
+    let names = |tokens: Vec<Token>| tokens.iter().map(ToString::to_string).collect();
+    Ok(Basics {
+        specifier: prim.specifier()?.map_or(Specifier::Over, Specifier::from),
+        type_name: prim
+            .type_name()?
+            .map(|name| name.to_string())
+            .unwrap_or_default(),
+        schemas: names(prim.authored_api_schemas()?),
+        kind: prim
+            .kind()?
+            .map(|kind| kind.to_string())
+            .filter(|kind| !kind.is_empty()),
+        is_active: prim.is_active()?,
+        is_instanceable: prim.is_instanceable()?,
+    })
+}
+
 /// Takes the variant sets of a prim out of `opinions`.
 fn variant_sets(prim: &usd::Prim, opinions: &mut PrimOpinions) -> Read<Vec<VariantSet>> {
+    if opinions.variants.is_empty() {
+        return Ok(Vec::new());
+    }
     let selections = prim.variant_sets().get_all_variant_selections()?;
     let variants = std::mem::take(&mut opinions.variants);
     let sets = variants.into_iter().map(|(name, mut variants)| {
@@ -439,7 +479,7 @@ fn variant_sets(prim: &usd::Prim, opinions: &mut PrimOpinions) -> Read<Vec<Varia
 
 /// Returns the default of an attribute in the strongest layer, or else its first time sample.
 fn value(
-    attribute: &usd::Attribute,
+    attribute: &impl Fn() -> Read<usd::Attribute>,
     default: Option<SharedValue>,
     first_time: Option<f64>,
 ) -> Read<Option<SharedValue>> {
@@ -451,7 +491,7 @@ fn value(
     let value = if is_plain {
         default
     } else {
-        attribute.get::<Value>()?.map(SharedValue::from)
+        attribute()?.get::<Value>()?.map(SharedValue::from)
     };
     let is_none = |value: &SharedValue| {
         matches!(
@@ -460,7 +500,7 @@ fn value(
         )
     };
     match (value.filter(|value| !is_none(value)), first_time) {
-        (None, Some(time)) => Ok(attribute
+        (None, Some(time)) => Ok(attribute()?
             .get_at::<Value>(TimeCode::from(time))?
             .map(SharedValue::from)),
         (value, _) => Ok(value),
