@@ -582,6 +582,8 @@ struct Reader<'a> {
     is_hierarchical: bool,
     /// The prims that the session layer has opinions about.
     in_session: HashSet<String>,
+    /// Whether the payloads have been unloaded.
+    is_unloaded: bool,
     /// The paths in their prototypes of the prims below instances.
     prototypes: HashMap<PrimId, String>,
 }
@@ -678,6 +680,7 @@ impl<'a> Reader<'a> {
             excluded: Vec::new(),
             is_hierarchical: true,
             in_session,
+            is_unloaded: false,
             prototypes: HashMap::new(),
         }
     }
@@ -888,7 +891,6 @@ impl<'a> Reader<'a> {
         if !prims.iter().any(may_have_payload) {
             return Ok(());
         }
-        self.source.set_load_rules(LoadRules::none());
         let mut reached: Vec<Reach> = Vec::with_capacity(prims.len());
         for index in 0..prims.len() {
             let Some(prim) = prims.get(index) else { break };
@@ -944,6 +946,10 @@ impl<'a> Reader<'a> {
     /// Composes a prim without payloads.
     fn without_payloads(&mut self, path: &str) -> Result<(Reach, Option<Basics>), String> {
         let fault = |error: openusd::Error| error.to_string();
+        // `openusd` 0.8 drops its indices in quadratic time, so this waits until a prim needs it.
+        if !std::mem::replace(&mut self.is_unloaded, true) {
+            self.source.set_load_rules(LoadRules::none());
+        }
         let prim = self.source.prim(path).map_err(|error| error.to_string())?;
         if prim.specifier().map_err(fault)?.is_none() {
             return Ok((Reach::Gone, None));

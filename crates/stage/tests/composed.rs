@@ -294,7 +294,7 @@ fn opening_with_other_variants_composes_what_differs() {
     let folder = tempfile::tempdir().unwrap();
     let parts = "#usda 1.0\n\
         def Xform \"x\" {\ndef Mesh \"m\" (apiSchemas = [\"MaterialBindingAPI\"]) {\nrel material:binding = </x/red>\ndouble size = 1\n}\ndef Material \"red\" {\n}\n}\n\
-        def Xform \"y\" (inherits = </x>) {\nover \"m\" {\ndouble size = 2\n}\ndef Sphere \"s\" {\n}\n}\n";
+        def Xform \"y\" (references = </x>) {\nover \"m\" {\ndouble size = 2\n}\ndef Sphere \"s\" {\n}\n}\n";
     std::fs::write(folder.path().join("parts.usda"), parts).unwrap();
     let with_set = |name: &str, inside: &str| {
         format!(
