@@ -16,6 +16,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ from asserted import Watch
 from worker import NODE, worker
 
 ROOT = Path(__file__).resolve().parent.parent
+# The experiments of `prove`, without the native module. Last, since a module of the package has the name of Ray's.
+sys.path.append(str(ROOT / "python" / "urdf_usd"))
 SAMPLES = ROOT / "examples"
 CORNERS = Path(__file__).resolve().parent / "robots"
 ROBOTS = Path(os.environ.get("URDF_USD_ROBOTS") or ROOT.parent / "shared" / "robots").absolute()

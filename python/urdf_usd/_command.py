@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._errors import Error, OptionError, diagnostics
@@ -30,7 +30,7 @@ def command(*arguments: str | os.PathLike[str], **options: object) -> dict[str, 
 
     Args:
         *arguments: The command, its subcommand and its arguments (`docs/cli.md`).
-        **options: Its options, with underscores: `True` for a flag, a list for an option that may be given several times, a mapping for
+        **options: Its options, with underscores: `True` for a flag, a list or a set for an option that may be given several times, a mapping for
             `NAME=VALUE`.
 
     Raises:
@@ -44,7 +44,7 @@ def command(*arguments: str | os.PathLike[str], **options: object) -> dict[str, 
             line.append(flag)
         elif isinstance(value, Mapping):
             line += [f"{flag}={key}={item}" for key, item in value.items()]
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, Iterable) and not isinstance(value, (str, bytes, os.PathLike)):
             line += [f"{flag}={item}" for item in value]
         elif value is not None and value is not False:
             line.append(f"{flag}={value}")

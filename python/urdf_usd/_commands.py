@@ -30,8 +30,8 @@ Engine = Literal["mujoco", "newton", "physx", "isaac", "drake", "gazebo"]
 """An engine or simulator whose support of an asset `check` reports."""
 EngineOverlay = Literal["newton", "mujoco", "physx"]
 """An engine for which `fix` writes a layer."""
-XacroArguments = Union[Mapping[str, object], Iterable[str]]
-"""Arguments of a xacro file by name, or each as `NAME:=VALUE`."""
+XacroArguments = Union[Mapping[str, object], str, Iterable[str]]
+"""Arguments of a xacro file by name, or one or several as `NAME:=VALUE`."""
 
 
 class Progress(NamedTuple):
@@ -98,9 +98,14 @@ def _names(given: str | Iterable[str]) -> list[str]:
     return [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
 
 
+def _items(given: str | Iterable[str]) -> list[str]:
+    """Returns items that may contain commas; a text is one."""
+    return [given] if isinstance(given, str) else list(given)
+
+
 def _arguments(given: XacroArguments) -> list[str]:
     """Returns arguments of xacro, each as `NAME:=VALUE`."""
-    return [f"{name}:={_xacro_value(value)}" for name, value in given.items()] if isinstance(given, Mapping) else list(given)
+    return [f"{name}:={_xacro_value(value)}" for name, value in given.items()] if isinstance(given, Mapping) else _items(given)
 
 
 def _xacro_value(value: object) -> str:
@@ -303,9 +308,9 @@ def check(
     folder: str | os.PathLike[str] | None = None,
     robot: str | None = None,
     xacro_args: XacroArguments = (),
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
-    variants: Iterable[str] = (),
+    select: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
+    variants: str | Iterable[str] = (),
     all_variants: bool = False,
     rep158: Revision = "2026-06",
     engine: Engine | Iterable[Engine] = (),
@@ -319,9 +324,9 @@ def check(
         folder: The folder that relative references of text or bytes start from.
         robot: The name of a robot in a folder.
         xacro_args: Arguments of a xacro file.
-        select: Codes to check; `*` at the end matches any characters.
+        select: Codes to check, in a list or separated by commas; `*` at the end matches any characters.
         ignore: Codes to ignore, in the same form.
-        variants: Variants of an OpenUSD asset to select, each `SET=NAME` or `/PRIM{SET=NAME}`.
+        variants: Variants of an OpenUSD asset to select, one or several: `SET=NAME` or `/PRIM{SET=NAME}`.
         all_variants: Checks every variant of an OpenUSD asset.
         rep158: The revision of REP-158.
         engine: Engines: what they drop or approximate of an OpenUSD asset, with its selected variants, is reported, too.
@@ -331,12 +336,12 @@ def check(
         OptionError: Arguments are wrong.
         Error: The file can't be read.
     """
-    given = native_input(asset, {**options, "variants": list(variants), "rep158": rep158}, folder=folder, robot=robot, xacro_args=xacro_args)
+    given = native_input(asset, {**options, "variants": _items(variants), "rep158": rep158}, folder=folder, robot=robot, xacro_args=xacro_args)
     with failures():
         found = _native.check(
             *given,
-            select=list(select),
-            ignore=list(ignore),
+            select=_names(select),
+            ignore=_names(ignore),
             all_variants=all_variants,
             engines=_names(engine),
         )
@@ -347,7 +352,7 @@ def fix(
     asset: Source,
     out: str | os.PathLike[str] | None = None,
     *,
-    variants: Iterable[str] = (),
+    variants: str | Iterable[str] = (),
     rep158: Revision = "2026-06",
     overlays: EngineOverlay | Iterable[EngineOverlay] = (),
     **options: Unpack[Packages],
@@ -359,7 +364,7 @@ def fix(
     Args:
         asset: The entry file of an OpenUSD asset, its folder, `package://PACKAGE/PATH`, or the contents of a file without references.
         out: The folder in which to create the asset's folder.
-        variants: Variants to make the default, each `SET=NAME` or `/PRIM{SET=NAME}`.
+        variants: Variants to make the default, one or several: `SET=NAME` or `/PRIM{SET=NAME}`.
         rep158: The revision of REP-158 to follow.
         overlays: Engines whose layers get mimic joints, and armature, damping, friction and velocity limits of joints. By default only the
             engines whose attributes the source has; with `rep158="2026-07"`, all three get a mimic joint that only the neutral layer has.
@@ -369,7 +374,7 @@ def fix(
         OptionError: Arguments are wrong.
         Error: The asset can't be read, or nothing can be written.
     """
-    given, given_options = native_input(asset, {**options, "variants": list(variants), "rep158": rep158})
+    given, given_options = native_input(asset, {**options, "variants": _items(variants), "rep158": rep158})
     with failures():
         return Result(_native.fix(given, None if out is None else os.fspath(out), given_options, _names(overlays)))
 
@@ -380,7 +385,7 @@ def inspect(
     folder: str | os.PathLike[str] | None = None,
     robot: str | None = None,
     xacro_args: XacroArguments = (),
-    variants: Iterable[str] = (),
+    variants: str | Iterable[str] = (),
     **options: Unpack[Planning],
 ) -> Inspection:
     """Returns the link tree, joints, masses, frames and interfaces of an asset, or of a description as converted.
@@ -390,13 +395,13 @@ def inspect(
         folder: The folder that relative references of text or bytes start from.
         robot: The name of a robot in a folder or a glTF file.
         xacro_args: Arguments of a xacro file.
-        variants: Variants of an OpenUSD asset to select, each `SET=NAME` or `/PRIM{SET=NAME}`.
+        variants: Variants of an OpenUSD asset to select, one or several: `SET=NAME` or `/PRIM{SET=NAME}`.
         **options: The locations of packages, and files with planning data.
 
     Raises:
         OptionError: Arguments are wrong.
         Error: The file can't be read.
     """
-    given = native_input(asset, {**options, "variants": list(variants)}, folder=folder, robot=robot, xacro_args=xacro_args)
+    given = native_input(asset, {**options, "variants": _items(variants)}, folder=folder, robot=robot, xacro_args=xacro_args)
     with failures():
         return Inspection(_native.inspect(*given))

@@ -91,6 +91,7 @@ def test_sources_are_paths_text_and_bytes(urdf_usd, arm, monkeypatch):
                      "<link name='l$(arg size)'/></robot>")  # fmt: skip
     assert urdf_usd.Robot.load(xacro, xacro_args={"size": 3}).link_names == ("l3",)
     assert urdf_usd.Robot.load(xacro, xacro_args=["size:=4"]).link_names == ("l4",)
+    assert urdf_usd.Robot.load(xacro, xacro_args="size:=5").link_names == ("l5",)
 
 
 def test_failures_are_exceptions_with_findings(urdf_usd, arm):
@@ -154,6 +155,11 @@ def test_assets_are_checked_and_fixed(urdf_usd, arm):
     assert any(finding.severity == "error" for finding in broken)
     assert {finding.code for finding in urdf_usd.check(poor.read_bytes())} == {finding.code for finding in broken}
     assert all(finding.code != broken[0].code for finding in urdf_usd.check(poor, ignore=[broken[0].code]))
+    assert urdf_usd.check(poor, ignore=broken[0].code) == urdf_usd.check(poor, ignore=[broken[0].code])
+    assert urdf_usd.check(poor, select=f"{broken[0].code}, {broken[-1].code}") == urdf_usd.check(poor, select=(broken[0].code, broken[-1].code))
+    for function in (urdf_usd.check, urdf_usd.fix, urdf_usd.inspect):
+        with pytest.raises(urdf_usd.OptionError, match='"Engine"'):
+            function(poor, variants="Engine")
     fixed = urdf_usd.fix(poor, scratch())
     errors = [sum(finding.severity == "error" for finding in found) for found in (urdf_usd.check(fixed.path), broken)]
     assert errors[0] < errors[1]
