@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -124,7 +124,7 @@ class Table:
 def prove(
     asset: Source,
     *,
-    engines: Iterable[str] = DEFAULT,
+    engines: str | Iterable[str] = DEFAULT,
     pythons: Mapping[str, Union[str, os.PathLike[str]]] | None = None,
     **options: Unpack[Planning],
 ) -> Table:
@@ -152,7 +152,7 @@ def prove(
         made = convert(asset, scratch, formats=["usd", "mjcf", "sdf"], overlays=["newton", "physx"], tiers="high", **options)
         folder = Path(scratch) / made.name
         entries = {engine: str(folder / f"{made.name}{suffix}") for engine, suffix in ENTRIES.items()}
-        assumed = {output: _links(made.diagnostics, code) for output, code in _ASSUMED.items()}
+        assumed = {output: sorted(_elements(made.diagnostics, code, "link")) for output, code in _ASSUMED.items()}
         robot = Robot.load(folder)
         if (own := _openusd(asset)) is not None:
             entries |= dict.fromkeys(("newton", "xpbd", "physx"), own)
@@ -165,9 +165,8 @@ def prove(
         if "refused" in stage:
             raise OptionError((Diagnostic("error", "command-usage", stage["refused"]),))
         found = plan(robot, assumed, stage["drives"], stage["start"], stage["armature"])
-        renamed = (re.fullmatch('joint "(.*?)" is named "(.*?)" in the SDF', finding.message) for finding in made.diagnostics if finding.code == "sdf-renamed")
         found |= {"scenes": stage["scenes"], "bodies": stage["bodies"]}
-        found["names"] = {"usd": stage["names"], "drake": {match[2]: match[1] for match in renamed if match}}
+        found["names"] = {"usd": stage["names"], "drake": _sdf_names(robot, made.diagnostics, Path(entries["drake"]))}
         rows = {engine: _run(engine, interpreters.get(engine), entries[engine], found) for engine in engines}
     return Table(robot.name, rows)
 
@@ -176,9 +175,20 @@ def prove(
 _ASSUMED = {"mujoco": "mjcf-mass-missing", "drake": "sdf-mass-missing", "usd": "link-without-mass"}
 
 
-def _links(findings: Iterable[Diagnostic], code: str) -> list[str]:
-    matches = (re.search('link "(.*?)"', finding.message) for finding in findings if finding.code == code)
-    return sorted({match[1] for match in matches if match})
+def _elements(findings: Iterable[Diagnostic], code: str, kind: str) -> set[str]:
+    """Returns the names of the links or joints that findings of this code are about."""
+    start = f'{kind} "'
+    elements = (finding.element for finding in findings if finding.code == code)
+    return {element.removeprefix(start).removesuffix('"') for element in elements if element.startswith(start)}
+
+
+def _sdf_names(robot: Robot, findings: Iterable[Diagnostic], sdf: Path) -> dict[str, str]:
+    """Returns the joints that have another name in the SDF, by that name: those of the same child."""
+    children = {robot.joints[name].child: name for name in _elements(findings, "sdf-renamed", "joint") if name in robot.joints}
+    if not children:
+        return {}
+    named = {joint.findtext("child", ""): joint.get("name", "") for joint in ElementTree.parse(sdf).iter("joint")}
+    return {named[child]: name for child, name in children.items() if child in named}
 
 
 def _number(value: float) -> str:
