@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -239,28 +239,29 @@ class Robot:
             at += count
         return named
 
-    def fk(self, q: ArrayLike, link: str | Sequence[str] | None = None, *, base: str | None = None) -> Array:
+    def fk(self, q: ArrayLike, link: str | Sequence[str] | None = None, *, base: str | None = None, out: Array | None = None) -> Array:
         """Returns poses of links (forward kinematics): (n, 4, 4) for a link, (n, links, 4, 4) for several.
 
         Args:
             q: Configurations, (n, dof) or (dof,).
             link: A link, or several; by default all, in the order of `link_names`.
             base: The link in whose frame poses are; by default the root.
+            out: An array for the result, which is returned; float64, in C order. Repeated calls with it need no new memory.
         """
         rows, is_one = self._rows(q)
-        with failures():
-            poses: Array
-            if isinstance(link, str):
-                poses = self._native.pose(rows, link, base).reshape(len(rows), 4, 4)
-            elif link is None and base is None:
-                poses = self._native.poses(rows).reshape(len(rows), len(self.link_names), 4, 4)
-            else:
-                several = self.link_names if link is None else link
-                each = [self._native.pose(rows, one, base).reshape(len(rows), 4, 4) for one in several]
-                poses = np.stack(each, axis=1) if each else np.empty((len(rows), 0, 4, 4))
-        return poses[0] if is_one else poses
+        if isinstance(link, str):
+            return _batch(rows, is_one, (4, 4), out, lambda flat: self._native.pose(rows, link, base, flat))
+        if link is None and base is None:
+            return _batch(rows, is_one, (len(self.link_names), 4, 4), out, lambda flat: self._native.poses(rows, flat))
+        several = self.link_names if link is None else link
+        each = [self.fk(q, one, base=base) for one in several]
+        shape = (len(each), 4, 4)
+        whole = _whole(rows, is_one, shape, out)
+        return np.stack(each, axis=-3, out=whole) if each else np.empty(shape if is_one else (len(rows), *shape))
 
-    def jacobian(self, q: ArrayLike, link: str, *, base: str | None = None, frame: Literal["base", "link"] = "base") -> Array:
+    def jacobian(
+        self, q: ArrayLike, link: str, *, base: str | None = None, frame: Literal["base", "link"] = "base", out: Array | None = None
+    ) -> Array:
         """Returns the Jacobian of a link, (n, 6, dof): linear velocity (m) of its origin, then angular velocity (rad), per unit of each
         coordinate.
 
@@ -269,35 +270,35 @@ class Robot:
             link: The link that moves.
             base: The link in whose frame it moves; by default the root.
             frame: The axes of the velocities: `base` is Pinocchio's `LOCAL_WORLD_ALIGNED`, `link` its `LOCAL`.
+            out: An array for the result, which is returned; float64, in C order. Repeated calls with it need no new memory.
         """
         if frame not in ("base", "link"):
             raise ValueError(f"frame is {frame!r}, neither 'base' nor 'link'")
         rows, is_one = self._rows(q)
-        with failures():
-            jacobian = self._native.jacobian(rows, link, base, frame == "link").reshape(len(rows), 6, self.dof)
-        return jacobian[0] if is_one else jacobian
+        return _batch(rows, is_one, (6, self.dof), out, lambda flat: self._native.jacobian(rows, link, base, frame == "link", flat))
 
-    def mass_matrix(self, q: ArrayLike) -> Array:
+    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Returns the mass matrix, (n, dof, dof), with the root at rest: kg·m² between angles, kg between distances, kg·m between the two.
 
         Args:
             q: Configurations, (n, dof) or (dof,).
+            out: An array for the result, which is returned; float64, in C order. Repeated calls with it need no new memory.
         """
         rows, is_one = self._rows(q)
-        matrix = self._native.mass_matrix(rows).reshape(len(rows), self.dof, self.dof)
-        return matrix[0] if is_one else matrix
+        return _batch(rows, is_one, (self.dof, self.dof), out, lambda flat: self._native.mass_matrix(rows, flat))
 
-    def gravity(self, q: ArrayLike, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Array:
+    def gravity(self, q: ArrayLike, gravity: ArrayLike = (0.0, 0.0, -9.81), *, out: Array | None = None) -> Array:
         """Returns the generalised forces that hold the robot still, (n, dof), N·m or N, with the root at rest.
 
         Args:
             q: Configurations, (n, dof) or (dof,).
             gravity: The acceleration in the root's axes, m/s².
+            out: An array for the result, which is returned; float64, in C order. Repeated calls with it need no new memory.
         """
         x, y, z = np.asarray(gravity, dtype=np.float64)
         rows, is_one = self._rows(q)
-        forces = self._native.gravity(rows, (float(x), float(y), float(z))).reshape(len(rows), self.dof)
-        return forces[0] if is_one else forces
+        down = (float(x), float(y), float(z))
+        return _batch(rows, is_one, (self.dof,), out, lambda flat: self._native.gravity(rows, down, flat))
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Array:
         """Returns the generalised forces for a motion, (n, dof), N·m or N, with the root at rest (recursive Newton-Euler).
@@ -313,8 +314,8 @@ class Robot:
         if any(len(array) != len(rows) or one != is_one for array, one in rates):
             raise ValueError("q, qd and qdd differ in shape")
         whole = np.hstack([rows, *(array for array, _ in rates)])
-        forces = self._native.inverse_dynamics(whole, (float(x), float(y), float(z))).reshape(len(rows), self.dof)
-        return forces[0] if is_one else forces
+        down = (float(x), float(y), float(z))
+        return _batch(rows, is_one, (self.dof,), None, lambda _: self._native.inverse_dynamics(whole, down))
 
     def centre_of_mass(self, q: ArrayLike) -> Array:
         """Returns the centre of mass of the robot in the root's frame, metres, (n, 3); NaN without mass.
@@ -323,8 +324,7 @@ class Robot:
             q: Configurations, (n, dof) or (dof,).
         """
         rows, is_one = self._rows(q)
-        centre = self._native.centre_of_mass(rows).reshape(len(rows), 3)
-        return centre[0] if is_one else centre
+        return _batch(rows, is_one, (3,), None, lambda _: self._native.centre_of_mass(rows))
 
     def ik(
         self,
@@ -333,7 +333,7 @@ class Robot:
         *,
         base: str | None = None,
         q: ArrayLike | None = None,
-        fixed: Iterable[str] = (),
+        fixed: str | Iterable[str] = (),
         margin: float = 0.0,
         attempts: int = 100,
         iterations: int = 30,
@@ -442,6 +442,24 @@ class Robot:
 
     def __repr__(self) -> str:
         return f"<urdf_usd.Robot {self.name}: {len(self.link_names)} links, {self.dof} degrees of freedom>"
+
+
+def _whole(rows: Array, is_one: bool, shape: tuple[int, ...], out: Array | None) -> Array | None:
+    """Returns `out`, once it has the shape of a batch or of a single result, and its type."""
+    shape = shape if is_one else (len(rows), *shape)
+    if out is not None and not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == shape and out.flags.carray):
+        raise ValueError(f"out is no writeable float64 array of the shape {shape} in C order")
+    return out
+
+
+def _batch(rows: Array, is_one: bool, shape: tuple[int, ...], out: Array | None, calculate: Callable[[Array | None], Array]) -> Array:
+    """Returns the results of `calculate`, which writes them to `out` or to a new array of one dimension."""
+    whole = _whole(rows, is_one, shape, out)
+    with failures():
+        numbers = calculate(None if whole is None else whole.reshape(-1))
+    if whole is not None:
+        return whole
+    return numbers.reshape(shape if is_one else (len(rows), *shape))
 
 
 def _absolute(given: tuple[dict[str, Any], dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -284,6 +284,26 @@ def test_ctrl_c_ends_a_conversion(site, arm):
     assert process.returncode == 0 and rest.endswith("interrupted\n")
 
 
+@pytest.mark.parametrize("batch", ["robot.ik(np.full((100_000, 3), 9.0), 'tool0')", "robot.inverse_dynamics(q, q, q)"])
+def test_ctrl_c_ends_a_batch(site, arm, batch):
+    path, _ = arm
+    script = (
+        "import sys, urdf_usd, numpy as np\n"
+        "robot = urdf_usd.Robot.load(sys.argv[1], package_paths=[sys.argv[2]])\n"
+        "q = np.zeros((200_000, robot.dof))\n"
+        "print(flush=True)\n"
+        "try:\n"
+        f"    while True: {batch}\n"
+        "except KeyboardInterrupt: print('interrupted')\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, path, SAMPLES], env={"PYTHONPATH": str(site)}, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=10)
+    assert (process.returncode, rest) == (0, "interrupted\n")
+
+
 def test_nothing_is_left_of_conversions(site):
     """1,000 conversions in one process, every tenth of which fails, and batches of kinematics: memory, open files, threads and temporary
     files."""

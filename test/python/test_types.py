@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from conftest import ROOT
+from conftest import ROOT, scratch
 from option_types import module
 from python_package import TOOLS, run
 
@@ -44,6 +44,10 @@ def test_types_are_right(urdf_usd, site):
     found = {(Path(finding["file"]).name, finding["range"]["start"]["line"] + 1) for finding in errors}
     assert found == {(plain.name, line) for line in wrong}, errors
     assert done["summary"]["filesAnalyzed"] > 6
+
+
+def test_stubs_are_those_of_the_native_module(site):
+    run(TOOLS / "stubtest", "--concise", "urdf_usd._native", env={"PYTHONPATH": str(site), "MYPYPATH": str(site)}, cwd=scratch())
 
 
 def test_all_that_is_public_is_documented(urdf_usd):

@@ -16,10 +16,11 @@ urdf_usd.convert(b"<robot/>", formats="usd", progress=lambda progress: print(pro
 entry: Path | None = result.path
 content: bytes = result.files["arm.usda"]
 codes: list[str] = [finding.code for finding in urdf_usd.check(Path("arm.usda"), select=["REP158*"])]
-urdf_usd.check("arm.usda", engine=["mujoco", "drake"])
+urdf_usd.check("arm.usda", engine=["mujoco", "drake"], select="REP158*", variants="Physics=physx")
 urdf_usd.fix("arm.usda", overlays="newton", rep158="2026-07")
 robot = urdf_usd.Robot.load("arm.urdf", srdf_file="arm.srdf")
 poses: NDArray[np.float64] = robot.fk(robot.rest, "tool0")
+robot.mass_matrix(robot.rest, out=np.empty((robot.dof, robot.dof)))
 solved: NDArray[np.float64] = robot.ik(poses, "tool0", q=robot.rest).q
 opened = urdf_usd.batch.Batch(["robots", Path("more.csv")], "out", formats=["usd"], retry=True)
 status: str = urdf_usd.batch.convert(opened.tasks[0])["status"]

@@ -129,7 +129,7 @@ fn configuration(robot: &Robot, mechanism: &Mechanism, question: &Value) -> Valu
     let (mass, centre) = mechanism.centre_of_mass(&q, &mut data);
     let (mut inertia, mut gravity, mut forces) =
         (vec![0.0; count * count], vec![0.0; count], vec![0.0; count]);
-    mechanism.mass_matrix(&q, &mut data, &mut inertia);
+    mechanism.batch_mass_matrices(&q, &mut inertia);
     mechanism.gravity_forces(&q, &GRAVITY, &mut data, &mut gravity);
     mechanism.forces(&q, &qd, &qdd, &GRAVITY, &mut data, &mut forces);
     json!({

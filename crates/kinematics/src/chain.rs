@@ -23,13 +23,13 @@ pub enum Reference {
 
 /// A rotation about, or a translation along, the z axis of the frame that `before` leads to.
 #[derive(Clone, Copy, Debug)]
-struct Motion {
-    before: Transform,
-    is_turn: bool,
+pub(crate) struct Motion {
+    pub(crate) before: Transform,
+    pub(crate) is_turn: bool,
     /// The index in the chain's coordinates.
-    coordinate: usize,
-    factor: f64,
-    offset: f64,
+    pub(crate) coordinate: usize,
+    pub(crate) factor: f64,
+    pub(crate) offset: f64,
 }
 
 /// A joint on the path from the base of a chain to its tip.
@@ -50,8 +50,8 @@ pub struct ChainJoint {
 pub struct Chain {
     base: LinkId,
     tip: LinkId,
-    motions: Vec<Motion>,
-    tail: Transform,
+    pub(crate) motions: Vec<Motion>,
+    pub(crate) tail: Transform,
     coordinates: Vec<usize>,
     joints: Vec<ChainJoint>,
 }

@@ -1,4 +1,4 @@
-//! Dynamics: centre of mass, mass matrix, gravity forces and inverse dynamics (recursive
+//! Dynamics: centre of mass, inertia, gravity forces and inverse dynamics (recursive
 //! Newton–Euler).
 //!
 //! Masses are those of the source: a link without mass properties has none. Forces are generalised
@@ -31,45 +31,9 @@ impl Mechanism {
         (mass, (mass > 0.0).then(|| moment / mass))
     }
 
-    /// Writes the mass matrix in row-major order, with a row and a column for each coordinate. Its
-    /// unit is kg·m² between angles, kg between distances, kg·m between the two.
-    pub fn mass_matrix(&self, q: &[f64], data: &mut Data, matrix: &mut [f64]) {
-        let size = self.coordinates().len();
-        matrix.fill(0.0);
-        self.forward(q, data);
-        self.compose(data);
-        let zero = Vector3::zeros();
-        data.motions.resize(self.steps.len() + 1, [zero; 4]);
-        for (index, step) in self.steps.iter().enumerate() {
-            let (angular, linear) = axis(step, data, index + 1);
-            // Each step below needs it again.
-            data.motions[index + 1] = [angular, linear, zero, zero];
-            // Composite rigid bodies: the momentum of all that a step moves, projected on each step
-            // above it.
-            let (force, moment) = momentum(&data.lumps[index + 1], &angular, &linear);
-            let mut at = index + 1;
-            while at > 0 {
-                let other = &self.steps[at - 1];
-                let [other_angular, other_linear, ..] = data.motions[at];
-                let shared = other_angular.dot(&moment) + other_linear.dot(&force);
-                let (row, column) = (step.coordinate, other.coordinate);
-                if let Some(cell) = matrix.get_mut(row * size + column) {
-                    *cell += shared;
-                }
-                // The other half of the symmetric matrix. If both steps have one coordinate
-                // (mimic), both halves are in one cell, as they should be.
-                if at != index + 1
-                    && let Some(cell) = matrix.get_mut(column * size + row)
-                {
-                    *cell += shared;
-                }
-                at = other.parent;
-            }
-        }
-    }
-
     /// Writes the diagonal of the mass matrix: the inertia that each coordinate moves, kg·m² for angles, kg
-    /// for distances. Unlike the matrix, it needs no memory of quadratic size.
+    /// for distances. Unlike [`Mechanism::batch_mass_matrices`], it needs no
+    /// memory of quadratic size.
     pub fn effective_inertia(&self, q: &[f64], data: &mut Data, inertia: &mut [f64]) {
         inertia.fill(0.0);
         self.forward(q, data);

@@ -3,13 +3,15 @@
 //!
 //! [`Mechanism::of`] prepares a [`Robot`](urdf_usd_robot::Robot): every joint, mimic joints
 //! included, becomes steps of one degree of freedom on flat arrays. Later computations don't
-//! allocate.
+//! allocate, except for batches.
 //!
 //! - [`Mechanism::poses`]: where all links are
 //!   ([`Model`](urdf_usd_robot::kinematics::Model) for coordinates).
 //! - [`Chain`]: one link as seen from another, with the Jacobian.
-//! - [`Mechanism::centre_of_mass`], [`Mechanism::mass_matrix`], [`Mechanism::gravity_forces`],
-//!   [`Mechanism::forces`]: dynamics.
+//! - [`Mechanism::centre_of_mass`], [`Mechanism::gravity_forces`], [`Mechanism::forces`]: dynamics.
+//! - [`Mechanism::batch_poses`], [`Mechanism::batch_mass_matrices`],
+//!   [`Mechanism::batch_gravity_forces`], [`Chain::batch_poses`], [`Chain::batch_jacobians`]: many
+//!   configurations, several at a time in vector registers.
 //! - [`Stance`]: a robot in the world: joint positions set on it, and read from where its links
 //!   are.
 //! - [`ik`]: inverse kinematics.
@@ -17,15 +19,18 @@
 //! Metres, radians, kilograms, newtons; double precision. This crate must not know files, formats,
 //! threads or clocks.
 
+mod batch;
 mod chain;
 pub mod codes;
 mod dynamics;
 pub mod ik;
+mod lanes;
 mod mechanism;
 pub mod names;
 mod stance;
 mod transform;
 
+pub use batch::POSE;
 pub use chain::{Chain, ChainJoint, Reference, Twist};
 pub use dynamics::GRAVITY;
 pub use mechanism::{Coordinate, Data, Mechanism};

@@ -363,15 +363,6 @@ impl Mechanism {
         self.model.forward(positions, poses);
     }
 
-    /// Writes the pose of each link in its root, in the order of [`Robot::links`]; `data` comes from
-    /// [`Mechanism::data`].
-    pub fn link_poses(&self, q: &[f64], data: &mut Data, poses: &mut [Transform]) {
-        self.forward(q, data);
-        for (seat, pose) in self.seats.values().zip(poses) {
-            *pose = data.frames[seat.on].then(&seat.pose);
-        }
-    }
-
     /// Writes the positions of all joints, followers included, laid out as in [`Model`]. The
     /// positions of joints that close a loop and have no follower are left unchanged.
     pub fn positions(&self, q: &[f64], positions: &mut [f64]) {

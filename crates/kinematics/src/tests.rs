@@ -7,7 +7,7 @@ use urdf_usd_robot::{JointId, LinkId, Pose, Robot};
 
 use crate::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
 use crate::{
-    Chain, Error, GRAVITY, Mechanism, Random, Reference, Stance, Transform, Twist, pose_error,
+    Chain, Error, GRAVITY, Mechanism, POSE, Random, Reference, Stance, Transform, Twist, pose_error,
 };
 
 /// Every kind of joint, a follower of a follower, a follower of another kind, a loop with a
@@ -115,7 +115,7 @@ proptest! {
         let mut data = mechanism.data();
         let mut energy = |q: &[f64], qd: &[f64]| {
             let mut mass = vec![0.0; 100];
-            mechanism.mass_matrix(q, &mut data, &mut mass);
+            mechanism.batch_mass_matrices(q, &mut mass);
             let kinetic: f64 = (0..10).map(|i| (0..10).map(|j| 0.5 * qd[i] * mass[i * 10 + j] * qd[j]).sum::<f64>()).sum();
             let (weight, centre) = mechanism.centre_of_mass(q, &mut data);
             kinetic - weight * GRAVITY.dot(&centre.unwrap())
@@ -136,7 +136,7 @@ proptest! {
         prop_assert!(still.iter().zip(&held).all(|(a, b)| (a - b).abs() < 1e-9));
         mechanism.forces(&q, &[], &qdd, &GRAVITY, &mut data, &mut forces);
         let mut mass = vec![0.0; 100];
-        mechanism.mass_matrix(&q, &mut data, &mut mass);
+        mechanism.batch_mass_matrices(&q, &mut mass);
         let mut inertia = vec![0.0; 10];
         mechanism.effective_inertia(&q, &mut data, &mut inertia);
         for i in 0..10 {
@@ -295,13 +295,11 @@ fn nothing_is_allocated_once_it_is_set_up() {
     let (mut q, mut data) = (mechanism.rest(), mechanism.data());
     let mut positions = vec![0.0; mechanism.position_count()];
     let mut poses = vec![Pose::identity(); robot.links().len()];
-    let (mut mass, mut forces, mut columns) =
-        (vec![0.0; 36], vec![0.0; 6], vec![Twist::zeros(); 6]);
+    let (mut forces, mut columns) = (vec![0.0; 6], vec![Twist::zeros(); 6]);
     lm.solve(&problem, &mut q);
     let info = allocation_counter::measure(|| {
         for goal in &goals {
             mechanism.poses(&q, &mut positions, &mut poses);
-            mechanism.mass_matrix(&q, &mut data, &mut mass);
             mechanism.forces(&q, &q, &q, &GRAVITY, &mut data, &mut forces);
             chain.jacobian(&q, Reference::Tip, &mut columns);
             problem.aim(0, &Goal::Pose(*goal));
@@ -587,4 +585,105 @@ fn limits_that_are_rounded_half_turns_stop_nothing() {
             "{limit}: {outcome:?} {q:?}"
         );
     }
+}
+
+/// Asserts that numbers are equal but for rounding.
+fn same(ours: &[f64], theirs: &[f64]) {
+    assert_eq!(ours.len(), theirs.len());
+    let largest = theirs.iter().fold(1.0, |a: f64, b| a.max(b.abs()));
+    let difference = ours.iter().zip(theirs).map(|(a, b)| (a - b).abs());
+    let difference = difference.fold(0.0, f64::max);
+    assert!(difference <= 1e-12 * largest, "{difference:e} {largest:e}");
+}
+
+/// Returns a pose by rows.
+fn elements(pose: &Transform) -> Vec<f64> {
+    let pose = pose.pose().to_homogeneous().transpose();
+    pose.as_slice().to_vec()
+}
+
+/// Each number of rows fills the lanes of vector registers in another way.
+#[test]
+fn batches_agree_with_single_configurations() {
+    for (text, counts) in [(MIXED, vec![1, 2, 3, 7, 8, 9, 17]), (ARM, vec![5])] {
+        let robot = robot(text);
+        let mechanism = Mechanism::of(&robot);
+        let size = mechanism.coordinates().len();
+        let (mut data, mut random) = (mechanism.data(), Random::new(3));
+        for count in counts {
+            let mut q = vec![0.0; count * size];
+            for row in q.chunks_exact_mut(size) {
+                mechanism.random_configuration(&mut random, row);
+            }
+            // Beyond the range of the reduction, in one lane only.
+            let is_angle = |coordinate: &crate::Coordinate| coordinate.is_angle;
+            q[mechanism.coordinates().iter().position(is_angle).unwrap()] = 1e5;
+            let links = robot.links().len();
+            let mut poses = vec![0.0; count * links * POSE];
+            mechanism.batch_poses(&q, &mut poses);
+            let mut forces = vec![0.0; count * size];
+            mechanism.batch_gravity_forces(&q, &GRAVITY, &mut forces);
+            let mut masses = vec![0.0; count * size * size];
+            mechanism.batch_mass_matrices(&q, &mut masses);
+            for (row, q) in q.chunks_exact(size).enumerate() {
+                let (mut positions, mut expected) = (
+                    vec![0.0; mechanism.position_count()],
+                    vec![Pose::identity(); links],
+                );
+                mechanism.poses(q, &mut positions, &mut expected);
+                let expected: Vec<f64> = expected
+                    .iter()
+                    .flat_map(|pose| elements(&Transform::from(pose)))
+                    .collect();
+                same(&poses[row * links * POSE..][..links * POSE], &expected);
+                let mut expected = vec![0.0; size];
+                mechanism.gravity_forces(q, &GRAVITY, &mut data, &mut expected);
+                same(&forces[row * size..][..size], &expected);
+                // Columns of the mass matrix are the forces of unit accelerations without gravity.
+                let mass = &masses[row * size * size..][..size * size];
+                for column in 0..size {
+                    let mut unit = vec![0.0; size];
+                    unit[column] = 1.0;
+                    mechanism.forces(q, &[], &unit, &Vector3::zeros(), &mut data, &mut expected);
+                    let ours: Vec<f64> = (0..size).map(|row| mass[row * size + column]).collect();
+                    same(&ours, &expected);
+                }
+            }
+            for (base, tip) in [(0, links - 1), (links - 1, 0), (1, 2), (2, 2)] {
+                let [base, tip] = [base, tip].map(|link| robot.links().handle(link).unwrap());
+                let chain = Chain::between(&mechanism, base, tip).unwrap();
+                let mut poses = vec![0.0; count * POSE];
+                chain.batch_poses(size, &q, &mut poses);
+                for reference in [Reference::Base, Reference::TipInBase, Reference::Tip] {
+                    let mut jacobians = vec![0.0; count * 6 * size];
+                    chain.batch_jacobians(size, &q, reference, &mut jacobians);
+                    for (row, q) in q.chunks_exact(size).enumerate() {
+                        let mut own = vec![0.0; chain.coordinates().len()];
+                        let mut columns = vec![Twist::zeros(); own.len()];
+                        chain.gather(q, &mut own);
+                        let tip = chain.jacobian(&own, reference, &mut columns);
+                        same(&poses[row * POSE..][..POSE], &elements(&tip));
+                        let mut expected = vec![0.0; 6 * size];
+                        for (column, at) in columns.iter().zip(chain.coordinates()) {
+                            for (row, number) in column.iter().enumerate() {
+                                expected[row * size + at] = *number;
+                            }
+                        }
+                        same(&jacobians[row * 6 * size..][..6 * size], &expected);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_batch_of_a_robot_without_coordinates_has_poses_only() {
+    let robot = robot(r#"<robot name="r"><link name="l"/></robot>"#);
+    let mechanism = Mechanism::of(&robot);
+    let mut poses = vec![0.0; 3 * POSE];
+    mechanism.batch_poses(&[], &mut poses);
+    same(&poses, &elements(&Transform::IDENTITY).repeat(3));
+    mechanism.batch_mass_matrices(&[], &mut []);
+    mechanism.batch_gravity_forces(&[], &GRAVITY, &mut []);
 }

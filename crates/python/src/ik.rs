@@ -1,19 +1,23 @@
 //! Inverse kinematics of batches of targets.
 
 use nalgebra::{Matrix3, Point3, Rotation3, Translation3, UnitQuaternion};
-use numpy::{PyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
-use urdf_usd_kinematics::{codes, names};
+use urdf_usd_kinematics::{POSE, codes, names};
 use urdf_usd_robot::Pose;
 
-use crate::arrays::calculate;
+use crate::arrays::{Parts, Results, by_row, calculate};
 use crate::failure::found;
-use crate::robot::{POSE, Robot};
+use crate::robot::Robot;
 
 /// Number of elements of a target that is a position.
 const POSITION: usize = 3;
+/// Number of targets that a thread takes at once.
+const TARGETS: usize = 8;
+/// Number of attempts during which Ctrl-C may wait: less than 0.2 s.
+const MANY_ATTEMPTS: usize = 1000;
 
 /// The arguments of `Robot.ik` that are the same for each target.
 #[derive(FromPyObject)]
@@ -113,13 +117,17 @@ pub fn solutions<'py>(
     };
     let count = mechanism.coordinates().len();
     let scratch = || (problem.clone(), starts.clone(), solver.clone());
-    calculate(
-        py,
-        rows,
-        count + width,
-        count + 4,
+    let targets = rows.shape().first().copied().unwrap_or(0);
+    let parts = Parts {
+        rows: TARGETS,
+        is_long: targets.saturating_mul(settings.attempts) >= MANY_ATTEMPTS,
+    };
+    let (columns, results) = (count + width, count + 4);
+    let part = by_row(
+        columns,
+        results,
         scratch,
-        |(problem, starts, solver), row, out| {
+        |(problem, starts, solver): &mut (Problem<'_>, Option<Starts>, Lm), row, out| {
             let (from, target) = row.split_at_checked(count).unwrap_or_default();
             problem.aim(0, &settings.goal(target));
             let (q, about) = out.split_at_mut_checked(count).unwrap_or_default();
@@ -139,5 +147,6 @@ pub fn solutions<'py>(
                 .zip(numbers)
                 .for_each(|(to, from)| *to = from);
         },
-    )
+    );
+    calculate(py, rows, columns, Results::new(results), parts, part)
 }

@@ -1,26 +1,26 @@
 //! A robot for calculations: names, limits and masses, and batches of kinematics and dynamics.
 
 use nalgebra::{Matrix3, Vector3};
-use numpy::{PyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 use urdf_usd_cli::api::{self, PlanningFiles};
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_kinematics::{Chain, Mechanism, Reference, Transform, Twist, names};
+use urdf_usd_kinematics::{Chain, Mechanism, POSE, Reference, names};
 use urdf_usd_robot as model;
 use urdf_usd_robot::{LinkId, Pose};
 
-use crate::arrays::calculate;
+use crate::arrays::{Parts, Results, by_row, calculate};
 use crate::commands::{Input, PACKAGES, PLANNING};
 use crate::failure::{found, refused};
 use crate::ik::{self, Settings};
 use crate::options;
 use crate::work::run;
 
-/// Number of elements of a pose: a homogeneous matrix.
-pub const POSE: usize = 16;
+/// The caller's array for results.
+type Out<'py> = Option<Bound<'py, PyArray1<f64>>>;
 
 /// A robot for calculations.
 #[pyclass(frozen, module = "urdf_usd._native")]
@@ -30,26 +30,9 @@ pub struct Robot {
     found: Vec<Diagnostic>,
 }
 
-/// Writes a pose as a homogeneous matrix in row-major order.
-fn write(pose: &Transform, matrix: &mut [f64]) {
-    let (r, t) = (&pose.rotation, &pose.translation);
-    #[rustfmt::skip]
-    let rows = [
-        r.m11, r.m12, r.m13, t.x,
-        r.m21, r.m22, r.m23, t.y,
-        r.m31, r.m32, r.m33, t.z,
-        0.0, 0.0, 0.0, 1.0,
-    ];
-    matrix
-        .iter_mut()
-        .zip(rows)
-        .for_each(|(to, from)| *to = from);
-}
-
+/// Returns a pose as a homogeneous matrix in row-major order.
 fn matrix(pose: &Pose) -> Vec<f64> {
-    let mut numbers = vec![0.0; POSE];
-    write(&Transform::from(pose), &mut numbers);
-    numbers
+    pose.to_homogeneous().transpose().as_slice().to_vec()
 }
 
 /// Returns a number for JSON, which has none that is infinite.
@@ -75,6 +58,41 @@ impl Robot {
 
     fn coordinates(&self) -> usize {
         self.mechanism.coordinates().len()
+    }
+
+    /// Calculates `width` numbers for each configuration; `part` gets some of them.
+    fn batch<'py>(
+        &self,
+        py: Python<'py>,
+        q: &PyReadonlyArray2<'py, f64>,
+        width: usize,
+        out: Out<'py>,
+        part: impl Fn(&[f64], &mut [f64]) + Sync,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let parts = Parts::of(q.shape().first().copied().unwrap_or(0));
+        calculate(
+            py,
+            q,
+            self.coordinates(),
+            Results { width, out },
+            parts,
+            part,
+        )
+    }
+
+    /// Calculates `width` numbers for each row of `columns` numbers, one row at a time.
+    fn rows<'py, S>(
+        &self,
+        py: Python<'py>,
+        rows: &PyReadonlyArray2<'py, f64>,
+        columns: usize,
+        width: usize,
+        scratch: impl Fn() -> S + Sync,
+        row: impl Fn(&mut S, &[f64], &mut [f64]) + Sync,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let parts = Parts::of(rows.shape().first().copied().unwrap_or(0));
+        let part = by_row(columns, width, scratch, row);
+        calculate(py, rows, columns, Results::new(width), parts, part)
     }
 
     fn joint(&self, joint: &model::Joint) -> Value {
@@ -180,13 +198,11 @@ impl Robot {
         q: PyReadonlyArray2<'py, f64>,
         link: &str,
         base: Option<&str>,
+        out: Out<'py>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let chain = self.chain(base, link)?;
-        let scratch = || vec![0.0; chain.coordinates().len()];
-        calculate(py, &q, self.coordinates(), POSE, scratch, |own, q, out| {
-            chain.gather(q, own);
-            write(&chain.forward(own), out);
-        })
+        let all = self.coordinates();
+        self.batch(py, &q, POSE, out, |q, out| chain.batch_poses(all, q, out))
     }
 
     /// Returns the pose of each link in the root of its tree for each configuration.
@@ -194,22 +210,12 @@ impl Robot {
         &self,
         py: Python<'py>,
         q: PyReadonlyArray2<'py, f64>,
+        out: Out<'py>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let links = self.robot.links().len();
-        let scratch = || (self.mechanism.data(), vec![Transform::IDENTITY; links]);
-        calculate(
-            py,
-            &q,
-            self.coordinates(),
-            links * POSE,
-            scratch,
-            |(data, poses), q, out| {
-                self.mechanism.link_poses(q, data, poses);
-                for (pose, out) in poses.iter().zip(out.chunks_exact_mut(POSE)) {
-                    write(pose, out);
-                }
-            },
-        )
+        let width = self.robot.links().len() * POSE;
+        self.batch(py, &q, width, out, |q, out| {
+            self.mechanism.batch_poses(q, out);
+        })
     }
 
     /// Returns the Jacobian of a link in another for each configuration.
@@ -220,21 +226,16 @@ impl Robot {
         link: &str,
         base: Option<&str>,
         is_local: bool,
+        out: Out<'py>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let chain = self.chain(base, link)?;
         let reference = match is_local {
             true => Reference::Tip,
             false => Reference::TipInBase,
         };
-        let (own, all) = (chain.coordinates().len(), self.coordinates());
-        let scratch = || (vec![0.0; own], vec![Twist::zeros(); own]);
-        calculate(py, &q, all, 6 * all, scratch, |(own, columns), q, out| {
-            chain.gather(q, own);
-            chain.jacobian(own, reference, columns);
-            for (column, at) in columns.iter().zip(chain.coordinates()) {
-                let cells = out.iter_mut().skip(*at).step_by(all);
-                cells.zip(column).for_each(|(to, from)| *to = *from);
-            }
+        let all = self.coordinates();
+        self.batch(py, &q, 6 * all, out, |q, out| {
+            chain.batch_jacobians(all, q, reference, out);
         })
     }
 
@@ -243,11 +244,11 @@ impl Robot {
         &self,
         py: Python<'py>,
         q: PyReadonlyArray2<'py, f64>,
+        out: Out<'py>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let all = self.coordinates();
-        let scratch = || self.mechanism.data();
-        calculate(py, &q, all, all * all, scratch, |data, q, out| {
-            self.mechanism.mass_matrix(q, data, out);
+        self.batch(py, &q, all * all, out, |q, out| {
+            self.mechanism.batch_mass_matrices(q, out);
         })
     }
 
@@ -257,11 +258,11 @@ impl Robot {
         py: Python<'py>,
         q: PyReadonlyArray2<'py, f64>,
         gravity: [f64; 3],
+        out: Out<'py>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (all, gravity) = (self.coordinates(), Vector3::from(gravity));
-        let scratch = || self.mechanism.data();
-        calculate(py, &q, all, all, scratch, |data, q, out| {
-            self.mechanism.gravity_forces(q, &gravity, data, out);
+        let gravity = Vector3::from(gravity);
+        self.batch(py, &q, self.coordinates(), out, |q, out| {
+            self.mechanism.batch_gravity_forces(q, &gravity, out);
         })
     }
 
@@ -274,7 +275,7 @@ impl Robot {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (all, gravity) = (self.coordinates(), Vector3::from(gravity));
         let scratch = || self.mechanism.data();
-        calculate(py, &rows, 3 * all, all, scratch, |data, row, out| {
+        self.rows(py, &rows, 3 * all, all, scratch, |data, row, out| {
             let (q, rates) = row.split_at_checked(all).unwrap_or_default();
             let (qd, qdd) = rates.split_at_checked(all).unwrap_or_default();
             self.mechanism.forces(q, qd, qdd, &gravity, data, out);
@@ -298,10 +299,11 @@ impl Robot {
         q: PyReadonlyArray2<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let count = self.mechanism.position_count();
-        calculate(
+        let columns = self.coordinates();
+        self.rows(
             py,
             &q,
-            self.coordinates(),
+            columns,
             count,
             || (),
             |(), q, out| {
@@ -317,7 +319,7 @@ impl Robot {
         q: PyReadonlyArray2<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let scratch = || self.mechanism.data();
-        calculate(py, &q, self.coordinates(), 3, scratch, |data, q, out| {
+        self.rows(py, &q, self.coordinates(), 3, scratch, |data, q, out| {
             let (_, centre) = self.mechanism.centre_of_mass(q, data);
             let centre = centre.unwrap_or_else(|| Vector3::repeat(f64::NAN));
             out.iter_mut()
