@@ -8,7 +8,7 @@
 >>> batch.finish()["status"]
 
 The folder, its journal and its report are those of the command (`docs/batch.md`), so each can resume a batch of the other. All machines need the
-sources and the folder at the same paths. The folder may be one in an object store, `s3://BUCKET/FOLDER`; sources there are for the command alone.
+sources and the folder at the same paths. Both may be in an object store, `s3://BUCKET/FOLDER`: each machine downloads the sources once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "convert"]
 
 Sources = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
-"""Descriptions, folders, patterns and manifests."""
+"""Descriptions, folders, patterns and manifests, or addresses of them in an object store."""
 
 
 class Batch:
@@ -53,14 +53,14 @@ class Batch:
         """Opens a batch.
 
         Args:
-            sources: The robots: descriptions, folders, patterns, and manifests.
+            sources: The robots: descriptions, folders, patterns, and manifests; or addresses of them in an object store.
             output: The folder of the batch, or its address in an object store.
             retry: Converts again what failed in an earlier run.
             changed: Converts again if a mesh or an included file has changed, too.
             **options: The options of all conversions.
 
         Raises:
-            OptionError: Arguments are wrong, or a source is in an object store.
+            OptionError: Arguments are wrong.
             Error: The sources name no robot, a manifest is faulty, or another process has the batch open.
         """
         given = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)

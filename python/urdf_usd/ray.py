@@ -4,7 +4,7 @@
 >>> urdf_usd.ray.convert("robots.csv", "/shared/converted", formats=["usd"])["status"]
 >>> urdf_usd.ray.dataset("robots.csv", "/shared/converted").write_parquet("/shared/rows")
 
-All machines need this package, and the sources and the folder at the same paths; the folder may be one in an object store. A conversion runs in a
+All machines need this package, and the sources and the folder at the same paths, or both in an object store. A conversion runs in a
 child process of a worker of Ray; if it crashes, or exceeds a limit, the robot's row has the reason. If a worker or a machine is lost, Ray repeats the
 task.
 """

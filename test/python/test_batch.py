@@ -11,7 +11,7 @@ import pytest
 
 from batches import PYTHON, journal, rows, write_robots
 from conftest import ROOT, run as program
-from s3_server import BUCKET, pointers, s3, variables  # noqa: F401
+from s3_server import BUCKET, pointers, request, s3, variables  # noqa: F401
 
 COUNT = 30
 BROKEN = 7
@@ -35,8 +35,6 @@ def test_a_driver_and_the_command_continue_each_other(urdf_usd, robots, expected
 
     with pytest.raises(urdf_usd.OptionError, match="thumbnial"):
         batch.Batch(robots, tmp_path, thumbnial=True)
-    with pytest.raises(urdf_usd.OptionError, match="s3://robots/all: sources in an object store"):
-        batch.Batch("s3://robots/all", tmp_path)
     with pytest.raises(urdf_usd.Error, match="neither a robot description"):
         batch.Batch(tmp_path, tmp_path)
     opened = batch.Batch(robots, tmp_path, formats=["usd"])
@@ -84,6 +82,31 @@ def test_a_batch_in_an_object_store(urdf_usd, robots, s3, tmp_path, monkeypatch)
     assert opened.finish()["open"] == COUNT - 3
     again = batch.Batch(robots, f"s3://{BUCKET}/python", formats=["usd"])
     assert len(pointers(s3, "python")) == again.done == 3
+
+
+def test_each_machine_downloads_sources_from_an_object_store(urdf_usd, site, robots, s3, tmp_path, monkeypatch):
+    import urdf_usd.batch as batch
+
+    for file in ("r0.urdf", "r1.urdf"):
+        request(s3, "PUT", f"/{BUCKET}/sources/{file}", (robots / file).read_bytes())
+    request(s3, "PUT", f"/{BUCKET}/sources/robots.csv", b"source\nr0.urdf\nr1.urdf\n")
+    machines = [tmp_path / name for name in ("driver", "worker")]
+    for name, value in variables(s3, machines[0]).items():
+        monkeypatch.setenv(name, value)
+    opened = batch.Batch(f"s3://{BUCKET}/sources/robots.csv", tmp_path / "out", formats=["usd"])
+    assert len(opened.tasks) == 2
+    # Another machine has none of the driver's files.
+    machines[0].rename(tmp_path / "gone")
+    script = "import json, sys, urdf_usd.batch\nprint(json.dumps([urdf_usd.batch.convert(task) for task in sys.argv[1:]]))"
+    environment = os.environ | variables(s3, machines[1]) | {"PYTHONPATH": str(site)}
+    done = subprocess.run([sys.executable, "-c", script, *opened.tasks], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for row in json.loads(done.stdout):
+        assert row["status"] == "warnings", json.dumps(row)
+        opened.record(row)
+    assert opened.finish()["open"] == 0
+    report = (tmp_path / "out" / "report.jsonl").read_text()
+    assert f"s3://{BUCKET}/sources/r1.urdf" in report and str(tmp_path) not in report.replace(str(tmp_path / "out"), "")
 
 
 def in_schedulers(site, arguments, **environment):

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,7 +14,7 @@ use serde_json::Value as Json;
 use urdf_usd_batch::items::{self, Item};
 use urdf_usd_batch::journal::{Journal, Row};
 use urdf_usd_batch::{
-    Open, Output, Settings, Shard, convert, download, remote_source, report, set_defaults,
+    Mirror, Open, Output, Settings, Shard, convert, download, report, set_defaults, set_origins,
 };
 use urdf_usd_cli::Program;
 use urdf_usd_cli::api;
@@ -35,14 +36,31 @@ const CACHE: u64 = 128;
 struct Task {
     /// The robot, as a line of a manifest.
     robot: Json,
+    #[serde(flatten)]
+    common: Common,
+}
+
+/// The part of a task that is the same for all robots of a batch.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+struct Common {
     /// The folder of the batch, or its address.
     output: PathBuf,
     /// The options of the batch that are given.
     options: BTreeMap<String, Value>,
+    /// The addresses of sources in object stores, and the folders that the driver has downloaded
+    /// them to. Each process that converts has its own folders.
+    mirrors: Vec<(String, PathBuf)>,
+    /// The process of the driver and the time: another batch reads the sources again.
+    batch: String,
 }
 
 /// Returns the settings of a batch with these options.
-fn settings(output: Output, given: &BTreeMap<String, Value>) -> Result<Settings, String> {
+fn settings(
+    mut output: Output,
+    given: &BTreeMap<String, Value>,
+    mirrors: &[Mirror],
+) -> Result<Settings, String> {
+    output.set_mirrors(mirrors);
     let mut options = Options {
         resolve: resolve::Options::from_environment(),
         ..Options::default()
@@ -55,6 +73,9 @@ fn settings(output: Output, given: &BTreeMap<String, Value>) -> Result<Settings,
     }
     let names: BTreeSet<String> = given.keys().cloned().collect();
     set_defaults(&mut options, &names);
+    // Descriptions refer to packages beside their own.
+    let folders = mirrors.iter().map(|mirror| mirror.folder.clone());
+    options.resolve.package_paths.extend(folders);
     Ok(Settings {
         output,
         options,
@@ -88,13 +109,6 @@ impl Batch {
         retry: bool,
         changed: bool,
     ) -> PyResult<Self> {
-        if let Some(address) = remote_source(&sources) {
-            // Each machine would need a mirror of its own, and tasks have paths.
-            return Err(usage(format!(
-                "{address}: sources in an object store are for `urdf_usd batch`; for a batch in \
-                 Python, download them to a folder that all machines have at the same path"
-            )));
-        }
         let given = options::read(keywords, None)?;
         api::check_options(&given.options).map_err(usage)?;
         // Paths are absolute, since tasks run in other working directories.
@@ -110,24 +124,36 @@ impl Batch {
         let output = Output::absolute(&output).map_err(|error| usage(error.to_string()))?;
         run(py, &AtomicBool::new(false), None, |_| {
             let opened = Output::open(&output, Shard::WHOLE).map_err(|fault| found(&[fault]))?;
+            let (sources, mirrors) = download(&sources).map_err(|fault| found(&[fault]))?;
             let settings = Settings {
                 retry,
                 changed,
-                ..settings(opened, &given).map_err(usage)?
+                ..settings(opened, &given, &mirrors).map_err(usage)?
             };
-            let (sources, _) = download(&sources).map_err(|fault| found(&[fault]))?;
             let items = items::find(&sources, settings.output.folder());
-            let items = items.map_err(|faults| found(&faults))?;
+            let mut items = items.map_err(|faults| found(&faults))?;
+            set_origins(&mut items, &mirrors);
             for item in &items {
                 let checked = item.options(&settings.options);
                 let checked = checked.and_then(|options| api::check_options(&options));
                 checked.map_err(|why| usage(format!("{}: {why}", item.key)))?;
             }
             let open = Open::new(&items, &settings).map_err(|fault| found(&[fault]))?;
+            let mirrors = mirrors.into_iter();
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let common = Common {
+                output,
+                options: given,
+                mirrors: mirrors.map(|mirror| (mirror.url, mirror.folder)).collect(),
+                batch: format!(
+                    "{}-{}",
+                    std::process::id(),
+                    now.unwrap_or_default().as_nanos()
+                ),
+            };
             let task = |item: &Item| Task {
                 robot: item.to_json(),
-                output: output.clone(),
-                options: given.clone(),
+                common: common.clone(),
             };
             let tasks = open.items.iter().map(|(item, _)| {
                 serde_json::to_string(&task(item)).map_err(|error| defect(&error.to_string()))
@@ -193,49 +219,80 @@ impl Batch {
 #[pyfunction]
 pub fn convert_robot(py: Python<'_>, task: &str, interpreter: Vec<OsString>) -> PyResult<String> {
     let task: Task = serde_json::from_str(task).map_err(|error| usage(format!("task: {error}")))?;
-    let item = Item::parse(&task.robot.to_string(), Path::new(""));
-    let item = item.map_err(|(_, why)| usage(format!("task: {why}")))?;
     let workers = workers(interpreter);
     let row = run(py, &AtomicBool::new(false), None, |_| {
-        let settings = shared_settings(&task)?;
+        let (settings, mirrors) = shared_settings(&task.common)?;
+        let mut robot = task.robot;
+        for ((_, theirs), ours) in task.common.mirrors.iter().zip(mirrors.iter()) {
+            replace_folder(&mut robot, theirs, &ours.folder);
+        }
+        let item = Item::parse(&robot.to_string(), Path::new(""));
+        let mut item = item.map_err(|(_, why)| usage(format!("task: {why}")))?;
+        set_origins(std::slice::from_mut(&mut item), &mirrors);
         convert(&item, &settings, &workers).map_err(|fault| found(&[fault]))
     })??;
     serde_json::to_string(&row).map_err(|error| defect(&error.to_string()))
 }
 
-/// Settings with the process and the task that they were made in and from.
+/// Replaces a folder at the start of the paths in a robot.
+fn replace_folder(robot: &mut Json, theirs: &Path, ours: &Path) {
+    match robot {
+        Json::String(text) => {
+            let path = Path::new(text).strip_prefix(theirs);
+            if let Ok(path) = path.map(|path| ours.join(path)) {
+                *text = path.to_string_lossy().into_owned();
+            }
+        }
+        Json::Array(values) => {
+            for value in values {
+                replace_folder(value, theirs, ours);
+            }
+        }
+        Json::Object(fields) => {
+            for value in fields.values_mut() {
+                replace_folder(value, theirs, ours);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The settings of a batch, and its downloaded sources.
+type Shared = (Arc<Settings>, Arc<[Mirror]>);
+
+/// Settings with the process and the tasks that they were made in and from.
 struct Made {
     process: u32,
-    output: PathBuf,
-    options: BTreeMap<String, Value>,
-    settings: Arc<Settings>,
+    common: Common,
+    shared: Shared,
 }
 
 static SETTINGS: Mutex<Option<Made>> = Mutex::new(None);
 
 /// Returns the settings of a task; those of the last task are cached, since opening an object store
-/// connects to it. Connections do not survive a fork.
-fn shared_settings(task: &Task) -> PyResult<Arc<Settings>> {
+/// connects to it, and sources there are downloaded. Connections do not survive a fork.
+fn shared_settings(common: &Common) -> PyResult<Shared> {
     let lock = || SETTINGS.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
     if let Some(before) = lock().as_ref()
-        && (before.process, &before.output, &before.options)
-            == (process, &task.output, &task.options)
+        && (before.process, &before.common) == (process, common)
     {
-        return Ok(before.settings.clone());
+        return Ok(before.shared.clone());
     }
     // Without the lock: a fork meanwhile would leave it locked in the child.
-    let output = Output::open(&task.output, Shard::WHOLE).map_err(|fault| found(&[fault]))?;
-    let settings = Arc::new(settings(output, &task.options).map_err(usage)?);
+    let output = Output::open(&common.output, Shard::WHOLE).map_err(|fault| found(&[fault]))?;
+    let addresses: Vec<PathBuf> = common.mirrors.iter().map(|(url, _)| url.into()).collect();
+    let (_, mirrors) = download(&addresses).map_err(|fault| found(&[fault]))?;
+    let settings = settings(output, &common.options, &mirrors).map_err(usage)?;
+    let shared: Shared = (Arc::new(settings), mirrors.into());
     let before = lock().replace(Made {
         process,
-        output: task.output.clone(),
-        options: task.options.clone(),
-        settings: settings.clone(),
+        common: common.clone(),
+        shared: shared.clone(),
     });
     // Dropping connections of the parent process would wait for its threads.
     std::mem::forget(before.filter(|before| before.process != process));
-    Ok(settings)
+    Ok(shared)
 }
 
 /// Workers with what they were started by.
