@@ -11,17 +11,22 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::conversion::Conversion;
 use super::results::{failed_with, print_json, usage_error};
 use super::terminal::{Verbosity, say, say_as, verbosity};
-use super::{OUTPUT, check_options, version};
+use super::{OUTPUT, check_options, print_diagnostics, version};
 use crate::subject::INPUT;
 use urdf_usd_batch::items::find;
 use urdf_usd_batch::journal::Row;
 use urdf_usd_batch::report::{self, Summary};
 use urdf_usd_batch::{Event, Output, Settings, Shard, download, set_defaults, set_origins};
 use urdf_usd_diagnostic::{Severity, escape_controls};
+use urdf_usd_objects::probe_cache;
 use urdf_usd_worker::{Program, Workers};
 
 /// Size of the cache of meshes of all workers together, in MiB.
 const CACHE: u64 = 512;
+
+/// Exit code of a batch that stopped before its end: EX_TEMPFAIL of sysexits.h. Schedulers repeat it,
+/// but not one with broken robots.
+const STOPPED: u8 = 75;
 
 /// The command's arguments.
 #[derive(Args)]
@@ -94,6 +99,13 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
             return usage_error(&format!("{}: {message}", item.key));
         }
     }
+    // Once, instead of by each worker.
+    if let Some(url) = &options.cache_url
+        && let Err(warning) = probe_cache(url)
+    {
+        print_diagnostics(&[warning], None);
+        options.cache_url = None;
+    }
     let jobs = match arguments.jobs {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
@@ -116,7 +128,10 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
     let written = ran.and_then(|bad| Ok((bad, report::write(&settings.output, &items)?)));
     let (bad, summary) = match written {
         Ok(written) => written,
-        Err(found) => return failed_with(&[found], None),
+        Err(found) => {
+            failed_with(&[found], None);
+            return ExitCode::from(STOPPED);
+        }
     };
     let printed = print_summary(arguments, &settings.output, &summary, &watch);
     if bad > 0 { ExitCode::FAILURE } else { printed }

@@ -56,6 +56,7 @@ use urdf_usd_convert::{
 };
 use urdf_usd_diagnostic::{self as diagnostic, Diagnostic, Place, Severity, escape_controls};
 use urdf_usd_node::{self as node, demo};
+use urdf_usd_objects::{check_cache, with_cache};
 use urdf_usd_store::Store;
 pub use urdf_usd_worker::Program;
 use urdf_usd_worker::{self as worker, LIMITED, Limits, WORKER, limited};
@@ -104,7 +105,8 @@ enum Command {
     /// the last run.
     ///
     /// Exit code 0: all robots of the shard are converted, possibly with warnings. 1: some failed, or
-    /// have errors. 2: usage error.
+    /// have errors; or the batch did not start. 2: usage error. 75: the batch stopped, as for a full
+    /// disk: run it again. 130, 143: it was interrupted or terminated.
     Batch(Deferred<batch::Batch>),
     /// Show the link tree, joints, masses, frames and interfaces of any OpenUSD asset with rigid
     /// bodies, of a URDF or xacro file as converted, or the robots in a glTF file
@@ -497,6 +499,9 @@ pub fn check_options(options: &Options) -> Result<(), String> {
     if options.check && !formats.contains_any(&[OutputFormat::Usd, OutputFormat::Usdz]) {
         return refuse("--check needs an OpenUSD output: add \"usd\" or \"usdz\" to --formats");
     }
+    if let Some(url) = &options.cache_url {
+        check_cache(url).map_err(|fault| format!("--cache-url: {}", fault.to_sentence()))?;
+    }
     invalid_folder(&options.resolve).map_or(Ok(()), Err)
 }
 
@@ -521,7 +526,7 @@ fn convert(arguments: &Convert) -> ExitCode {
         ..Job::new(read.source, &arguments.output)
     };
     let mut bar = Bar::default();
-    let store = match open_cache(arguments.no_cache) {
+    let store = match open_cache(arguments.no_cache, options.cache_url.as_deref()) {
         Ok(store) => store,
         Err(message) => return usage_error(&message),
     };
@@ -597,11 +602,12 @@ fn invalid_folder(options: &resolve::Options) -> Option<String> {
     ))
 }
 
-/// Opens the user's cache of conversions; `URDF_USD_CACHE_MB` limits its size.
+/// Opens the user's cache of conversions; `URDF_USD_CACHE_MB` limits its size. `url` is that of a
+/// cache that machines share.
 ///
 /// # Errors
 /// Returns the reason if that limit is no number.
-pub fn open_cache(no_cache: bool) -> Result<Store, String> {
+pub fn open_cache(no_cache: bool, url: Option<&str>) -> Result<Store, String> {
     let limit = match std::env::var("URDF_USD_CACHE_MB") {
         Ok(text) => text
             .trim()
@@ -614,10 +620,12 @@ pub fn open_cache(no_cache: bool) -> Result<Store, String> {
             .saturating_mul(1 << 20),
         Err(_) => store::DEFAULT_DISK_BYTES,
     };
-    Ok(match Store::directory() {
+    let store = match Store::directory() {
         Some(directory) if !no_cache => Store::on_disk(&directory, limit),
         _ => Store::none(),
-    })
+    };
+    let warn = |warning: &Diagnostic| print_diagnostics(std::slice::from_ref(warning), None);
+    Ok(with_cache(&store, url, warn))
 }
 
 fn inspect(arguments: &Inspect) -> ExitCode {
@@ -786,7 +794,7 @@ fn convert_for_findings(
     };
     let expanded = Expanded::default();
     let context = convert::Context {
-        store: open_cache(false).unwrap_or_default(),
+        store: open_cache(false, None).unwrap_or_default(),
         expanded: Some(expanded.keeper()),
         ..convert::Context::default()
     };

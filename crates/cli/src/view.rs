@@ -230,7 +230,7 @@ impl Maker {
             ..Options::default()
         };
         // Reports faults of the cache before the first conversion.
-        open_cache(false)?;
+        open_cache(false, None)?;
         Ok(Self {
             job: Job {
                 options,
@@ -247,7 +247,7 @@ impl Maker {
         let mut bar = Bar::default();
         let expanded = Expanded::default();
         let context = Context {
-            store: open_cache(false).unwrap_or_default(),
+            store: open_cache(false, None).unwrap_or_default(),
             progress: bar.listener(),
             expanded: Some(expanded.keeper()),
             ..Context::default()
@@ -279,7 +279,7 @@ impl Maker {
         self.workers.convert(
             &self.job,
             &Context {
-                store: open_cache(false).unwrap_or_default(),
+                store: open_cache(false, None).unwrap_or_default(),
                 ..Context::default()
             },
         )

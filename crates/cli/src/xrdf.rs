@@ -244,7 +244,7 @@ fn run_write(arguments: &Create) -> ExitCode {
         pose: arguments.pose.clone(),
         samples: arguments.samples as usize,
     };
-    let store = match open_cache(false) {
+    let store = match open_cache(false, None) {
         Ok(store) => store,
         Err(message) => return usage_error(&message),
     };

@@ -124,11 +124,12 @@ fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> 
     if !store.is_enabled() || job.options.simready || job.options.dated || job.options.check {
         return None;
     }
-    // Limits do not change the output.
+    // Limits and the shared cache do not change the output.
     let mut job = Job {
         options: Options {
             time_limit: None,
             memory_limit: None,
+            cache_url: None,
             ..job.options.clone()
         },
         ..job.clone()
@@ -377,7 +378,7 @@ mod tests {
             .unwrap()
             .mesh;
         let keys = [mesh, hull].map(|mesh| {
-            urdf_usd_store::Key::builder("arrays")
+            urdf_usd_store::Key::shared("arrays")
                 .and(&mesh.digest)
                 .key()
         });

@@ -96,6 +96,9 @@ pub struct Options {
     ///
     /// [`convert`]: super::convert
     pub memory_limit: Option<u64>,
+    /// The folder or the object store with results that machines share; `None` for none. Whoever
+    /// creates the store of a [`Context`](super::Context) connects it.
+    pub cache_url: Option<String>,
     /// Additional contents of the glTF, and its compression.
     pub gltf: gltf::Extent,
     /// Whether the glTF contains the time of its conversion, so that the same input no longer gives
@@ -107,7 +110,7 @@ pub struct Options {
 
 /// Names of the options that do not belong to an asset: where packages are on this machine, and
 /// under which limits and conditions the asset is published.
-pub const NOT_OF_THE_ASSET: [&str; 7] = [
+pub const NOT_OF_THE_ASSET: [&str; 8] = [
     "packages",
     "package_paths",
     "allowed_roots",
@@ -115,6 +118,7 @@ pub const NOT_OF_THE_ASSET: [&str; 7] = [
     "strict",
     "time_limit",
     "memory_limit",
+    "cache_url",
 ];
 
 /// Returns the heading of an option in help: the subject that it belongs to.
@@ -128,7 +132,7 @@ pub fn heading(name: &str) -> &'static str {
         "mesh_up_axis" | "tiers" | "stand_ins" | "gltf.animations" | "gltf.compression" => {
             "Appearance"
         }
-        "time_limit" | "memory_limit" => "Global",
+        "time_limit" | "memory_limit" | "cache_url" => "Global",
         _ => "Output",
     }
 }
@@ -462,6 +466,15 @@ pub static TABLE: &[Opt<Options>] = &[
         field!(Options.memory_limit),
         "Memory limit of the process of a conversion, in MiB. One that exceeds it writes nothing; the node skips the robot until \
          its description, one of its files or a parameter changes. 0: no limit.",
+    ),
+    Opt::new(
+        "cache_url",
+        Kind::Text("a folder, or the address of one in an object store, such as s3://bucket/cache; or empty"),
+        "URL",
+        field!(Options.cache_url),
+        "Share meshes, hulls and other intermediate results with other machines: a folder on a network file system, or s3://, gs:// or az:// with \
+         the credentials of the environment. Without it, or if it fails, results are cached on this machine only. Who can write there can \
+         change assets. Empty: none.",
     ),
     Opt::new(
         "mesh_format",

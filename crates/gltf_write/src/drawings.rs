@@ -334,7 +334,7 @@ impl<'a> Forms<'a> {
 
     /// Returns the cache key of the buffer of all forms; `None` if some mesh has no digest.
     fn key(&self, compression: Compression) -> Option<store::Key> {
-        let mut key = store::Key::builder("surfaces").and(format!("{compression:?}").as_bytes());
+        let mut key = store::Key::shared("surfaces").and(format!("{compression:?}").as_bytes());
         for form in &self.list {
             key = match form.mesh {
                 Some(mesh) if mesh.digest == [0; 32] => return None,

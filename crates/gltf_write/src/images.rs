@@ -223,7 +223,7 @@ impl<'a> Picture<'a> {
         if let Self::Plain(texture) = *self {
             return Some(texture.clone());
         }
-        let key = Key::builder("packed image 2")
+        let key = Key::shared("packed image 2")
             .and(self.key().as_bytes())
             .key();
         let png = store.load(&key).or_else(|| {
@@ -360,7 +360,7 @@ pub fn fitted(texture: &Texture, store: &Store) -> Bytes {
     let Some(size) = fitting_size(texture) else {
         return as_is(texture);
     };
-    let key = Key::builder("fitted image 2")
+    let key = Key::shared("fitted image 2")
         .and(texture.sha256.as_bytes())
         .key();
     let known = store.load(&key);

@@ -40,7 +40,7 @@ pub fn load(
     let key_for = |content: [u8; 32]| {
         let name = file_name(&located.path);
         // Increment the version whenever the reader's output changes.
-        Key::builder("mesh 4")
+        Key::shared("mesh 4")
             .and(name.as_bytes())
             .and(format!("{options:?}").as_bytes())
             .and(&content)
@@ -384,7 +384,7 @@ impl KeptFit {
 fn key_of(kind: &str, mesh: &LazyMesh, store: &Store) -> Option<Key> {
     // Meshes without a digest (all zeros) are not cached.
     (store.is_enabled() && mesh.digest != [0; 32])
-        .then(|| Key::builder(kind).and(&mesh.digest).key())
+        .then(|| Key::shared(kind).and(&mesh.digest).key())
 }
 
 /// Computes [`Mesh::digest`].
@@ -548,7 +548,7 @@ fn entry(meshes: &[&Mesh], more: impl Serialize, blobs: Vec<Bytes>) -> Content {
 
 /// Returns the key of the arrays of a mesh with this digest.
 fn key_of_arrays(digest: &[u8; 32]) -> Key {
-    Key::builder("arrays").and(digest).key()
+    Key::shared("arrays").and(digest).key()
 }
 
 /// Stores the arrays of a mesh.
@@ -1044,7 +1044,7 @@ mod tests {
         // Proof that the second result is from the store: it is the store's, not the file's.
         let store = Store::in_memory(1 << 20);
         let content = Sha256::digest(OBJ);
-        let key = Key::builder("mesh 4")
+        let key = Key::shared("mesh 4")
             .and(b"a.obj")
             .and(format!("{:?}", Options::default()).as_bytes())
             .and(&content)

@@ -623,7 +623,7 @@ mod tests {
     const CHANGED: &str = "output_dir: /o, output_url: 's3://b/x', formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, changelog: ['new tool'], pose_scope: NamedPoses, simready: true, thumbnail: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
          bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, density: 1200.0, masses_file: /m.yaml, pose: ready, drive: 'position:300.5,20.25', drives_file: /d.yaml, natural_frequency: 5.0, damping_ratio: 0.5, sag: 0.01, convex_parts: 8, fit_primitives: 0.002, self_collision: none, merge_fixed: true, keep_frames: ['.*_foot'], stand_ins: true, rep158: '2026-07', check: true, mesh_format: stl, urdf_package: my_robot, \
-         urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, memory_limit: 500, discover: true, capture_interfaces: true, moveit_services: true, \
+         urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, memory_limit: 500, cache_url: /c, discover: true, capture_interfaces: true, moveit_services: true, \
          description_from: '*/rsp', asset_file: /a.usda, publish_description: true, description_to: '/r*', variants: ['a=b'], \
          urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
          time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
@@ -767,6 +767,7 @@ mod tests {
                 strict: true,
                 time_limit: Some(Duration::from_secs(60)),
                 memory_limit: Some(500),
+                cache_url: Some("/c".into()),
                 gltf: Extent {
                     animations: true,
                     physics: true,

@@ -20,6 +20,8 @@ codes! {
         "The batch stops; the node publishes the next revision.";
     LIMIT Error "object-store-limit": "Sources in an object store are more, or larger, than a batch downloads.",
         "The batch does not start.";
+    CACHE Warning "object-store-cache": "The shared cache (--cache-url) can't be used.",
+        "Results are cached on this machine only. The store is asked again after a pause of 1 to 60 seconds.";
     FAILED Error "object-store-failed": "The object store refused a request.",
         "The batch stops, and the next run goes on from there; the node keeps the revision on disk and publishes the next one.";
 }

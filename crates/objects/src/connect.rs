@@ -12,8 +12,8 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::{BackoffConfig, Error, ObjectStore, RetryConfig};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-use crate::Scheme;
 use crate::codes::{CREDENTIALS, URL};
+use crate::{Patience, Scheme};
 
 /// Time for finding credentials: the services of cloud machines answer within milliseconds, and
 /// elsewhere nothing answers.
@@ -25,7 +25,7 @@ const RETRY_SECONDS: &str = "URDF_USD_RETRY_SECONDS";
 const DEFAULT_RETRY_SECONDS: u64 = 120;
 
 /// Returns the attempts after answers 5xx and 429, refused and broken connections, and late answers.
-fn retries(url: &str) -> Result<RetryConfig, Diagnostic> {
+fn retries(url: &str, patience: Patience) -> Result<RetryConfig, Diagnostic> {
     let seconds = match std::env::var(RETRY_SECONDS) {
         Ok(text) => text.trim().parse().ok().filter(|seconds| *seconds <= 240),
         Err(_) => Some(DEFAULT_RETRY_SECONDS),
@@ -40,17 +40,25 @@ fn retries(url: &str) -> Result<RetryConfig, Diagnostic> {
             max_backoff: Duration::from_secs(10),
             base: 2.0,
         },
-        max_retries: 12,
+        max_retries: match patience {
+            Patience::Long => 12,
+            // After 0.1, 0.2 and 0.4 seconds.
+            Patience::Short => 3,
+        },
         retry_timeout: Duration::from_secs(seconds),
     })
 }
 
 /// Connects to the bucket of a URL.
-pub(crate) async fn connect(scheme: Scheme, url: &str) -> Result<Arc<dyn ObjectStore>, Diagnostic> {
+pub(crate) async fn connect(
+    scheme: Scheme,
+    url: &str,
+    patience: Patience,
+) -> Result<Arc<dyn ObjectStore>, Diagnostic> {
     // reqwest is built without a provider of cryptography, since aws-lc takes minutes to compile.
     // It fails if one is installed already, which then serves.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let retries = retries(url)?;
+    let retries = retries(url, patience)?;
     let invalid = |error: Error| {
         Diagnostic::new(&URL, Place::file(url), error.to_string())
             .help("correct the address and the variables of the environment")

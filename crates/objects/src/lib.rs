@@ -9,11 +9,14 @@
 //! by a conditional request: readers that start from a pointer see a whole revision, and of two
 //! writers none loses what the other one wrote unnoticed.
 //!
+//! Results that machines share are in a folder of their own ([`with_cache`]).
+//!
 //! [`Objects`] blocks the calling thread; its requests run on other threads. Without the
 //! feature `cloud`, [`Objects::open`] returns an error.
 //!
 //! This crate knows no robots, batches or nodes.
 
+mod cache;
 pub mod codes;
 #[cfg(feature = "cloud")]
 mod connect;
@@ -24,16 +27,19 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path as ObjectPath;
 use object_store::{
-    Error, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload,
-    UpdateVersion,
+    Error, GetOptions, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode,
+    PutPayload, UpdateVersion,
 };
 use tokio::runtime::{Handle, Runtime};
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 
+pub use self::cache::{check_cache, probe_cache, with_cache};
 pub use self::publish::{Asset, File, Pointer};
 
 /// Maximum size of a pointer, in bytes. [`MAX_REQUESTS`] of them are in memory.
@@ -49,6 +55,15 @@ pub(crate) enum Scheme {
     S3,
     Google,
     Azure,
+}
+
+/// How long failed requests are repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// As long as the user has set: the result of a request is needed.
+    Long,
+    /// For a second: the program goes on without the result.
+    Short,
 }
 
 /// A folder in an object store.
@@ -124,7 +139,7 @@ fn authority(rest: &str) -> &str {
 
 /// Returns an address for messages, without the parts that can hold credentials: user, password,
 /// query and fragment.
-fn without_secrets(url: &str) -> String {
+pub fn without_secrets(url: &str) -> String {
     let (name, rest) = match url.split_once("://") {
         Some((name, rest)) => (format!("{name}://"), rest),
         None => (String::new(), url),
@@ -147,6 +162,10 @@ impl Objects {
     /// # Errors
     /// If the address is not valid, there are no credentials, or the bucket can't be listed.
     pub fn open(url: &str) -> Result<Self, Diagnostic> {
+        Self::open_within(url, Patience::Long, Duration::MAX)
+    }
+
+    fn open_within(url: &str, patience: Patience, time: Duration) -> Result<Self, Diagnostic> {
         let url = url.trim_end_matches('/');
         let scheme = scheme(url)?;
         let invalid = |why: String| {
@@ -166,16 +185,17 @@ impl Objects {
             ObjectPath::from_url_path(parsed.path()).map_err(|error| invalid(error.to_string()))?;
         let runtime = runtime(url)?;
         let opened = Self {
-            store: runtime.block_on(connect(scheme, url))?,
+            store: runtime.block_on(connect(scheme, url, patience))?,
             url: url.to_owned(),
             prefix,
             requests: runtime.handle().clone(),
             runtime: Some(runtime),
         };
         // A folder without objects is an empty one; only a missing bucket is not found.
-        let first =
-            opened.block_on(async { opened.store.list(Some(&opened.prefix)).try_next().await });
-        first.map_err(|error| opened.diagnose("", "the folder can't be listed", &error))?;
+        opened.block_on(opened.within("", time, async {
+            let first = opened.store.list(Some(&opened.prefix)).try_next().await;
+            first.map_err(|error| opened.diagnose("", "the folder can't be listed", &error))
+        }))?;
         Ok(opened)
     }
 
@@ -263,27 +283,54 @@ impl Objects {
         Diagnostic::new(code, self.place(name), message).help(help)
     }
 
+    /// Ends a request after a time.
+    async fn within<T>(
+        &self,
+        name: &str,
+        time: Duration,
+        request: impl Future<Output = Result<T, Diagnostic>>,
+    ) -> Result<T, Diagnostic> {
+        let answer = tokio::time::timeout(time, request).await;
+        answer.unwrap_or_else(|_| {
+            let message = format!("no answer within {} s", time.as_secs());
+            let fault = Diagnostic::new(&codes::TIMEOUT, self.place(name), message);
+            Err(fault.help("check the endpoint and the network"))
+        })
+    }
+
     /// Returns the content of an object with its version; `None` if it does not exist.
     async fn read(&self, name: &str) -> Result<Option<(Vec<u8>, UpdateVersion)>, Diagnostic> {
-        let failed = |error: Error| self.diagnose(name, "it can't be read", &error);
+        let Some(found) = self.begin(name, MAX_POINTER_BYTES).await? else {
+            return Ok(None);
+        };
+        let version = UpdateVersion {
+            e_tag: found.meta.e_tag.clone(),
+            version: found.meta.version.clone(),
+        };
+        Ok(Some((self.content(name, found).await?.into(), version)))
+    }
+
+    /// Begins to read an object of at most `limit` bytes; `None` if it does not exist.
+    async fn begin(&self, name: &str, limit: u64) -> Result<Option<GetResult>, Diagnostic> {
         let found = self
             .store
             .get_opts(&self.path(name)?, GetOptions::default())
             .await;
         let found = match found {
             Err(Error::NotFound { .. }) => return Ok(None),
-            found => found.map_err(failed)?,
+            found => found.map_err(|error| self.diagnose(name, "it can't be read", &error))?,
         };
-        if found.meta.size > MAX_POINTER_BYTES {
-            let message = format!("it is larger than {} MiB", MAX_POINTER_BYTES >> 20);
+        if found.meta.size > limit {
+            let message = format!("it is larger than {} MiB", limit >> 20);
             return Err(Diagnostic::new(&codes::CONTENT, self.place(name), message));
         }
-        let version = UpdateVersion {
-            e_tag: found.meta.e_tag.clone(),
-            version: found.meta.version.clone(),
-        };
-        let content = found.bytes().await.map_err(failed)?;
-        Ok(Some((content.into(), version)))
+        Ok(Some(found))
+    }
+
+    /// Reads the rest of an object.
+    async fn content(&self, name: &str, found: GetResult) -> Result<Bytes, Diagnostic> {
+        let content = found.bytes().await;
+        content.map_err(|error| self.diagnose(name, "it can't be read", &error))
     }
 
     /// Replaces an object by what `update` makes of its content, which is `None` if it does not
@@ -309,7 +356,7 @@ impl Objects {
                 return Ok(());
             };
             let version = old.map(|(_, version)| version);
-            let error = match self.put(&path, &new, version).await {
+            let error = match self.put(&path, new.clone().into(), version).await {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
@@ -328,10 +375,9 @@ impl Objects {
     async fn put(
         &self,
         path: &ObjectPath,
-        content: &[u8],
+        content: PutPayload,
         version: Option<UpdateVersion>,
     ) -> Result<(), Error> {
-        let content = PutPayload::from(content.to_vec());
         let mode = version.map_or(PutMode::Create, PutMode::Update);
         let put = self
             .store
@@ -397,13 +443,11 @@ fn is_lost(error: &Error) -> bool {
 }
 
 /// Returns a pause that grows with the attempts, and differs between writers.
-fn pause(attempt: u32) -> std::time::Duration {
+fn pause(attempt: u32) -> Duration {
     let now = std::time::SystemTime::UNIX_EPOCH
         .elapsed()
         .unwrap_or_default();
-    std::time::Duration::from_millis(
-        u64::from(attempt) * (10 + u64::from(now.subsec_micros()) % 40),
-    )
+    Duration::from_millis(u64::from(attempt) * (10 + u64::from(now.subsec_micros()) % 40))
 }
 
 fn runtime(url: &str) -> Result<Runtime, Diagnostic> {
@@ -422,15 +466,17 @@ fn runtime(url: &str) -> Result<Runtime, Diagnostic> {
 use self::connect::{connect, is_timeout};
 
 #[cfg(not(feature = "cloud"))]
-async fn connect(_: Scheme, url: &str) -> Result<Arc<dyn ObjectStore>, Diagnostic> {
-    Err(Diagnostic::new(
+async fn connect(_: Scheme, url: &str, _: Patience) -> Result<Arc<dyn ObjectStore>, Diagnostic> {
+    Err(without_cloud(url))
+}
+
+fn without_cloud(url: &str) -> Diagnostic {
+    Diagnostic::new(
         &codes::FEATURE,
-        Place::file(url),
+        Place::file(without_secrets(url)),
         "this program was built without object stores",
     )
-    .help(
-        "use the program of a release, or build it with `cargo build --release --features cloud`",
-    ))
+    .help("use the program of a release, or build it with `cargo build --release --features cloud`")
 }
 
 #[cfg(not(feature = "cloud"))]

@@ -157,7 +157,7 @@ impl Objects {
             .try_collect::<Vec<()>>()
             .await?;
         let name = asset.report(report);
-        match self.put(&self.path(&name)?, &content, None).await {
+        match self.put(&self.path(&name)?, content.into(), None).await {
             Ok(()) => Ok(()),
             // The report of an equal revision, or this one by a request whose answer was lost.
             Err(error) if is_lost(&error) => Ok(()),
@@ -265,7 +265,7 @@ impl Objects {
             let (made, contents) = make()?;
             for ((name, version), content) in names.iter().zip(versions).zip(contents) {
                 let path = self.path(name)?;
-                match self.block_on(self.put(&path, &content, version)) {
+                match self.block_on(self.put(&path, content.into(), version)) {
                     Ok(()) => {}
                     Err(error) if attempt < MAX_ATTEMPTS && is_lost(&error) => {
                         attempt += 1;

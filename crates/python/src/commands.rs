@@ -204,7 +204,7 @@ pub fn convert<'py>(
     }
     let read = input.read(&options.resolve)?;
     let output = Output::new(out)?;
-    let store = api::open_cache(!setting.cache).map_err(usage)?;
+    let store = api::open_cache(!setting.cache, options.cache_url.as_deref()).map_err(usage)?;
     let mut interpreter = setting.interpreter.into_iter();
     let workers = match (options.memory_limit, interpreter.next()) {
         (None, _) => Workers::here(),

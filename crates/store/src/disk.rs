@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
-use sha2::{Digest, Sha256};
 
 use super::{Content, Key, hex};
 
@@ -70,15 +69,9 @@ impl Disk {
     /// Returns the content of an entry; `None` if it is absent, damaged, or not written by this
     /// user's programs.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
-        let (file, length) = opened(&self.path(key))?;
-        // Checked before allocating: a sparse file of any length costs its author nothing.
-        if length > self.limit.saturating_add(TRAILER as u64) {
-            return None;
-        }
+        let limit = self.limit.saturating_add(TRAILER as u64);
+        let mut bytes = read(&self.path(key), limit)?;
         let mut hash = self.hash(key)?;
-        note_use(&file);
-        let mut bytes = Vec::with_capacity(usize::try_from(length).ok()?);
-        file.take(length).read_to_end(&mut bytes).ok()?;
         let (content, trailer) = bytes.split_last_chunk::<TRAILER>()?;
         // Compared in constant time.
         if hash.update(content).finalize() != blake3::Hash::from_bytes(*trailer) {
@@ -90,9 +83,7 @@ impl Disk {
 
     /// Returns whether there is an entry, damaged or not.
     pub fn has(&self, key: &Key) -> bool {
-        opened(&self.path(key))
-            .inspect(|(file, _)| note_use(file))
-            .is_some()
+        is_there(&self.path(key))
     }
 
     pub fn put(&self, key: &Key, content: &Content) {
@@ -146,6 +137,24 @@ impl Disk {
             }
         }
     }
+}
+
+/// Returns whether there is a regular file, and records its use.
+pub(super) fn is_there(path: &Path) -> bool {
+    opened(path).inspect(|(file, _)| note_use(file)).is_some()
+}
+
+/// Reads a regular file of at most `limit` bytes, and records its use.
+pub(super) fn read(path: &Path, limit: u64) -> Option<Vec<u8>> {
+    let (file, length) = opened(path)?;
+    // Checked before allocating: a sparse file of any length costs its author nothing.
+    if length > limit {
+        return None;
+    }
+    note_use(&file);
+    let mut bytes = Vec::with_capacity(usize::try_from(length).ok()?);
+    file.take(length).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Opens a regular file and returns its length.
@@ -210,20 +219,30 @@ fn read_secret(path: &Path) -> Option<[u8; blake3::KEY_LEN]> {
 }
 
 fn write(path: &Path, content: &Content, mut hash: blake3::Hasher) -> io::Result<()> {
+    write_whole(path, |file| {
+        for chunk in content.chunks() {
+            let chunk = chunk.ok_or(io::ErrorKind::NotFound)?;
+            file.write_all(&chunk)?;
+            hash.update(&chunk);
+        }
+        file.write_all(hash.finalize().as_bytes())
+    })
+}
+
+/// Writes a file under a temporary name and renames it: readers never see part of it, and of two
+/// concurrent writers the last wins.
+///
+/// It is not synced: after a power failure, a torn entry does not verify and counts as absent.
+pub(super) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     let Some(folder) = path.parent() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     fs::create_dir_all(folder)?;
-    // Written under a temporary name and then renamed: readers never see part of an entry, and of
-    // two concurrent writers the last wins.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    for chunk in content.chunks() {
-        let chunk = chunk.ok_or(io::ErrorKind::NotFound)?;
-        file.write_all(&chunk)?;
-        hash.update(&chunk);
-    }
-    file.write_all(hash.finalize().as_bytes())?;
-    // Not synced: after a power failure, a torn entry does not verify and counts as absent.
+    write(file.as_file_mut())?;
     file.persist(path)?;
     Ok(())
 }
@@ -254,32 +273,77 @@ fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
     }
 }
 
-/// Returns a name for this build of the program. Builds do not share entries: a result computed by
-/// a build with a bug must not outlive it.
+/// Returns a name for this build of the program on this machine. Builds do not share entries: a
+/// result computed by a build with a bug must not outlive it.
 fn build() -> &'static str {
-    const HEAD: u64 = 4096;
     static BUILD: OnceLock<String> = OnceLock::new();
     BUILD.get_or_init(|| {
-        let mut hash = Sha256::new();
-        if let Ok(program) = std::env::current_exe()
-            && let Ok(meta) = fs::metadata(&program)
-        {
-            hash.update(format!("{} {:?}", meta.len(), meta.modified().ok()));
-            // Reproducible builds set a fixed modification time: hash the start of the file too,
-            // where the linker puts the build ID.
-            let mut head = Vec::with_capacity(HEAD as usize);
-            let _ = File::open(program).and_then(|file| file.take(HEAD).read_to_end(&mut head));
-            hash.update(&head);
-        }
-        format!(
-            "{}-{}",
-            env!("CARGO_PKG_VERSION"),
-            hex(hash
-                .finalize()
-                .first_chunk::<8>()
-                .map_or(&[], |first| first))
-        )
+        let modified = program().and_then(|program| fs::metadata(program).ok()?.modified().ok());
+        let mut hash = blake3::Hasher::new();
+        hash.update(format!("{} {modified:?}", shared_build()).as_bytes());
+        named(&hash)
     })
+}
+
+/// Returns a name for this build of the program on all machines. It does not depend on the time of
+/// its file, which differs where pip has installed it.
+pub(super) fn shared_build() -> &'static str {
+    static BUILD: OnceLock<String> = OnceLock::new();
+    BUILD.get_or_init(|| {
+        let mut hash = blake3::Hasher::new();
+        let _ = program().map(|program| identify(&program, &mut hash));
+        named(&hash)
+    })
+}
+
+/// Hashes what distinguishes a program from other builds: its start with the linker's build ID, and
+/// all of it if it has none.
+fn identify(program: &Path, hash: &mut blake3::Hasher) -> io::Result<()> {
+    const HEAD: u64 = 4096;
+    /// The header of the note with a build ID, a SHA-1: lengths of name and content, type, name.
+    const BUILD_ID: &[u8] = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0";
+    let file = File::open(program)?;
+    hash.update(&file.metadata()?.len().to_le_bytes());
+    let mut head = Vec::with_capacity(HEAD as usize);
+    (&file).take(HEAD).read_to_end(&mut head)?;
+    hash.update(&head);
+    if !head.windows(BUILD_ID.len()).any(|bytes| bytes == BUILD_ID) {
+        hash.update_reader(file)?;
+    }
+    Ok(())
+}
+
+fn named(hash: &blake3::Hasher) -> String {
+    let hash = hash.finalize();
+    let start = hash
+        .as_bytes()
+        .first_chunk::<8>()
+        .map_or(&[][..], |first| first);
+    format!("{}-{}", env!("CARGO_PKG_VERSION"), hex(start))
+}
+
+/// Returns the file with this code: the program, or a module of Python, whose executable is no part
+/// of this project.
+fn program() -> Option<PathBuf> {
+    let address = env!("CARGO_PKG_VERSION").as_ptr().addr();
+    // Lines such as `55d0-55e0 r--p 00000000 fe:00 1234    /usr/bin/urdf_usd`.
+    let mapped = |line: &str| {
+        let (start, rest) = line.split_once('-')?;
+        let (end, rest) = rest.split_once(' ')?;
+        let bounds = [start, end].map(|bound| usize::from_str_radix(bound, 16).ok());
+        let has = (bounds[0]?..bounds[1]?).contains(&address);
+        has.then(|| {
+            rest.find('/')
+                .and_then(|at| rest.get(at..))
+                .map(PathBuf::from)
+        })?
+    };
+    let maps = fs::read_to_string("/proc/self/maps").ok();
+    let found = maps.and_then(|maps| maps.lines().find_map(mapped));
+    // An upgrade that replaced the file has left only the link of the system.
+    found
+        .filter(|path| path.is_file())
+        .or_else(|| std::env::current_exe().ok())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod content;
 mod disk;
 mod memory;
 mod pieces;
+mod shared;
 mod small_entries;
 mod spill;
 pub mod time_limit;
@@ -27,6 +28,8 @@ use self::disk::Disk;
 pub use self::disk::open_regular_file;
 use self::memory::Memory;
 pub use self::pieces::{Pieces, bytes_of};
+use self::shared::Shared;
+pub use self::shared::{Folder, MAX_SHARED_BYTES, Remote};
 use self::small_entries::SmallEntries;
 pub use self::spill::{Piece, Spill, joined};
 
@@ -37,6 +40,8 @@ pub const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
 pub const DEFAULT_DISK_BYTES: u64 = 2 << 30;
 
 /// Cache key: a hash of the inputs of a result, or of an identity whose entry is overwritten.
+///
+/// The last bit is 1 if machines can share the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key([u8; 32]);
 
@@ -79,12 +84,29 @@ pub type Loader = Box<dyn Fn() -> Option<Bytes> + Send + Sync>;
 
 /// Builds a [`Key`] from the inputs of a result.
 #[derive(Clone, Debug)]
-pub struct KeyBuilder(Sha256);
+pub struct KeyBuilder {
+    hash: Sha256,
+    is_shared: bool,
+}
 
 impl Key {
     /// Starts the key of a result of the given `kind`; [`KeyBuilder::and`] adds its inputs.
     pub fn builder(kind: &str) -> KeyBuilder {
-        KeyBuilder(Sha256::new()).and(kind.as_bytes())
+        let (hash, is_shared) = (Sha256::new(), false);
+        KeyBuilder { hash, is_shared }.and(kind.as_bytes())
+    }
+
+    /// Starts the key of a result that machines can share ([`Store::with_remote`]): all its inputs are
+    /// contents. None is the path, the time or another property of a file on this machine.
+    pub fn shared(kind: &str) -> KeyBuilder {
+        KeyBuilder {
+            is_shared: true,
+            ..Self::builder(kind)
+        }
+    }
+
+    fn is_shared(&self) -> bool {
+        self.0.last().is_some_and(|last| last & 1 == 1)
     }
 
     /// Returns the bytes of the key.
@@ -102,14 +124,18 @@ impl KeyBuilder {
     /// Adds an input. Its length is hashed first, so that adjacent inputs can't be confused.
     #[must_use]
     pub fn and(mut self, thing: &[u8]) -> Self {
-        self.0.update((thing.len() as u64).to_le_bytes());
-        self.0.update(thing);
+        self.hash.update((thing.len() as u64).to_le_bytes());
+        self.hash.update(thing);
         self
     }
 
     /// Returns the key.
     pub fn key(self) -> Key {
-        Key(self.0.finalize().into())
+        let mut hash: [u8; 32] = self.hash.finalize().into();
+        if let Some(last) = hash.last_mut() {
+            *last = (*last & !1) | u8::from(self.is_shared);
+        }
+        Key(hash)
     }
 }
 
@@ -124,6 +150,8 @@ pub struct Store {
     small_entries: Option<Arc<SmallEntries>>,
     /// Temporary file that the current job spills to.
     spill: Option<Arc<Spill>>,
+    /// Entries of other machines.
+    shared: Option<Shared>,
 }
 
 #[derive(Debug, Default)]
@@ -167,6 +195,26 @@ impl Store {
             place: place.into(),
             ..Self::default()
         }
+    }
+
+    /// Returns a handle that also finds the entries of other machines in `remote`, and puts its own
+    /// there. What it finds there is stored here, too. A store that keeps nothing shares nothing.
+    #[must_use]
+    pub fn with_remote(self, remote: Arc<dyn Remote>) -> Self {
+        let shared = self.is_enabled().then(|| Shared::new(remote));
+        Self { shared, ..self }
+    }
+
+    /// Returns the shared entries if this one can be among them.
+    fn shared(&self, key: &Key) -> Option<&Shared> {
+        self.shared.as_ref().filter(|_| key.is_shared())
+    }
+
+    /// Loads an entry of another machine, and stores it here.
+    fn fetch(&self, key: &Key) -> Option<Bytes> {
+        let bytes = self.shared(key).filter(|_| !self.is_write_only)?.get(key)?;
+        self.put_here(key, || bytes.clone());
+        Some(bytes)
     }
 
     /// Returns a handle whose reads find nothing, for a job that recomputes everything. Results are
@@ -291,19 +339,21 @@ impl Store {
     /// Returns a loader for the entry under `key`, or `None` if there is none.
     ///
     /// The loader of an entry in memory holds the bytes. An entry on disk may be damaged, or
-    /// evicted before it is loaded.
+    /// evicted before it is loaded. One that is not here may be on another machine, which is not asked
+    /// before: most arrays are never loaded, and a request takes longer than a file.
     pub fn loader(&self, key: &Key) -> Option<Loader> {
-        match self.readable_place() {
-            Place::Nowhere => None,
+        let later = || -> Loader {
+            let (store, key) = (self.clone(), *key);
+            Box::new(move || store.load(&key))
+        };
+        let here = match self.readable_place() {
+            Place::Nowhere => return None,
             Place::Memory(memory) => memory
                 .get(key)
                 .map(|bytes| -> Loader { Box::new(move || Some(bytes.clone())) }),
-            Place::Disk(disk) => disk.has(key).then(|| {
-                let (store, key) = (self.clone(), *key);
-                let later: Loader = Box::new(move || store.load(&key));
-                later
-            }),
-        }
+            Place::Disk(disk) => disk.has(key).then(later),
+        };
+        here.or_else(|| self.shared(key).map(|_| later()))
     }
 
     /// Returns the entry under `key` as decoded by `read`; `None` if it is absent, or `read` can't
@@ -314,6 +364,10 @@ impl Store {
 
     /// Returns the entry under `key`. A store in memory shares its bytes.
     pub fn load(&self, key: &Key) -> Option<Bytes> {
+        self.load_here(key).or_else(|| self.fetch(key))
+    }
+
+    fn load_here(&self, key: &Key) -> Option<Bytes> {
         match self.readable_place() {
             Place::Nowhere => None,
             Place::Memory(memory) => memory.get(key),
@@ -331,6 +385,15 @@ impl Store {
 
     /// Stores the bytes that `write` returns; it is not called if the store keeps nothing.
     pub fn put<T: Into<Bytes>>(&self, key: &Key, write: impl FnOnce() -> T) {
+        let Some(shared) = self.shared(key) else {
+            return self.put_here(key, write);
+        };
+        let bytes = write().into();
+        self.put_here(key, || bytes.clone());
+        shared.put(key, &bytes);
+    }
+
+    fn put_here<T: Into<Bytes>>(&self, key: &Key, write: impl FnOnce() -> T) {
         match &*self.place {
             Place::Nowhere => {}
             Place::Memory(memory) => memory.put(*key, write().into()),
@@ -363,10 +426,18 @@ impl Store {
                 disk.put(key, content);
             }
         }
+        if let Some(shared) = self.shared(key)
+            && content.length() <= MAX_SHARED_BYTES
+            && let Some(bytes) = content.bytes()
+        {
+            shared.put(key, &bytes);
+        }
     }
 
-    /// Evicts entries beyond the limit of a store on disk, if anything was put.
+    /// Evicts entries beyond the limit of a store on disk, if anything was put, and waits for entries
+    /// that other machines get.
     pub fn trim(&self) {
+        self.shared.iter().for_each(Shared::flush);
         if let Place::Disk(disk) = &*self.place {
             disk.trim();
         }

@@ -149,7 +149,7 @@ fn bounds_of_meshes<'a>(
     let key = has_key.then(|| {
         let keys = meshes
             .iter()
-            .fold(Key::builder("extents"), |key, (place, mesh)| {
+            .fold(Key::shared("extents"), |key, (place, mesh)| {
                 key.and(&mesh.digest).and(&place.bytes())
             });
         keys.key()

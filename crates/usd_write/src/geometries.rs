@@ -28,7 +28,7 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
     };
     // Length and SHA-256 have an entry of their own: an unchanged layer is neither loaded nor
     // hashed.
-    let hash = Key::builder("hash of geometries").and(&bytes.bytes()).key();
+    let hash = Key::shared("hash of geometries").and(&bytes.bytes()).key();
     let known: Option<(u64, String)> = store.get(&hash, |hash| serde_json::from_slice(hash).ok());
     if let Some(((length, sha256), kept)) = known.zip(store.loader(&bytes)) {
         return Ok(Content::stored(kept, length, sha256));
@@ -47,7 +47,7 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
 /// Returns the cache key of the layer: names, geometry and material faces. `None` if some mesh has
 /// no digest.
 fn key(scene: &Scene<'_>) -> Option<Key> {
-    let mut key = Key::builder("geometries with colours by point");
+    let mut key = Key::shared("geometries with colours by point");
     for MeshEntry {
         name,
         mesh,

@@ -15,6 +15,7 @@ use super::Program;
 use super::protocol::{Kind, Progress, Request, Task, receive, send};
 use urdf_usd_convert::{self as convert, Context, Outcome};
 use urdf_usd_isaac::poses::Poses;
+use urdf_usd_objects::with_cache;
 use urdf_usd_stage::Stage;
 use urdf_usd_store::{DEFAULT_DISK_BYTES, Store};
 use urdf_usd_usd_read as usd_read;
@@ -108,7 +109,9 @@ fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<
         Task::Convert(job) => {
             let (progress, expanded) = (replies.clone(), replies.clone());
             let context = Context {
-                store: store.clone(),
+                store: with_cache(store, job.options.cache_url.as_deref(), |warning| {
+                    eprintln!("{warning}");
+                }),
                 progress: Some(Box::new(move |now| {
                     let convert::Progress {
                         step,

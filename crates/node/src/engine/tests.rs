@@ -1655,4 +1655,6 @@ async fn a_revision_that_can_t_be_published_in_the_object_store_is_in_diagnostic
         (value(&status, "failed"), value(&status, "code")),
         (Some("1"), Some("object-store-url"))
     );
+    // The query of an address can be a credential.
+    assert_eq!(value(&status, "url"), Some("s3://b/x?…"));
 }

@@ -15,7 +15,7 @@ use crate::robots::pair;
 use crate::schedule::Schedule;
 use urdf_usd_convert::{REPORT, Report};
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_objects::{Asset, File, Objects, codes};
+use urdf_usd_objects::{Asset, File, Objects, codes, without_secrets};
 use urdf_usd_ros::Node;
 use urdf_usd_ros::msg::diagnostic_msgs::DiagnosticStatus;
 
@@ -133,7 +133,7 @@ impl Uploads {
             ),
         };
         let mut values = vec![
-            pair("url", url),
+            pair("url", without_secrets(url)),
             pair("published", self.published),
             pair("failed", self.failed.len()),
         ];

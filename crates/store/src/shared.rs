@@ -1,0 +1,223 @@
+//! Entries that machines share, behind those of one machine.
+//!
+//! Only entries under [`Key::shared`](crate::Key::shared) are shared: their keys depend on contents,
+//! never on paths, times or inodes. Each is an object that ends with its hash, so that a damaged one
+//! is a miss and is replaced. There are no locks: objects of one name are equal, whoever wrote them.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use super::Key;
+use super::disk;
+
+/// Maximum size of a shared entry, in bytes.
+pub const MAX_SHARED_BYTES: u64 = 256 << 20;
+
+/// Length of the hash that follows the content.
+const TRAILER: usize = blake3::OUT_LEN;
+
+/// The place of shared objects. Its failures are misses: they never reach the caller.
+pub trait Remote: fmt::Debug + Send + Sync {
+    /// Returns an object; `None` if it does not exist, is larger than [`MAX_SHARED_BYTES`] with its
+    /// hash, or can't be read.
+    fn get(&self, name: &str) -> Option<Bytes>;
+
+    /// Writes an object, perhaps after this call has returned; an existing one only if `replaces`.
+    fn put(&self, name: &str, object: Bytes, replaces: bool);
+
+    /// Waits until objects are written, for a limited time.
+    fn flush(&self) {}
+}
+
+/// Shared entries.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    remote: Arc<dyn Remote>,
+    /// Names of objects that were read damaged.
+    damaged: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Shared {
+    pub fn new(remote: Arc<dyn Remote>) -> Self {
+        Self {
+            remote,
+            damaged: Arc::default(),
+        }
+    }
+
+    /// Returns an entry; `None` if it is absent or damaged.
+    pub fn get(&self, key: &Key) -> Option<Bytes> {
+        let name = name(key);
+        let mut object = self.remote.get(&name)?;
+        if let Some((content, trailer)) = object.split_last_chunk::<TRAILER>()
+            && hash(&name, content) == blake3::Hash::from_bytes(*trailer)
+        {
+            object.truncate(content.len());
+            return Some(object);
+        }
+        self.damaged().insert(name);
+        None
+    }
+
+    pub fn put(&self, key: &Key, content: &[u8]) {
+        if content.len() as u64 > MAX_SHARED_BYTES {
+            return;
+        }
+        let name = name(key);
+        let replaces = self.damaged().remove(&name);
+        let object = [content, hash(&name, content).as_bytes()].concat();
+        self.remote.put(&name, object.into(), replaces);
+    }
+
+    pub fn flush(&self) {
+        self.remote.flush();
+    }
+
+    fn damaged(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.damaged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the name of an entry's object: the build, and the key in two parts.
+fn name(key: &Key) -> String {
+    let hex = key.hex();
+    let (start, rest) = hex.split_at_checked(2).unwrap_or_default();
+    format!("{}/{start}/{rest}", disk::shared_build())
+}
+
+/// Returns the hash of an object. It includes the name, so that a copy of another object does not
+/// verify.
+fn hash(name: &str, content: &[u8]) -> blake3::Hash {
+    let mut hash = blake3::Hasher::new();
+    hash.update(name.as_bytes()).update(content).finalize()
+}
+
+/// Shared objects in a folder, such as that of a network file system.
+///
+/// An object is written under another name and renamed, which NFS does as one operation, and read
+/// as a whole, not mapped: a file that another machine truncates does not verify. Links, locks and
+/// the order of writes are not relied on.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Uses a folder, which is created on the first write.
+    pub fn new(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+}
+
+impl Remote for Folder {
+    fn get(&self, name: &str) -> Option<Bytes> {
+        let limit = MAX_SHARED_BYTES + TRAILER as u64;
+        disk::read(&self.0.join(name), limit).map(Bytes::from)
+    }
+
+    fn put(&self, name: &str, object: Bytes, replaces: bool) {
+        let path = self.0.join(name);
+        if replaces || !disk::is_there(&path) {
+            // As for a full or read-only local store: the entry is missing, and made again.
+            let _ = disk::write_whole(&path, |file| std::io::Write::write_all(file, &object));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::Store;
+
+    fn key(i: u8) -> Key {
+        Key::shared("test").and(&[i]).key()
+    }
+
+    #[test]
+    fn another_machine_finds_what_one_has_put() {
+        let folder = tempfile::tempdir().unwrap();
+        let machine = |name: &str| {
+            Store::on_disk(&folder.path().join(name), 1 << 20)
+                .with_remote(Arc::new(Folder::new(&folder.path().join("shared"))))
+        };
+        let (one, two) = (machine("one"), machine("two"));
+        let local = Key::builder("local").key();
+        one.put(&key(0), || &b"content"[..]);
+        one.put_content(&key(1), &vec![1; 5000].into());
+        one.put(&local, || &b"of this machine"[..]);
+        assert_eq!(two.load(&key(0)).unwrap(), &b"content"[..]);
+        assert_eq!(two.loader(&key(1)).unwrap()().unwrap(), vec![1; 5000]);
+        assert_eq!((two.load(&local), two.load(&key(2))), (None, None));
+        assert!(two.loader(&local).is_none());
+        // From now on the entries are on the other machine, too.
+        fs::remove_dir_all(folder.path().join("shared")).unwrap();
+        assert_eq!(two.load(&key(0)).unwrap(), &b"content"[..]);
+        assert_eq!(two.load(&key(1)).unwrap(), vec![1; 5000]);
+        assert_eq!(two.write_only().load(&key(0)), None);
+        // Without a store of its own, a machine shares nothing.
+        let none = Store::none().with_remote(Arc::new(Folder::new(folder.path())));
+        none.put(&key(0), || -> Bytes { unreachable!() });
+        assert!(!none.is_enabled() && none.load(&key(0)).is_none());
+    }
+
+    #[test]
+    fn a_damaged_object_is_absent_and_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = || Shared::new(Arc::new(Folder::new(folder.path())));
+        shared().put(&key(0), b"content");
+        shared().put(&key(1), b"other");
+        let path = |i| folder.path().join(name(&key(i)));
+        let whole = fs::read(path(0)).unwrap();
+        let other = fs::read(path(1)).unwrap();
+        let cuts = (0..whole.len()).map(|length| whole[..length].to_vec());
+        let flips = (0..8 * whole.len()).map(|bit| {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            flipped
+        });
+        for damaged in cuts.chain(flips).chain([other]) {
+            fs::write(path(0), &damaged).unwrap();
+            let machine = shared();
+            assert_eq!(machine.get(&key(0)), None, "{damaged:?}");
+            machine.put(&key(0), b"content");
+            assert_eq!(fs::read(path(0)).unwrap(), whole);
+        }
+        // An intact object is not written again.
+        let before = fs::metadata(path(0)).unwrap().modified().unwrap();
+        shared().put(&key(0), b"content");
+        assert_eq!(fs::metadata(path(0)).unwrap().modified().unwrap(), before);
+        assert_eq!(shared().get(&key(0)).unwrap(), &b"content"[..]);
+    }
+
+    #[test]
+    fn writers_on_many_machines_never_tear_an_object() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let machine = Shared::new(Arc::new(Folder::new(folder.path())));
+                    for i in 0..50 {
+                        let content = vec![i; 20_000];
+                        machine.put(&key(i), &content);
+                        assert_eq!(machine.get(&key(i)).expect("whole"), content);
+                    }
+                });
+            }
+        });
+        let entries = walk(folder.path());
+        assert_eq!(entries, 50, "no temporary files");
+    }
+
+    fn walk(folder: &Path) -> usize {
+        let items = fs::read_dir(folder)
+            .unwrap()
+            .map(|item| item.unwrap().path());
+        items
+            .map(|path| if path.is_dir() { walk(&path) } else { 1 })
+            .sum()
+    }
+}
