@@ -5,6 +5,7 @@
 //! was looked for and missing, none that was written. Files are compared by their state (size,
 //! times, inode) rather than by content, so a recall costs one `stat` per file.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use super::publish::Known;
 use super::report::{Outcome, Report, Timings};
 use super::{Job, Options, Source};
 use urdf_usd_resolve::{States, TIMESTAMP_RESOLUTION};
-use urdf_usd_store::{Key, Store};
+use urdf_usd_store::{Key, Store, open_regular_file};
 
 /// Files that changed this shortly before a conversion are not trusted: their time stamps are too
 /// coarse to show a second change. Tests use a shorter margin.
@@ -80,9 +81,35 @@ pub(super) fn remember(
 }
 
 /// Returns a view of the store for the entries that conversions of `job` use, independent of its
-/// text.
-pub(super) fn for_job(job: &Job, store: &Store) -> Store {
-    key("job", job, None, store).map_or_else(|| store.clone(), |key| store.for_job(&key))
+/// text. On other machines, they are found by the text: `hash`, or that of the file.
+pub(super) fn for_job(job: &Job, hash: Option<&str>, store: &Store) -> Store {
+    let shared = || {
+        let hash = match (&job.source, hash) {
+            (_, Some(hash)) => hash.to_owned(),
+            (Source::File(file), None) => hash_of(file)?,
+            _ => return None,
+        };
+        let options = Options {
+            resolve: Default::default(),
+            time_limit: None,
+            memory_limit: None,
+            cache_url: None,
+            ..job.options.clone()
+        };
+        let key = Key::shared("job").and(hash.as_bytes());
+        Some(key.and(format!("{options:?}").as_bytes()).key())
+    };
+    key("job", job, None, store).map_or_else(|| store.clone(), |key| store.for_job(&key, shared))
+}
+
+/// Returns the hash of a description; `None` for one that is larger than any by hand.
+fn hash_of(file: &Path) -> Option<String> {
+    const MAX_BYTES: u64 = 16 << 20;
+    let (file, meta) = open_regular_file(&file.canonicalize().ok()?).ok()?;
+    let mut bytes = Vec::new();
+    (meta.len() <= MAX_BYTES).then_some(())?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(super::sha256(&bytes))
 }
 
 /// Returns what is known of the files that were last published in `directory`.

@@ -262,26 +262,43 @@ impl Store {
 
     /// Returns a handle for a recurring job, identified by `key`.
     ///
-    /// On disk, the small entries that the job uses are also stored together in one entry. It is
-    /// read here and written by [`Self::save_small_entries`]: opening hundreds of files takes longer
-    /// than using their contents.
+    /// On disk, and on other machines under the key that `shared` returns, the small entries that the
+    /// job uses are also stored together in one entry. It is read here and written by
+    /// [`Self::save_small_entries`]: opening hundreds of files, or requesting them, takes longer than
+    /// using their contents. A key of other machines is a hint, since each small entry has its own.
     #[must_use]
-    pub fn for_job(&self, key: &Key) -> Self {
-        let Place::Disk(disk) = &*self.place else {
+    pub fn for_job(&self, key: &Key, shared: impl FnOnce() -> Option<Key>) -> Self {
+        if !matches!(*self.place, Place::Disk(_)) && self.shared.is_none() {
             return self.clone();
-        };
+        }
+        let (mut kept, mut missing) = (self.load_here(key), None);
+        if kept.is_none() && self.shared.is_some() {
+            missing = shared();
+            kept = missing.and_then(|shared| self.shared(&shared)?.get(&shared));
+            if let Some(bytes) = &kept {
+                self.put_here(key, || bytes.clone());
+                missing = None;
+            }
+        }
         Self {
-            small_entries: Some(SmallEntries::new(*key, disk.get(key).map(Bytes::from)).into()),
+            small_entries: Some(SmallEntries::new(*key, missing, kept).into()),
             ..self.clone()
         }
     }
 
     /// Stores the small entries of the job together, if they differ from those of its last run.
     pub fn save_small_entries(&self) {
-        if let (Place::Disk(disk), Some(small_entries)) = (&*self.place, &self.small_entries)
+        if let Some(small_entries) = &self.small_entries
             && let Some(bytes) = small_entries.changed()
         {
-            disk.put(&small_entries.key, &bytes.into());
+            match &*self.place {
+                Place::Nowhere => {}
+                Place::Memory(memory) => memory.put(small_entries.key, bytes.clone()),
+                Place::Disk(disk) => disk.put(&small_entries.key, &bytes.clone().into()),
+            }
+            if let Some((key, shared)) = small_entries.missing.zip(self.shared.as_ref()) {
+                shared.put(&key, &bytes);
+            }
         }
     }
 
@@ -368,19 +385,17 @@ impl Store {
     }
 
     fn load_here(&self, key: &Key) -> Option<Bytes> {
-        match self.readable_place() {
-            Place::Nowhere => None,
-            Place::Memory(memory) => memory.get(key),
-            Place::Disk(disk) => self
-                .small_entries
-                .as_ref()
-                .and_then(|small_entries| small_entries.get(key))
-                .or_else(|| {
-                    let bytes = disk.get(key)?;
-                    self.note(key, &bytes);
-                    Some(bytes.into())
-                }),
-        }
+        let load: &dyn Fn() -> Option<Bytes> = match self.readable_place() {
+            Place::Nowhere => return None,
+            Place::Memory(memory) => &|| memory.get(key),
+            Place::Disk(disk) => &|| disk.get(key).map(Bytes::from),
+        };
+        let small_entries = self.small_entries.as_ref();
+        small_entries.and_then(|known| known.get(key)).or_else(|| {
+            let bytes = load()?;
+            self.note(key, &bytes);
+            Some(bytes)
+        })
     }
 
     /// Stores the bytes that `write` returns; it is not called if the store keeps nothing.
@@ -396,7 +411,11 @@ impl Store {
     fn put_here<T: Into<Bytes>>(&self, key: &Key, write: impl FnOnce() -> T) {
         match &*self.place {
             Place::Nowhere => {}
-            Place::Memory(memory) => memory.put(*key, write().into()),
+            Place::Memory(memory) => {
+                let bytes = write().into();
+                self.note(key, &bytes);
+                memory.put(*key, bytes);
+            }
             Place::Disk(disk) => {
                 let bytes = write().into();
                 self.note(key, &bytes);
@@ -409,10 +428,10 @@ impl Store {
     pub fn put_content(&self, key: &Key, content: &Content) {
         match &*self.place {
             Place::Nowhere => {}
-            Place::Memory(memory) => content
-                .bytes()
-                .into_iter()
-                .for_each(|bytes| memory.put(*key, bytes)),
+            Place::Memory(memory) => content.bytes().into_iter().for_each(|bytes| {
+                self.note(key, &bytes);
+                memory.put(*key, bytes);
+            }),
             Place::Disk(disk) => {
                 let small = if content.length() <= small_entries::MAX_SMALL_BYTES as u64 {
                     content.bytes()
@@ -499,14 +518,14 @@ mod tests {
             |i: u8| Key::builder("small").and(&[i]).key(),
         );
         let stored_length = |key: &Key| store.load(key).map(|bytes| bytes.len());
-        let with_job = store.for_job(&job);
+        let with_job = store.for_job(&job, || None);
         with_job.put(&large, || vec![1; 5000]);
         (0..3).for_each(|i| with_job.put_content(&small(i), &vec![i; 10].into()));
         with_job.save_small_entries();
         assert_eq!(stored_length(&job), Some(3 * (32 + 4 + 10)));
         // The job now reads them from there; a write-only handle does not.
         (0..3).for_each(|i| store.put(&small(i), || vec![7; 20]));
-        let with_job = store.for_job(&job);
+        let with_job = store.for_job(&job, || None);
         for i in 0..2 {
             assert_eq!(with_job.load(&small(i)).unwrap(), vec![i; 10]);
             assert_eq!(
@@ -524,11 +543,17 @@ mod tests {
         assert_eq!(with_job.load(&small(0)).unwrap(), vec![9; 11]);
         with_job.put_content(&small(2), &vec![8; 6000].into());
         with_job.save_small_entries();
-        assert_eq!(store.for_job(&job).load(&small(2)).unwrap(), vec![8; 6000]);
+        assert_eq!(
+            store.for_job(&job, || None).load(&small(2)).unwrap(),
+            vec![8; 6000]
+        );
         // Entries that the job no longer uses are dropped.
         assert_eq!(stored_length(&job), Some(3 * (32 + 4) + 11 + 10 + 30));
         store.put(&job, || [&[0; 32][..], &[255; 9]].concat());
-        assert_eq!(store.for_job(&job).load(&small(1)).unwrap(), vec![7; 20]);
+        assert_eq!(
+            store.for_job(&job, || None).load(&small(1)).unwrap(),
+            vec![7; 20]
+        );
     }
 
     #[test]

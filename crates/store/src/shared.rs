@@ -165,6 +165,31 @@ mod tests {
     }
 
     #[test]
+    fn the_small_entries_of_a_job_are_one_object() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = folder.path().join("shared");
+        let with = |store: Store| store.with_remote(Arc::new(Folder::new(&shared)));
+        let on_disk = |name| with(Store::on_disk(&folder.path().join(name), 1 << 20));
+        let in_memory = || with(Store::in_memory(1 << 20));
+        let (job, hint) = (Key::builder("job").key(), || Some(Key::shared("job").key()));
+        for (first, second) in [(on_disk("one"), in_memory()), (in_memory(), on_disk("two"))] {
+            let store = first.for_job(&job, hint);
+            (0..3).for_each(|i| store.put(&key(i), || vec![i; 10]));
+            store.save_small_entries();
+            // The common object alone is left.
+            let common = shared.join(name(&hint().unwrap()));
+            (0..3).for_each(|i| fs::remove_file(shared.join(name(&key(i)))).unwrap());
+            assert_eq!(walk(&shared), 1);
+            let found = |store: &Store| (0..4).filter_map(|i| store.load(&key(i))).count();
+            assert_eq!(found(&second.for_job(&job, hint)), 3);
+            // It is on this machine, too.
+            fs::remove_file(common).unwrap();
+            assert_eq!(found(&second.for_job(&job, || unreachable!())), 3);
+            assert_eq!(found(&second), 0);
+        }
+    }
+
+    #[test]
     fn a_damaged_object_is_absent_and_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let shared = || Shared::new(Arc::new(Folder::new(folder.path())));

@@ -16,6 +16,8 @@ pub(super) const MAX_SMALL_BYTES: usize = 4 << 10;
 pub(super) struct SmallEntries {
     /// Key of the common entry.
     pub key: Key,
+    /// Key of the common entry for other machines, if they have none.
+    pub missing: Option<Key>,
     /// Entries of the last run.
     known: HashMap<Key, Bytes>,
     /// Entries read or put in this run.
@@ -26,9 +28,10 @@ pub(super) struct SmallEntries {
 
 impl SmallEntries {
     /// Creates the entries of a job from `kept`, which [`Self::changed`] returned in its last run.
-    pub fn new(key: Key, kept: Option<Bytes>) -> Self {
+    pub fn new(key: Key, missing: Option<Key>, kept: Option<Bytes>) -> Self {
         Self {
             key,
+            missing,
             known: kept.map(entries).unwrap_or_default(),
             used: Mutex::default(),
             replaced: Mutex::default(),
