@@ -16,11 +16,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use nalgebra::Vector3;
+use pulp::{Arch, NullaryFnOnce};
 use robust::{Coord3D, orient3d};
 
-use crate::deviation::Surface;
+use crate::deviation::{Surface, distance_squared};
 use crate::{Corners, MeshArrays};
 
 /// A hull thinner than this, relative to its extent, is flat: single precision resolves no less.
@@ -61,8 +63,8 @@ pub struct Flat;
 /// If the points (those that are finite) span no volume.
 pub fn convex_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
     let (points, cloud) = Cloud::of(&outer(points));
-    let faces = cloud.exact_hull().ok_or(Flat)?;
-    Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces, 0.0)))
+    let hull = cloud.exact_hull().ok_or(Flat)?;
+    Ok(mesh(&points, &cloud, &cloud.reduced(&points, hull, 0.0)))
 }
 
 /// Returns the convex hull of points like [`convex_hull`], without corners that protrude by less than 0.05 %
@@ -71,9 +73,9 @@ pub fn convex_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
 /// Points on cut edges are collinear but for rounding: their hull has faces without a reliable normal.
 pub(crate) fn clean_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
     let (points, cloud) = Cloud::of(&outer(points));
-    let faces = cloud.exact_hull().ok_or(Flat)?;
+    let hull = cloud.exact_hull().ok_or(Flat)?;
     let least = PROTRUSION * cloud.diagonal;
-    Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces, least)))
+    Ok(mesh(&points, &cloud, &cloud.reduced(&points, hull, least)))
 }
 
 /// The corners of a hull, and its faces, counter-clockwise seen from outside.
@@ -85,7 +87,7 @@ pub(crate) struct ExactHull {
 /// Returns the exact convex hull of points; `None` if they span no volume.
 pub(crate) fn exact_hull(points: &[[f32; 3]]) -> Option<ExactHull> {
     let (points, cloud) = Cloud::of(&outer(points));
-    Some(ExactHull::of(&points, &cloud.exact_hull()?))
+    Some(ExactHull::of(&points, &cloud.exact_hull()?.faces))
 }
 
 /// Returns the convex hull of points in one plane or on one line, for which [`convex_hull`] fails.
@@ -133,8 +135,9 @@ const DIRECTIONS: [[f32; 3]; 7] = [
 /// diagonal of their bounding box: larger than the rounding error of a distance.
 const MARGIN: f32 = 1e-5;
 
-/// Number of points processed at a time.
-const LANES: usize = 4;
+/// Number of points processed at a time, in single precision and in double precision: two vectors of 256 bits.
+const LANES: usize = 16;
+const WIDE_LANES: usize = 8;
 
 /// Discards points that are certainly interior: those inside the hull of the extreme points in some
 /// directions (Akl and Toussaint 1978). The hull of the remaining points is the same.
@@ -144,23 +147,7 @@ fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
     if points.len() < MANY_POINTS || !points.as_flattened().iter().all(|x| x.is_finite()) {
         return all;
     }
-    let mut farthest = Vec::with_capacity(2 * DIRECTIONS.len());
-    for [x, y, z] in DIRECTIONS {
-        let along = |p: &[f32; 3]| x * p[0] + y * p[1] + z * p[2];
-        let first = (along(&points[0]), 0);
-        let (mut low, mut high) = (first, first);
-        for (point, i) in points.iter().zip(0..) {
-            let along = along(point);
-            if along < low.0 {
-                low = (along, i);
-            }
-            if along > high.0 {
-                high = (along, i);
-            }
-        }
-        farthest.extend([low, high].map(|(_, i): (f32, usize)| points[i]));
-    }
-    let (farthest, cloud) = Cloud::of(&farthest);
+    let (farthest, cloud) = Cloud::of(&Arch::new().dispatch(FarthestPoints(points)));
     let Some(simplex) = cloud
         .first_simplex()
         // Distances and the margin are then well inside the range of single precision.
@@ -183,30 +170,108 @@ fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
         let offset = normal.dot(&(a - cloud.point(0))) as f32 - margin;
         planes.push(([normal.x, normal.y, normal.z].map(|x| x as f32), offset));
     }
-    let mut kept = Vec::new();
+    let outside = PointsOutside {
+        points,
+        origin,
+        planes: &planes,
+    };
+    Arch::new().dispatch(outside).into()
+}
+
+/// Returns the coordinates of up to [`LANES`] points by axis; missing ones repeat the last.
+#[inline(always)]
+fn by_axis(points: &[[f32; 3]], origin: [f32; 3]) -> [[f32; LANES]; 3] {
+    let mut at = [[0.0; LANES]; 3];
+    for i in 0..LANES {
+        let point = points[i.min(points.len() - 1)];
+        for k in 0..3 {
+            at[k][i] = point[k] - origin[k];
+        }
+    }
+    at
+}
+
+/// Finds the first of the farthest points in each of the [`DIRECTIONS`], backwards and forwards.
+struct FarthestPoints<'a>(&'a [[f32; 3]]);
+
+impl NullaryFnOnce for FarthestPoints<'_> {
+    type Output = Vec<[f32; 3]>;
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        farthest_points(self.0)
+    }
+}
+
+#[inline(always)]
+fn farthest_points(points: &[[f32; 3]]) -> Vec<[f32; 3]> {
+    let mut low = [[f32::INFINITY; LANES]; DIRECTIONS.len()];
+    let mut high = [[f32::NEG_INFINITY; LANES]; DIRECTIONS.len()];
     for points in points.chunks(LANES) {
-        let mut at = [[0.0_f32; LANES]; 3];
-        for (i, point) in points.iter().enumerate() {
-            for k in 0..3 {
-                at[k][i] = point[k] - origin[k];
+        let [xs, ys, zs] = by_axis(points, [0.0; 3]);
+        for ([x, y, z], (low, high)) in DIRECTIONS.iter().zip(low.iter_mut().zip(&mut high)) {
+            for i in 0..LANES {
+                let along = x * xs[i] + y * ys[i] + z * zs[i];
+                low[i] = if along < low[i] { along } else { low[i] };
+                high[i] = if along > high[i] { along } else { high[i] };
             }
         }
+    }
+    let first = |[x, y, z]: [f32; 3], extreme: f32| {
+        let is_extreme = |p: &&[f32; 3]| x * p[0] + y * p[1] + z * p[2] == extreme;
+        points.iter().find(is_extreme).copied()
+    };
+    let mut farthest = Vec::with_capacity(2 * DIRECTIONS.len());
+    for (direction, (low, high)) in DIRECTIONS.into_iter().zip(low.iter().zip(&high)) {
+        let ends = [
+            low.iter().copied().fold(f32::INFINITY, f32::min),
+            high.iter().copied().fold(f32::NEG_INFINITY, f32::max),
+        ];
+        farthest.extend(ends.into_iter().filter_map(|end| first(direction, end)));
+    }
+    farthest
+}
+
+/// Collects the points that are outside at least one of the planes, given by normal and offset from `origin`.
+struct PointsOutside<'a> {
+    points: &'a [[f32; 3]],
+    origin: [f32; 3],
+    planes: &'a [([f32; 3], f32)],
+}
+
+impl NullaryFnOnce for PointsOutside<'_> {
+    type Output = Vec<[f32; 3]>;
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        points_outside(self.points, self.origin, self.planes)
+    }
+}
+
+#[inline(always)]
+fn points_outside(
+    points: &[[f32; 3]],
+    origin: [f32; 3],
+    planes: &[([f32; 3], f32)],
+) -> Vec<[f32; 3]> {
+    let mut kept = Vec::with_capacity(points.len());
+    for points in points.chunks(LANES) {
+        let [xs, ys, zs] = by_axis(points, origin);
         let mut height = [f32::NEG_INFINITY; LANES];
-        for ([x, y, z], offset) in &planes {
+        for ([x, y, z], offset) in planes {
             for i in 0..LANES {
-                let above = x * at[0][i] + y * at[1][i] + z * at[2][i] - offset;
+                let above = x * xs[i] + y * ys[i] + z * zs[i] - offset;
                 height[i] = if above > height[i] { above } else { height[i] };
             }
         }
+        let outside = points.iter().zip(height);
         kept.extend(
-            points
-                .iter()
-                .zip(height)
+            outside
                 .filter(|(_, height)| *height >= 0.0)
                 .map(|(point, _)| *point),
         );
     }
-    kept.into()
+    kept
 }
 
 /// A face of the hull under construction.
@@ -221,17 +286,54 @@ struct Face {
     /// may have changed its sign.
     unsure: f64,
     /// The faces across the edges that start at each corner.
-    neighbours: [usize; 3],
-    /// The points assigned to this face: they are outside it.
-    outside: Vec<u32>,
+    neighbours: [u32; 3],
+    /// The first of the points assigned to this face: they are outside it. [`NONE`] if there are none.
+    outside: u32,
+    /// The farthest of them, the first of equally far ones, and its distance times the length of `normal`.
+    farthest: (f64, u32),
     alive: bool,
+}
+
+/// "No point" in lists of points.
+const NONE: u32 = u32::MAX;
+
+/// Faces of a hull under construction, with memory for [`Cloud::add`] that is reused between points.
+#[derive(Default)]
+struct Faces {
+    all: Vec<Face>,
+    /// The next point assigned to the same face, for each point: lists of points, which move between
+    /// faces without allocation.
+    next: Vec<u32>,
+    /// The face that starts or ends at each corner of the last horizon, on the horizon's edge.
+    by_start: Vec<u32>,
+    by_end: Vec<u32>,
+    dead: Vec<u32>,
+    /// Edges of the horizon in the direction of the visible face, and the face beyond.
+    rim: Vec<(u32, u32, u32)>,
+}
+
+impl Faces {
+    /// Returns the corners of the faces that are alive.
+    fn alive(&self) -> Vec<[u32; 3]> {
+        let alive = self.all.iter().filter(|face| face.alive);
+        alive.map(|face| face.corners).collect()
+    }
 }
 
 /// Distinct points.
 struct Cloud {
     points: Vec<Vector3<f64>>,
+    /// The lowest and the highest point along each axis.
+    extremes: [Option<(u32, u32)>; 3],
     /// The length of the diagonal of the box around them.
     diagonal: f64,
+}
+
+/// A hull of a [`Cloud`].
+struct CloudHull {
+    /// The tetrahedron that it was grown from.
+    simplex: [u32; 4],
+    faces: Vec<[u32; 3]>,
 }
 
 impl Cloud {
@@ -245,29 +347,27 @@ impl Cloud {
             // them.
             .map(|p| p.map(|x| x + 0.0))
             .collect();
-        // Sorted, the hull doesn't depend on the order of the input.
-        points.sort_unstable_by(|a, b| {
-            a[0].total_cmp(&b[0])
-                .then(a[1].total_cmp(&b[1]))
-                .then(a[2].total_cmp(&b[2]))
-        });
-        points.dedup();
+        // Sorted, the hull doesn't depend on the order of the input. Comparing one number is faster than
+        // comparing up to three.
+        let mut keys: Vec<u128> = points.iter().map(|point| key(*point)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        points.clear();
+        points.extend(keys.into_iter().map(point_of));
         let mut cloud = Self {
             points: points
                 .iter()
                 .map(|p| Vector3::from(p.map(f64::from)))
                 .collect(),
+            extremes: [None; 3],
             diagonal: 0.0,
         };
-        let lengths = cloud
-            .extremes()
-            .into_iter()
-            .enumerate()
-            .map(|(axis, ends)| {
-                ends.map_or(0.0, |(low, high)| {
-                    cloud.point(high)[axis] - cloud.point(low)[axis]
-                })
-            });
+        cloud.extremes = cloud.find_extremes();
+        let lengths = cloud.extremes.iter().enumerate().map(|(axis, ends)| {
+            ends.map_or(0.0, |(low, high)| {
+                cloud.point(high)[axis] - cloud.point(low)[axis]
+            })
+        });
         cloud.diagonal = lengths.map(|length| length * length).sum::<f64>().sqrt();
         (points, cloud)
     }
@@ -275,7 +375,7 @@ impl Cloud {
     /// Returns the directions in which points in one plane or on one line have no extent: the
     /// normal of the plane, or two perpendicular to the line.
     fn across(&self) -> Vec<Vector3<f64>> {
-        let ends = self.extremes().into_iter().flatten();
+        let ends = self.extremes.into_iter().flatten();
         let along = ends
             .map(|(low, high)| self.point(high) - self.point(low))
             .max_by(|a, b| a.norm().total_cmp(&b.norm()));
@@ -319,18 +419,20 @@ impl Cloud {
     }
 
     /// Creates a face without outside points.
-    fn face(&self, corners: [u32; 3], neighbours: [usize; 3]) -> Face {
+    fn face(&self, corners: [u32; 3], neighbours: [u32; 3]) -> Face {
         let [a, b, c] = corners.map(|i| *self.point(i));
         let (along, across) = (b - a, c - a);
         // The rounding error of the product is less than 20 times half of this epsilon.
-        let unsure = 32.0 * f64::EPSILON * along.norm() * across.norm() * self.diagonal;
+        let lengths = (along.norm_squared() * across.norm_squared()).sqrt();
+        let unsure = 32.0 * f64::EPSILON * lengths * self.diagonal;
         Face {
             corners,
             at: a,
             normal: along.cross(&across),
             unsure,
             neighbours,
-            outside: Vec::new(),
+            outside: NONE,
+            farthest: (f64::NEG_INFINITY, NONE),
             alive: true,
         }
     }
@@ -338,12 +440,19 @@ impl Cloud {
     /// Returns whether a point is outside a face. Evaluates its plane first, and the slower exact
     /// predicate only where rounding may have changed the sign.
     fn is_outside(&self, face: &Face, point: u32) -> bool {
+        self.height_outside(face, point).is_some()
+    }
+
+    /// Returns the height of a point above the plane of a face, times the length of its normal, if the
+    /// point is outside.
+    fn height_outside(&self, face: &Face, point: u32) -> Option<f64> {
         let height = (self.point(point) - face.at).dot(&face.normal);
-        if height.abs() > face.unsure {
+        let is_outside = if height.abs() > face.unsure {
             height > 0.0
         } else {
             self.side(face.corners, point) < 0.0
-        }
+        };
+        is_outside.then_some(height)
     }
 
     /// Returns a tetrahedron of points far from each other, the first three corners
@@ -355,7 +464,7 @@ impl Cloud {
         };
         let length = |(a, b): (u32, u32)| (self.point(a) - self.point(b)).norm_squared();
         let (a, b) = self
-            .extremes()
+            .extremes
             .into_iter()
             .flatten()
             .max_by(|p, q| length(*p).total_cmp(&length(*q)))?;
@@ -370,10 +479,11 @@ impl Cloud {
         }
     }
 
-    /// Returns the faces of the hull; `None` if the points span no volume.
-    fn exact_hull(&self) -> Option<Vec<[u32; 3]>> {
-        let faces = self.hull(self.first_simplex()?);
-        (!self.is_flat(&faces)).then_some(faces)
+    /// Returns the hull; `None` if the points span no volume.
+    fn exact_hull(&self) -> Option<CloudHull> {
+        let simplex = self.first_simplex()?;
+        let faces = self.hull(simplex);
+        (!self.is_flat(&faces)).then_some(CloudHull { simplex, faces })
     }
 
     /// Computes the hull by Quickhull, from a tetrahedron of its points.
@@ -381,33 +491,38 @@ impl Cloud {
         let mut faces = self.tetrahedron(simplex, 0..self.points.len() as u32);
         // `add` appends faces, so the loop ends when no face has a point outside.
         let mut next = 0;
-        while next < faces.len() {
-            match self.farthest_outside(&faces[next]) {
-                Some(point) => self.add(&mut faces, next, point),
-                None => next += 1,
+        while let Some(face) = faces.all.get(next) {
+            if face.alive && face.outside != NONE {
+                let (_, point) = face.farthest;
+                self.add(&mut faces, next as u32, point);
+            } else {
+                next += 1;
             }
         }
-        alive(&faces)
+        faces.alive()
     }
 
     /// Returns `hull` if it has few corners and `least` is zero, else the hull of as many of its corners as
     /// the tolerance requires, of those that protrude by more than `least`; `points` are the cloud's.
-    fn reduced(&self, points: &[[f32; 3]], hull: Vec<[u32; 3]>, least: f64) -> Vec<[u32; 3]> {
-        let mut corners = hull.as_flattened().to_vec();
-        corners.sort_unstable();
-        corners.dedup();
-        let is_reduced = corners.len() > FEW_CORNERS || least > 0.0;
-        let Some(simplex) = self.first_simplex().filter(|_| is_reduced) else {
-            return hull;
-        };
+    fn reduced(&self, points: &[[f32; 3]], hull: CloudHull, least: f64) -> Vec<[u32; 3]> {
+        let CloudHull { simplex, faces } = hull;
+        let mut is_corner = vec![false; points.len()];
+        for corner in faces.as_flattened() {
+            is_corner[*corner as usize] = true;
+        }
+        let corners = (0..).zip(&is_corner).filter(|(_, is_corner)| **is_corner);
+        let corners: Vec<u32> = corners.map(|(corner, _)| corner).collect();
+        if corners.len() <= FEW_CORNERS && least <= 0.0 {
+            return faces;
+        }
         // The extremes come first, so that the reduced hull has the bounds of the full one.
         let extremes: Vec<u32> = self
-            .extremes()
+            .extremes
             .into_iter()
             .flatten()
             .flat_map(|(low, high)| [low, high])
             .collect();
-        let mut growth = Growth::new(self, simplex, corners.iter().copied());
+        let mut growth = Growth::new(self, simplex, corners.into_iter());
         // Extremes may protrude by rounding only.
         let extremes = extremes.into_iter().filter(|_| least == 0.0);
         extremes.for_each(|extreme| growth.take(extreme));
@@ -419,30 +534,21 @@ impl Cloud {
             {
                 growth.take(point);
             }
-            let faces = alive(&growth.faces);
-            let surface = Surface::new(points, &faces);
-            let corners = |face: usize| faces[face].map(|corner| points[corner as usize]);
-            let tolerance = (DEVIATION * self.diagonal) as f32;
-            let is_near = |missed: &u32| {
-                surface
-                    .find(points[*missed as usize], tolerance, corners)
-                    .is_some()
-            };
-            if growth.left.points.iter().all(is_near) {
+            if growth.is_near((DEVIATION * self.diagonal) as f32, points) {
                 break;
             }
         }
-        let reduced = alive(&growth.faces);
+        let reduced = growth.faces.alive();
         // Some corners of a thin hull may span no volume, though all of them do.
         if self.is_flat(&reduced) {
-            hull
+            faces
         } else {
             reduced
         }
     }
 
-    /// Returns the lowest and the highest point along each axis.
-    fn extremes(&self) -> [Option<(u32, u32)>; 3] {
+    /// Returns [`Self::extremes`].
+    fn find_extremes(&self) -> [Option<(u32, u32)>; 3] {
         let all = || 0..self.points.len() as u32;
         [0, 1, 2].map(|axis| {
             let low = all().min_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
@@ -452,101 +558,106 @@ impl Cloud {
     }
 
     /// Returns the faces of a tetrahedron and assigns the outside points among `points` to them.
-    fn tetrahedron(&self, [a, b, c, d]: [u32; 4], points: impl Iterator<Item = u32>) -> Vec<Face> {
+    fn tetrahedron(&self, [a, b, c, d]: [u32; 4], points: impl Iterator<Item = u32>) -> Faces {
         let face = |corners, neighbours| self.face(corners, neighbours);
-        let mut faces = vec![
-            face([a, b, c], [3, 2, 1]),
-            face([a, c, d], [0, 2, 3]),
-            face([c, b, d], [0, 3, 1]),
-            face([b, a, d], [0, 1, 2]),
-        ];
-        self.assign(&mut faces, 0, points.filter(|i| ![a, b, c, d].contains(i)));
+        let mut faces = Faces {
+            all: vec![
+                face([a, b, c], [3, 2, 1]),
+                face([a, c, d], [0, 2, 3]),
+                face([c, b, d], [0, 3, 1]),
+                face([b, a, d], [0, 1, 2]),
+            ],
+            next: vec![NONE; self.points.len()],
+            by_start: vec![0; self.points.len()],
+            by_end: vec![0; self.points.len()],
+            ..Faces::default()
+        };
+        for point in points.filter(|i| ![a, b, c, d].contains(i)) {
+            self.assign(&mut faces.all, &mut faces.next, point);
+        }
         faces
     }
 
-    /// Assigns each point to the first face from `first` on that it is outside of. The others are
-    /// inside the hull and are dropped.
-    fn assign(&self, faces: &mut [Face], first: usize, points: impl Iterator<Item = u32>) {
-        for point in points {
-            if let Some(face) = faces[first..]
-                .iter_mut()
-                .find(|face| self.is_outside(face, point))
-            {
-                face.outside.push(point);
+    /// Assigns a point to the first of `faces` that it is outside of. If there is none, it is inside the
+    /// hull and is dropped.
+    fn assign(&self, faces: &mut [Face], next: &mut [u32], point: u32) {
+        for face in faces {
+            if let Some(height) = self.height_outside(face, point) {
+                next[point as usize] = std::mem::replace(&mut face.outside, point);
+                let (farthest, first) = face.farthest;
+                if height.total_cmp(&farthest).then(first.cmp(&point)).is_gt() {
+                    face.farthest = (height, point);
+                }
+                return;
             }
         }
-    }
-
-    fn farthest_outside(&self, face: &Face) -> Option<u32> {
-        if !face.alive {
-            return None;
-        }
-        let height = |i: u32| (self.point(i) - face.at).dot(&face.normal);
-        face.outside
-            .iter()
-            .copied()
-            .max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))
     }
 
     /// Replaces the faces visible from `point`, of which `seen` is one, by a cone from it to their
     /// horizon.
-    fn add(&self, faces: &mut Vec<Face>, seen: usize, point: u32) {
+    fn add(&self, faces: &mut Faces, seen: u32, point: u32) {
+        let Faces {
+            all,
+            next,
+            by_start,
+            by_end,
+            dead,
+            rim,
+        } = faces;
         // The faces visible from a point are connected, so a search from one of them finds all.
-        faces[seen].alive = false;
-        let mut dead = vec![seen];
-        // The edges of the horizon, in the direction of the visible face.
-        let mut rim = Vec::new();
+        all[seen as usize].alive = false;
+        dead.clear();
+        dead.push(seen);
+        rim.clear();
         let mut i = 0;
         while i < dead.len() {
+            let Face {
+                corners,
+                neighbours,
+                ..
+            } = all[dead[i] as usize];
             for edge in 0..3 {
-                let beyond = faces[dead[i]].neighbours[edge];
-                if !faces[beyond].alive {
+                let beyond = &mut all[neighbours[edge] as usize];
+                if !beyond.alive {
                     continue;
                 }
-                if self.is_outside(&faces[beyond], point) {
-                    faces[beyond].alive = false;
-                    dead.push(beyond);
+                if self.is_outside(beyond, point) {
+                    beyond.alive = false;
+                    dead.push(neighbours[edge]);
                 } else {
-                    let [from, to] = [edge, (edge + 1) % 3].map(|k| faces[dead[i]].corners[k]);
-                    rim.push((from, to, beyond));
+                    rim.push((corners[edge], corners[(edge + 1) % 3], neighbours[edge]));
                 }
             }
             i += 1;
         }
-        let first = faces.len();
-        let sorted = |corner: fn(&(u32, u32, usize)) -> u32| {
-            let mut numbers: Vec<(u32, usize)> = rim
-                .iter()
-                .zip(first..)
-                .map(|(edge, number)| (corner(edge), number))
-                .collect();
-            numbers.sort_unstable();
-            numbers
-        };
-        let (by_start, by_end) = (sorted(|(from, ..)| *from), sorted(|(_, to, _)| *to));
-        let at = |numbers: &[(u32, usize)], corner: u32| {
-            let found = numbers.binary_search_by_key(&corner, |(corner, _)| *corner);
-            found.ok().map(|found| numbers[found].1)
-        };
-        for (i, (from, to, beyond)) in rim.into_iter().enumerate() {
-            // The horizon is one closed loop, so each of its corners starts one edge and ends one.
-            let neighbours = [
-                beyond,
-                at(&by_start, to).unwrap_or(beyond),
-                at(&by_end, from).unwrap_or(beyond),
-            ];
-            let corners = faces[beyond].corners;
-            if let Some(edge) = (0..3).find(|&k| corners[k] == to && corners[(k + 1) % 3] == from) {
-                faces[beyond].neighbours[edge] = first + i;
-            }
-            faces.push(self.face([from, to, point], neighbours));
+        let first = all.len() as u32;
+        for ((from, to, _), number) in rim.iter().zip(first..) {
+            by_start[*from as usize] = number;
+            by_end[*to as usize] = number;
         }
+        for ((from, to, beyond), number) in rim.iter().copied().zip(first..) {
+            // The horizon is one closed loop, so each of its corners starts one edge and ends one.
+            let neighbours = [beyond, by_start[to as usize], by_end[from as usize]];
+            let neighbour = &mut all[beyond as usize];
+            let corners = neighbour.corners;
+            if let Some(edge) = (0..3).find(|&k| corners[k] == to && corners[(k + 1) % 3] == from) {
+                neighbour.neighbours[edge] = number;
+            }
+            all.push(self.face([from, to, point], neighbours));
+        }
+        let (old, new) = all.split_at_mut(first as usize);
         for face in dead {
             // The new faces suffice: a point outside a removed and a remaining face that are
             // neighbours is also outside the new face between them, whose normal is a positive mix
             // of theirs.
-            let orphans = std::mem::take(&mut faces[face].outside);
-            self.assign(faces, first, orphans.into_iter().filter(|i| *i != point));
+            let mut orphan = std::mem::replace(&mut old[*face as usize].outside, NONE);
+            while orphan != NONE {
+                let following = next[orphan as usize];
+                if orphan != point {
+                    self.assign(new, next, orphan);
+                }
+                orphan = following;
+            }
         }
     }
 
@@ -569,10 +680,28 @@ impl Cloud {
     }
 }
 
+/// Returns a number that sorts as the point's coordinates do, one axis after the other.
+fn key(point: [f32; 3]) -> u128 {
+    point.iter().fold(0, |key, x| {
+        let bits = x.to_bits();
+        // The order of floats is that of their bits, reversed for negative ones.
+        let ordered = bits ^ (((bits as i32 >> 31) as u32) | 1 << 31);
+        key << 32 | u128::from(ordered)
+    })
+}
+
+/// Returns the point with this [`key`].
+fn point_of(key: u128) -> [f32; 3] {
+    [64, 32, 0].map(|shift| {
+        let ordered = (key >> shift) as u32;
+        f32::from_bits(ordered ^ ((!(ordered as i32 >> 31) as u32) | 1 << 31))
+    })
+}
+
 /// A hull to which corners are added one at a time.
 struct Growth<'a> {
     cloud: &'a Cloud,
-    faces: Vec<Face>,
+    faces: Faces,
     /// The number of faces measured so far.
     measured: usize,
     /// The planes of the faces that are alive.
@@ -585,7 +714,7 @@ struct Growth<'a> {
 
 /// The plane of a face.
 struct Plane {
-    face: usize,
+    face: u32,
     /// A corner of the face.
     at: Vector3<f64>,
     /// Unit length.
@@ -599,43 +728,76 @@ struct Missed {
     /// Their coordinates.
     at: [Vec<f64>; 3],
     /// The face that is alive whose plane each point is farthest outside of, and that distance.
-    faces: Vec<usize>,
+    faces: Vec<u32>,
     distances: Vec<f64>,
 }
 
 impl Missed {
-    fn push(&mut self, point: u32, at: [f64; 3], face: usize, distance: f64) {
+    fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    fn push(&mut self, point: u32, at: [f64; 3]) {
         self.points.push(point);
         self.at
             .iter_mut()
             .zip(at)
             .for_each(|(axis, x)| axis.push(x));
-        self.faces.push(face);
-        self.distances.push(distance);
+        self.faces.push(NONE);
+        self.distances.push(f64::NEG_INFINITY);
     }
 
-    fn swap_remove(&mut self, index: usize) {
-        self.points.swap_remove(index);
-        self.at
-            .iter_mut()
-            .for_each(|axis| _ = axis.swap_remove(index));
-        self.faces.swap_remove(index);
-        self.distances.swap_remove(index);
+    fn swap(&mut self, i: usize, j: usize) {
+        self.points.swap(i, j);
+        self.at.iter_mut().for_each(|axis| axis.swap(i, j));
+        self.faces.swap(i, j);
+        self.distances.swap(i, j);
     }
 
-    /// Updates each point's farthest plane by these planes.
-    fn hold_against(&mut self, planes: &[Plane]) {
-        let mut from = 0;
-        while from + LANES <= self.points.len() {
-            self.hold_some_against::<LANES>(from, planes);
-            from += LANES;
+    fn truncate(&mut self, count: usize) {
+        self.points.truncate(count);
+        self.at.iter_mut().for_each(|axis| axis.truncate(count));
+        self.faces.truncate(count);
+        self.distances.truncate(count);
+    }
+
+    /// Moves the points for which `is_last` holds after the others, and returns the number of others.
+    fn partition(&mut self, is_last: impl Fn(u32, f64) -> bool) -> usize {
+        let mut first = 0;
+        let mut end = self.len();
+        while first < end {
+            if is_last(self.faces[first], self.distances[first]) {
+                end -= 1;
+                self.swap(first, end);
+            } else {
+                first += 1;
+            }
         }
-        (from..self.points.len()).for_each(|at| self.hold_some_against::<1>(at, planes));
+        first
+    }
+
+    /// Updates the farthest planes of a range of points by these planes.
+    ///
+    /// With `FOLLOW` the planes are compared in the loop over them, which is a step more for each point and
+    /// plane. Without, the plane is looked up afterwards, which is faster if that of few points changes.
+    #[inline(always)]
+    fn hold_against<const FOLLOW: bool>(&mut self, range: Range<usize>, planes: &[Plane]) {
+        let mut from = range.start;
+        while from + WIDE_LANES <= range.end {
+            self.hold_some_against::<FOLLOW, WIDE_LANES>(from, planes);
+            from += WIDE_LANES;
+        }
+        (from..range.end).for_each(|at| self.hold_some_against::<FOLLOW, 1>(at, planes));
     }
 
     /// Updates `N` consecutive points. The arrays have a constant length, so the compiler
     /// vectorises the loops.
-    fn hold_some_against<const N: usize>(&mut self, from: usize, planes: &[Plane]) {
+    #[inline(always)]
+    fn hold_some_against<const FOLLOW: bool, const N: usize>(
+        &mut self,
+        from: usize,
+        planes: &[Plane],
+    ) {
         let all = [&self.at[0], &self.at[1], &self.at[2], &self.distances]
             .map(|numbers| numbers[from..].first_chunk::<N>());
         let [Some(xs), Some(ys), Some(zs), Some(distances)] = all else {
@@ -645,56 +807,72 @@ impl Missed {
             (xs[i] - at.x) * normal.x + (ys[i] - at.y) * normal.y + (zs[i] - at.z) * normal.z
         };
         let mut farthest = *distances;
-        for plane in planes {
-            let heights: [f64; N] = std::array::from_fn(|i| height(plane, i));
-            for (farthest, height) in farthest.iter_mut().zip(heights) {
-                *farthest = if height > *farthest {
-                    height
-                } else {
-                    *farthest
-                };
+        // The numbers of planes, as floats: they share the masks of the distances.
+        let mut numbers = [0.0; N];
+        for (plane, number) in planes.iter().zip(0_u32..) {
+            for i in 0..N {
+                let height = height(plane, i);
+                let is_farther = height > farthest[i];
+                farthest[i] = if is_farther { height } else { farthest[i] };
+                if FOLLOW {
+                    numbers[i] = if is_farther {
+                        f64::from(number)
+                    } else {
+                        numbers[i]
+                    };
+                }
             }
         }
-        // Tracking the face in the loop above would cost a step per point and plane. Look it up
-        // afterwards instead: for most points the farthest plane doesn't change.
         for i in 0..N {
-            if farthest[i] > distances[i]
-                && let Some(plane) = planes.iter().find(|plane| height(plane, i) >= farthest[i])
-            {
-                self.faces[from + i] = plane.face;
+            if farthest[i] > distances[i] {
+                let found = if FOLLOW {
+                    planes.get(numbers[i] as usize)
+                } else {
+                    planes.iter().find(|plane| height(plane, i) >= farthest[i])
+                };
+                if let Some(plane) = found {
+                    self.faces[from + i] = plane.face;
+                }
             }
         }
         self.distances[from..from + N].copy_from_slice(&farthest);
     }
 
-    /// Moves the `chosen` points to another set.
-    fn split_off(&mut self, chosen: impl Fn(usize, f64) -> bool) -> Self {
-        let mut others = Self::default();
-        let mut i = 0;
-        while i < self.points.len() {
-            if chosen(self.faces[i], self.distances[i]) {
-                others.push(
-                    self.points[i],
-                    [0, 1, 2].map(|k| self.at[k][i]),
-                    self.faces[i],
-                    self.distances[i],
-                );
-                self.swap_remove(i);
-            } else {
-                i += 1;
+    /// Returns the largest distance.
+    fn farthest(&self) -> f64 {
+        let (chunks, rest) = self.distances.as_chunks::<WIDE_LANES>();
+        let mut farthest = [f64::NEG_INFINITY; WIDE_LANES];
+        for distances in chunks {
+            for i in 0..WIDE_LANES {
+                farthest[i] = if distances[i] > farthest[i] {
+                    distances[i]
+                } else {
+                    farthest[i]
+                };
             }
         }
-        others
+        let all = farthest.iter().chain(rest);
+        all.copied().fold(f64::NEG_INFINITY, f64::max)
     }
+}
 
-    fn append(&mut self, mut others: Self) {
-        self.points.append(&mut others.points);
-        self.at
-            .iter_mut()
-            .zip(&mut others.at)
-            .for_each(|(axis, other)| axis.append(other));
-        self.faces.append(&mut others.faces);
-        self.distances.append(&mut others.distances);
+/// Holds the first `kept` points against the planes after the first `known`, and the others against all.
+struct Measure<'a> {
+    left: &'a mut Missed,
+    kept: usize,
+    planes: &'a [Plane],
+    known: usize,
+}
+
+impl NullaryFnOnce for Measure<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let all = self.left.len();
+        self.left
+            .hold_against::<false>(0..self.kept, &self.planes[self.known..]);
+        self.left.hold_against::<true>(self.kept..all, self.planes);
     }
 }
 
@@ -703,7 +881,7 @@ impl<'a> Growth<'a> {
         let mut left = Missed::default();
         for point in points.filter(|point| !simplex.contains(point)) {
             // Not measured yet: `measure` treats it like a point whose face is gone.
-            left.push(point, (*cloud.point(point)).into(), 0, f64::NEG_INFINITY);
+            left.push(point, (*cloud.point(point)).into());
         }
         let faces = cloud.tetrahedron(simplex, std::iter::empty());
         let mut growth = Self {
@@ -720,11 +898,11 @@ impl<'a> Growth<'a> {
 
     /// Returns the point that is farthest outside, if its distance is above `least`.
     fn farthest(&self, least: f64) -> Option<u32> {
+        let farthest = self.left.farthest();
         let all = self.left.distances.iter().zip(&self.left.points);
-        let all = all.filter(|(distance, _)| **distance > least);
-        let farthest = all.max_by(|(a, p), (b, q)| a.total_cmp(b).then(q.cmp(p)));
-        // Ties are broken by number because `swap_remove` changes the order of the points.
-        farthest.map(|(_, point)| *point)
+        let all = all.filter(|(distance, _)| **distance == farthest && farthest > least);
+        // Ties are broken by number because points change their places.
+        all.map(|(_, point)| *point).min()
     }
 
     /// Adds an outside point as a corner.
@@ -733,9 +911,11 @@ impl<'a> Growth<'a> {
             return;
         };
         let face = self.left.faces[index];
-        self.left.swap_remove(index);
+        let last = self.left.len() - 1;
+        self.left.swap(index, last);
+        self.left.truncate(last);
         // The measured distance is rounded. The exact predicate decides.
-        if self.cloud.is_outside(&self.faces[face], point) {
+        if self.cloud.is_outside(&self.faces.all[face as usize], point) {
             self.cloud.add(&mut self.faces, face, point);
             self.taken += 1;
             self.measure();
@@ -744,10 +924,10 @@ impl<'a> Growth<'a> {
 
     /// Measures the points' distances from new faces, and drops points that are no longer outside.
     fn measure(&mut self) {
-        let (cloud, faces) = (self.cloud, &self.faces);
-        self.planes.retain(|plane| faces[plane.face].alive);
+        let (cloud, faces) = (self.cloud, &self.faces.all);
+        self.planes.retain(|plane| faces[plane.face as usize].alive);
         let known = self.planes.len();
-        for (face, number) in faces[self.measured..].iter().zip(self.measured..) {
+        for (face, number) in faces[self.measured..].iter().zip(self.measured as u32..) {
             // A face without area gets a zero normal: no point is outside its plane.
             let [at, b, c] = face.corners.map(|i| *cloud.point(i));
             let normal = (b - at)
@@ -761,26 +941,44 @@ impl<'a> Growth<'a> {
             });
         }
         self.measured = faces.len();
-        let (known, new) = self.planes.split_at(known);
         // Points whose face was replaced are measured against all planes again.
-        let mut lost = self
-            .left
-            .split_off(|face, distance| !faces[face].alive || distance == f64::NEG_INFINITY);
-        lost.distances.fill(f64::NEG_INFINITY);
-        lost.hold_against(known);
-        self.left.append(lost);
-        self.left.hold_against(new);
-        self.left.split_off(|_, distance| distance <= 0.0);
+        let is_alive = |face: u32| faces.get(face as usize).is_some_and(|face| face.alive);
+        let left = &mut self.left;
+        let kept = left.partition(|face, _| !is_alive(face));
+        left.distances[kept..].fill(f64::NEG_INFINITY);
+        Arch::new().dispatch(Measure {
+            left: &mut *left,
+            kept,
+            planes: &self.planes,
+            known,
+        });
+        let outside = left.partition(|_, distance| distance <= 0.0);
+        left.truncate(outside);
     }
-}
 
-/// Returns the corners of the faces that are alive.
-fn alive(faces: &[Face]) -> Vec<[u32; 3]> {
-    faces
-        .iter()
-        .filter(|face| face.alive)
-        .map(|face| face.corners)
-        .collect()
+    /// Returns whether no point is farther than `distance` from the hull.
+    fn is_near(&self, distance: f32, points: &[[f32; 3]]) -> bool {
+        let faces = &self.faces.all;
+        let corners = |face: [u32; 3]| face.map(|corner| points[corner as usize]);
+        // Most points are near the face whose plane they are farthest outside of.
+        let others = self.left.points.iter().zip(&self.left.faces);
+        let mut others = others.filter(|(missed, face)| {
+            let face = corners(faces[**face as usize].corners);
+            distance_squared(points[**missed as usize], &face) > distance * distance
+        });
+        let Some((first, _)) = others.next() else {
+            return true;
+        };
+        let faces = self.faces.alive();
+        let surface = Surface::new(points, &faces);
+        let is_near = |missed: u32| {
+            let found = surface.find(points[missed as usize], distance, |face| {
+                corners(faces[face])
+            });
+            found.is_some()
+        };
+        is_near(*first) && others.all(|(missed, _)| is_near(*missed))
+    }
 }
 
 impl ExactHull {
@@ -917,10 +1115,10 @@ mod tests {
                 points.len()
             );
             let (all, cloud) = Cloud::of(&points);
-            let faces = cloud.hull(cloud.first_simplex().unwrap());
+            let hull = cloud.exact_hull().unwrap();
             assert_eq!(
                 convex_hull(&points).unwrap(),
-                mesh(&all, &cloud, &cloud.reduced(&all, faces, 0.0))
+                mesh(&all, &cloud, &cloud.reduced(&all, hull, 0.0))
             );
         }
         // Flat clouds, and those whose products overflow single precision, are returned unchanged.
