@@ -32,6 +32,9 @@ pub(super) enum WriteError {
 /// Minimum length of encoded integer arrays; shorter ones are stored raw.
 const MIN_CODED: usize = 16;
 
+/// Number of encoded bytes to collect before they are appended.
+const BUFFER: usize = 256;
+
 /// Marker bits in placeholders of floats: a NaN that no computation produces.
 const MARK: u32 = 0xffa5_5e1d;
 
@@ -522,24 +525,29 @@ fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(lengths + count.div_ceil(4) + 2 * count);
     bytes.extend(common.to_le_bytes());
     bytes.resize(lengths + count.div_ceil(4), 0);
+    let mut buffer = [0; BUFFER + size_of::<i32>()];
+    let mut used = 0;
     for (i, difference) in differences.enumerate() {
-        // Two bits a delta: 0 for the common delta, 1 to 3 if 8, 16 or 32 bits follow.
-        let length = if difference == common {
-            0
-        } else if let Ok(small) = i8::try_from(difference) {
-            bytes.extend(small.to_le_bytes());
-            1
-        } else if let Ok(medium) = i16::try_from(difference) {
-            bytes.extend(medium.to_le_bytes());
-            2
-        } else {
-            bytes.extend(difference.to_le_bytes());
-            3
-        };
+        // Two bits a delta: 0 for the common delta, 1 to 3 if 8, 16 or 32 bits follow. Without branches,
+        // which the processor could not predict: all bytes are written, and the next delta overwrites
+        // those that do not count.
+        let is_medium = i32::from(difference as i8) != difference;
+        let is_large = i32::from(difference as i16) != difference;
+        let length =
+            (1 + u8::from(is_medium) + u8::from(is_large)) * u8::from(difference != common);
+        if let Some(place) = buffer.get_mut(used..).and_then(<[u8]>::first_chunk_mut) {
+            *place = difference.to_le_bytes();
+        }
+        used += usize::from(length) + usize::from(length == 3);
+        if used >= BUFFER {
+            bytes.extend_from_slice(buffer.get(..used).unwrap_or_default());
+            used = 0;
+        }
         if let Some(byte) = bytes.get_mut(lengths + i / 4) {
             *byte |= length << (2 * (i % 4));
         }
     }
+    bytes.extend_from_slice(buffer.get(..used).unwrap_or_default());
     // A leading zero marks a single LZ4 block.
     let mut block = vec![0];
     block.extend(lz4_flex::block::compress(&bytes));
