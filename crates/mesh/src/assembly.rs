@@ -186,6 +186,10 @@ impl Assembly {
                 + surface.colors.len()
                 + triangles,
         )?;
+        if self.points.values.is_empty() {
+            // The triangles are in memory already, with more bytes each.
+            self.reserve(triangles.min(surface.triangles.len()));
+        }
         let linear: Matrix3<f64> = transform.fixed_view::<3, 3>(0, 0).into();
         let mirrored = linear.determinant() < 0.0;
         // A singular transform has no normal matrix. Normals are then computed from the triangles.

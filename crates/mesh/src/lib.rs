@@ -22,6 +22,7 @@ mod declared;
 pub mod gltf;
 mod maps;
 mod normals;
+mod number;
 mod obj;
 mod polygon;
 mod polygons;

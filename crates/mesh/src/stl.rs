@@ -159,12 +159,12 @@ impl Dialect {
             // Meshmixer pads with (nearly) white, others with ones; the flag alone is no intended
             // colour.
             let white = |a: u16| [0, 5, 10].iter().all(|shift| a >> shift & 31 >= 30);
-            let meant = attributes
-                .clone()
-                .any(|a| a & FLAG != 0 && a != FLAG && !white(a));
+            let is_color = |a| a & FLAG != 0 && a != FLAG && !white(a);
             // Writers of this dialect write zero for facets without a colour.
-            let strict = attributes.clone().all(|a| a & FLAG != 0 || a == 0);
-            return (meant && strict).then_some(Self::VisCam);
+            let is_strict = |a| a & FLAG != 0 || a == 0;
+            // Lazily, since most files have no colours: each pass is over the whole file.
+            let is_viscam = attributes.clone().any(is_color) && attributes.clone().all(is_strict);
+            return is_viscam.then_some(Self::VisCam);
         };
         // Taken literally, all zeros would mean a black object. Writers without colours produce
         // them.

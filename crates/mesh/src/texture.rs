@@ -386,9 +386,9 @@ pub(super) fn holds_normals(texture: &Texture) -> Option<bool> {
     })
 }
 
-/// Returns whether the upper eighth of a PNG holds normals. The rest is then assumed to hold
-/// normals too, which saves most of the time: no atlas is known that mixes them with something
-/// else.
+/// Returns whether the first rows of a PNG hold normals: the upper eighth, of large images fewer. The rest is
+/// then assumed to hold normals too, which saves most of the time: no atlas is known that mixes them with
+/// something else.
 fn begins_with_normals(bytes: &[u8]) -> bool {
     let decoder = png::Decoder::new_with_limits(
         Cursor::new(bytes),
@@ -409,7 +409,8 @@ fn begins_with_normals(bytes: &[u8]) -> bool {
         _ => return false,
     };
     let mut rows = Vec::new();
-    for _ in 0..reader.info().height.div_ceil(8) {
+    let height = reader.info().height;
+    for _ in 0..height.div_ceil(8).min(height.div_ceil(32).max(32)) {
         let Ok(Some(row)) = reader.next_row() else {
             return false;
         };

@@ -560,21 +560,18 @@ fn linear(color: [f64; 4]) -> [f32; 4] {
 /// Up to half of a file is such lists, so they are parsed in one pass over the bytes.
 fn integers(text: &str, list: &mut Vec<u32>) {
     const NO_INDEX: u64 = NONE as u64;
-    let mut number = None;
-    for byte in text.bytes() {
-        number = match byte {
-            b'0'..=b'9' => {
-                Some((number.map_or(0, |n: u64| n * 10) + u64::from(byte - b'0')).min(NO_INDEX))
-            }
-            byte if byte.is_ascii_whitespace() => {
-                list.extend(number.map(|n| n as u32));
-                None
-            }
-            // Further digits leave it unchanged.
-            _ => Some(NO_INDEX),
-        };
+    let append = |number: u64, byte: u8| match byte {
+        b'0'..=b'9' => (10 * number + u64::from(byte - b'0')).min(NO_INDEX),
+        // Further digits leave it unchanged.
+        _ => NO_INDEX,
+    };
+    let mut bytes = text.bytes();
+    while let Some(first) = bytes.find(|byte| !byte.is_ascii_whitespace()) {
+        let word = bytes
+            .by_ref()
+            .take_while(|byte| !byte.is_ascii_whitespace());
+        list.push(word.fold(append(0, first), append) as u32);
     }
-    list.extend(number.map(|n| n as u32));
 }
 
 #[cfg(test)]

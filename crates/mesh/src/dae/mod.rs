@@ -264,7 +264,7 @@ fn floats(text: &str) -> impl Iterator<Item = f64> {
 }
 
 fn float(word: &str) -> f64 {
-    word.parse().unwrap_or(f64::NAN)
+    crate::number::float(word.as_bytes())
 }
 
 fn number(node: Node, attribute: &str) -> Option<u32> {

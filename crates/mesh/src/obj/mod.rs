@@ -13,6 +13,7 @@ use nalgebra::Matrix4;
 
 use super::assembly::{Assembly, Corner, NONE, Surface};
 use super::normals::Shading;
+use super::number::float as number;
 use super::polygon::Triangulator;
 use super::{Error, Source, codes};
 use urdf_usd_robot::{Material, Mesh};
@@ -365,17 +366,16 @@ fn name_after(line: &[u8], keyword: usize) -> String {
     String::from_utf8_lossy(rest.trim_ascii()).into_owned()
 }
 
-/// Parses a number; NaN if it is none.
-fn number(word: &[u8]) -> f64 {
-    str::from_utf8(word)
-        .ok()
-        .and_then(|word| word.parse().ok())
-        .unwrap_or(f64::NAN)
-}
-
 /// Converts a one-based or negative index to a zero-based one; `None` if it is invalid.
 fn index(word: &[u8], len: usize) -> Option<u32> {
-    let value: i64 = str::from_utf8(word).ok()?.parse().ok()?;
+    // Up to nine digits, as most indices have, do not overflow.
+    let digits = (1..10).contains(&word.len()) && word.iter().all(u8::is_ascii_digit);
+    let value: i64 = if digits {
+        word.iter()
+            .fold(0, |value, byte| 10 * value + i64::from(byte - b'0'))
+    } else {
+        str::from_utf8(word).ok()?.parse().ok()?
+    };
     let index = match value {
         1.. => value - 1,
         0 => return None,
