@@ -24,8 +24,15 @@ use super::shallow::{self, MAX_ARCS, SESSION, Surveys, Watch, on_large_stack};
 use super::shared::{CodedArray, SharedValue, weight};
 use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
 
-/// Maximum number of composed prims; each takes about a KiB, and the sites of its properties.
+/// Maximum number of composed prims, whatever the size of the layers.
 const MAX_PRIMS: usize = 1_250_000;
+
+/// Number of composed prims that any asset may have. A prim takes some KiB of memory, and nested
+/// references multiply prims: a file of a few kilobytes must not reach [`MAX_PRIMS`].
+const FREE_PRIMS: usize = 125_000;
+
+/// Number of further composed prims for each prim that a layer has.
+const PRIMS_PER_LAYER_PRIM: usize = 8;
 
 /// Maximum number of sites in layers, summed over all prims and properties.
 const MAX_SITES: usize = 16_000_000;
@@ -569,6 +576,8 @@ struct Reader<'a> {
     value_bytes: usize,
     /// Number of sites of all prims.
     sites: usize,
+    /// Number of prims of all layers.
+    layer_prims: usize,
     /// Errors for arrays beyond the limit.
     unread: Vec<CompositionError>,
     /// The children with arcs within the layer stack, by layer.
@@ -674,6 +683,7 @@ impl<'a> Reader<'a> {
             array_bytes: 0,
             value_bytes: 0,
             sites: 0,
+            layer_prims: 0,
             unread: Vec::new(),
             arc_children: Vec::new(),
             classes: Composed::default(),
@@ -771,8 +781,9 @@ impl<'a> Reader<'a> {
             else {
                 break;
             };
-            if prims.len() >= MAX_PRIMS {
-                return Err(format!("it has more than {MAX_PRIMS} prims"));
+            let limit = (FREE_PRIMS + PRIMS_PER_LAYER_PRIM * self.layer_prims).min(MAX_PRIMS);
+            if prims.len() >= limit {
+                return Err(format!("it has more than {limit} prims"));
             }
             if self.new_layers()? {
                 return Ok(prims);
@@ -998,6 +1009,7 @@ impl<'a> Reader<'a> {
         let id = LayerId(self.layers.len());
         self.is_hierarchical &= !layer.has_relocates_or_permissions();
         self.arc_children.push(ArcChildren::new(&layer));
+        self.layer_prims += layer.prims.len();
         self.by_identifier
             .insert(layer.identifier.clone(), Some(id));
         self.layers.push(layer);
