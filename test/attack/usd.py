@@ -215,7 +215,7 @@ KINDS = {
     "variant-sets": (variant_sets, 3000),
     "siblings": (siblings, 20_000),
     "nested": (nested, 5000),
-    "prims": (prims, 4_000_000),
+    "prims": (prims, 2_000_000),
     "instances": (instances, 8),
     "long-names": (long_names, 1_000_000),
     "long-names-binary": (long_names_binary, 1_000_000),

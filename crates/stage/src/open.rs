@@ -27,12 +27,13 @@ use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
 /// Maximum number of composed prims, whatever the size of the layers.
 const MAX_PRIMS: usize = 1_250_000;
 
-/// Number of composed prims that any asset may have. A prim takes some KiB of memory, and nested
-/// references multiply prims: a file of a few kilobytes must not reach [`MAX_PRIMS`].
-const FREE_PRIMS: usize = 125_000;
+/// Maximum number of composed prims of small layers, and of prims with arcs. Nested references multiply
+/// prims, and each takes some KiB of memory, one with arcs up to 24: a file of a few kilobytes must not
+/// reach [`MAX_PRIMS`].
+const MAX_REFERENCED_PRIMS: usize = 125_000;
 
 /// Number of further composed prims for each prim that a layer has.
-const PRIMS_PER_LAYER_PRIM: usize = 8;
+const PRIMS_PER_LAYER_PRIM: usize = 2;
 
 /// Maximum number of sites in layers, summed over all prims and properties.
 const MAX_SITES: usize = 16_000_000;
@@ -578,6 +579,8 @@ struct Reader<'a> {
     sites: usize,
     /// Number of prims of all layers.
     layer_prims: usize,
+    /// Number of prims that `openusd` composed.
+    prims_with_arcs: usize,
     /// Errors for arrays beyond the limit.
     unread: Vec<CompositionError>,
     /// The children with arcs within the layer stack, by layer.
@@ -684,6 +687,7 @@ impl<'a> Reader<'a> {
             value_bytes: 0,
             sites: 0,
             layer_prims: 0,
+            prims_with_arcs: 0,
             unread: Vec::new(),
             arc_children: Vec::new(),
             classes: Composed::default(),
@@ -781,7 +785,8 @@ impl<'a> Reader<'a> {
             else {
                 break;
             };
-            let limit = (FREE_PRIMS + PRIMS_PER_LAYER_PRIM * self.layer_prims).min(MAX_PRIMS);
+            let limit =
+                (MAX_REFERENCED_PRIMS + PRIMS_PER_LAYER_PRIM * self.layer_prims).min(MAX_PRIMS);
             if prims.len() >= limit {
                 return Err(format!("it has more than {limit} prims"));
             }
@@ -802,6 +807,12 @@ impl<'a> Reader<'a> {
                     (read, found)
                 }
                 None => {
+                    self.prims_with_arcs += 1;
+                    if self.prims_with_arcs > MAX_REFERENCED_PRIMS {
+                        return Err(format!(
+                            "it has more than {MAX_REFERENCED_PRIMS} prims with references, payloads, classes or variants"
+                        ));
+                    }
                     let prim = self
                         .source
                         .prim(path.as_str())

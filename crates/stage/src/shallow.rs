@@ -43,7 +43,7 @@ const PACKAGE: &[u8] = b"PK";
 const MAX_BYTES: u64 = 4 << 30;
 
 /// Maximum number of blocks in braces of a text layer: prims, variants and dictionaries.
-pub const MAX_LAYER_BLOCKS: usize = 4_000_000;
+pub const MAX_LAYER_BLOCKS: usize = 2_000_000;
 
 /// Maximum number of arcs to other layers that the composition of one prim resolves. A prim with
 /// several paths to it resolves its arcs for each.

@@ -75,7 +75,10 @@ impl BasicOpinions {
             (_, value) => (&mut self.instanceable, value),
         };
         let (slot, value) = slot;
-        if slot.is_none() {
+        // OpenUSD takes the type of the strongest layer that names one.
+        let is_unnamed = key == "typeName"
+            && matches!(&value, Value::Token(name) if name.is_empty() || name == "__AnyType__");
+        if slot.is_none() && !is_unnamed {
             *slot = Some(value);
         }
     }
