@@ -275,7 +275,7 @@ def convert(
         xacro_args: Arguments of a xacro file.
         replace: Replaces the asset of that name. Otherwise formats and overlays of an earlier conversion of the same source stay, and an
             asset of another source is an error.
-        cache: Uses the user's cache of earlier conversions.
+        cache: Uses the user's cache of earlier conversions; the option `cache_url` implies it.
         progress: Called with the progress, on this thread; an exception ends the conversion. `True` shows a bar (tqdm, if installed).
         **options: The options of the conversion.
 

@@ -127,8 +127,8 @@ class Options(Planning, total=False):
     description, one of its files or a parameter changes. 0: no limit. (0 … 16777216)"""
     cache_url: str
     """Share meshes, hulls and other intermediate results with other machines: a folder on a network file system, or s3://, gs:// or az://
-    with the credentials of the environment. Without it, or if it fails, results are cached on this machine only. Who can write there can
-    change assets. Empty: none. (a folder, or the address of one in an object store, such as s3://bucket/cache; or empty)"""
+    with the credentials of the environment. Without it, or if it fails, results are cached on this machine only. Anyone who can write
+    there can change assets. Empty: none. (a folder, or the address of one in an object store, such as s3://bucket/cache; or empty)"""
     mesh_format: Literal["stl", "obj", "glb"]
     """The format of the mesh files of the URDF and the SDF. obj: with colours and images in separate files; all robotics programs read
     it; glb: all looks in one file, which MuJoCo and Drake do not read; stl: triangles only, which Drake does not read. Default: "obj"."""

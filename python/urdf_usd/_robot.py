@@ -246,7 +246,8 @@ class Robot:
             q: Configurations, (n, dof) or (dof,).
             link: A link, or several; by default all, in the order of `link_names`.
             base: The link in whose frame poses are; by default the root.
-            out: An array for the result, which is returned; float64, in C order. Repeated calls with it need no new memory.
+            out: An array for the result, which is returned; float64, in C order. Repeated calls with it need no new memory for one link, or
+                for all in the root.
         """
         rows, is_one = self._rows(q)
         if isinstance(link, str):
@@ -257,7 +258,9 @@ class Robot:
         each = [self.fk(q, one, base=base) for one in several]
         shape = (len(each), 4, 4)
         whole = _whole(rows, is_one, shape, out)
-        return np.stack(each, axis=-3, out=whole) if each else np.empty(shape if is_one else (len(rows), *shape))
+        if each:
+            return np.stack(each, axis=-3, out=whole)
+        return np.empty(shape if is_one else (len(rows), *shape)) if whole is None else whole
 
     def jacobian(
         self, q: ArrayLike, link: str, *, base: str | None = None, frame: Literal["base", "link"] = "base", out: Array | None = None
@@ -446,6 +449,8 @@ class Robot:
 
 def _whole(rows: Array, is_one: bool, shape: tuple[int, ...], out: Array | None) -> Array | None:
     """Returns `out`, once it has the shape of a batch or of a single result, and its type."""
+    if isinstance(out, np.matrix):
+        raise TypeError("out is a numpy.matrix, which has two dimensions always: give a numpy.ndarray")
     shape = shape if is_one else (len(rows), *shape)
     if out is not None and not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == shape and out.flags.carray):
         raise ValueError(f"out is no writeable float64 array of the shape {shape} in C order")

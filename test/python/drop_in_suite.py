@@ -1,6 +1,7 @@
 """Runs the test suite of urdf-usd-converter with the drop-in replacement, in the folder of its source distribution.
 
-Prints the number of tests, and the last lines of each failure by test, as JSON. The words of warnings are not compared.
+Prints the number of tests, and the end of each failure by test, as JSON. Neither the presence nor
+the words of warnings are compared.
 """
 
 import io
@@ -36,5 +37,6 @@ for module in [module for name, module in sys.modules.items() if name.partition(
 
 output, sys.stdout = sys.stdout, sys.stderr
 result = unittest.TextTestRunner(stream=io.StringIO()).run(unittest.defaultTestLoader.discover("./tests"))
-failed = {case.id(): trace.strip()[-500:] for case, trace in result.failures + result.errors}
-json.dump({"tests": result.testsRun, "skipped": len(result.skipped), "failed": failed}, output)
+failed = {case.id(): trace.strip()[-500:] for case, trace in result.failures}
+errors = {case.id(): trace.strip()[-500:] for case, trace in result.errors}
+json.dump({"tests": result.testsRun, "skipped": len(result.skipped), "failed": failed, "errors": errors}, output)

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import pytest
 from pxr import Usd, UsdPhysics
 
 from conftest import PROGRAM, SAMPLES, scratch
+from s3_server import BUCKET, environment, names, s3  # noqa: F401
 
 LINK = "<robot name='{}'><link name='base'><visual><geometry><box size='1 2 3'/></geometry></visual></link></robot>"
 
@@ -251,6 +253,41 @@ def test_processes_of_multiprocessing_convert(urdf_usd, arm, method, site):
     assert done.stdout.strip() == str([status] * 4), done
 
 
+def test_a_fork_converts_with_the_shared_cache_of_its_parent(site, s3):
+    script = (
+        "import os, sys, urdf_usd\n"
+        "def work(format): return urdf_usd.convert(sys.argv[1], formats=format, cache_url=sys.argv[2]).status\n"
+        "print(work('usd'), flush=True)\n"
+        "child = os.fork()\n"
+        "if child == 0: print(work('glb'), flush=True)\n"
+        "else: sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", script, LINK.format("forked"), f"s3://{BUCKET}/python/fork"]
+    env = environment(s3, scratch(), PYTHONPATH=str(site))
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "warnings\nwarnings\n"), done
+    # The address alone implies the cache.
+    assert names(s3, "python/fork")
+
+
+def test_ctrl_c_ends_a_conversion_that_waits_for_a_shared_cache(site):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        script = (
+            "import sys, urdf_usd\n"
+            "try: urdf_usd.convert(sys.argv[1], cache_url='s3://bucket/cache')\n"
+            "except KeyboardInterrupt: print('interrupted')\n"
+        )
+        env = environment(silent.getsockname()[1], scratch(), PYTHONPATH=str(site))
+        process = subprocess.Popen([sys.executable, "-c", script, LINK.format("late")], env=env, stdout=subprocess.PIPE, text=True)
+        connection, _ = silent.accept()
+        with connection:
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            start = time.monotonic()
+            rest, _ = process.communicate(timeout=60)
+        assert (process.returncode, rest) == (0, "interrupted\n") and time.monotonic() - start < 8
+
+
 def test_limits_hold(urdf_usd, arm):
     path, packages = arm
     with pytest.raises(urdf_usd.Error) as raised:
@@ -284,16 +321,18 @@ def test_ctrl_c_ends_a_conversion(site, arm):
     assert process.returncode == 0 and rest.endswith("interrupted\n")
 
 
-@pytest.mark.parametrize("batch", ["robot.ik(np.full((100_000, 3), 9.0), 'tool0')", "robot.inverse_dynamics(q, q, q)"])
+# Each takes minutes.
+@pytest.mark.parametrize(
+    "batch", ["robot.ik(np.full((100_000, 3), 9.0), 'tool0')", "robot.ik(np.full(3, 9.0), 'tool0', attempts=10_000_000, tolerance=1e-300)"]
+)
 def test_ctrl_c_ends_a_batch(site, arm, batch):
     path, _ = arm
     script = (
         "import sys, urdf_usd, numpy as np\n"
         "robot = urdf_usd.Robot.load(sys.argv[1], package_paths=[sys.argv[2]])\n"
-        "q = np.zeros((200_000, robot.dof))\n"
         "print(flush=True)\n"
         "try:\n"
-        f"    while True: {batch}\n"
+        f"    {batch}\n"
         "except KeyboardInterrupt: print('interrupted')\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script, path, SAMPLES], env={"PYTHONPATH": str(site)}, stdout=subprocess.PIPE, text=True)
@@ -302,6 +341,32 @@ def test_ctrl_c_ends_a_batch(site, arm, batch):
     process.send_signal(signal.SIGINT)
     rest, _ = process.communicate(timeout=10)
     assert (process.returncode, rest) == (0, "interrupted\n")
+
+
+def test_ctrl_c_ends_a_batch_of_inverse_dynamics_midway(site):
+    joint = "<joint name='j{1}' type='continuous'><parent link='l{0}'/><child link='l{1}'/></joint>"
+    parts = [f"<link name='l{n}'/>" for n in range(101)] + [joint.format(n, n + 1) for n in range(100)]
+    script = (
+        "import sys, time, urdf_usd, numpy as np\n"
+        "robot = urdf_usd.Robot.load(sys.argv[1])\n"
+        "q = np.zeros((100_000, robot.dof))\n"
+        "robot.inverse_dynamics(q[:1000], q[:1000], q[:1000])\n"
+        "start = time.monotonic()\n"
+        "robot.inverse_dynamics(q, q, q)\n"
+        "print(time.monotonic() - start, flush=True)\n"
+        "start = time.monotonic()\n"
+        "try:\n"
+        "    robot.inverse_dynamics(q, q, q)\n"
+        "except KeyboardInterrupt: print(time.monotonic() - start)\n"
+    )
+    command = [sys.executable, "-c", script, f"<robot name='r'>{''.join(parts)}</robot>"]
+    process = subprocess.Popen(command, env={"PYTHONPATH": str(site)}, stdout=subprocess.PIPE, text=True)
+    whole = float(process.stdout.readline())
+    time.sleep(whole / 5)
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=60)
+    # An interrupt after the call would be raised, too.
+    assert process.returncode == 0 and float(rest) < 0.7 * whole
 
 
 def test_nothing_is_left_of_conversions(site):

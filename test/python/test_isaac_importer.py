@@ -105,7 +105,7 @@ def test_other_fields_have_effects(urdf_usd):
     from pxr import UsdPhysics
 
     folder = scratch()
-    # Each in a folder of its own: OpenUSD shares open files.
+    # Each in its own folder: OpenUSD shares open files.
     chosen = lambda wanted, **changes: next(stage for name, stage in stages(imported(scratch(), **changes)) if name == wanted)  # noqa: E731
     physics = lambda **changes: chosen("physics", **changes)  # noqa: E731
     fixed = physics()

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import resource
 
 import numpy as np
 import pytest
@@ -14,6 +15,11 @@ from worker import worker
 def robot(urdf_usd, arm):
     path, packages = arm
     return urdf_usd.Robot.load(path, srdf_file=SAMPLES / "sample_arm" / "srdf" / "sample_arm.srdf", **packages)
+
+
+def worker_peak():
+    """Returns the memory of this process, MiB, at its peak."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
 def random(robot, count):
@@ -132,6 +138,26 @@ def test_results_go_to_arrays_of_the_caller(urdf_usd, robot):
                 function(q, out)
     with pytest.raises(urdf_usd.OptionError, match="shares memory"):
         robot.gravity(q, out=q)
+    none = np.empty((300, 0, 4, 4))
+    assert robot.fk(q, [], out=none) is none
+    with pytest.raises(TypeError, match="numpy.matrix"):
+        robot.gravity(q, out=np.matrix(q))
+
+
+def test_the_mass_matrix_of_a_long_chain_needs_little_memory(urdf_usd):
+    count = 2000
+    link = "<link name='l{0}'><inertial><mass value='1'/><origin xyz='0 0 1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+    joint = "<joint name='j{1}' type='continuous'><parent link='l{0}'/><child link='l{1}'/><axis xyz='1 0 0'/></joint>"
+    parts = [link.format(n) for n in range(count + 1)] + [joint.format(n, n + 1) for n in range(count)]
+    robot = urdf_usd.Robot.load(f"<robot name='r'>{''.join(parts)}</robot>")
+    q, out = np.zeros(count), np.zeros((count, count))
+    peak = worker_peak()
+    robot.mass_matrix(q, out=out)
+    # An index of its elements takes 200 MiB.
+    assert worker_peak() - peak < 64
+    # All joints are in one place: each moves all links beyond the farther one.
+    far = np.arange(count, 0, -1)
+    assert np.allclose(out, 2.0 * np.minimum.outer(far, far))
 
 
 def test_rows_of_batches_do_not_depend_on_others(robot):

@@ -9,8 +9,6 @@
     reason = "`Mechanism::of` makes all steps, each after the one that it hangs on; the buffers have an entry for each"
 )]
 
-use std::collections::BTreeMap;
-
 use nalgebra::Vector3;
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
 use pulp::{Arch, Simd, WithSimd};
@@ -21,6 +19,28 @@ use crate::mechanism::{Lump, Mechanism, Step};
 
 /// Number of elements of a pose: a homogeneous matrix, in row-major order.
 pub const POSE: usize = 16;
+
+/// Computes a block of rows of a result, one in each lane.
+trait Block {
+    /// Buffers for intermediate results.
+    type Scratch<S: Simd>;
+
+    /// Returns the columns of the coordinates that it reads.
+    fn inputs(&self) -> Vec<usize>;
+
+    fn scratch<S: Simd>(&self, simd: S) -> Self::Scratch<S>;
+
+    /// Writes rows of `width` elements for the values of the [inputs](Self::inputs): at most one for
+    /// each lane.
+    fn write<S: Simd>(
+        &self,
+        simd: S,
+        q: &[S::f64s],
+        scratch: &mut Self::Scratch<S>,
+        width: usize,
+        rows: &mut [f64],
+    );
+}
 
 /// Computes one row of a result from one row of coordinates, in all lanes.
 trait Calculation {
@@ -48,6 +68,53 @@ trait Calculation {
     );
 }
 
+/// Buffers of a [`Calculation`] that is written as a block.
+struct Buffers<S: Simd, T> {
+    scratch: T,
+    results: Vec<S::f64s>,
+    elements: Vec<(usize, usize)>,
+}
+
+impl<C: Calculation> Block for C {
+    type Scratch<S: Simd> = Buffers<S, C::Scratch<S>>;
+
+    fn inputs(&self) -> Vec<usize> {
+        Calculation::inputs(self)
+    }
+
+    #[inline(always)]
+    fn scratch<S: Simd>(&self, simd: S) -> Self::Scratch<S> {
+        Buffers {
+            scratch: Calculation::scratch(self, simd),
+            results: vec![simd.splat_f64s(0.0); self.count()],
+            elements: self.elements(),
+        }
+    }
+
+    #[inline(always)]
+    fn write<S: Simd>(
+        &self,
+        simd: S,
+        q: &[S::f64s],
+        buffers: &mut Self::Scratch<S>,
+        width: usize,
+        rows: &mut [f64],
+    ) {
+        let Buffers {
+            scratch,
+            results,
+            elements,
+        } = buffers;
+        self.calculate(simd, q, scratch, results);
+        let flat = cast_slice::<_, f64>(results);
+        for (lane, row) in rows.chunks_exact_mut(width).enumerate() {
+            for &(element, result) in elements.iter() {
+                row[element] = flat[result * S::F64_LANES + lane];
+            }
+        }
+    }
+}
+
 /// A calculation for a batch: `columns` coordinates a row, and `width` elements of the result.
 struct Batch<'a, C> {
     calculation: &'a C,
@@ -57,7 +124,7 @@ struct Batch<'a, C> {
     out: &'a mut [f64],
 }
 
-impl<C: Calculation> WithSimd for Batch<'_, C> {
+impl<C: Block> WithSimd for Batch<'_, C> {
     type Output = ();
 
     #[inline(always)]
@@ -73,9 +140,8 @@ impl<C: Calculation> WithSimd for Batch<'_, C> {
             return;
         }
         let lanes = S::F64_LANES;
-        let (inputs, elements) = (calculation.inputs(), calculation.elements());
+        let inputs = calculation.inputs();
         let mut values = vec![simd.splat_f64s(0.0); inputs.len()];
-        let mut results = vec![simd.splat_f64s(0.0); calculation.count()];
         let mut scratch = calculation.scratch(simd);
         for (block, out) in out.chunks_mut(lanes * width).enumerate() {
             let first = block * lanes;
@@ -88,19 +154,13 @@ impl<C: Calculation> WithSimd for Batch<'_, C> {
                     value[lane] = q.get(row + input).copied().unwrap_or(0.0);
                 }
             }
-            calculation.calculate(simd, &values, &mut scratch, &mut results);
-            let flat = cast_slice::<_, f64>(&results);
-            for (lane, row) in out.chunks_exact_mut(width).enumerate() {
-                for &(element, result) in &elements {
-                    row[element] = flat[result * lanes + lane];
-                }
-            }
+            calculation.write(simd, &values, &mut scratch, width, out);
         }
     }
 }
 
 /// Runs a calculation for a batch; elements of `out` that are always zero are not written.
-fn run(calculation: &impl Calculation, columns: usize, q: &[f64], width: usize, out: &mut [f64]) {
+fn run(calculation: &impl Block, columns: usize, q: &[f64], width: usize, out: &mut [f64]) {
     Arch::new().dispatch(Batch {
         calculation,
         columns,
@@ -145,7 +205,7 @@ impl Mechanism {
         vec![Frame::splat(simd, &crate::Transform::IDENTITY); self.steps.len() + 1]
     }
 
-    fn batch(&self, calculation: &impl Calculation, q: &[f64], width: usize, out: &mut [f64]) {
+    fn batch(&self, calculation: &impl Block, q: &[f64], width: usize, out: &mut [f64]) {
         run(calculation, self.coordinates().len(), q, width, out);
     }
 
@@ -328,7 +388,7 @@ impl Calculation for Jacobian<'_> {
 
     #[inline(always)]
     fn scratch<S: Simd>(&self, simd: S) -> Self::Scratch<S> {
-        Tip(self.chain).scratch(simd)
+        Calculation::scratch(&Tip(self.chain), simd)
     }
 
     #[inline(always)]
@@ -454,64 +514,56 @@ struct Axis<S: Simd> {
     linear: Vector<S>,
 }
 
-/// A step and one above it, or itself, with the result that their product is part of.
-struct Pair {
-    /// The other step.
-    at: usize,
-    result: usize,
-    /// Two steps of one coordinate: both halves of the matrix are in one element.
-    is_twice: bool,
-}
+/// Number of products that are computed before they go to the matrices; 1 MiB with the longest vectors.
+const MAX_PRODUCTS: usize = 1 << 14;
 
 /// The mass matrix by the composite-rigid-body algorithm (Featherstone, Rigid Body Dynamics
 /// Algorithms, 2008, ch. 6): the momentum of all that a step moves, projected on each step above it.
 /// Elements of steps on different branches are zero (ch. 6.4), and are neither computed nor written.
+///
+/// Products go to the matrices when there are many: all of a long chain are larger than its matrix,
+/// and those of one step alone would write to all lanes' matrices, which miss the cache.
 struct MassMatrix<'a> {
     mechanism: &'a Mechanism,
     masses: Vec<f64>,
-    /// The pairs of each step.
-    pairs: Vec<Vec<Pair>>,
-    elements: Vec<(usize, usize)>,
-    count: usize,
+    /// Several steps have one coordinate.
+    is_shared: bool,
 }
 
 impl<'a> MassMatrix<'a> {
     fn of(mechanism: &'a Mechanism) -> Self {
-        let size = mechanism.coordinates().len();
-        let mut results = BTreeMap::new();
-        let mut pairs = Vec::with_capacity(mechanism.steps.len());
-        for (index, step) in mechanism.steps.iter().enumerate() {
-            let mut own = Vec::new();
-            let mut at = index + 1;
-            while let Some(other) = mechanism.step(at) {
-                let (a, b) = (step.coordinate, other.coordinate);
-                let next = results.len();
-                let result = *results.entry((a.min(b), a.max(b))).or_insert(next);
-                let is_twice = at != index + 1 && a == b;
-                own.push(Pair {
-                    at,
-                    result,
-                    is_twice,
-                });
-                at = other.parent;
-            }
-            pairs.push(own);
-        }
-        let halves = results.iter().flat_map(|((row, column), result)| {
-            [
-                (row * size + column, *result),
-                (column * size + row, *result),
-            ]
-        });
-        let mut elements: Vec<_> = halves.collect();
-        elements.sort_unstable();
-        elements.dedup();
         Self {
             mechanism,
             masses: mechanism.composite_masses(),
-            pairs,
-            elements,
-            count: results.len(),
+            is_shared: mechanism.shared.contains(&true),
+        }
+    }
+
+    /// Writes products to the matrices of all lanes.
+    #[inline(always)]
+    fn add<S: Simd>(
+        &self,
+        products: &[S::f64s],
+        elements: &[[usize; 2]],
+        width: usize,
+        rows: &mut [f64],
+    ) {
+        let flat = cast_slice::<_, f64>(products);
+        for (lane, matrix) in rows.chunks_exact_mut(width).enumerate() {
+            let products = flat.chunks_exact(S::F64_LANES);
+            for (&[lower, upper], product) in elements.iter().zip(products) {
+                let product = product[lane];
+                if self.is_shared {
+                    // Added: joints that follow another share its coordinate.
+                    matrix[lower] += product;
+                    if upper != lower {
+                        matrix[upper] += product;
+                    }
+                } else {
+                    matrix[lower] = product;
+                    matrix[upper] = product;
+                }
+            }
         }
     }
 }
@@ -521,21 +573,16 @@ struct Composites<S: Simd> {
     frames: Vec<Frame<S>>,
     inertias: Vec<Inertia<S>>,
     axes: Vec<Axis<S>>,
+    /// Products that are not in the matrices yet, and the two elements that each is part of.
+    products: Vec<S::f64s>,
+    elements: Vec<[usize; 2]>,
 }
 
-impl Calculation for MassMatrix<'_> {
+impl Block for MassMatrix<'_> {
     type Scratch<S: Simd> = Composites<S>;
 
     fn inputs(&self) -> Vec<usize> {
-        Poses(self.mechanism).inputs()
-    }
-
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    fn elements(&self) -> Vec<(usize, usize)> {
-        self.elements.clone()
+        Calculation::inputs(&Poses(self.mechanism))
     }
 
     #[inline(always)]
@@ -555,22 +602,28 @@ impl Calculation for MassMatrix<'_> {
             frames: self.mechanism.root_frames(simd),
             inertias: vec![none; count],
             axes: vec![axis; count],
+            products: Vec::new(),
+            elements: Vec::new(),
         }
     }
 
     #[inline(always)]
-    fn calculate<S: Simd>(
+    fn write<S: Simd>(
         &self,
         simd: S,
         q: &[S::f64s],
         scratch: &mut Self::Scratch<S>,
-        out: &mut [S::f64s],
+        width: usize,
+        rows: &mut [f64],
     ) {
         let Composites {
             frames,
             inertias,
             axes,
+            products,
+            elements,
         } = scratch;
+        let size = self.mechanism.coordinates().len();
         let steps = &self.mechanism.steps;
         let zero = Vector::splat(simd, &Vector3::zeros());
         self.mechanism.frames(simd, q, frames);
@@ -592,19 +645,30 @@ impl Calculation for MassMatrix<'_> {
         for (index, Step { parent, .. }) in steps.iter().enumerate().rev() {
             inertias[*parent] = inertias[*parent].plus(&inertias[index + 1]);
         }
-        out.fill(simd.splat_f64s(0.0));
-        for (index, pairs) in self.pairs.iter().enumerate() {
+        for (index, step) in steps.iter().enumerate() {
             let Axis { angular, linear } = axes[index + 1];
             let mass = Num::splat(simd, self.masses[index + 1]);
             let (force, moment) = inertias[index + 1].momentum(mass, &angular, &linear);
-            for pair in pairs {
-                let other = &axes[pair.at];
-                let mut product = other.angular.dot(&moment) + other.linear.dot(&force);
-                if pair.is_twice {
+            let mut at = index + 1;
+            while let Some(Step {
+                parent, coordinate, ..
+            }) = self.mechanism.step(at)
+            {
+                let axis = &axes[at];
+                let mut product = axis.angular.dot(&moment) + axis.linear.dot(&force);
+                let (own, other) = (step.coordinate, *coordinate);
+                if at != index + 1 && own == other {
+                    // Two steps of one coordinate: both halves of the matrix are in one element.
                     product = product + product;
                 }
-                let to = &mut out[pair.result];
-                *to = (Num::new(simd, *to) + product).lanes;
+                products.push(product.lanes);
+                elements.push([own * size + other, other * size + own]);
+                at = *parent;
+            }
+            if products.len() >= MAX_PRODUCTS || index + 1 == steps.len() {
+                self.add::<S>(products, elements, width, rows);
+                products.clear();
+                elements.clear();
             }
         }
     }
@@ -622,7 +686,7 @@ impl Calculation for Gravity<'_> {
     type Scratch<S: Simd> = (Vec<Frame<S>>, Vec<Vector<S>>);
 
     fn inputs(&self) -> Vec<usize> {
-        Poses(self.mechanism).inputs()
+        Calculation::inputs(&Poses(self.mechanism))
     }
 
     fn count(&self) -> usize {

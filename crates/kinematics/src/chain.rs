@@ -37,7 +37,7 @@ pub(crate) struct Motion {
 pub struct ChainJoint {
     /// The joint.
     pub joint: JointId,
-    /// Whether the path goes from its child to its parent.
+    /// True if the path goes from its child to its parent.
     pub is_backward: bool,
 }
 

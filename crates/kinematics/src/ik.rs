@@ -26,13 +26,13 @@ mod starts;
 
 pub use lm::Lm;
 pub use problem::{Goal, Problem, Target};
-pub use restarts::{Restarts, solve};
+pub use restarts::{Restarts, solve, solve_unless};
 pub use starts::Starts;
 
 /// Outcome of an attempt to solve a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Whether every target is reached within the solver's tolerance.
+    /// True if every target is reached within the solver's tolerance.
     pub is_reached: bool,
     /// The norm of the weighted errors of all targets (metres and radians).
     pub cost: f64,

@@ -24,7 +24,7 @@ pub struct Coordinate {
     pub joint: JointId,
     /// Index among the joint's positions: 0, except for planar and floating joints.
     pub index: usize,
-    /// Whether it is an angle in radians; otherwise it is a distance in metres.
+    /// True for an angle in radians; otherwise it is a distance in metres.
     pub is_angle: bool,
     /// The range in which every joint that follows it is within its own limits too, if there is
     /// such a range.
@@ -174,7 +174,7 @@ pub struct Mechanism {
     /// The mass on the root, then on each step, in its own frame.
     pub(crate) lumps: Vec<Lump>,
     coordinates: Vec<Coordinate>,
-    /// For each coordinate, whether several steps have it.
+    /// For each coordinate, true if several steps have it.
     pub(crate) shared: Vec<bool>,
     /// For each joint its first coordinate, if it has its own.
     first: ArenaMap<Joint, Option<usize>>,

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{JointId, LinkId, Pose, Robot};
 
-use crate::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
+use crate::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve, solve_unless};
 use crate::{
     Chain, Error, GRAVITY, Mechanism, POSE, Random, Reference, Stance, Transform, Twist, pose_error,
 };
@@ -441,6 +441,9 @@ fn what_is_out_of_reach_ends_nearest() {
     assert!(!outcome.is_reached && outcome.attempts == 10);
     // Stretched out: 0.1 m from the first axis, then 0.9 m.
     assert!((outcome.position - 4.0).abs() < 1e-4, "{outcome:?}");
+    let (mut solver, restarts) = (Lm::default(), Restarts::default());
+    let outcome = solve_unless(&mut solver, &problem, &mut q, &restarts, || true);
+    assert_eq!(outcome.attempts, 1);
 }
 
 #[test]

@@ -15,26 +15,32 @@ const MIN_ROWS: usize = 64;
 const MAX_ROWS: usize = 4096;
 /// Number of rows of cheap calculations during which Ctrl-C may wait: about 0.1 s.
 const MANY_ROWS: usize = 100_000;
+/// The same as a number of elements: a mass matrix has the square of the coordinates.
+const MANY_NUMBERS: usize = 1 << 23;
+/// Number of rows that are computed at once on any processor: the lanes of its longest vectors.
+const LANES: usize = 8;
 
 /// The division of a batch among threads.
 #[derive(Clone, Copy)]
 pub struct Parts {
     /// Number of rows of a part.
     pub rows: usize,
-    /// Whether the batch takes so long that Python handles signals meanwhile, which costs a thread.
+    /// True if the batch takes so long that Python handles signals meanwhile, which costs a thread.
     pub is_long: bool,
 }
 
 impl Parts {
-    /// Returns the parts of a batch of `count` rows of a cheap calculation.
-    pub fn of(count: usize) -> Self {
+    /// Returns the parts of a batch of `count` rows of `width` numbers each, which are cheap to
+    /// calculate.
+    pub fn of(count: usize, width: usize) -> Self {
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
         // Several parts a thread, as other processes take time of some processors; multiples of the
         // lanes of a vector register.
         let rows = count.div_ceil(4 * threads).next_multiple_of(MIN_ROWS);
+        let most = (MANY_NUMBERS / width.max(1)).max(LANES) / LANES * LANES;
         Self {
-            rows: rows.clamp(MIN_ROWS, MAX_ROWS),
-            is_long: count >= MANY_ROWS,
+            rows: rows.clamp(MIN_ROWS, MAX_ROWS).min(most),
+            is_long: count >= MANY_ROWS || count.saturating_mul(width) >= MANY_NUMBERS,
         }
     }
 }
@@ -56,13 +62,15 @@ impl Results<'_> {
 
 /// Calculates numbers for the rows of a batch, and returns them one after the other.
 ///
-/// `part` gets some of the rows and their results, which are zero.
+/// `part` gets some of the rows and their results, which are zero. `cancelled` becomes true if Python
+/// raises an exception meanwhile.
 pub fn calculate<'py>(
     py: Python<'py>,
     rows: &PyReadonlyArray2<'py, f64>,
     columns: usize,
     results: Results<'py>,
     parts: Parts,
+    cancelled: &AtomicBool,
     part: impl Fn(&[f64], &mut [f64]) + Sync,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let &[count, given] = rows.shape() else {
@@ -109,7 +117,6 @@ pub fn calculate<'py>(
         let rows = values.get(first * columns..last * columns);
         part(rows.unwrap_or_default(), out);
     };
-    let cancelled = AtomicBool::new(false);
     let mut compute = || {
         numbers
             .par_chunks_mut(parts.rows * width)
@@ -122,7 +129,7 @@ pub fn calculate<'py>(
     };
     if width == 0 || count == 0 {
     } else if parts.is_long {
-        run(py, &cancelled, None, |_| compute())?;
+        run(py, cancelled, None, |_| compute())?;
     } else if count <= parts.rows {
         py.detach(|| work(0, numbers));
     } else {

@@ -20,7 +20,7 @@ use urdf_usd_worker::Workers;
 
 use crate::failure::{failed, found, refused, usage};
 use crate::options;
-use crate::work::{Event, run};
+use crate::work::{Event, run, run_or_abandon};
 
 /// Options of commands that check the rules of REP-158, beside [`PACKAGES`].
 const RULES: [&str; 2] = ["variants", "rep158"];
@@ -175,7 +175,7 @@ pub struct Setting {
     /// Replaces an asset.
     #[pyo3(item)]
     replace: bool,
-    /// Uses the user's cache.
+    /// Uses the user's cache; an address of a shared cache implies it.
     #[pyo3(item)]
     cache: bool,
     /// The command line that runs this program: `memory_limit` needs a process.
@@ -204,7 +204,9 @@ pub fn convert<'py>(
     }
     let read = input.read(&options.resolve)?;
     let output = Output::new(out)?;
-    let store = api::open_cache(!setting.cache, options.cache_url.as_deref()).map_err(usage)?;
+    let is_shared = options.cache_url.is_some();
+    let store = api::open_cache(!(setting.cache || is_shared), options.cache_url.as_deref())
+        .map_err(usage)?;
     let mut interpreter = setting.interpreter.into_iter();
     let workers = match (options.memory_limit, interpreter.next()) {
         (None, _) => Workers::here(),
@@ -228,7 +230,8 @@ pub fn convert<'py>(
         ..Job::new(read.source, &output.folder)
     };
     let cancelled = Arc::new(AtomicBool::new(false));
-    let work = |events: Option<std::sync::mpsc::Sender<Event>>| {
+    let is_cancelled = cancelled.clone();
+    let work = move |events: Option<std::sync::mpsc::Sender<Event>>| {
         let context = Context {
             store,
             progress: events.map(|events| -> Box<OnProgress> {
@@ -238,12 +241,16 @@ pub fn convert<'py>(
                     let _ = events.send((step, now.name.to_owned(), now.done, now.all));
                 })
             }),
-            cancelled: cancelled.clone(),
+            cancelled: is_cancelled,
             ..Context::default()
         };
         workers.convert(&job, &context)
     };
-    let report = run(py, &cancelled, progress.as_ref(), work)?;
+    // The server of a shared cache may answer late.
+    let report = match is_shared {
+        true => run_or_abandon(py, &cancelled, progress.as_ref(), work)?,
+        false => run(py, &cancelled, progress.as_ref(), work)?,
+    };
     let report = report.map_err(|failure| found(&failure.diagnostics))?;
     let entries = report.entries();
     output.written(py, &report, entries)

@@ -1,10 +1,12 @@
 //! Inverse kinematics of batches of targets.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use nalgebra::{Matrix3, Point3, Rotation3, Translation3, UnitQuaternion};
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
+use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve_unless};
 use urdf_usd_kinematics::{POSE, codes, names};
 use urdf_usd_robot::Pose;
 
@@ -123,6 +125,7 @@ pub fn solutions<'py>(
         is_long: targets.saturating_mul(settings.attempts) >= MANY_ATTEMPTS,
     };
     let (columns, results) = (count + width, count + 4);
+    let cancelled = AtomicBool::new(false);
     let part = by_row(
         columns,
         results,
@@ -135,7 +138,9 @@ pub fn solutions<'py>(
             if let Some(starts) = starts {
                 starts.choose(problem, q);
             }
-            let outcome = solve(solver, problem, q, &restarts);
+            // One target may take minutes.
+            let is_cancelled = || cancelled.load(Ordering::Relaxed);
+            let outcome = solve_unless(solver, problem, q, &restarts, is_cancelled);
             let numbers = [
                 f64::from(u8::from(outcome.is_reached)),
                 outcome.position,
@@ -148,5 +153,6 @@ pub fn solutions<'py>(
                 .for_each(|(to, from)| *to = from);
         },
     );
-    calculate(py, rows, columns, Results::new(results), parts, part)
+    let results = Results::new(results);
+    calculate(py, rows, columns, results, parts, &cancelled, part)
 }

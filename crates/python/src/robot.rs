@@ -69,13 +69,14 @@ impl Robot {
         out: Out<'py>,
         part: impl Fn(&[f64], &mut [f64]) + Sync,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let parts = Parts::of(q.shape().first().copied().unwrap_or(0));
+        let parts = Parts::of(q.shape().first().copied().unwrap_or(0), width);
         calculate(
             py,
             q,
             self.coordinates(),
             Results { width, out },
             parts,
+            &AtomicBool::new(false),
             part,
         )
     }
@@ -90,9 +91,18 @@ impl Robot {
         scratch: impl Fn() -> S + Sync,
         row: impl Fn(&mut S, &[f64], &mut [f64]) + Sync,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let parts = Parts::of(rows.shape().first().copied().unwrap_or(0));
+        let parts = Parts::of(rows.shape().first().copied().unwrap_or(0), columns + width);
         let part = by_row(columns, width, scratch, row);
-        calculate(py, rows, columns, Results::new(width), parts, part)
+        let cancelled = AtomicBool::new(false);
+        calculate(
+            py,
+            rows,
+            columns,
+            Results::new(width),
+            parts,
+            &cancelled,
+            part,
+        )
     }
 
     fn joint(&self, joint: &model::Joint) -> Value {

@@ -2,10 +2,10 @@
 //! callbacks are called meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -45,6 +45,9 @@ pub fn threads() -> PyResult<Arc<ThreadPool>> {
     Ok(pool)
 }
 
+/// Time that cancelled work has to end before it is abandoned.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// Runs `work` on the shared threads, and calls `progress` with the events that it sends.
 ///
 /// If Python raises an exception meanwhile, by a signal or from the callback, `cancelled` becomes
@@ -56,39 +59,82 @@ pub fn run<T: Send>(
     work: impl FnOnce(Option<Sender<Event>>) -> T + Send,
 ) -> PyResult<T> {
     let pool = threads()?;
-    let (sender, events) = channel::<Event>();
-    let events = Mutex::new(events);
-    let reports = progress.is_some();
-    let mut raised = None;
-    let outcome = thread::scope(|scope| {
-        let working = scope.spawn(move || {
-            pool.install(|| {
-                // Its end closes the channel, which ends the loop below.
-                let ended = sender.clone();
-                let outcome = work(Some(sender).filter(|_| reports));
-                drop(ended);
-                outcome
-            })
-        });
-        loop {
-            let next = py.detach(|| {
-                let events = events.lock().unwrap_or_else(PoisonError::into_inner);
-                events.recv_timeout(SIGNAL_INTERVAL)
-            });
-            let called = match (next, progress) {
-                (Ok(event), Some(progress)) if raised.is_none() => progress.call1(event).map(drop),
-                (Err(RecvTimeoutError::Disconnected), _) => break,
-                _ => Ok(()),
-            };
-            if let Err(error) = called.and_then(|()| py.check_signals()) {
-                cancelled.store(true, Ordering::Relaxed);
-                raised.get_or_insert(error);
-            }
-        }
-        py.detach(|| working.join())
+    let (sender, events) = channel();
+    let sender = (sender, progress.is_some());
+    let (raised, outcome) = thread::scope(|scope| {
+        let working = scope.spawn(move || install(&pool, sender, work));
+        let raised = watch(py, cancelled, progress, events, None);
+        (raised, py.detach(|| working.join()))
     });
     if let Some(raised) = raised {
         return Err(raised);
     }
     outcome.map_err(|_| failure::defect("internal error"))
+}
+
+/// Runs `work` as [`run`], but does not wait long for it once it is cancelled: it may wait for a
+/// server. It then ends later, in the background.
+pub fn run_or_abandon<T: Send + 'static>(
+    py: Python<'_>,
+    cancelled: &AtomicBool,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(Option<Sender<Event>>) -> T + Send + 'static,
+) -> PyResult<T> {
+    let pool = threads()?;
+    let (sender, events) = channel();
+    let sender = (sender, progress.is_some());
+    let working = thread::spawn(move || install(&pool, sender, work));
+    if let Some(raised) = watch(py, cancelled, progress, events, Some(GRACE)) {
+        return Err(raised);
+    }
+    let outcome = py.detach(|| working.join());
+    outcome.map_err(|_| failure::defect("internal error"))
+}
+
+/// Runs `work` on a pool. It gets the sender if someone wants its events.
+fn install<T: Send>(
+    pool: &ThreadPool,
+    (sender, reports): (Sender<Event>, bool),
+    work: impl FnOnce(Option<Sender<Event>>) -> T + Send,
+) -> T {
+    pool.install(|| {
+        // Its end closes the channel, which ends the loop of `watch`.
+        let ended = sender.clone();
+        let outcome = work(Some(sender).filter(|_| reports));
+        drop(ended);
+        outcome
+    })
+}
+
+/// Passes events on and handles signals until the work has ended, or for `grace` after an
+/// exception. Returns the exception.
+fn watch(
+    py: Python<'_>,
+    cancelled: &AtomicBool,
+    progress: Option<&Bound<'_, PyAny>>,
+    events: Receiver<Event>,
+    grace: Option<Duration>,
+) -> Option<PyErr> {
+    let events = Mutex::new(events);
+    let mut raised = None;
+    let mut end = None;
+    loop {
+        let next = py.detach(|| {
+            let events = events.lock().unwrap_or_else(PoisonError::into_inner);
+            events.recv_timeout(SIGNAL_INTERVAL)
+        });
+        let called = match (next, progress) {
+            (Ok(event), Some(progress)) if raised.is_none() => progress.call1(event).map(drop),
+            (Err(RecvTimeoutError::Disconnected), _) => return raised,
+            _ => Ok(()),
+        };
+        if let Err(error) = called.and_then(|()| py.check_signals()) {
+            cancelled.store(true, Ordering::Relaxed);
+            raised.get_or_insert(error);
+            end = end.or_else(|| Some(Instant::now() + grace?));
+        }
+        if end.is_some_and(|end| Instant::now() >= end) {
+            return raised;
+        }
+    }
 }

@@ -18,9 +18,9 @@ class Link:
     collisions: list[str] = field(default_factory=list)
     """The names of collisions, in the same way."""
     has_mass: bool = False
-    """Whether the link has a mass or a moment of inertia."""
+    """True if the link has a mass or a moment of inertia."""
     has_inertia: bool = False
-    """Whether the link has an inertia tensor."""
+    """True if the link has an inertia tensor."""
 
     @property
     def is_frame(self) -> bool:

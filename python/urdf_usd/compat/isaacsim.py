@@ -75,13 +75,13 @@ class URDFImporterConfig:
     collision_type: str = "Convex Hull"
     """The form of colliders from visuals: `Convex Hull` or `Convex Decomposition`. `Bounding Sphere` and `Bounding Cube` have no counterpart."""
     allow_self_collision: bool = False
-    """Whether links of the robot collide with each other."""
+    """True if links of the robot collide with each other."""
     ros_package_paths: list[dict[str, str]] = field(default_factory=list)
     """ROS packages, each with `name` and `path`."""
     robot_type: str = "Default"
     """The kind of robot, for the Isaac robot schema."""
     fix_base: bool | None = None
-    """Whether the base is fixed to the world; `None`: as the description says."""
+    """True if the base is fixed to the world; `None`: as the description says."""
     link_density: float | None = None
     """The density in kg/m³ of links without mass."""
     joint_drive_type: _ByJoint[str] = None

@@ -59,7 +59,7 @@ class Figure:
 
     @property
     def ok(self) -> bool:
-        """Whether the difference is small enough."""
+        """True if the difference is small enough."""
         return self.value <= self.largest
 
 
@@ -86,7 +86,7 @@ class Table:
 
     @property
     def ok(self) -> bool:
-        """Whether every engine that is installed has passed every check; false if none is."""
+        """True if every engine that is installed has passed every check; false if none is."""
         found = [row.status for row in self.rows.values() if row.status != "missing"]
         return bool(found) and set(found) == {"ok"}
 

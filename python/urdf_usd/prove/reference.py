@@ -1,4 +1,4 @@
-"""What this program's kinematics and dynamics expect of a robot in every engine."""
+"""Expected results of every engine: those of this program's kinematics and dynamics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What assets in OpenUSD say about a simulation, and scenes to simulate them in."""
+"""Reads the simulation data of assets in OpenUSD, and creates scenes to simulate them in."""
 
 from __future__ import annotations
 

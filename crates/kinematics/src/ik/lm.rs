@@ -223,7 +223,7 @@ impl Variable {
 struct Bounded {
     /// The solution.
     step: Vec<f64>,
-    /// Whether each coordinate is free, not stopped by a limit.
+    /// For each coordinate, true if it is free, not stopped by a limit.
     is_free: Vec<bool>,
     /// The steps of the coordinates that are stopped.
     stops: Vec<f64>,

@@ -114,7 +114,7 @@ pub(crate) struct Variable {
     pub(crate) upper: f64,
     /// The middle of its range, if it has two limits.
     pub(crate) middle: Option<f64>,
-    /// Whether its range spans a whole turn, so that it wraps around instead of exceeding a limit.
+    /// True if its range spans a whole turn, so that it wraps around instead of exceeding a limit.
     pub(crate) turns: bool,
     /// The range of random starts.
     pub(crate) start: (f64, f64),

@@ -29,10 +29,21 @@ pub fn solve(
     q: &mut [f64],
     restarts: &Restarts,
 ) -> Outcome {
+    solve_unless(solver, problem, q, restarts, || false)
+}
+
+/// Solves as [`solve`], without further attempts once `is_cancelled` returns true.
+pub fn solve_unless(
+    solver: &mut Lm,
+    problem: &Problem<'_>,
+    q: &mut [f64],
+    restarts: &Restarts,
+    is_cancelled: impl Fn() -> bool,
+) -> Outcome {
     let mut best = solver.solve(problem, q);
     let mut random = Random::new(restarts.seed);
     let mut tried = Vec::new();
-    while !best.is_reached && best.attempts < restarts.attempts {
+    while !best.is_reached && best.attempts < restarts.attempts && !is_cancelled() {
         tried.clear();
         tried.extend_from_slice(q);
         for variable in problem.variables() {
