@@ -395,6 +395,22 @@ def test_an_asset_is_drawn_in_other_variants(view, conversions, tmp_path, name):
         assert request(url, If_None_Match=first.headers["ETag"]).status == 304
 
 
+def test_a_preview_is_smaller_and_stored_compressed(viewed, view, tmp_path):
+    robot, seen = viewed
+    url = f"{seen.url}variants/{robot.asset_name}?detail=coarsest"
+    plain, packed = request(url), request(url, Accept_Encoding="gzip")
+    assert plain.status == packed.status == 200 and plain.content.startswith(b"glTF") and b"EXT_meshopt_compression" in plain.content
+    assert len(plain.content) < robot.glb.stat().st_size and gzip.decompress(packed.content) == plain.content
+    assert packed.headers["Content-Encoding"] == "gzip" and int(packed.headers["Content-Length"]) == len(packed.content) < len(plain.content)
+    again = request(url, If_None_Match=packed.headers["ETag"], Accept_Encoding="gzip")
+    assert again.status == 304 and again.headers["ETag"] == packed.headers["ETag"] == f"W/{plain.headers['ETag']}"
+    assert {answer.headers["Vary"] for answer in (plain, packed, again)} == {"accept-encoding"}
+    # Without coarser visual meshes, it would be the GLB itself.
+    (box := tmp_path / "box.urdf").write_text('<robot name="box"><link name="a"><visual><geometry><box size="1 1 1"/></geometry></visual></link></robot>')
+    answer = request(f"{view(box, '--port', 0).url}variants/box?detail=coarsest")
+    assert answer.status == 404 and "no coarser meshes" in json.loads(answer.content)["message"]
+
+
 def test_an_unknown_variant_is_reported_with_the_existing_ones(viewed, view):
     robot, seen = viewed
     drawing = f"{seen.url}variants/{robot.asset_name}"

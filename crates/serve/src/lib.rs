@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router, middleware};
@@ -311,16 +311,12 @@ impl App {
     }
 }
 
-/// Marks a response to be compressed although its media type is usually not.
-#[derive(Clone, Copy, Debug)]
-struct CompressBody;
-
 fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
-    let is_compressible = |_, _, headers: &HeaderMap, extensions: &Extensions| {
+    let is_text = |_, _, headers: &axum::http::HeaderMap, _: &_| {
         let media_type = headers
             .get(header::CONTENT_TYPE)
             .and_then(|value| value.to_str().ok());
-        media_type.is_some_and(media::is_compressed) || extensions.get::<CompressBody>().is_some()
+        media_type.is_some_and(media::is_compressed)
     };
     let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
     Router::new()
@@ -348,7 +344,7 @@ fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
         .route("/assets/{*path}", get(assets::asset))
         // A layer wraps those before it: `finish` sees compressed responses, and `secure` also
         // those that `host::check` refuses.
-        .layer(compression.compress_when(SizeAbove::new(MIN_COMPRESSED_BYTES).and(is_compressible)))
+        .layer(compression.compress_when(SizeAbove::new(MIN_COMPRESSED_BYTES).and(is_text)))
         .layer(middleware::map_response(finish))
         .layer(middleware::from_fn_with_state(hosts, host::check))
         .layer(middleware::map_response(secure))

@@ -26,7 +26,7 @@ use urdf_usd_worker::{Limits, Workers};
 /// Any free port.
 const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-fn robot(key: &str, directory: &Path) -> RobotView {
+pub(crate) fn robot(key: &str, directory: &Path) -> RobotView {
     RobotView {
         name: key.to_owned(),
         key: key.to_owned(),

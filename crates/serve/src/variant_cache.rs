@@ -5,12 +5,15 @@
 //! returned. This module does not depend on ROS or HTTP.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use urdf_usd_convert::{Context, Formats, Job, Options, OutputFormat, Report, Source, Tiers};
 use urdf_usd_store::{Key, KeyBuilder, Store, pack, unpack};
@@ -24,6 +27,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(120);
 /// Maximum number of attempts if a new revision replaces the asset meanwhile.
 const MAX_ATTEMPTS: usize = 3;
 
+/// Variant set of the visual meshes.
+const VISUAL_SET: &str = "visual_representation";
+
 /// How a GLB is drawn from an asset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drawing {
@@ -33,6 +39,38 @@ pub(crate) struct Drawing {
     pub(crate) is_compact: bool,
 }
 
+impl Drawing {
+    /// Returns the preview of an asset with these sets: the coarsest meshes, compressed. `None` if
+    /// its visual meshes would be those of the asset's own GLB.
+    pub(crate) fn preview(offered: &[TierSet]) -> Option<Self> {
+        let choices = offered.iter().filter_map(|tiers| {
+            Some(VariantChoice {
+                prim: None,
+                set: tiers.set.clone(),
+                variant: coarsest(tiers)?.to_owned(),
+            })
+        });
+        let variants: Vec<VariantChoice> = choices.collect();
+        let is_coarser = variants.iter().any(|choice| choice.set == VISUAL_SET);
+        is_coarser.then_some(Self {
+            variants,
+            is_compact: true,
+        })
+    }
+}
+
+/// Returns the variant of a set that is fastest to send, if it is not the first. Sphere sets are
+/// coarser than hulls, but have more shapes.
+fn coarsest(tiers: &TierSet) -> Option<&str> {
+    const HULL: &str = "convex_hull";
+    let (first, others) = tiers.variants.split_first()?;
+    if first == HULL {
+        return None;
+    }
+    let hull = others.iter().find(|name| *name == HULL);
+    hull.or(others.last()).map(String::as_str)
+}
+
 /// A GLB file in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VariantGlb {
@@ -40,6 +78,9 @@ pub(crate) struct VariantGlb {
     pub(crate) sha256: String,
     /// Content of the file.
     pub(crate) bytes: Bytes,
+    /// The content compressed by gzip, if triangles are compressed: meshopt leaves redundancy to a
+    /// general compressor, and gzip takes another fifth off.
+    pub(crate) gzip: Option<Bytes>,
 }
 
 /// Renders GLBs and caches them.
@@ -124,12 +165,35 @@ impl VariantCache {
             let rendered = self.convert(entry, drawing, cancelled.clone());
             if key(content(entry)?, drawing) == before {
                 let glb = rendered?;
+                let arrays = [Some(glb.bytes.clone()), glb.gzip.clone()];
+                let head = (&glb.sha256, glb.bytes.len());
                 self.store
-                    .put_content(&before, &pack(&glb.sha256, [glb.bytes.clone()]));
+                    .put_content(&before, &pack(&head, arrays.into_iter().flatten()));
                 return Ok(glb);
             }
         }
         Err("the asset keeps changing while it is rendered: try again later".to_owned())
+    }
+
+    /// Renders the preview of the asset, if it has one and it is not cached. After a failure, does
+    /// nothing until the asset changes.
+    pub(crate) fn prepare_preview(&self, entry: &Path) {
+        let Ok(asset) = content(entry) else {
+            return;
+        };
+        let failed = asset.and(b"no preview").key();
+        if self.store.load(&failed).is_some() {
+            return;
+        }
+        let result = self.offered(entry).and_then(|offered| {
+            let preview = Drawing::preview(&offered);
+            preview.map_or(Ok(()), |drawing| {
+                self.render(entry, &drawing, &Arc::default()).map(|_| ())
+            })
+        });
+        if result.is_err() {
+            self.store.put(&failed, || vec![1]);
+        }
     }
 
     fn convert(
@@ -181,20 +245,34 @@ impl VariantCache {
             .ok_or("the conversion wrote no GLB")?;
         let bytes =
             fs::read(&file).map_err(|error| format!("the rendered GLB cannot be read: {error}"))?;
+        let gzip = drawing
+            .is_compact
+            .then(|| compress(&bytes))
+            .transpose()
+            .map_err(|error| format!("the rendered GLB cannot be compressed: {error}"))?;
         Ok(VariantGlb {
             sha256: listed.sha256.clone(),
             bytes: bytes.into(),
+            gzip,
         })
     }
 
     fn cached(&self, key: &Key) -> Option<VariantGlb> {
         let entry = self.store.load(key)?;
-        let (sha256, bytes) = unpack(&entry)?;
+        let ((sha256, length), arrays): ((String, usize), _) = unpack(&entry)?;
+        let (bytes, gzip) = arrays.split_at_checked(length)?;
         Some(VariantGlb {
             sha256,
             bytes: entry.slice_ref(bytes),
+            gzip: (!gzip.is_empty()).then(|| entry.slice_ref(gzip)),
         })
     }
+}
+
+fn compress(bytes: &[u8]) -> std::io::Result<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    encoder.finish().map(Into::into)
 }
 
 fn key(asset: KeyBuilder, drawing: &Drawing) -> Key {
@@ -230,6 +308,7 @@ fn content(entry: &Path) -> Result<KeyBuilder, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::path::PathBuf;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -334,16 +413,19 @@ mod tests {
             variant_cache.known(&entry, &drawing(&["collision_fidelity=convex_hull"])),
             Ok(None)
         );
-        // The asset's own meshes, compressed.
-        let compact = Drawing {
-            is_compact: true,
-            ..Drawing::default()
-        };
-        let compact = variant_cache
-            .render(&entry, &compact, &Arc::default())
+        // The preview, with its gzip.
+        variant_cache.prepare_preview(&entry);
+        let preview = Drawing::preview(&variant_cache.offered(&entry).unwrap()).unwrap();
+        let preview = variant_cache.known(&entry, &preview).unwrap().unwrap();
+        assert!(preview.bytes.starts_with(b"glTF") && preview.bytes.len() < first.bytes.len());
+        let mut unzipped = Vec::new();
+        flate2::read::GzDecoder::new(&preview.gzip.unwrap()[..])
+            .read_to_end(&mut unzipped)
             .unwrap();
-        let own = fs::metadata(entry.with_extension("glb")).unwrap().len() as usize;
-        assert!(2 * compact.bytes.len() < own);
+        assert_eq!(
+            (unzipped, first.gzip.clone()),
+            (preview.bytes.to_vec(), None)
+        );
         // A new revision.
         asset(folder.path(), 60);
         assert_eq!(variant_cache.known(&entry, &low()), Ok(None));
@@ -387,12 +469,60 @@ mod tests {
             variant_cache.offered(&entry).unwrap().is_empty()
                 && variant_cache.render(&entry, &off, &Arc::default()).is_err()
         );
+        variant_cache.prepare_preview(&entry);
         fs::remove_file(entry.with_file_name(convert::REPORT)).unwrap();
         assert!(
             variant_cache
                 .offered(&entry)
                 .unwrap_err()
                 .contains("report")
+        );
+    }
+    #[test]
+    fn a_failed_preview_is_not_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = asset(folder.path(), 40);
+        let mut variant_cache = VariantCache::default();
+        variant_cache.limits.time = Some(Duration::ZERO);
+        variant_cache.prepare_preview(&entry);
+        variant_cache.limits.time = Some(TIME_LIMIT);
+        variant_cache.prepare_preview(&entry);
+        let sets = variant_cache.offered(&entry).unwrap();
+        let preview = Drawing::preview(&sets).unwrap();
+        assert_eq!(variant_cache.known(&entry, &preview), Ok(None));
+        // A request still renders it.
+        assert!(
+            variant_cache
+                .render(&entry, &preview, &Arc::default())
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn a_preview_has_coarser_visual_meshes() {
+        let preview = |sets: &[(&str, &[&str])]| {
+            let set = |(set, names): &(&str, &[&str])| TierSet {
+                set: (*set).to_owned(),
+                variants: names.iter().map(ToString::to_string).collect(),
+            };
+            let sets: Vec<TierSet> = sets.iter().map(set).collect();
+            let drawing = Drawing::preview(&sets)?;
+            assert!(drawing.is_compact);
+            let names = drawing.variants.iter().map(|choice| choice.variant.clone());
+            Some(names.collect::<Vec<_>>().join(" "))
+        };
+        let visual: (&str, &[&str]) = (VISUAL_SET, &["mesh_high", "mesh_low"]);
+        let colliders: (&str, &[&str]) =
+            ("collision_fidelity", &["trimesh", "convex_hull", "spheres"]);
+        let coarse = preview(&[visual, colliders]);
+        assert_eq!(coarse.as_deref(), Some("mesh_low convex_hull"));
+        let hulls: (&str, &[&str]) = ("collision_fidelity", &["convex_hull", "spheres"]);
+        assert_eq!(preview(&[visual, hulls]).as_deref(), Some("mesh_low"));
+        // Without coarser visual meshes, the asset's own GLB is as good.
+        let single: (&str, &[&str]) = (VISUAL_SET, &["mesh_high"]);
+        assert_eq!(
+            [preview(&[]), preview(&[colliders]), preview(&[single])],
+            [None, None, None]
         );
     }
 }

@@ -1,6 +1,6 @@
 //! `/api/variants/KEY`: the mesh variant sets of an asset. `/variants/KEY?SET=NAME`: the GLB with
-//! these variants (`detail=coarsest`: the coarsest), or with its own and `compression=meshopt`,
-//! rendered on demand and cached.
+//! these variants, or with the coarsest and compressed (`detail=coarsest`), rendered on demand and
+//! cached.
 //!
 //! One GLB is rendered at a time, on a thread that may block. If the client leaves, rendering is
 //! cancelled.
@@ -18,14 +18,15 @@ use percent_encoding::percent_decode_str;
 use serde_json::json;
 
 use super::selection::Selection;
-use super::{App, CompressBody, media, tagged};
+use super::site::RobotView;
+use super::viewer::accepts_gzip;
+use super::{App, media, tagged};
 use crate::variant_cache::{Drawing, VariantGlb};
+use urdf_usd_convert::FileInfo;
 use urdf_usd_usd_read::{TierSet, VariantChoice};
 
-/// The pair in a query that asks for compressed triangles.
-const COMPACT: (&str, &str) = ("compression", "meshopt");
-/// The pair in a query that asks for the coarsest variant of each set.
-const COARSEST: (&str, &str) = ("detail", "coarsest");
+/// The query for the preview: the coarsest variant of each set, compressed.
+const PREVIEW: &str = "detail=coarsest";
 /// Minimum size, in bytes, of a GLB whose preview is rendered before it is asked for: it takes a
 /// second over 32 Mbit/s.
 const MIN_PREVIEW_BYTES: u64 = 4 << 20;
@@ -89,21 +90,28 @@ pub(super) async fn render(
             "The GLB has no hash.".to_owned(),
         )
     })?;
+    let zipped = glb.gzip.filter(|_| accepts_gzip(&headers));
+    let is_zipped = zipped.is_some();
+    let content = zipped.unwrap_or(glb.bytes);
     let (mut response, tag) =
-        match Selection::from_headers(&method, &headers, &tag, glb.bytes.len() as u64) {
+        match Selection::from_headers(&method, &headers, &tag, content.len() as u64) {
             Selection::NotModified(known) => (
                 (StatusCode::NOT_MODIFIED, Body::empty()).into_response(),
                 known,
             ),
             // Always send the whole GLB, as RFC 9110 §14.2 allows.
             Selection::Whole | Selection::Part(_) | Selection::Unsatisfiable => {
-                (glb.bytes.into_response(), tag)
+                (content.into_response(), tag)
             }
         };
     tagged(&mut response, media::type_of("glb.glb"), tag);
+    let fields = response.headers_mut();
     if is_compact {
-        // Meshopt leaves redundancy to a general compressor: gzip takes another fifth off.
-        response.extensions_mut().insert(CompressBody);
+        // Also of 304 (RFC 9110 §15.4.5).
+        fields.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    }
+    if is_zipped {
+        fields.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     Ok(response)
 }
@@ -131,24 +139,46 @@ async fn render_in_turn(
     .await
 }
 
-/// Renders the preview that a viewer over a slow link will ask for first, while it still loads its
-/// script. The viewer starts with the first robot that has a GLB.
+/// Renders the preview that a viewer over a slow link asks for first, while it still loads its
+/// script. Does nothing while another GLB is rendered, so that no request waits behind it.
 pub(super) async fn prepare_preview(app: Arc<App>) {
-    let first = app.site.robots().into_iter().find(|robot| {
-        let mut tops = robot.files.iter().filter(|file| !file.path.contains('/'));
-        tops.any(|file| file.path.ends_with(".glb") && file.bytes >= MIN_PREVIEW_BYTES)
-    });
-    let Some(entry) = first.and_then(|robot| app.site.robot(&robot.key)?.entry()) else {
+    let Some(entry) = first_drawn(&app.site.robots()).and_then(RobotView::entry) else {
         return;
     };
-    let query = [COARSEST, COMPACT].map(|(name, value)| format!("{name}={value}"));
-    let Ok(sets) = offered(&app, entry.clone()).await else {
+    let Ok(turn) = app.turn.clone().try_acquire_owned() else {
         return;
     };
-    // Errors are those of the request, if one follows.
-    if let Ok(drawing) = parse(&query.join("&"), &sets) {
-        let _ = render_in_turn(&app, entry, drawing).await;
-    }
+    let variant_cache = app.variant_cache.clone();
+    let prepare = move || {
+        let _turn = turn;
+        variant_cache.prepare_preview(&entry);
+    };
+    let _ = app.blocking(prepare).await;
+}
+
+/// Returns the robot that the viewer starts with, if its GLB is large: the first with a file to draw
+/// (`drawable` of the viewer).
+fn first_drawn(robots: &[Arc<RobotView>]) -> Option<&RobotView> {
+    let drawn = |robot: &RobotView| -> Option<u64> {
+        let top = |ending: &str| {
+            let is_at_top = |file: &&FileInfo| {
+                !file.path.contains('/') && file.path.to_ascii_lowercase().ends_with(ending)
+            };
+            robot.files.iter().filter(is_at_top).collect::<Vec<_>>()
+        };
+        let glbs = top(".glb");
+        let own = format!("{}.glb", robot.name);
+        let named = glbs.iter().find(|file| file.path == own).copied();
+        let glb = named.or(glbs.first().copied());
+        // A glTF is never large: its meshes are in other files.
+        glb.map(|file| file.bytes)
+            .or_else(|| (!top(".gltf").is_empty()).then_some(0))
+    };
+    let mut drawable = robots
+        .iter()
+        .filter_map(|robot| Some((robot, drawn(robot)?)));
+    let (robot, bytes) = drawable.next()?;
+    (bytes >= MIN_PREVIEW_BYTES).then_some(robot)
 }
 
 /// Cancels work when it is dropped.
@@ -172,8 +202,8 @@ async fn offered(app: &App, entry: PathBuf) -> Result<Vec<TierSet>, Refusal> {
     blocking(app, move || variant_cache.offered(&entry)).await
 }
 
-/// Parses a query: variants of the offered sets, at most one of each, in the order of the sets, and
-/// a compression, with which there need be no variant.
+/// Parses a query: variants of the offered sets, at most one of each, in the order of the sets, or
+/// the preview.
 fn parse(query: &str, offered: &[TierSet]) -> Result<Drawing, Refusal> {
     let hint = || match offered {
         [] => "this asset has no variant sets".to_owned(),
@@ -185,8 +215,11 @@ fn parse(query: &str, offered: &[TierSet]) -> Result<Drawing, Refusal> {
         }
     };
     let wrong = |status, what: String| Refusal(status, format!("{what}; {}.", hint()));
+    if query == PREVIEW {
+        let what = || "The asset has no coarser meshes".to_owned();
+        return Drawing::preview(offered).ok_or_else(|| wrong(StatusCode::NOT_FOUND, what()));
+    }
     let mut chosen: Vec<Option<&str>> = vec![None; offered.len()];
-    let mut is_compact = false;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let decoded = percent_decode_str(pair).decode_utf8();
         let parts = decoded.as_ref().ok().and_then(|pair| pair.split_once('='));
@@ -196,16 +229,6 @@ fn parse(query: &str, offered: &[TierSet]) -> Result<Drawing, Refusal> {
                 format!("{pair:?} is not SET=NAME"),
             ));
         };
-        if (set, name) == COMPACT {
-            is_compact = true;
-            continue;
-        }
-        if (set, name) == COARSEST {
-            for (tiers, place) in offered.iter().zip(&mut chosen) {
-                *place = coarsest(tiers);
-            }
-            continue;
-        }
         let Some((tiers, place)) = offered
             .iter()
             .zip(&mut chosen)
@@ -237,7 +260,7 @@ fn parse(query: &str, offered: &[TierSet]) -> Result<Drawing, Refusal> {
         })
     });
     let variants: Vec<VariantChoice> = variants.collect();
-    if variants.is_empty() && !is_compact {
+    if variants.is_empty() {
         return Err(wrong(
             StatusCode::BAD_REQUEST,
             "Pass a variant, as in ?visual_representation=mesh_low".to_owned(),
@@ -245,16 +268,8 @@ fn parse(query: &str, offered: &[TierSet]) -> Result<Drawing, Refusal> {
     }
     Ok(Drawing {
         variants,
-        is_compact,
+        ..Drawing::default()
     })
-}
-
-/// Returns the variant of a set that is fastest to send. Sphere sets are coarser than hulls, but have
-/// more shapes.
-fn coarsest(tiers: &TierSet) -> Option<&str> {
-    let mut names = tiers.variants.iter();
-    let hull = names.find(|name| *name == "convex_hull");
-    hull.or(tiers.variants.last()).map(String::as_str)
 }
 
 /// Runs work on a thread that may block on files.
@@ -305,12 +320,18 @@ mod tests {
             chosen("visual_representation=mesh_high&").unwrap(),
             "visual_representation=mesh_high"
         );
-        assert_eq!(chosen("compression=meshopt").unwrap(), "compact");
-        assert_eq!(chosen("detail=coarsest").unwrap(), both);
-        assert_eq!(
-            chosen("compression=meshopt&visual_representation=mesh_low").unwrap(),
-            "visual_representation=mesh_low compact"
-        );
+        assert_eq!(chosen(PREVIEW).unwrap(), format!("{both} compact"));
+        let hulls = TierSet {
+            set: "collision_fidelity".to_owned(),
+            variants: vec!["trimesh".to_owned(), "convex_hull".to_owned()],
+        };
+        for offered in [&[][..], &[hulls]] {
+            let Refusal(status, message) = parse(PREVIEW, offered).unwrap_err();
+            assert!(
+                status == 404 && message.contains("no coarser meshes"),
+                "{message}"
+            );
+        }
         for (query, status, said) in [
             ("", 400, "Pass a variant"),
             ("visual_representation", 400, "not SET=NAME"),
@@ -322,7 +343,7 @@ mod tests {
             ),
             ("visual_representation=mesh_tiny", 404, "\"mesh_tiny\""),
             ("look=red", 404, "\"look\""),
-            ("compression=zip", 404, "\"compression\""),
+            ("compression=meshopt", 404, "\"compression\""),
         ] {
             let (found, message) = chosen(query).unwrap_err();
             assert!(
@@ -340,5 +361,32 @@ mod tests {
                 .1
                 .contains("no variant sets")
         );
+    }
+    #[test]
+    fn the_preview_is_of_the_first_drawn_robot() {
+        let robot = |name: &str, files: &[(&str, u64)]| {
+            let files = files.iter().map(|(path, bytes)| FileInfo {
+                path: (*path).to_owned(),
+                bytes: *bytes,
+                sha256: String::new(),
+            });
+            Arc::new(RobotView {
+                files: files.collect(),
+                ..crate::tests::robot(name, std::path::Path::new("/"))
+            })
+        };
+        let large = MIN_PREVIEW_BYTES;
+        let first = |robots: &[Arc<RobotView>]| first_drawn(robots).map(|robot| robot.name.clone());
+        let arm = robot("arm", &[("arm.glb", large)]);
+        let none = robot("a", &[("a.usda", large), ("old/a.glb", large)]);
+        assert_eq!(first(&[none, arm.clone()]).as_deref(), Some("arm"));
+        for small in [
+            robot("a", &[("a.glb", large - 1)]),
+            // The viewer shows a.glb.
+            robot("a", &[("0.GLB", large), ("a.glb", 9)]),
+            robot("a", &[("a.gltf", 9), ("a.bin", large)]),
+        ] {
+            assert_eq!(first(&[small, arm.clone()]), None);
+        }
     }
 }

@@ -195,12 +195,16 @@ fn answer(
 }
 
 /// Returns whether the client accepts gzip by name (RFC 9110 §12.5.3).
-fn accepts_gzip(headers: &HeaderMap) -> bool {
+pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let fields = headers.get_all(header::ACCEPT_ENCODING).iter();
     let texts = fields.filter_map(|field| field.to_str().ok());
     texts.flat_map(|text| text.split(',')).any(|coding| {
         let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let weight = weight.trim().strip_prefix("q=").unwrap_or("1");
+        let weight = weight.trim();
+        let weight = weight
+            .strip_prefix(['q', 'Q'])
+            .and_then(|rest| rest.strip_prefix('='));
+        let weight = weight.unwrap_or("1");
         name.trim().eq_ignore_ascii_case("gzip") && weight.parse().is_ok_and(|q: f32| q > 0.0)
     })
 }
@@ -215,6 +219,8 @@ mod tests {
             ("gzip", true),
             ("br, GZIP;q=0.5", true),
             ("deflate, gzip;q=0", false),
+            ("gzip;Q=0", false),
+            ("gzip; Q=0.5", true),
             ("br", false),
             ("", false),
         ] {

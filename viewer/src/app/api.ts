@@ -132,14 +132,12 @@ export function assetUrl(key: string, path: string, revision?: number | null, sh
   return url(`assets/${encoded(key)}/${encoded(path)}${text && `?${text}`}`);
 }
 
-/** The coarsest meshes of a robot, whichever those are. */
+/** Chooses the coarsest meshes of a robot, compressed; the server has none if they are those of its own GLB. */
 export const COARSEST: Variants = { detail: 'coarsest' };
 
-/** The URL of a robot's GLB in other variants than its own, or compressed. */
-export function drawingUrl(key: string, variants: Variants, compressed = false): string {
-  const query = new URLSearchParams(variants);
-  if (compressed) query.set('compression', 'meshopt');
-  return url(`variants/${encoded(key)}?${query.toString()}`);
+/** The URL of a robot's GLB in other variants than its own. */
+export function drawingUrl(key: string, variants: Variants): string {
+  return url(`variants/${encoded(key)}?${new URLSearchParams(variants).toString()}`);
 }
 
 /** The file that the viewer shows: NAME.glb, else any GLB at the top, else a glTF. */

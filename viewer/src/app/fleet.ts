@@ -38,6 +38,9 @@ export const TIER_SETS = { meshes: 'visual_representation', colliders: 'collisio
 
 const CHOICES = Object.keys(TIER_SETS) as (keyof typeof TIER_SETS)[];
 
+/** Maximum time for the preview of a robot, in milliseconds: its file is requested only then. */
+const PREVIEW_TIMEOUT = 3000;
+
 /** All robots. */
 export class Fleet {
   /** The server's list, by key. */
@@ -302,13 +305,11 @@ export class Fleet {
     if (this.coming.get(key)?.version === version) return;
     const mine = this.begin(key, version);
     try {
-      const compressed = this.hasLayers(key, entry.files) && takesLong(file.bytes);
-      if (compressed && !this.models.has(key)) await this.preview(entry, mine);
+      if (isOwn && !this.models.has(key) && this.hasLayers(key, entry.files) && takesLong(file.bytes)) await this.preview(entry, mine);
       if (this.coming.get(key) !== mine) return;
+      const url = isOwn ? api.assetUrl(key, file.path, revision, file.sha256) : api.drawingUrl(key, chosen);
       const edition = { revision, version };
-      const get = (url: string) => load(url, edition, mine.abort.signal);
-      const whole = () => get(isOwn ? api.assetUrl(key, file.path, revision, file.sha256) : api.drawingUrl(key, chosen));
-      const model = await (this.local.get(key)?.load(edition) ?? (compressed ? get(api.drawingUrl(key, chosen, true)).catch(whole) : whole()));
+      const model = await (this.local.get(key)?.load(edition) ?? load(url, edition, mine.abort.signal));
       if (this.coming.get(key) !== mine) return model.dispose();
       this.coming.delete(key);
       this.swap(key, model);
@@ -321,12 +322,21 @@ export class Fleet {
     }
   }
 
-  /** Shows the coarsest meshes while the others are on their way; nothing if the robot has no others. */
+  /** Shows the coarsest meshes before the file itself is loaded; nothing if the robot has none or they take too long. */
   private async preview({ key, revision }: api.RobotEntry, mine: Coming): Promise<void> {
     const edition = { revision, version: `${mine.version} preview` };
-    const model = await load(api.drawingUrl(key, api.COARSEST, true), edition, mine.abort.signal).catch(() => null);
+    const abort = new AbortController();
+    const stop = () => abort.abort();
+    const stopped = new Promise<null>((resolve) => abort.signal.addEventListener('abort', () => resolve(null)));
+    const timer = setTimeout(stop, PREVIEW_TIMEOUT);
+    mine.abort.signal.addEventListener('abort', stop);
+    const loading = load(api.drawingUrl(key, api.COARSEST), edition, abort.signal).catch(() => null);
+    // Aborting ends the request, but not the parsing of its response.
+    const model = await Promise.race([loading, stopped]);
+    clearTimeout(timer);
+    mine.abort.signal.removeEventListener('abort', stop);
     if (this.coming.get(key) === mine && model) this.swap(key, model);
-    else model?.dispose();
+    else void loading.then((late) => late?.dispose());
   }
 
   /** Starts a load and cancels any other. */

@@ -158,31 +158,57 @@ describe('a robot that is gone', () => {
 
 describe('over a slow link', () => {
   const layered = { files: [...holding('aa'), { path: 'arm.usda', bytes: 1, sha256: 'aa' }] };
-  const drawn = (query: string) => `http://robot/variants/arm?${query}compression=meshopt`;
+  const COARSEST = 'http://robot/variants/arm?detail=coarsest';
+  const OWN = 'http://robot/assets/arm/arm.glb?revision=1&sha256=aa';
   beforeEach(() => vi.mocked(takesLong).mockReturnValue(true));
-  afterEach(() => vi.mocked(takesLong).mockReturnValue(false));
+  afterEach(() => {
+    vi.mocked(takesLong).mockReturnValue(false);
+    vi.useRealTimers();
+  });
 
-  it('the coarsest meshes come first, then the compressed file', async () => {
+  it('the coarsest meshes come first, then the published file', async () => {
     await list(entry(layered));
-    expect(requests.map(({ url }) => url)).toEqual([drawn('detail=coarsest&')]);
+    expect(requests.map(({ url }) => url)).toEqual([COARSEST]);
     await requests[0]?.arrive();
     expect([fleet.currentModel?.edition, fleet.isLoading('arm')]).toEqual([requests[0]?.edition, true]);
     fleet.setPosition('arm', 'elbow', 0.5);
-    expect(requests[1]?.url).toBe(drawn(''));
+    expect(requests[1]?.url).toBe(OWN);
     await requests[1]?.arrive();
     expect([fleet.isLoading('arm'), fleet.currentModel?.positions()]).toEqual([false, { elbow: 0.5 }]);
+    expect(fleet.currentModel?.edition).toEqual(requests[1]?.edition);
     // The next revision replaces whole meshes, so it needs no preview.
     await list(entry({ ...layered, revision: 2 }));
-    expect(requests.map(({ url }) => url).slice(2)).toEqual([drawn('')]);
+    expect(requests.map(({ url }) => url).slice(2)).toEqual([OWN.replace('revision=1', 'revision=2')]);
   });
 
-  it('the file itself comes if the server cannot draw it', async () => {
+  it('the file itself comes if the server has no preview', async () => {
     await list(entry(layered));
-    await requests[0]?.fail(new Error('500'));
-    await requests[1]?.fail(new Error('500'));
-    expect(requests[2]?.url).toBe('http://robot/assets/arm/arm.glb?revision=1&sha256=aa');
+    await requests[0]?.fail(new Error('404'));
+    expect(requests.map(({ url }) => url)).toEqual([COARSEST, OWN]);
     await list(entry());
-    expect(requests.length).toBe(3);
+    expect(requests.length).toBe(2);
+  });
+
+  it('the file itself comes if the preview takes too long', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    listed = [entry(layered)];
+    await fleet.refresh();
+    await vi.advanceTimersByTimeAsync(2999);
+    expect([requests.length, requests[0]?.signal.aborted]).toEqual([1, false]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([requests.length, requests[0]?.signal.aborted, requests[1]?.url]).toEqual([2, true, OWN]);
+    vi.useRealTimers();
+    await requests[1]?.arrive();
+    // The response was complete, but parsed late.
+    await requests[0]?.arrive();
+    expect([fleet.currentModel?.edition, fleet.isLoading('arm')]).toEqual([requests[1]?.edition, false]);
+  });
+
+  it('a removed robot ends its preview', async () => {
+    await list(entry(layered));
+    await list();
+    await requests[0]?.arrive();
+    expect([requests.length, requests[0]?.signal.aborted, fleet.models.size]).toEqual([1, true, 0]);
   });
 });
 
