@@ -188,9 +188,18 @@ def test_a_pattern_and_a_second_process(robots, tmp_path):
         assert done.returncode == 75 and "another process converts this shard" in done.stderr, done.stderr
 
 
+def test_a_fault_that_needs_a_correction_is_no_temporary_one(robots, tmp_path):
+    source = robots / "*" / "urdf" / "r1*.urdf"
+    for number, spoil in enumerate((lambda out: out.write_text(""), lambda out: (out / "report.jsonl").mkdir(parents=True), lambda out: ((out / "journal").mkdir(parents=True), (out / "journal" / "x.jsonl").write_text("{}\n")))):
+        out = tmp_path / str(number)
+        spoil(out)
+        done = run("batch", str(source), "-o", out, "--formats", "usd")
+        assert done.returncode == 1 and "batch-journal" in done.stderr, done.stderr
+
+
 def test_a_full_disk_ends_the_batch_and_the_next_run_goes_on(undisturbed, robots, tmp_path):
     # Enough for some rows of the journal.
     done = run("batch", robots, "-o", tmp_path, "--formats", "usd", "-j", "2", preexec_fn=lambda: limit_files(8000))
-    assert done.returncode == 75 and "batch-journal" in done.stderr and "goes on from here" in done.stderr, done.stderr
+    assert done.returncode == 75 and "batch-stopped" in done.stderr and "goes on from here" in done.stderr, done.stderr
     assert batch(robots, "-o", tmp_path, "--retry").returncode == 1
     assert rows(tmp_path) == rows(undisturbed[0])

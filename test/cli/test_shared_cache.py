@@ -1,6 +1,7 @@
 """Results that machines share: in a folder, and in an object store that fails."""
 
 import re
+import shutil
 import socket
 import subprocess
 import time
@@ -14,7 +15,7 @@ ARM = next((SAMPLES / "sample_arm").rglob("*.urdf"))
 
 
 def run(port, machine, *arguments, **variables):
-    """Runs the program on a machine: a folder with a cache of its own."""
+    """Runs the program on a machine: a folder with a local cache."""
     command = [conftest.program(), *arguments]
     return subprocess.run(command, env=environment(port, machine / "cache", **variables), capture_output=True, text=True, timeout=120, check=False)
 
@@ -66,10 +67,11 @@ def test_the_second_machine_makes_nothing(s3, alone, shared, tmp_path):
     # All that is made is put.
     assert len(before) > 10 and "PUT" not in methods and "POST" not in methods and methods.count("GET") > 1
     assert objects(s3) == before
-    # From now on the results are on this machine: a change of the options asks for no more meshes.
-    count = len(methods)
+    # Small results came as one object: a change of the options asks for each, once. Then only the folder and the one object are asked for.
     convert(Server(s3, record).server_address[1], tmp_path, shared, "--namespace", "other")
-    assert methods[count:].count("GET") <= 1, methods[count:]
+    count = len(methods)
+    convert(Server(s3, record).server_address[1], tmp_path, shared, "--namespace", "another")
+    assert methods[count:].count("GET") <= 2, methods[count:]
 
 
 def test_a_folder_of_a_network_file_system(s3, alone, tmp_path):
@@ -82,7 +84,13 @@ def test_a_folder_of_a_network_file_system(s3, alone, tmp_path):
     # A machine that can't write there makes its results itself.
     broken = tmp_path / "file"
     broken.write_text("")
-    assert convert(s3, other, broken)[0] == alone
+    for place in (broken, "/proc/nope"):
+        written, errors = convert(s3, other, place)
+        assert written == alone and errors.count("object-store-cache") == 1 and str(place) in errors, errors
+        shutil.rmtree(other)
+    # The driver warns, and its workers do not.
+    done = run(s3, other, "batch", ARM, "-o", other / "out", "--cache-url", "/proc/nope", "--no-thumbnails")
+    assert done.returncode == 0 and done.stderr.count("object-store-cache") == 1, done.stderr
 
 
 def test_a_flipped_bit_is_a_miss_and_is_mended(s3, alone, shared, tmp_path):
@@ -94,7 +102,7 @@ def test_a_flipped_bit_is_a_miss_and_is_mended(s3, alone, shared, tmp_path):
     proxy = Server(s3, lambda ask: asked.add(ask.path.removeprefix(f"/{BUCKET}/")) if ask.command == "GET" else None)
     assert convert(proxy.server_address[1], tmp_path, shared)[0] == alone
     after = objects(s3)
-    # Who needs another one finds it out.
+    # Objects that were not read are still damaged.
     assert len(asked & before.keys()) > 10 and all(after[name] == before[name] for name in asked & before.keys())
     for name, content in before.items():
         request(s3, "PUT", f"/{BUCKET}/{name}", content)
@@ -121,6 +129,15 @@ def test_no_fault_of_the_store_fails_a_conversion(s3, alone, shared, tmp_path):
         assert written == alone, code
         assert errors.count("object-store-cache") == 1 and errors.count(code) == 1, errors
         assert time.monotonic() - began < 40, code
+    # A store that answers, but can't be written: its results are used, and the rest costs seconds.
+    hangs_on_writes = lambda ask: time.sleep(40) if ask.command in ("PUT", "POST") else None
+    for name, limit in (("slow", "0"), ("limited", "15")):
+        began = time.monotonic()
+        more = [] if limit == "0" else ["--time-limit", limit]
+        written, errors = convert(proxy(hangs_on_writes), tmp_path / name, f"s3://{BUCKET}/{name}", *more)
+        assert written == alone and errors.count("object-store-cache") <= 1, errors
+        assert limit != "0" or errors.count("object-store-timeout") == 1, errors
+        assert time.monotonic() - began < 14, name
     # Faults that pass: some results come from the store.
     assert convert(proxy(at_random(0)), tmp_path / "random", shared)[0] == alone
     assert run(s3, tmp_path, "convert", ARM, "-o", tmp_path / "none", "--cache-url", "ftp://a").returncode == 2

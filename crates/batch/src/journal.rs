@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use urdf_usd_convert::Counts;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-use crate::codes::JOURNAL;
+use crate::codes::{self, JOURNAL, STOPPED};
 
 /// The folder of the journals in that of the batch.
 const FOLDER: &str = "journal";
@@ -157,7 +157,7 @@ pub struct Journal {
 
 fn failed(path: &Path, what: &str, error: &io::Error) -> Diagnostic {
     let message = format!("{what}: {error}");
-    Diagnostic::new(&JOURNAL, Place::file(path), message)
+    Diagnostic::new(codes::of(error), Place::file(path), message)
         .help("make room or the folder writable, then run the command again: it goes on from here")
 }
 
@@ -182,7 +182,7 @@ impl Journal {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let message = "another process converts this shard of the batch";
-                return Err(Diagnostic::new(&JOURNAL, Place::file(&path), message)
+                return Err(Diagnostic::new(&STOPPED, Place::file(&path), message)
                     .help("wait until it has ended, or give each process another --shard"));
             }
             Err(TryLockError::Error(error)) => {

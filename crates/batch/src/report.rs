@@ -11,7 +11,7 @@ use serde::Serialize;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_objects::Asset;
 
-use crate::codes::JOURNAL;
+use crate::codes;
 use crate::items::Item;
 use crate::journal::{Row, Status};
 use crate::output::Output;
@@ -120,7 +120,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> Diagnostic {
     let path = path.to_owned();
     move |error| {
         Diagnostic::new(
-            &JOURNAL,
+            codes::of(&error),
             Place::file(path),
             format!("the report can't be written: {error}"),
         )

@@ -13,6 +13,7 @@ use super::results::{failed_with, print_json, usage_error};
 use super::terminal::{Verbosity, say, say_as, verbosity};
 use super::{OUTPUT, check_options, print_diagnostics, version};
 use crate::subject::INPUT;
+use urdf_usd_batch::codes::is_temporary;
 use urdf_usd_batch::items::find;
 use urdf_usd_batch::journal::Row;
 use urdf_usd_batch::report::{self, Summary};
@@ -24,8 +25,8 @@ use urdf_usd_worker::{Program, Workers};
 /// Size of the cache of meshes of all workers together, in MiB.
 const CACHE: u64 = 512;
 
-/// Exit code of a batch that stopped before its end: EX_TEMPFAIL of sysexits.h. Schedulers repeat it,
-/// but not one with broken robots.
+/// Exit code of a batch that stopped by a temporary fault: EX_TEMPFAIL of sysexits.h. Schedulers
+/// repeat it, but neither one with broken robots nor one that needs a correction.
 const STOPPED: u8 = 75;
 
 /// The command's arguments.
@@ -129,8 +130,12 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
     let (bad, summary) = match written {
         Ok(written) => written,
         Err(found) => {
+            let code = match is_temporary(&found) {
+                true => ExitCode::from(STOPPED),
+                false => ExitCode::FAILURE,
+            };
             failed_with(&[found], None);
-            return ExitCode::from(STOPPED);
+            return code;
         }
     };
     let printed = print_summary(arguments, &settings.output, &summary, &watch);

@@ -252,7 +252,7 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
         return Ok(report);
     }
     context.begin.iter().for_each(|begin| begin());
-    let store = memo::for_job(job, hash.as_deref(), &context.store)
+    let store = memo::for_job(job, hash.as_deref(), &context.store.within(&limit))
         .spilling(Spill::new(&job.output_dir, in_memory));
     // Inputs are opened within the retry, and every file that it opens counts as used: a watcher
     // tries again when one changes.
@@ -297,7 +297,7 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
             Err(Failure { diagnostics, used })
         }
     };
-    context.store.trim();
+    store.trim();
     result
 }
 

@@ -96,7 +96,7 @@ pub struct Options {
     ///
     /// [`convert`]: super::convert
     pub memory_limit: Option<u64>,
-    /// The folder or the object store with results that machines share; `None` for none. Whoever
+    /// The folder or the object store with results that machines share; `None` for none. The code that
     /// creates the store of a [`Context`](super::Context) connects it.
     pub cache_url: Option<String>,
     /// Additional contents of the glTF, and its compression.
@@ -473,7 +473,7 @@ pub static TABLE: &[Opt<Options>] = &[
         "URL",
         field!(Options.cache_url),
         "Share meshes, hulls and other intermediate results with other machines: a folder on a network file system, or s3://, gs:// or az:// with \
-         the credentials of the environment. Without it, or if it fails, results are cached on this machine only. Who can write there can \
+         the credentials of the environment. Without it, or if it fails, results are cached on this machine only. Anyone who can write there can \
          change assets. Empty: none.",
     ),
     Opt::new(

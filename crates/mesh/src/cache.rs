@@ -182,9 +182,9 @@ pub fn kept_tiers(mesh: &LazyMesh, store: &Store) -> Result<Tiers, CacheEvicted>
 pub struct Hull {
     /// The hull, closed and convex.
     pub mesh: LazyMesh,
-    /// Whether it was thickened ([`thick_hull`]), since the mesh is flat.
+    /// True if it was thickened ([`thick_hull`]), since the mesh is flat.
     pub is_thickened: bool,
-    /// Whether the mesh itself is watertight.
+    /// True if the mesh itself is watertight.
     pub is_of_watertight: bool,
 }
 
@@ -193,7 +193,7 @@ pub struct Hull {
 pub struct NoHull {
     /// The problem with the mesh.
     pub error: Error,
-    /// Whether the mesh itself is watertight.
+    /// True if the mesh itself is watertight.
     pub is_of_watertight: bool,
 }
 

@@ -1,7 +1,10 @@
 //! Results that machines share, in an object store or a folder.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,12 +12,13 @@ use bytes::Bytes;
 use object_store::ObjectStoreExt as _;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
-use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_store::{Folder, MAX_SHARED_BYTES, Remote, Store};
 
-use crate::{Objects, Patience, check_url, codes, is_lost, is_url, without_cloud};
+use crate::{Objects, Patience, check_url, codes, is_lost, is_url, late, without_cloud};
 
-/// Kibibytes of objects that wait to be written, or are being written.
+/// Kibibytes of objects that wait to be written, or are being written. A larger object takes all of
+/// it: no other one is written meanwhile.
 const MAX_WAITING_KIB: u32 = 64 << 10;
 /// Minimum share of an object in them, which bounds the number of requests to 32.
 const MIN_WAITING_KIB: u32 = MAX_WAITING_KIB / 32;
@@ -24,6 +28,10 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time for an object, which may be large.
 const OBJECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time that the end of a job waits for objects to be written.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+/// Minimum time for a request: a job with less time left makes its results itself.
+const MIN_TIME: Duration = Duration::from_secs(1);
 /// Pause after a failure; it doubles with each further one, up to the maximum.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
@@ -46,7 +54,11 @@ pub fn check_cache(url: &str) -> Result<(), Diagnostic> {
 /// Returns a warning for users.
 pub fn probe_cache(url: &str) -> Result<(), Diagnostic> {
     match folder(url) {
-        Some(_) => Ok(()),
+        // One that can't be written may have results of other machines: the workers read them.
+        Some(folder) => fs::create_dir_all(folder)
+            .and_then(|()| fs::read_dir(folder))
+            .map(drop)
+            .map_err(|error| folder_warning(folder, &error)),
         None => Objects::open_within(url, Patience::Short, OPEN_TIMEOUT)
             .map(drop)
             .map_err(|fault| warning(&fault)),
@@ -59,15 +71,22 @@ pub fn probe_cache(url: &str) -> Result<(), Diagnostic> {
 /// The first failure is passed to `warn`: conversions go on without the shared results.
 #[must_use]
 pub fn with_cache(store: &Store, url: Option<&str>, warn: fn(&Diagnostic)) -> Store {
-    static CACHES: Mutex<BTreeMap<String, Arc<dyn Remote>>> = Mutex::new(BTreeMap::new());
+    // By process and address: a connection does not survive a fork, which leaves the child without
+    // the threads that make its requests.
+    static CACHES: Mutex<BTreeMap<(u32, String), Arc<dyn Remote>>> = Mutex::new(BTreeMap::new());
     let Some(url) = url else {
         return store.clone();
     };
     let mut caches = CACHES.lock().unwrap_or_else(PoisonError::into_inner);
     let remote = caches
-        .entry(url.to_owned())
+        .entry((std::process::id(), url.to_owned()))
         .or_insert_with(|| match folder(url) {
-            Some(folder) => Arc::new(Folder::new(folder)),
+            Some(path) => Arc::new(FolderCache {
+                path: path.to_owned(),
+                folder: Folder::new(path),
+                warn,
+                has_warned: AtomicBool::new(false),
+            }),
             None => Arc::new(Cache::new(url, warn)),
         });
     store.clone().with_remote(remote.clone())
@@ -79,6 +98,38 @@ fn folder(url: &str) -> Option<&Path> {
         Some(path) => path.starts_with('/').then(|| Path::new(path)),
         None => (!is_url(url)).then(|| Path::new(url)),
     }
+}
+
+/// Shared results in a folder.
+#[derive(Debug)]
+struct FolderCache {
+    path: PathBuf,
+    folder: Folder,
+    warn: fn(&Diagnostic),
+    has_warned: AtomicBool,
+}
+
+impl Remote for FolderCache {
+    fn get(&self, name: &str, within: Duration) -> Option<Bytes> {
+        self.folder.get(name, within)
+    }
+
+    fn put(&self, name: &str, object: Bytes, replaces: bool, _within: Duration) {
+        if let Err(error) = self.folder.write(name, &object, replaces)
+            && !self.has_warned.swap(true, Ordering::Relaxed)
+        {
+            (self.warn)(&folder_warning(&self.path, &error));
+        }
+    }
+}
+
+/// Returns the warning about a folder that can't be created or written.
+fn folder_warning(folder: &Path, error: &io::Error) -> Diagnostic {
+    let message = format!(
+        "the shared cache can't be written, results are cached on this machine only: {error}"
+    );
+    Diagnostic::new(&codes::CACHE, Place::file(folder), message)
+        .help("make the folder writable, or give another --cache-url")
 }
 
 /// Shared results in an object store. After a failure, it is not asked for some time.
@@ -98,12 +149,38 @@ struct Inner {
 struct Connection {
     /// Opened by the first request: most conversions find all results on this machine.
     objects: Option<Arc<Objects>>,
-    /// Consecutive failures.
+    /// Pauses after failures to open the store, or to read from it.
+    reads: Pause,
+    /// Pauses after failures to write. Reads alone tell nothing about them: a store may be read-only.
+    writes: Pause,
+    has_warned: bool,
+}
+
+/// The pause after consecutive failures.
+#[derive(Debug, Default)]
+struct Pause {
     failures: u32,
     /// No request is made before.
     resume: Option<Instant>,
-    has_warned: bool,
 }
+
+impl Pause {
+    fn is_active(&self) -> bool {
+        self.resume.is_some_and(|resume| Instant::now() < resume)
+    }
+
+    fn extend(&mut self) {
+        let pause = MIN_PAUSE * (1 << self.failures.min(6));
+        self.resume = Some(Instant::now() + pause.min(MAX_PAUSE));
+        self.failures += 1;
+    }
+}
+
+/// Returns one of the two pauses.
+type PauseOf = fn(&mut Connection) -> &mut Pause;
+
+const READS: PauseOf = |connection| &mut connection.reads;
+const WRITES: PauseOf = |connection| &mut connection.writes;
 
 impl Cache {
     fn new(url: &str, warn: fn(&Diagnostic)) -> Self {
@@ -122,17 +199,17 @@ impl Cache {
 
     /// Returns the store, which is opened if needed; `None` during a pause. Other threads wait
     /// meanwhile: they need it, too.
-    fn objects(&self) -> Option<Arc<Objects>> {
+    fn objects(&self, within: Duration) -> Option<Arc<Objects>> {
         let mut connection = self.connection();
-        let is_paused = |resume: Instant| Instant::now() < resume;
-        if connection.resume.is_some_and(is_paused) {
+        if connection.reads.is_active() || within < MIN_TIME {
             return None;
         }
         if connection.objects.is_none() {
-            match Objects::open_within(&self.0.url, Patience::Short, OPEN_TIMEOUT) {
+            let time = OPEN_TIMEOUT.min(within);
+            match Objects::open_within(&self.0.url, Patience::Short, time) {
                 Ok(objects) => connection.objects = Some(Arc::new(objects)),
                 Err(fault) => {
-                    self.failed(&mut connection, &fault);
+                    self.failed(&mut connection, READS, &fault);
                     return None;
                 }
             }
@@ -141,48 +218,52 @@ impl Cache {
     }
 
     /// Takes the result of a request.
-    fn note<T>(&self, result: Result<T, Diagnostic>) -> Option<T> {
+    fn note<T>(&self, pause: PauseOf, result: Result<T, Diagnostic>) -> Option<T> {
         let mut connection = self.connection();
         match result {
             Ok(value) => {
-                (connection.failures, connection.resume) = (0, None);
+                *pause(&mut connection) = Pause::default();
                 Some(value)
             }
             // This object alone is wrong.
             Err(fault) if fault.code == codes::CONTENT.id => None,
             Err(fault) => {
-                self.failed(&mut connection, &fault);
+                self.failed(&mut connection, pause, &fault);
                 None
             }
         }
     }
 
-    fn failed(&self, connection: &mut Connection, fault: &Diagnostic) {
+    fn failed(&self, connection: &mut Connection, pause: PauseOf, fault: &Diagnostic) {
+        let pause = pause(connection);
         // Requests that began before the pause fail together.
-        if connection
-            .resume
-            .is_some_and(|resume| Instant::now() < resume)
-        {
+        if pause.is_active() {
             return;
         }
-        let pause = MIN_PAUSE * (1 << connection.failures.min(6));
-        connection.resume = Some(Instant::now() + pause.min(MAX_PAUSE));
-        connection.failures += 1;
+        pause.extend();
         if !std::mem::replace(&mut connection.has_warned, true) {
             (self.0.warn)(&warning(fault));
         }
     }
 
-    async fn read(&self, objects: &Objects, name: &str) -> Result<Option<Bytes>, Diagnostic> {
+    async fn read(
+        &self,
+        objects: &Objects,
+        name: &str,
+        within: Duration,
+    ) -> Result<Option<Bytes>, Diagnostic> {
         // With room for the hash.
         let limit = MAX_SHARED_BYTES + 1024;
+        let began = Instant::now();
         let answer = objects.begin(name, limit);
-        let Some(found) = objects.within(name, ANSWER_TIMEOUT, answer).await? else {
+        let answer = objects.within(name, ANSWER_TIMEOUT.min(within), answer);
+        let Some(found) = answer.await? else {
             return Ok(None);
         };
+        let left = within.saturating_sub(began.elapsed());
         let content = objects.content(name, found);
-        let content = objects.within(name, OBJECT_TIMEOUT, content).await?;
-        Ok(Some(content))
+        let content = objects.within(name, OBJECT_TIMEOUT.min(left), content);
+        Ok(Some(content.await?))
     }
 }
 
@@ -196,14 +277,17 @@ fn warning(fault: &Diagnostic) -> Diagnostic {
 }
 
 impl Remote for Cache {
-    fn get(&self, name: &str) -> Option<Bytes> {
-        let objects = self.objects()?;
-        let read = objects.block_on(self.read(&objects, name));
-        self.note(read)?
+    fn get(&self, name: &str, within: Duration) -> Option<Bytes> {
+        let objects = self.objects(within)?;
+        let read = objects.block_on(self.read(&objects, name, within));
+        self.note(READS, read)?
     }
 
-    fn put(&self, name: &str, object: Bytes, replaces: bool) {
-        let Some(objects) = self.objects() else {
+    fn put(&self, name: &str, object: Bytes, replaces: bool, within: Duration) {
+        if self.connection().writes.is_active() {
+            return;
+        }
+        let Some(objects) = self.objects(within) else {
             return;
         };
         let Ok(path) = objects.path(name) else {
@@ -211,11 +295,17 @@ impl Remote for Cache {
         };
         let kib = u32::try_from(object.len() >> 10).unwrap_or(u32::MAX);
         let kib = kib.clamp(MIN_WAITING_KIB, MAX_WAITING_KIB);
-        // A conversion waits for a slow store before it fills the memory, but not forever: then other
-        // machines make the result themselves.
+        // A conversion waits for a slow store before it fills the memory, but only once: after that,
+        // other machines make the result themselves until an object was written.
+        let time = match self.connection().writes.failures {
+            0 => ANSWER_TIMEOUT.min(within),
+            _ => Duration::ZERO,
+        };
         let permit = self.0.waiting.clone().acquire_many_owned(kib);
-        let permit = objects.block_on(async { timeout(ANSWER_TIMEOUT, permit).await });
+        let permit = objects.block_on(async { timeout(time, permit).await });
         let Ok(Ok(permit)) = permit else {
+            let fault = late(objects.place(name), ANSWER_TIMEOUT);
+            self.failed(&mut self.connection(), WRITES, &fault);
             return;
         };
         let (cache, name, requests) = (self.clone(), name.to_owned(), objects.requests.clone());
@@ -233,16 +323,30 @@ impl Remote for Cache {
                 }
             };
             let written = objects.within(&name, OBJECT_TIMEOUT, written).await;
-            cache.note(written);
+            cache.note(WRITES, written);
             drop(permit);
         });
     }
 
-    fn flush(&self) {
-        let Some(objects) = self.connection().objects.clone() else {
+    fn flush(&self, within: Duration) {
+        let mut connection = self.connection();
+        let Some(objects) = connection.objects.clone() else {
             return;
         };
+        // Requests of a store that has failed are unlikely to succeed in this time.
+        if connection.writes.is_active() {
+            return;
+        }
+        drop(connection);
+        let time = FLUSH_TIMEOUT.min(within);
         let all = self.0.waiting.acquire_many(MAX_WAITING_KIB);
-        let _ = objects.block_on(async { timeout(OBJECT_TIMEOUT, all).await });
+        let is_late = objects
+            .block_on(async { timeout(time, all).await })
+            .is_err();
+        // Requests go on as long as the process runs.
+        if is_late && time == FLUSH_TIMEOUT {
+            connection = self.connection();
+            self.failed(&mut connection, WRITES, &late(objects.place(""), time));
+        }
     }
 }

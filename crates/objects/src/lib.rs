@@ -57,7 +57,7 @@ pub(crate) enum Scheme {
     Azure,
 }
 
-/// How long failed requests are repeated.
+/// Time for which failed requests are repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
     /// As long as the user has set: the result of a request is needed.
@@ -156,6 +156,12 @@ pub fn without_secrets(url: &str) -> String {
     format!("{name}{user}{rest}{query}")
 }
 
+/// Returns the error of a request without an answer.
+fn late(place: Place, time: Duration) -> Diagnostic {
+    let message = format!("no answer within {:.0} s", time.as_secs_f64());
+    Diagnostic::new(&codes::TIMEOUT, place, message).help("check the endpoint and the network")
+}
+
 impl Objects {
     /// Opens a folder by its address, with the credentials of the environment.
     ///
@@ -184,8 +190,13 @@ impl Objects {
         let prefix =
             ObjectPath::from_url_path(parsed.path()).map_err(|error| invalid(error.to_string()))?;
         let runtime = runtime(url)?;
+        // Credentials of a role are requested, too.
+        let connected = async {
+            let connected = tokio::time::timeout(time, connect(scheme, url, patience)).await;
+            connected.unwrap_or_else(|_| Err(late(Place::file(url), time)))
+        };
         let opened = Self {
-            store: runtime.block_on(connect(scheme, url, patience))?,
+            store: runtime.block_on(connected)?,
             url: url.to_owned(),
             prefix,
             requests: runtime.handle().clone(),
@@ -291,11 +302,7 @@ impl Objects {
         request: impl Future<Output = Result<T, Diagnostic>>,
     ) -> Result<T, Diagnostic> {
         let answer = tokio::time::timeout(time, request).await;
-        answer.unwrap_or_else(|_| {
-            let message = format!("no answer within {} s", time.as_secs());
-            let fault = Diagnostic::new(&codes::TIMEOUT, self.place(name), message);
-            Err(fault.help("check the endpoint and the network"))
-        })
+        answer.unwrap_or_else(|_| Err(late(self.place(name), time)))
     }
 
     /// Returns the content of an object with its version; `None` if it does not exist.

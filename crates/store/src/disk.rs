@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +17,12 @@ const TRAILER: usize = blake3::OUT_LEN;
 
 /// Name of the file with the secret key, in the store's directory.
 const SECRET: &str = "key";
+
+/// Permissions of an entry: its owner's only.
+const PRIVATE_MODE: u32 = 0o600;
+
+/// Permissions of a shared object, without those that the umask removes.
+pub(super) const SHARED_MODE: u32 = 0o666;
 
 /// Permission bits of group and others, which the secret's file must not have.
 const PRIVATE: u32 = 0o077;
@@ -58,12 +64,15 @@ impl Disk {
     }
 
     fn secret(&self) -> Option<&[u8; blake3::KEY_LEN]> {
-        self.secret.get_or_init(|| secret(&self.root)).as_ref()
+        // Entries of an unknown build could be those of another one.
+        let secret = || build().and_then(|_| secret(&self.root));
+        self.secret.get_or_init(secret).as_ref()
     }
 
     fn path(&self, key: &Key) -> PathBuf {
         let name = key.hex();
-        self.root.join(build()).join(&name[..2]).join(&name[2..])
+        let build = build().unwrap_or_default();
+        self.root.join(build).join(&name[..2]).join(&name[2..])
     }
 
     /// Returns the content of an entry; `None` if it is absent, damaged, or not written by this
@@ -100,7 +109,7 @@ impl Disk {
     /// a file copied over another entry does not verify.
     fn hash(&self, key: &Key) -> Option<blake3::Hasher> {
         let mut hash = blake3::Hasher::new_keyed(self.secret()?);
-        hash.update(build().as_bytes()).update(&key.0);
+        hash.update(build()?.as_bytes()).update(&key.0);
         Some(hash)
     }
 
@@ -219,7 +228,7 @@ fn read_secret(path: &Path) -> Option<[u8; blake3::KEY_LEN]> {
 }
 
 fn write(path: &Path, content: &Content, mut hash: blake3::Hasher) -> io::Result<()> {
-    write_whole(path, |file| {
+    write_whole(path, PRIVATE_MODE, |file| {
         for chunk in content.chunks() {
             let chunk = chunk.ok_or(io::ErrorKind::NotFound)?;
             file.write_all(&chunk)?;
@@ -230,18 +239,21 @@ fn write(path: &Path, content: &Content, mut hash: blake3::Hasher) -> io::Result
 }
 
 /// Writes a file under a temporary name and renames it: readers never see part of it, and of two
-/// concurrent writers the last wins.
+/// concurrent writers the last wins. It has the permissions `mode` that the umask allows.
 ///
 /// It is not synced: after a power failure, a torn entry does not verify and counts as absent.
 pub(super) fn write_whole(
     path: &Path,
+    mode: u32,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
     let Some(folder) = path.parent() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = tempfile::Builder::new()
+        .permissions(fs::Permissions::from_mode(mode))
+        .tempfile_in(folder)?;
     write(file.as_file_mut())?;
     file.persist(path)?;
     Ok(())
@@ -273,27 +285,40 @@ fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
     }
 }
 
-/// Returns a name for this build of the program on this machine. Builds do not share entries: a
-/// result computed by a build with a bug must not outlive it.
-fn build() -> &'static str {
-    static BUILD: OnceLock<String> = OnceLock::new();
-    BUILD.get_or_init(|| {
-        let modified = program().and_then(|program| fs::metadata(program).ok()?.modified().ok());
+/// Returns a name for this build of the program on this machine; `None` if its file can't be found or
+/// read. Builds do not share entries: a result computed by a build with a bug must not outlive it.
+fn build() -> Option<&'static str> {
+    static BUILD: OnceLock<Option<String>> = OnceLock::new();
+    let find = || {
+        // Other systems have no `/proc`.
+        let program = match maps() {
+            Some(maps) => mapped_program(&maps)?,
+            None => std::env::current_exe().ok()?,
+        };
+        let modified = fs::metadata(&program).ok()?.modified().ok()?;
         let mut hash = blake3::Hasher::new();
-        hash.update(format!("{} {modified:?}", shared_build()).as_bytes());
-        named(&hash)
-    })
+        identify(&program, &mut hash).ok()?;
+        hash.update(format!("{modified:?}").as_bytes());
+        Some(named(&hash))
+    };
+    BUILD.get_or_init(find).as_deref()
 }
 
-/// Returns a name for this build of the program on all machines. It does not depend on the time of
-/// its file, which differs where pip has installed it.
-pub(super) fn shared_build() -> &'static str {
-    static BUILD: OnceLock<String> = OnceLock::new();
-    BUILD.get_or_init(|| {
+/// Returns a name for this build of the program on all machines; `None` if it can't be identified. It
+/// does not depend on the time of its file, which differs where pip has installed it.
+pub(super) fn shared_build() -> Option<&'static str> {
+    static BUILD: OnceLock<Option<String>> = OnceLock::new();
+    let find = || {
         let mut hash = blake3::Hasher::new();
-        let _ = program().map(|program| identify(&program, &mut hash));
-        named(&hash)
-    })
+        identify(&mapped_program(&maps()?)?, &mut hash).ok()?;
+        Some(named(&hash))
+    };
+    BUILD.get_or_init(find).as_deref()
+}
+
+/// Returns the files that this process has mapped, if the system lists them.
+fn maps() -> Option<String> {
+    fs::read_to_string("/proc/self/maps").ok()
 }
 
 /// Hashes what distinguishes a program from other builds: its start with the linker's build ID, and
@@ -323,8 +348,9 @@ fn named(hash: &blake3::Hasher) -> String {
 }
 
 /// Returns the file with this code: the program, or a module of Python, whose executable is no part
-/// of this project.
-fn program() -> Option<PathBuf> {
+/// of this project. `None` after an upgrade that replaced the file: it is listed as deleted, and the
+/// file under its name has other code.
+fn mapped_program(maps: &str) -> Option<PathBuf> {
     let address = env!("CARGO_PKG_VERSION").as_ptr().addr();
     // Lines such as `55d0-55e0 r--p 00000000 fe:00 1234    /usr/bin/urdf_usd`.
     let mapped = |line: &str| {
@@ -338,12 +364,8 @@ fn program() -> Option<PathBuf> {
                 .map(PathBuf::from)
         })?
     };
-    let maps = fs::read_to_string("/proc/self/maps").ok();
-    let found = maps.and_then(|maps| maps.lines().find_map(mapped));
-    // An upgrade that replaced the file has left only the link of the system.
-    found
-        .filter(|path| path.is_file())
-        .or_else(|| std::env::current_exe().ok())
+    let found = maps.lines().find_map(mapped);
+    found.filter(|path| path.is_file())
 }
 
 #[cfg(test)]
@@ -352,6 +374,20 @@ mod tests {
 
     fn key(i: u64) -> Key {
         Key::builder("test").and(&i.to_le_bytes()).key()
+    }
+
+    #[test]
+    fn a_program_that_was_replaced_has_no_build() {
+        let maps = maps().unwrap();
+        let program = mapped_program(&maps).unwrap();
+        assert_eq!(program, std::env::current_exe().unwrap());
+        let path = program.to_str().unwrap();
+        let replaced = maps.replace(path, &format!("{path} (deleted)"));
+        assert_eq!(
+            (mapped_program(&replaced), mapped_program("")),
+            (None, None)
+        );
+        assert!(shared_build().is_some() && build() != shared_build());
     }
 
     #[test]

@@ -32,6 +32,7 @@ use self::shared::Shared;
 pub use self::shared::{Folder, MAX_SHARED_BYTES, Remote};
 use self::small_entries::SmallEntries;
 pub use self::spill::{Piece, Spill, joined};
+use self::time_limit::TimeLimit;
 
 /// Default limit of a store in memory, in bytes.
 pub const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
@@ -144,7 +145,7 @@ impl KeyBuilder {
 #[derive(Clone, Debug, Default)]
 pub struct Store {
     place: Arc<Place>,
-    /// Whether reads find nothing.
+    /// True if reads find nothing.
     is_write_only: bool,
     /// Small entries of the current job.
     small_entries: Option<Arc<SmallEntries>>,
@@ -198,11 +199,27 @@ impl Store {
     }
 
     /// Returns a handle that also finds the entries of other machines in `remote`, and puts its own
-    /// there. What it finds there is stored here, too. A store that keeps nothing shares nothing.
+    /// there. What it finds there is stored here, too. A store that keeps nothing shares nothing, and
+    /// neither does a program whose build can't be identified.
     #[must_use]
     pub fn with_remote(self, remote: Arc<dyn Remote>) -> Self {
-        let shared = self.is_enabled().then(|| Shared::new(remote));
+        let shared = if self.is_enabled() {
+            Shared::new(remote)
+        } else {
+            None
+        };
         Self { shared, ..self }
+    }
+
+    /// Returns a handle for a job with a time limit: requests to other machines take at most a part of
+    /// the time that is left.
+    #[must_use]
+    pub fn within(&self, limit: &TimeLimit) -> Self {
+        let shared = self.shared.clone();
+        Self {
+            shared: shared.map(|shared| shared.within(limit)),
+            ..self.clone()
+        }
     }
 
     /// Returns the shared entries if this one can be among them.
@@ -265,7 +282,9 @@ impl Store {
     /// On disk, and on other machines under the key that `shared` returns, the small entries that the
     /// job uses are also stored together in one entry. It is read here and written by
     /// [`Self::save_small_entries`]: opening hundreds of files, or requesting them, takes longer than
-    /// using their contents. A key of other machines is a hint, since each small entry has its own.
+    /// using their contents. Other machines get only entries under [`Key::shared`], and no others are
+    /// accepted from them. An entry of other machines is never replaced: it is an optimization, since
+    /// each small entry is also stored alone.
     #[must_use]
     pub fn for_job(&self, key: &Key, shared: impl FnOnce() -> Option<Key>) -> Self {
         if !matches!(*self.place, Place::Disk(_)) && self.shared.is_none() {
@@ -275,6 +294,7 @@ impl Store {
         if kept.is_none() && self.shared.is_some() {
             missing = shared();
             kept = missing.and_then(|shared| self.shared(&shared)?.get(&shared));
+            kept = kept.and_then(small_entries::shareable);
             if let Some(bytes) = &kept {
                 self.put_here(key, || bytes.clone());
                 missing = None;
@@ -296,7 +316,9 @@ impl Store {
                 Place::Memory(memory) => memory.put(small_entries.key, bytes.clone()),
                 Place::Disk(disk) => disk.put(&small_entries.key, &bytes.clone().into()),
             }
-            if let Some((key, shared)) = small_entries.missing.zip(self.shared.as_ref()) {
+            if let Some((key, shared)) = small_entries.missing.zip(self.shared.as_ref())
+                && let Some(bytes) = small_entries::shareable(bytes)
+            {
                 shared.put(&key, &bytes);
             }
         }
@@ -374,9 +396,14 @@ impl Store {
     }
 
     /// Returns the entry under `key` as decoded by `read`; `None` if it is absent, or `read` can't
-    /// decode it.
+    /// decode it. Then the next [`Self::put`] replaces it, also on other machines.
     pub fn get<T>(&self, key: &Key, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
-        read(&self.load(key)?)
+        let decoded = read(&self.load(key)?);
+        if decoded.is_none() {
+            let shared = self.shared(key);
+            shared.iter().for_each(|shared| shared.reject(key));
+        }
+        decoded
     }
 
     /// Returns the entry under `key`. A store in memory shares its bytes.

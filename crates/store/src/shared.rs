@@ -2,17 +2,21 @@
 //!
 //! Only entries under [`Key::shared`](crate::Key::shared) are shared: their keys depend on contents,
 //! never on paths, times or inodes. Each is an object that ends with its hash, so that a damaged one
-//! is a miss and is replaced. There are no locks: objects of one name are equal, whoever wrote them.
+//! is a miss and is replaced. There are no locks: all objects of one name are valid results for its
+//! key, and any of them may stay.
 
 use std::collections::HashSet;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::Key;
 use super::disk;
+use super::time_limit::TimeLimit;
 
 /// Maximum size of a shared entry, in bytes.
 pub const MAX_SHARED_BYTES: u64 = 256 << 20;
@@ -20,39 +24,69 @@ pub const MAX_SHARED_BYTES: u64 = 256 << 20;
 /// Length of the hash that follows the content.
 const TRAILER: usize = blake3::OUT_LEN;
 
-/// The place of shared objects. Its failures are misses: they never reach the caller.
+/// Share of a job's remaining time that a request may take, as a divisor: the job must not fail
+/// because of a slow remote.
+const TIME_SHARE: u32 = 4;
+
+/// The place of shared objects. Its failures are misses: they never reach the caller. No call takes
+/// longer than `within`, unless a file system blocks.
 pub trait Remote: fmt::Debug + Send + Sync {
     /// Returns an object; `None` if it does not exist, is larger than [`MAX_SHARED_BYTES`] with its
     /// hash, or can't be read.
-    fn get(&self, name: &str) -> Option<Bytes>;
+    fn get(&self, name: &str, within: Duration) -> Option<Bytes>;
 
     /// Writes an object, perhaps after this call has returned; an existing one only if `replaces`.
-    fn put(&self, name: &str, object: Bytes, replaces: bool);
+    fn put(&self, name: &str, object: Bytes, replaces: bool, within: Duration);
 
     /// Waits until objects are written, for a limited time.
-    fn flush(&self) {}
+    fn flush(&self, _within: Duration) {}
 }
 
 /// Shared entries.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     remote: Arc<dyn Remote>,
-    /// Names of objects that were read damaged.
+    /// Names of objects that were read damaged, or that do not decode.
     damaged: Arc<Mutex<HashSet<String>>>,
+    build: &'static str,
+    limit: TimeLimit,
 }
 
 impl Shared {
-    pub fn new(remote: Arc<dyn Remote>) -> Self {
-        Self {
+    /// Uses a place; `None` if the build of the program can't be identified, since its entries could
+    /// be those of another build.
+    pub fn new(remote: Arc<dyn Remote>) -> Option<Self> {
+        Some(Self {
             remote,
             damaged: Arc::default(),
-        }
+            build: disk::shared_build()?,
+            limit: TimeLimit::default(),
+        })
+    }
+
+    pub fn within(self, limit: &TimeLimit) -> Self {
+        let limit = limit.clone();
+        Self { limit, ..self }
+    }
+
+    /// Returns the time for a request.
+    fn time(&self) -> Duration {
+        self.limit
+            .left()
+            .map_or(Duration::MAX, |left| left / TIME_SHARE)
+    }
+
+    /// Returns the name of an entry's object: the build, and the key in two parts.
+    fn name(&self, key: &Key) -> String {
+        let hex = key.hex();
+        let (start, rest) = hex.split_at_checked(2).unwrap_or_default();
+        format!("{}/{start}/{rest}", self.build)
     }
 
     /// Returns an entry; `None` if it is absent or damaged.
     pub fn get(&self, key: &Key) -> Option<Bytes> {
-        let name = name(key);
-        let mut object = self.remote.get(&name)?;
+        let name = self.name(key);
+        let mut object = self.remote.get(&name, self.time())?;
         if let Some((content, trailer)) = object.split_last_chunk::<TRAILER>()
             && hash(&name, content) == blake3::Hash::from_bytes(*trailer)
         {
@@ -63,30 +97,28 @@ impl Shared {
         None
     }
 
+    /// Records that an entry can't be used: the next one under its key replaces it.
+    pub fn reject(&self, key: &Key) {
+        self.damaged().insert(self.name(key));
+    }
+
     pub fn put(&self, key: &Key, content: &[u8]) {
         if content.len() as u64 > MAX_SHARED_BYTES {
             return;
         }
-        let name = name(key);
+        let name = self.name(key);
         let replaces = self.damaged().remove(&name);
         let object = [content, hash(&name, content).as_bytes()].concat();
-        self.remote.put(&name, object.into(), replaces);
+        self.remote.put(&name, object.into(), replaces, self.time());
     }
 
     pub fn flush(&self) {
-        self.remote.flush();
+        self.remote.flush(self.time());
     }
 
     fn damaged(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
         self.damaged.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Returns the name of an entry's object: the build, and the key in two parts.
-fn name(key: &Key) -> String {
-    let hex = key.hex();
-    let (start, rest) = hex.split_at_checked(2).unwrap_or_default();
-    format!("{}/{start}/{rest}", disk::shared_build())
 }
 
 /// Returns the hash of an object. It includes the name, so that a copy of another object does not
@@ -109,20 +141,31 @@ impl Folder {
     pub fn new(path: &Path) -> Self {
         Self(path.to_owned())
     }
+
+    /// Writes an object; an existing one only if `replaces`.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub fn write(&self, name: &str, object: &[u8], replaces: bool) -> io::Result<()> {
+        let path = self.0.join(name);
+        if !replaces && disk::is_there(&path) {
+            return Ok(());
+        }
+        disk::write_whole(&path, disk::SHARED_MODE, |file| {
+            io::Write::write_all(file, object)
+        })
+    }
 }
 
 impl Remote for Folder {
-    fn get(&self, name: &str) -> Option<Bytes> {
+    fn get(&self, name: &str, _within: Duration) -> Option<Bytes> {
         let limit = MAX_SHARED_BYTES + TRAILER as u64;
         disk::read(&self.0.join(name), limit).map(Bytes::from)
     }
 
-    fn put(&self, name: &str, object: Bytes, replaces: bool) {
-        let path = self.0.join(name);
-        if replaces || !disk::is_there(&path) {
-            // As for a full or read-only local store: the entry is missing, and made again.
-            let _ = disk::write_whole(&path, |file| std::io::Write::write_all(file, &object));
-        }
+    fn put(&self, name: &str, object: Bytes, replaces: bool, _within: Duration) {
+        // As for a full or read-only local store: the entry is missing, and made again.
+        let _ = self.write(name, &object, replaces);
     }
 }
 
@@ -132,6 +175,11 @@ mod tests {
 
     use super::*;
     use crate::Store;
+
+    fn name(key: &Key) -> String {
+        let nowhere = Arc::new(Folder::new(Path::new("/nowhere")));
+        Shared::new(nowhere).unwrap().name(key)
+    }
 
     fn key(i: u8) -> Key {
         Key::shared("test").and(&[i]).key()
@@ -158,7 +206,7 @@ mod tests {
         assert_eq!(two.load(&key(0)).unwrap(), &b"content"[..]);
         assert_eq!(two.load(&key(1)).unwrap(), vec![1; 5000]);
         assert_eq!(two.write_only().load(&key(0)), None);
-        // Without a store of its own, a machine shares nothing.
+        // A machine without a local store shares nothing.
         let none = Store::none().with_remote(Arc::new(Folder::new(folder.path())));
         none.put(&key(0), || -> Bytes { unreachable!() });
         assert!(!none.is_enabled() && none.load(&key(0)).is_none());
@@ -190,9 +238,113 @@ mod tests {
     }
 
     #[test]
+    fn the_common_object_has_no_entries_of_one_machine() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = folder.path().join("shared");
+        let machine = |name: &str| {
+            Store::on_disk(&folder.path().join(name), 1 << 20)
+                .with_remote(Arc::new(Folder::new(&shared)))
+        };
+        let (job, hint) = (Key::builder("job").key(), Key::shared("job").key());
+        let local = Key::builder("hash of /robot/a.stl").key();
+        let one = machine("one").for_job(&job, || Some(hint));
+        one.put(&local, || &b"on machine one"[..]);
+        one.put(&key(0), || &b"common"[..]);
+        one.save_small_entries();
+        let common = || fs::read(shared.join(name(&hint))).unwrap();
+        assert_eq!(common().len(), 32 + 4 + b"common".len() + TRAILER);
+        let two = machine("two").for_job(&job, || Some(hint));
+        assert_eq!(
+            (two.load(&local), two.load(&key(0)).is_some()),
+            (None, true)
+        );
+        // A machine does not trust an object with such entries, neither now nor in its next run.
+        let mut forged = Vec::new();
+        for (key, content) in [(&local, b"forged"), (&key(1), b"common")] {
+            forged.extend(key.bytes());
+            forged.extend((content.len() as u32).to_le_bytes());
+            forged.extend(content);
+        }
+        fs::remove_file(shared.join(name(&hint))).unwrap();
+        let remote = Arc::new(Folder::new(&shared));
+        Shared::new(remote).unwrap().put(&hint, &forged);
+        let three = machine("three");
+        three.put(&local, || &b"on machine three"[..]);
+        for _ in 0..2 {
+            let three = three.for_job(&job, || Some(hint));
+            assert_eq!(three.load(&local).unwrap(), &b"on machine three"[..]);
+            assert_eq!(three.load(&key(1)).unwrap(), &b"common"[..]);
+        }
+        // Nothing is written if all entries belong to this machine.
+        let alone = Key::shared("alone").key();
+        let four = machine("four").for_job(&Key::builder("four").key(), || Some(alone));
+        four.put(&local, || &b"on machine four"[..]);
+        four.save_small_entries();
+        assert!(!shared.join(name(&alone)).exists());
+    }
+
+    #[test]
+    fn other_users_read_the_objects_that_the_umask_allows() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o666;
+        let usual = folder.path().join("usual");
+        fs::write(&usual, "").unwrap();
+        let shared = Folder::new(folder.path());
+        shared.write("build/00/object", b"content", false).unwrap();
+        assert_eq!(mode(&folder.path().join("build/00/object")), mode(&usual));
+        shared.write("usual/object", b"content", false).unwrap_err();
+    }
+
+    #[test]
+    fn an_object_that_does_not_decode_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let machine =
+            || Store::in_memory(1 << 20).with_remote(Arc::new(Folder::new(folder.path())));
+        machine().put(&key(0), || &b"with another material"[..]);
+        let two = machine();
+        assert_eq!(two.get(&key(0), |_| None::<()>), None);
+        two.put(&key(0), || &b"content"[..]);
+        assert_eq!(machine().load(&key(0)).unwrap(), &b"content"[..]);
+    }
+
+    #[test]
+    fn requests_take_a_part_of_the_time_that_is_left() {
+        #[derive(Debug, Default)]
+        struct Times(Mutex<Vec<Duration>>);
+        impl Remote for Times {
+            fn get(&self, _: &str, within: Duration) -> Option<Bytes> {
+                self.0.lock().unwrap().push(within);
+                None
+            }
+            fn put(&self, _: &str, _: Bytes, _: bool, within: Duration) {
+                self.0.lock().unwrap().push(within);
+            }
+            fn flush(&self, within: Duration) {
+                self.0.lock().unwrap().push(within);
+            }
+        }
+        let times = Arc::new(Times::default());
+        let store = Store::in_memory(1 << 20).with_remote(times.clone());
+        let limit = TimeLimit::new(Some(Duration::from_secs(8)), Arc::default());
+        let limited = store.within(&limit);
+        assert_eq!(limited.load(&key(0)), None);
+        limited.put(&key(0), || &b"content"[..]);
+        limited.trim();
+        store.trim();
+        let times = times.0.lock().unwrap();
+        assert!(
+            times[..3]
+                .iter()
+                .all(|time| *time <= Duration::from_secs(2))
+        );
+        assert_eq!(times[3..], [Duration::MAX]);
+    }
+
+    #[test]
     fn a_damaged_object_is_absent_and_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let shared = || Shared::new(Arc::new(Folder::new(folder.path())));
+        let shared = || Shared::new(Arc::new(Folder::new(folder.path()))).unwrap();
         shared().put(&key(0), b"content");
         shared().put(&key(1), b"other");
         let path = |i| folder.path().join(name(&key(i)));
@@ -224,7 +376,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let machine = Shared::new(Arc::new(Folder::new(folder.path())));
+                    let machine = Shared::new(Arc::new(Folder::new(folder.path()))).unwrap();
                     for i in 0..50 {
                         let content = vec![i; 20_000];
                         machine.put(&key(i), &content);

@@ -79,13 +79,7 @@ impl SmallEntries {
         if *used == self.known {
             return None;
         }
-        let mut bytes = BytesMut::new();
-        for (key, entry) in &*used {
-            bytes.extend_from_slice(&key.0);
-            bytes.extend_from_slice(&(entry.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(entry);
-        }
-        Some(bytes.freeze())
+        Some(packed(&used))
     }
 
     /// Locks `replaced`. Lock order: `used` before `replaced`.
@@ -97,6 +91,29 @@ impl SmallEntries {
         // A map is consistent between any two statements, so a panic elsewhere does not damage it.
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns a common entry without those that belong to one machine; `None` if none is left.
+///
+/// Another machine must neither get nor provide these: they state facts about local files, such as
+/// the hash of a path's content.
+pub(super) fn shareable(kept: Bytes) -> Option<Bytes> {
+    let mut entries = entries(kept);
+    entries.retain(|key, _| key.is_shared());
+    (!entries.is_empty()).then(|| packed(&entries))
+}
+
+/// Encodes a common entry. Equal entries give equal bytes.
+fn packed(entries: &HashMap<Key, Bytes>) -> Bytes {
+    let mut bytes = BytesMut::new();
+    let mut entries: Vec<_> = entries.iter().collect();
+    entries.sort_unstable_by_key(|(key, _)| key.0);
+    for (key, entry) in entries {
+        bytes.extend_from_slice(&key.0);
+        bytes.extend_from_slice(&(entry.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(entry);
+    }
+    bytes.freeze()
 }
 
 /// Decodes a common entry, up to the first damaged record.
