@@ -24,5 +24,5 @@ mod parquet;
 pub mod report;
 mod run;
 
-pub use self::output::{Mirror, Output, download, remote_source, set_origins};
+pub use self::output::{Mirror, Output, download, set_origins};
 pub use self::run::{Event, Open, Settings, Shard, convert, run, set_defaults};

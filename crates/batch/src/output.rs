@@ -323,12 +323,6 @@ pub fn download(sources: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Mirror>), Diag
     Ok((paths, mirrors))
 }
 
-/// Returns the first source that [`download`] would read from an object store.
-pub fn remote_source(sources: &[PathBuf]) -> Option<&str> {
-    let mut texts = sources.iter().filter_map(|source| source.to_str());
-    texts.find(|text| is_url(text) && path_of(text).is_none())
-}
-
 /// Returns the path of an address such as `file:///srv/robots`.
 fn path_of(address: &str) -> Option<&str> {
     let path = address.strip_prefix("file://")?;

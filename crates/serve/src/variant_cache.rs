@@ -30,12 +30,12 @@ const MAX_ATTEMPTS: usize = 3;
 /// Variant set of the visual meshes.
 const VISUAL_SET: &str = "visual_representation";
 
-/// How a GLB is drawn from an asset.
+/// Options of a GLB that is drawn from an asset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drawing {
     /// The variants that differ from those of the asset's own GLB.
     pub(crate) variants: Vec<VariantChoice>,
-    /// Whether triangles are compressed (`EXT_meshopt_compression`).
+    /// True if triangles are compressed (`EXT_meshopt_compression`).
     pub(crate) is_compact: bool,
 }
 

@@ -52,8 +52,8 @@ pub struct LayerPrim {
 }
 
 impl LayerPrim {
-    /// Whether composing the prim takes no more than the opinions at its sites: it adds neither arcs nor
-    /// variants to those of its parent.
+    /// Returns true if composing the prim takes no more than the opinions at its sites: it adds neither
+    /// arcs nor variants to those of its parent.
     pub(super) fn is_plain(&self) -> bool {
         self.is_plain_without_payload() && !self.metadata.iter().any(|key| key == "payload")
     }
@@ -114,8 +114,8 @@ impl Layer {
             .and_then(|index| self.prims.get(index))
     }
 
-    /// Whether the layer moves prims, or hides opinions of weaker layers, so that the opinions about a prim
-    /// do not follow from those about its parent.
+    /// Returns true if the layer moves prims, or hides opinions of weaker layers, so that the opinions
+    /// about a prim do not follow from those about its parent.
     pub(super) fn has_relocates_or_permissions(&self) -> bool {
         let moves = |key: &str| matches!(key, "relocates" | "layerRelocates" | "permission");
         let keys = self.prims.iter().flat_map(|prim| &prim.metadata);

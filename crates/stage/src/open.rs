@@ -270,7 +270,7 @@ fn variant_sets(stage: &Stage) -> HashMap<String, Vec<VariantSet>> {
         .collect()
 }
 
-/// What [`Stage::reopen`] needs of the composition of a stage.
+/// The inputs and layers of a composition, from which [`Stage::reopen`] composes other variants.
 #[derive(Debug)]
 pub(super) struct Basis {
     chosen: Selections,
@@ -542,8 +542,8 @@ enum Reach {
     Gone,
 }
 
-/// Whether a prim, and what is below it, may differ without payloads: it has a payload, or an arc to a
-/// nested prim, which includes the payloads of the ancestors of that prim.
+/// Returns true if a prim, or one below it, may differ without payloads: it has a payload, or an arc to
+/// a nested prim, which includes the payloads of the ancestors of that prim.
 fn may_have_payload(prim: &Prim) -> bool {
     let is_nested = |path: &str| path.trim_start_matches('/').contains('/');
     prim.arcs
@@ -589,12 +589,12 @@ struct Reader<'a> {
     classes: Composed,
     /// The arcs that have to be left out.
     excluded: Vec<Excluded>,
-    /// Whether the opinions about a prim without arcs follow from those about its parent: no layer moves
+    /// True if the opinions about a prim without arcs follow from those about its parent: no layer moves
     /// prims or hides opinions.
     is_hierarchical: bool,
     /// The prims that the session layer has opinions about.
     in_session: HashSet<String>,
-    /// Whether the payloads have been unloaded.
+    /// True once the payloads have been unloaded.
     is_unloaded: bool,
     /// The paths in their prototypes of the prims below instances.
     prototypes: HashMap<PrimId, String>,

@@ -290,7 +290,7 @@ fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
 fn build() -> Option<&'static str> {
     static BUILD: OnceLock<Option<String>> = OnceLock::new();
     let find = || {
-        // Other systems have no `/proc`.
+        // Only Linux has `/proc`.
         let program = match maps() {
             Some(maps) => mapped_program(&maps)?,
             None => std::env::current_exe().ok()?,

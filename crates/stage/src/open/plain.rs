@@ -55,7 +55,7 @@ pub(super) struct BasicOpinions {
     kind: Option<Value>,
     active: Option<Value>,
     instanceable: Option<Value>,
-    /// Whether a value has another type than the schema of OpenUSD's core defines.
+    /// True if a value has another type than the schema of OpenUSD's core defines.
     is_ill_typed: bool,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct PrimOpinions {
     variants: BTreeMap<String, Vec<String>>,
     /// The selected variants, by set.
     selections: BTreeMap<String, String>,
-    /// What plain prims resolve without `openusd`.
+    /// The fields that plain prims resolve without `openusd`.
     pub basics: BasicOpinions,
 }
 

@@ -196,7 +196,7 @@ pub(super) fn recomposed(
     }))
 }
 
-/// Whether each layer with opinions about the replaced prims still has opinions about some prim.
+/// Returns true if each layer with opinions about the replaced prims still has opinions about some prim.
 fn uses_same_layers(known: &Stage, changed: &[PrimId], prims: &[Prim]) -> bool {
     let sites = prims.iter().flat_map(|prim| &prim.sites);
     let used: HashSet<LayerId> = sites.map(|site| site.layer).collect();
