@@ -91,6 +91,16 @@ def test_a_folder_of_a_network_file_system(s3, alone, tmp_path):
     # The driver warns, and its workers do not.
     done = run(s3, other, "batch", ARM, "-o", other / "out", "--cache-url", "/proc/nope", "--no-thumbnails")
     assert done.returncode == 0 and done.stderr.count("object-store-cache") == 1, done.stderr
+    # Neither does one of them repeat the warning of another: a file is in place of the folder of this build, which the driver doesn't look at.
+    spoiled = tmp_path / "spoiled"
+    spoiled.mkdir()
+    for build in folder.iterdir():
+        (spoiled / build.name).write_text("")
+    (tmp_path / "arms.csv").write_text("source,key\n" + "".join(f"{ARM},{number}\n" for number in range(6)))
+    done = run(s3, other, "batch", tmp_path / "arms.csv", "-o", other / "arms", "-j", "2", "--cache-url", spoiled, "--no-thumbnails")
+    assert done.returncode == 0 and done.stderr.count("object-store-cache") == 1, done.stderr
+    limited = run(s3, other, "convert", ARM, "-o", other / "one", "--cache-url", tmp_path / "new", URDF_USD_SHARED_CACHE_MB="much")
+    assert limited.returncode == 0 and limited.stderr.count("object-store-cache-limit") == 1, limited.stderr
 
 
 def test_a_flipped_bit_is_a_miss_and_is_mended(s3, alone, shared, tmp_path):

@@ -11,6 +11,7 @@ use super::fingerprint::Fingerprint;
 use super::parameters::Parameters;
 use urdf_usd_convert::{self as convert, Failure, Job, Report, Source};
 use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_serve::Fleet;
 use urdf_usd_tf_check::Expected;
 use urdf_usd_urdf::xacro;
 use urdf_usd_worker::{Limits, Workers};
@@ -56,6 +57,10 @@ pub(super) fn job(
         namespace,
         ..parameters.conversion.clone()
     };
+    if options.cache_url.is_none() {
+        let store = parameters.fleet_dir.as_deref().map(Fleet::store);
+        options.cache_url = store.map(|folder| folder.to_string_lossy().into_owned());
+    }
     if parameters.publish_description && source.is_file() {
         // Subscribers to the description must be able to find the meshes.
         options.formats.insert(convert::OutputFormat::Urdf);

@@ -236,12 +236,7 @@ impl<N: Node> Ready<N> {
             )
         });
         let workers = program.map_or_else(Workers::here, |program| {
-            let workers = Workers::new(program.clone(), parameters.workers, parameters.cache_mb);
-            let workers = match &parameters.fleet_dir {
-                Some(folder) => workers.with_store(&Fleet::store(folder)),
-                None => workers,
-            };
-            workers.warmed_up()
+            Workers::new(program.clone(), parameters.workers, parameters.cache_mb).warmed_up()
         });
         let workers = Arc::new(workers);
         let server = match parameters.http() {

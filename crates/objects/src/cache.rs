@@ -30,6 +30,10 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 const OBJECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time that the end of a job waits for objects to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+/// The environment variable with the limit of a folder, in MiB.
+const LIMIT_VARIABLE: &str = "URDF_USD_SHARED_CACHE_MB";
+/// Default limit of a folder, in MiB.
+const DEFAULT_LIMIT_MIB: u64 = 64 << 10;
 /// Minimum time for a request: a job with less time left makes its results itself.
 const MIN_TIME: Duration = Duration::from_secs(1);
 /// Pause after a failure; it doubles with each further one, up to the maximum.
@@ -83,7 +87,7 @@ pub fn with_cache(store: &Store, url: Option<&str>, warn: fn(&Diagnostic)) -> St
         .or_insert_with(|| match folder(url) {
             Some(path) => Arc::new(FolderCache {
                 path: path.to_owned(),
-                folder: Folder::new(path),
+                folder: Folder::new(path, limit(warn)),
                 warn,
                 has_warned: AtomicBool::new(false),
             }),
@@ -121,6 +125,26 @@ impl Remote for FolderCache {
             (self.warn)(&folder_warning(&self.path, &error));
         }
     }
+
+    fn flush(&self, within: Duration) {
+        self.folder.flush(within);
+    }
+}
+
+/// Returns the limit of a folder of shared results, in bytes.
+fn limit(warn: fn(&Diagnostic)) -> u64 {
+    let mib = match std::env::var(LIMIT_VARIABLE) {
+        Ok(text) => text.trim().parse().unwrap_or_else(|_| {
+            let message = format!(
+                "{LIMIT_VARIABLE}: {text:?} is not a number of MiB, so the limit is {DEFAULT_LIMIT_MIB}"
+            );
+            let help = "give a number such as 65536";
+            warn(&Diagnostic::new(&codes::CACHE_LIMIT, Place::default(), message).help(help));
+            DEFAULT_LIMIT_MIB
+        }),
+        Err(_) => DEFAULT_LIMIT_MIB,
+    };
+    mib.saturating_mul(1 << 20)
 }
 
 /// Returns the warning about a folder that can't be created or written.

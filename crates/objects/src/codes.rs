@@ -22,6 +22,8 @@ codes! {
         "The batch does not start.";
     CACHE Warning "object-store-cache": "The shared cache (--cache-url) can't be used.",
         "Results are cached on this machine only. The store is asked again after a pause of 1 to 60 seconds.";
+    CACHE_LIMIT Warning "object-store-cache-limit": "The limit of the shared cache (URDF_USD_SHARED_CACHE_MB) is not a number.",
+        "The default of 64 GiB applies.";
     FAILED Error "object-store-failed": "The object store refused a request.",
         "The batch stops, and the next run goes on from there; the node keeps the revision on disk and publishes the next one.";
 }

@@ -58,11 +58,6 @@ impl Disk {
         }
     }
 
-    /// Returns whether the secret can be read or created.
-    pub fn is_usable(&self) -> bool {
-        self.secret().is_some()
-    }
-
     fn secret(&self) -> Option<&[u8; blake3::KEY_LEN]> {
         // Entries of an unknown build could be those of another one.
         let secret = || build().and_then(|_| secret(&self.root));
@@ -129,21 +124,30 @@ impl Disk {
             put if put < CHECK_AFTER_BYTES && !chance.is_multiple_of(CHECK_ONCE_IN) => return,
             _ => {}
         }
-        let mut entries = Vec::new();
-        collect(&self.root, 0, &mut entries);
-        let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
-        if bytes <= self.limit {
-            return;
+        evict(&self.root, self.limit);
+    }
+}
+
+/// Removes the least recently used entries below `root` until at most three quarters of `limit`
+/// remain, if there are more bytes than it.
+pub(super) fn evict(root: &Path, limit: u64) {
+    let mut entries = Vec::new();
+    collect(root, 0, &mut entries);
+    let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
+    if bytes <= limit {
+        return;
+    }
+    entries.sort_by_key(|entry| entry.used);
+    for entry in entries {
+        // Below the limit by a quarter: otherwise the next small entry would need another scan.
+        if bytes <= limit / 4 * 3 {
+            break;
         }
-        entries.sort_by_key(|entry| entry.used);
-        for entry in entries {
-            // Below the limit by a quarter: otherwise the next small entry would need another scan.
-            if bytes <= self.limit / 4 * 3 {
-                break;
-            }
-            if fs::remove_file(&entry.path).is_ok() {
-                bytes -= entry.bytes;
-            }
+        // An absent one was evicted by another process meanwhile, and counts as well: otherwise two
+        // of them evict twice as much.
+        match fs::remove_file(&entry.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {}
+            _ => bytes -= entry.bytes,
         }
     }
 }

@@ -365,16 +365,6 @@ impl Store {
         !matches!(*self.place, Place::Nowhere)
     }
 
-    /// Returns whether entries can be kept: a directory can be written, and its secret is this
-    /// user's.
-    pub fn is_usable(&self) -> bool {
-        match &*self.place {
-            Place::Nowhere => false,
-            Place::Memory(_) => true,
-            Place::Disk(disk) => disk.is_usable(),
-        }
-    }
-
     /// Returns a loader for the entry under `key`, or `None` if there is none.
     ///
     /// The loader of an entry in memory holds the bytes. An entry on disk may be damaged, or

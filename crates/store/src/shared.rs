@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -128,18 +129,33 @@ fn hash(name: &str, content: &[u8]) -> blake3::Hash {
     hash.update(name.as_bytes()).update(content).finalize()
 }
 
+/// Share of a folder's limit, as a divisor, that is written between two evictions.
+const EVICTION_SHARE: u64 = 16;
+
 /// Shared objects in a folder, such as that of a network file system.
 ///
 /// An object is written under another name and renamed, which NFS does as one operation, and read
 /// as a whole, not mapped: a file that another machine truncates does not verify. Links, locks and
 /// the order of writes are not relied on.
+///
+/// The least recently used objects beyond a limit are evicted, by any of the writers. They have no
+/// common counter of bytes: each object of `n` bytes causes an eviction with a probability of
+/// `16 n / limit`, so all writers together list the folder once for a sixteenth of its limit.
 #[derive(Debug)]
-pub struct Folder(PathBuf);
+pub struct Folder {
+    path: PathBuf,
+    limit: u64,
+    must_evict: AtomicBool,
+}
 
 impl Folder {
-    /// Uses a folder, which is created on the first write.
-    pub fn new(path: &Path) -> Self {
-        Self(path.to_owned())
+    /// Uses a folder, which is created on the first write, for about `limit` bytes.
+    pub fn new(path: &Path, limit: u64) -> Self {
+        Self {
+            path: path.to_owned(),
+            limit,
+            must_evict: AtomicBool::new(false),
+        }
     }
 
     /// Writes an object; an existing one only if `replaces`.
@@ -147,25 +163,48 @@ impl Folder {
     /// # Errors
     /// Fails if it can't be written.
     pub fn write(&self, name: &str, object: &[u8], replaces: bool) -> io::Result<()> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         if !replaces && disk::is_there(&path) {
             return Ok(());
         }
         disk::write_whole(&path, disk::SHARED_MODE, |file| {
             io::Write::write_all(file, object)
-        })
+        })?;
+        if self.causes_eviction(object) {
+            self.must_evict.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Returns whether an object causes an eviction. The end of its hash is the random number.
+    fn causes_eviction(&self, object: &[u8]) -> bool {
+        let chance = object
+            .last_chunk()
+            .map_or(0.0, |end| u64::from_le_bytes(*end) as f64 / u64::MAX as f64);
+        chance * (self.limit / EVICTION_SHARE) as f64 <= object.len() as f64
+    }
+
+    /// Evicts objects if one that was written has caused it.
+    pub fn trim(&self) {
+        if self.must_evict.swap(false, Ordering::Relaxed) {
+            disk::evict(&self.path, self.limit);
+        }
     }
 }
 
 impl Remote for Folder {
     fn get(&self, name: &str, _within: Duration) -> Option<Bytes> {
         let limit = MAX_SHARED_BYTES + TRAILER as u64;
-        disk::read(&self.0.join(name), limit).map(Bytes::from)
+        disk::read(&self.path.join(name), limit).map(Bytes::from)
     }
 
     fn put(&self, name: &str, object: Bytes, replaces: bool, _within: Duration) {
         // As for a full or read-only local store: the entry is missing, and made again.
         let _ = self.write(name, &object, replaces);
+    }
+
+    fn flush(&self, _within: Duration) {
+        self.trim();
     }
 }
 
@@ -176,8 +215,12 @@ mod tests {
     use super::*;
     use crate::Store;
 
+    fn in_folder(path: &Path) -> Folder {
+        Folder::new(path, 1 << 30)
+    }
+
     fn name(key: &Key) -> String {
-        let nowhere = Arc::new(Folder::new(Path::new("/nowhere")));
+        let nowhere = Arc::new(in_folder(Path::new("/nowhere")));
         Shared::new(nowhere).unwrap().name(key)
     }
 
@@ -190,7 +233,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let machine = |name: &str| {
             Store::on_disk(&folder.path().join(name), 1 << 20)
-                .with_remote(Arc::new(Folder::new(&folder.path().join("shared"))))
+                .with_remote(Arc::new(in_folder(&folder.path().join("shared"))))
         };
         let (one, two) = (machine("one"), machine("two"));
         let local = Key::builder("local").key();
@@ -207,7 +250,7 @@ mod tests {
         assert_eq!(two.load(&key(1)).unwrap(), vec![1; 5000]);
         assert_eq!(two.write_only().load(&key(0)), None);
         // A machine without a local store shares nothing.
-        let none = Store::none().with_remote(Arc::new(Folder::new(folder.path())));
+        let none = Store::none().with_remote(Arc::new(in_folder(folder.path())));
         none.put(&key(0), || -> Bytes { unreachable!() });
         assert!(!none.is_enabled() && none.load(&key(0)).is_none());
     }
@@ -216,7 +259,7 @@ mod tests {
     fn the_small_entries_of_a_job_are_one_object() {
         let folder = tempfile::tempdir().unwrap();
         let shared = folder.path().join("shared");
-        let with = |store: Store| store.with_remote(Arc::new(Folder::new(&shared)));
+        let with = |store: Store| store.with_remote(Arc::new(in_folder(&shared)));
         let on_disk = |name| with(Store::on_disk(&folder.path().join(name), 1 << 20));
         let in_memory = || with(Store::in_memory(1 << 20));
         let (job, hint) = (Key::builder("job").key(), || Some(Key::shared("job").key()));
@@ -243,7 +286,7 @@ mod tests {
         let shared = folder.path().join("shared");
         let machine = |name: &str| {
             Store::on_disk(&folder.path().join(name), 1 << 20)
-                .with_remote(Arc::new(Folder::new(&shared)))
+                .with_remote(Arc::new(in_folder(&shared)))
         };
         let (job, hint) = (Key::builder("job").key(), Key::shared("job").key());
         let local = Key::builder("hash of /robot/a.stl").key();
@@ -266,7 +309,7 @@ mod tests {
             forged.extend(content);
         }
         fs::remove_file(shared.join(name(&hint))).unwrap();
-        let remote = Arc::new(Folder::new(&shared));
+        let remote = Arc::new(in_folder(&shared));
         Shared::new(remote).unwrap().put(&hint, &forged);
         let three = machine("three");
         three.put(&local, || &b"on machine three"[..]);
@@ -290,7 +333,7 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o666;
         let usual = folder.path().join("usual");
         fs::write(&usual, "").unwrap();
-        let shared = Folder::new(folder.path());
+        let shared = in_folder(folder.path());
         shared.write("build/00/object", b"content", false).unwrap();
         assert_eq!(mode(&folder.path().join("build/00/object")), mode(&usual));
         shared.write("usual/object", b"content", false).unwrap_err();
@@ -299,8 +342,7 @@ mod tests {
     #[test]
     fn an_object_that_does_not_decode_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let machine =
-            || Store::in_memory(1 << 20).with_remote(Arc::new(Folder::new(folder.path())));
+        let machine = || Store::in_memory(1 << 20).with_remote(Arc::new(in_folder(folder.path())));
         machine().put(&key(0), || &b"with another material"[..]);
         let two = machine();
         assert_eq!(two.get(&key(0), |_| None::<()>), None);
@@ -344,7 +386,7 @@ mod tests {
     #[test]
     fn a_damaged_object_is_absent_and_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let shared = || Shared::new(Arc::new(Folder::new(folder.path()))).unwrap();
+        let shared = || Shared::new(Arc::new(in_folder(folder.path()))).unwrap();
         shared().put(&key(0), b"content");
         shared().put(&key(1), b"other");
         let path = |i| folder.path().join(name(&key(i)));
@@ -376,7 +418,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let machine = Shared::new(Arc::new(Folder::new(folder.path()))).unwrap();
+                    let machine = Shared::new(Arc::new(in_folder(folder.path()))).unwrap();
                     for i in 0..50 {
                         let content = vec![i; 20_000];
                         machine.put(&key(i), &content);
@@ -387,6 +429,43 @@ mod tests {
         });
         let entries = walk(folder.path());
         assert_eq!(entries, 50, "no temporary files");
+    }
+
+    #[test]
+    fn writers_evict_what_was_used_least_recently() {
+        let folder = tempfile::tempdir().unwrap();
+        let limit = 100 << 10;
+        let machine = || Shared::new(Arc::new(Folder::new(folder.path(), limit))).unwrap();
+        let machines = [machine(), machine()];
+        let path = |i: u8| folder.path().join(name(&key(i)));
+        let size = || {
+            let paths = (0..=u8::MAX).map(path);
+            paths
+                .filter_map(|path| fs::metadata(path).ok())
+                .map(|meta| meta.len())
+                .sum::<u64>()
+        };
+        let old = std::time::SystemTime::now() - Duration::from_secs(100_000);
+        for i in 0..=u8::MAX {
+            let machine = &machines[usize::from(i % 2)];
+            machine.put(&key(i), &vec![i; 2000]);
+            machine.flush();
+            // Objects without an eviction may add up to a few sixteenths of the limit.
+            assert!(size() < limit / 2 * 3, "{i}");
+            let file = fs::File::options().append(true).open(path(i));
+            file.iter().for_each(|file| {
+                file.set_modified(old + Duration::from_secs(i.into()))
+                    .unwrap()
+            });
+            // Its use makes it young.
+            assert!(machine.get(&key(0)).is_some());
+        }
+        assert!(size() > limit / 2);
+        assert!(!path(1).exists() && path(u8::MAX).exists());
+        // An object larger than a sixteenth of the limit causes an eviction in any case.
+        let large = vec![0xff; 20 << 10];
+        assert!(!in_folder(folder.path()).causes_eviction(&large));
+        assert!(Folder::new(folder.path(), limit).causes_eviction(&large));
     }
 
     fn walk(folder: &Path) -> usize {

@@ -1,11 +1,9 @@
 //! The worker process: runs tasks one after the other, with a warm cache between them.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
@@ -17,7 +15,7 @@ use urdf_usd_convert::{self as convert, Context, Outcome};
 use urdf_usd_isaac::poses::Poses;
 use urdf_usd_objects::with_cache;
 use urdf_usd_stage::Stage;
-use urdf_usd_store::{DEFAULT_DISK_BYTES, Store};
+use urdf_usd_store::Store;
 use urdf_usd_usd_read as usd_read;
 
 /// Idle time before a worker returns freed memory to the system; sooner, the next task would fault
@@ -26,8 +24,7 @@ const IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// Serves the process at the other end of standard input and output until it closes them.
 ///
-/// `arguments` are the number of threads, the size of the cache in MiB, and perhaps the folder of a
-/// shared store, which replaces the cache.
+/// `arguments` are the number of threads and the size of the cache in MiB.
 pub fn main(arguments: &[OsString], program: &Program) -> ExitCode {
     let number = |index: usize| arguments.get(index)?.to_str()?.parse::<usize>().ok();
     let Some((threads, cache)) = number(0).zip(number(1)) else {
@@ -48,11 +45,7 @@ pub fn main(arguments: &[OsString], program: &Program) -> ExitCode {
         .num_threads(threads)
         .use_current_thread()
         .build_global();
-    let replies = Arc::new(Mutex::new(std::io::stdout()));
-    let in_memory = || Store::in_memory((cache as u64) << 20);
-    let store = arguments.get(2).map_or_else(in_memory, |folder| {
-        shared_store(Path::new(folder)).unwrap_or_else(in_memory)
-    });
+    let store = Store::in_memory((cache as u64) << 20);
     loop {
         let request = requests.recv_timeout(IDLE_TIME).or_else(|why| match why {
             RecvTimeoutError::Timeout => {
@@ -68,23 +61,8 @@ pub fn main(arguments: &[OsString], program: &Program) -> ExitCode {
             return ExitCode::FAILURE;
         };
         program.limit_memory(request.memory_limit);
-        work(request.task, &store, &replies);
+        work(request.task, &store);
     }
-}
-
-/// Opens a shared store, in place of a cache in memory: the system caches its files, and a second
-/// cache would only double them. `None`, with a warning, if it can't be used.
-fn shared_store(folder: &Path) -> Option<Store> {
-    let store = Store::on_disk(folder, DEFAULT_DISK_BYTES);
-    if store.is_usable() {
-        return Some(store);
-    }
-    eprintln!(
-        "warning: {}: the shared results can't be used: the folder can't be written, or belongs to \
-         another user; this process caches its own in memory. Run all bridges as the same user",
-        folder.display()
-    );
-    None
 }
 
 /// Forwards requests until standard input closes, then kills the process group: no one waits for
@@ -104,15 +82,14 @@ fn listen(requests: &Sender<Vec<u8>>) {
 }
 
 /// Runs a task and sends its outcome.
-fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<Mutex<W>>) {
+fn work(task: Task<'_>, store: &Store) {
     match task {
         Task::Convert(job) => {
-            let (progress, expanded) = (replies.clone(), replies.clone());
             let context = Context {
                 store: with_cache(store, job.options.cache_url.as_deref(), |warning| {
-                    eprintln!("{warning}");
+                    reply(Kind::Warning, warning);
                 }),
-                progress: Some(Box::new(move |now| {
+                progress: Some(Box::new(|now| {
                     let convert::Progress {
                         step,
                         name,
@@ -120,7 +97,6 @@ fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<
                         all,
                     } = now;
                     reply(
-                        &progress,
                         Kind::Progress,
                         &Progress {
                             step,
@@ -130,35 +106,25 @@ fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<
                         },
                     );
                 })),
-                expanded: Some(Box::new(move |text| {
-                    reply(&expanded, Kind::Expanded, &text)
-                })),
+                expanded: Some(Box::new(|text| reply(Kind::Expanded, &text))),
                 ..Context::default()
             };
-            reply(
-                replies,
-                Kind::Done,
-                &convert::convert(&job, &context).map(Outcome::from),
-            );
+            let outcome = convert::convert(&job, &context).map(Outcome::from);
+            reply(Kind::Done, &outcome);
         }
         Task::Frames(entry) => reply(
-            replies,
             Kind::Done,
             &usd_read::read_frames(&entry).map_err(|error| error.to_string()),
         ),
-        Task::Interfaces(entry) => {
-            reply(
-                replies,
-                Kind::Done,
-                &usd_read::read_interfaces(&entry).map_err(|error| error.to_string()),
-            );
-        }
+        Task::Interfaces(entry) => reply(
+            Kind::Done,
+            &usd_read::read_interfaces(&entry).map_err(|error| error.to_string()),
+        ),
         Task::Tiers(entry) => reply(
-            replies,
             Kind::Done,
             &usd_read::read_tiers(&entry).map_err(|error| error.to_string()),
         ),
-        Task::Poses(entry) => reply(replies, Kind::Done, &poses(&entry)),
+        Task::Poses(entry) => reply(Kind::Done, &poses(&entry)),
     }
 }
 
@@ -171,25 +137,7 @@ pub(super) fn poses(entry: &Path) -> Result<(), String> {
 }
 
 /// Sends a reply. A broken pipe is ignored: [`listen`] ends the process then.
-fn reply(replies: &Mutex<impl Write>, kind: Kind, content: &impl Serialize) {
-    let _ = send(
-        &mut *replies.lock().unwrap_or_else(PoisonError::into_inner),
-        kind,
-        content,
-    );
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs::{Permissions, set_permissions};
-    use std::os::unix::fs::PermissionsExt as _;
-
-    #[test]
-    fn a_store_whose_secret_others_can_read_is_not_used() {
-        let folder = tempfile::tempdir().expect("folder");
-        assert!(shared_store(folder.path()).is_some());
-        set_permissions(folder.path().join("key"), Permissions::from_mode(0o644)).expect("set");
-        assert!(shared_store(folder.path()).is_none());
-    }
+fn reply(kind: Kind, content: &impl Serialize) {
+    // Locked as a whole: threads send, too.
+    let _ = send(&mut std::io::stdout().lock(), kind, content);
 }

@@ -1,7 +1,7 @@
 //! A pool of worker processes, reused between tasks.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufReader, Write};
@@ -54,11 +54,13 @@ pub struct Workers {
     program: Option<Program>,
     /// Called after a conversion in this process.
     release_memory: fn(),
-    /// Arguments of a worker: threads, cache size in MiB, and perhaps the folder of a shared store.
+    /// Arguments of a worker: threads, and cache size in MiB.
     arguments: Vec<OsString>,
     /// Maximum number of idle workers.
     max_idle: usize,
     idle: Mutex<Vec<Worker>>,
+    /// Codes of warnings that were printed: all workers have the same ones.
+    warned: Mutex<BTreeSet<String>>,
 }
 
 impl Workers {
@@ -70,6 +72,7 @@ impl Workers {
             arguments: Vec::new(),
             max_idle: 0,
             idle: Mutex::default(),
+            warned: Mutex::default(),
         }
     }
 
@@ -100,13 +103,6 @@ impl Workers {
             max_idle,
             ..Self::here()
         }
-    }
-
-    /// Has workers cache results in a folder that processes and machines share, instead of in memory.
-    #[must_use]
-    pub fn with_store(mut self, folder: &Path) -> Self {
-        self.arguments.push(folder.into());
-        self
     }
 
     /// Starts some workers in advance.
@@ -267,6 +263,7 @@ impl Workers {
         let mut at = String::new();
         let outcome = worker.work(request, limits, cancelled, |kind, content| {
             match (kind, context) {
+                (Kind::Warning, _) => self.warn(content),
                 (Kind::Progress, context) => {
                     let Ok(Progress {
                         step,
@@ -347,6 +344,16 @@ impl Workers {
             }
         }
         Ok(worker)
+    }
+
+    /// Prints the first warning with its code.
+    fn warn(&self, content: &[u8]) {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(warning) = serde_json::from_slice::<Diagnostic>(content)
+            && warned.insert(warning.code.to_string())
+        {
+            eprintln!("{warning}");
+        }
     }
 
     fn put_back(&self, worker: Worker) {

@@ -20,15 +20,22 @@ pub(super) enum Kind {
     Progress,
     /// From a worker: the source as expanded by xacro.
     Expanded,
+    /// From a worker: a [`Diagnostic`](urdf_usd_diagnostic::Diagnostic) that is no part of a report.
+    Warning,
     /// From a worker: the outcome, of a type that follows from the task.
     Done,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
-        [Self::Request, Self::Progress, Self::Expanded, Self::Done]
-            .into_iter()
-            .find(|kind| *kind as u8 == byte)
+        let all = [
+            Self::Request,
+            Self::Progress,
+            Self::Expanded,
+            Self::Warning,
+            Self::Done,
+        ];
+        all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
 
