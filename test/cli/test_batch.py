@@ -179,6 +179,28 @@ def test_manifests(robots, tmp_path):
         assert part in done.stderr, done.stderr
 
 
+def test_paths_in_a_manifest_start_from_its_folder(robots, tmp_path):
+    data = tmp_path / "data"
+    (data / "packages" / "other").mkdir(parents=True)
+    shutil.copy(robots / "pkg0" / "urdf" / "r0.urdf", data)
+    (data / "masses.yaml").write_text("l0: 3\n")
+    (data / "robots.csv").write_text("source,masses_file,packages\nr0.urdf,masses.yaml,other=packages/other\n")
+    (data / "robots.jsonl").write_text('{"source": "r0.urdf", "masses_file": "masses.yaml"}\n')
+    found = []
+    for manifest, folder in (("robots.csv", data), ("data/robots.csv", tmp_path), ("data/robots.jsonl", tmp_path), (data / "robots.jsonl", Path("/"))):
+        done = run("batch", manifest, "-o", tmp_path / "out", "--formats", "usd", "--json", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        found.append(re.search(r"processed (\d+) robot", done.stderr)[1])
+        physics = (tmp_path / "out" / "assets" / "r0" / "same" / "physics.usda").read_text()
+        assert "physics:mass = 3" in physics
+    # The same robot, from any working directory and any of the manifests.
+    assert found == ["1", "0", "0", "0"]
+    # The content of the file counts.
+    (data / "masses.yaml").write_text("l0: 4\n")
+    assert run("batch", data / "robots.csv", "-o", tmp_path / "out", "--formats", "usd").returncode == 0
+    assert "physics:mass = 4" in (tmp_path / "out" / "assets" / "r0" / "same" / "physics.usda").read_text()
+
+
 def test_a_pattern_and_a_second_process(robots, tmp_path):
     done = run("batch", str(robots / "*" / "urdf" / "r1*.urdf"), "-o", tmp_path, "--formats", "usd")
     assert done.returncode == 0 and len(rows(tmp_path)) == 11, done.stderr

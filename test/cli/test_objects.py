@@ -197,8 +197,8 @@ def test_faults_have_codes(robots, s3, tmp_path):
     ]:
         asked = [conftest.program(), "batch", robots, "-o", output, "--formats", "usd"]
         done = subprocess.run(asked, env=environment(port, tmp_path, **variables), capture_output=True, text=True, timeout=60, check=False)
-        # The batch began, and stopped when another writer was faster.
-        expected = 75 if code == "object-store-conflict" else 1
+        # The same command may succeed later.
+        expected = 75 if code in ("object-store-conflict", "object-store-timeout") else 1
         assert done.returncode == expected and code in done.stderr, (code, done.stderr)
         assert SECRET not in done.stderr
     assert names(s3, "faults/robots") == []

@@ -84,7 +84,7 @@ impl Item {
             .collect()
     }
 
-    /// Parses a line of a manifest in JSON; a relative source starts from the folder of `manifest`.
+    /// Parses a line of a manifest in JSON; relative paths start from the folder of `manifest`.
     ///
     /// # Errors
     /// Returns the column, from 1, or 0 if it is unknown, and the reason for the user.
@@ -419,8 +419,8 @@ fn unknown(name: &str) -> Option<String> {
     Some(format!("there is no field {name:?}{meant}"))
 }
 
-/// Returns the robot of a row. Its source starts from the manifest's folder; files that options name
-/// start from the working directory, as everywhere.
+/// Returns the robot of a row. Its source, and the paths of its options, start from the manifest's
+/// folder: a data set can be moved, downloaded, and converted from any working directory.
 fn item_of_row(manifest: &Path, mut row: BTreeMap<String, Value>) -> Result<Item, String> {
     let text = |value| match value {
         Value::Text(text) if !text.is_empty() => Ok(text),
@@ -428,7 +428,8 @@ fn item_of_row(manifest: &Path, mut row: BTreeMap<String, Value>) -> Result<Item
     };
     let source = row.remove("source").ok_or("there is no source")?;
     let source = text(source).map_err(|why| format!("source: {why}"))?;
-    let path = manifest.parent().unwrap_or(Path::new("")).join(&source);
+    let folder = manifest.parent().unwrap_or(Path::new(""));
+    let path = folder.join(&source);
     if !path.is_file() {
         return Err(format!("{} is not a file", path.display()));
     }
@@ -442,6 +443,12 @@ fn item_of_row(manifest: &Path, mut row: BTreeMap<String, Value>) -> Result<Item
         None => Vec::new(),
     };
     let arguments = arguments.iter().map(|text| xacro::Argument::parse(text));
+    for (name, value) in &mut row {
+        if let Some(known) = TABLE.iter().find(|known| known.about.name == name) {
+            let absolute = known.about.kind.absolute(value, folder);
+            *value = absolute.map_err(|why| format!("{name}: {why}"))?;
+        }
+    }
     let item = Item {
         arguments: arguments
             .collect::<Result<_, _>>()

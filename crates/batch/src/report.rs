@@ -276,7 +276,8 @@ const HEAD: &str = "<!DOCTYPE html>
 body { margin: 1rem auto; max-width: 80rem; padding: 0 1rem }
 table { border-collapse: collapse; width: 100% }
 td, th { border-bottom: 1px solid #8884; padding: .3rem .5rem; text-align: left; vertical-align: top }
-td { overflow-wrap: anywhere }
+td { overflow-wrap: break-word }
+td:nth-child(2) { min-width: 12rem; overflow-wrap: anywhere }
 :is(td, th):nth-child(n+4):nth-child(-n+7) { text-align: right; font-variant-numeric: tabular-nums }
 img { width: 6rem }
 .bad td:nth-child(3) { color: #c33 }

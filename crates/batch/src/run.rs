@@ -298,12 +298,14 @@ fn inputs(item: &Item, settings: &Settings) -> String {
         }
         let value = item.options.get(name).cloned();
         let value = value.unwrap_or_else(|| row.get(&settings.options));
-        if let (Kind::File, Value::Text(path)) = (row.about.kind, &value)
-            && !path.is_empty()
-        {
-            add_file(Path::new(path));
+        match (row.about.kind, &value) {
+            // Its content, not its location, which differs between machines that download it.
+            (Kind::File, Value::Text(path)) if !path.is_empty() => {
+                add_file(Path::new(path));
+                texts.push(name.to_owned());
+            }
+            _ => texts.push(format!("{name}={value:?}")),
         }
-        texts.push(format!("{name}={value:?}"));
     }
     for text in texts.iter().chain([&settings.version]) {
         hasher.update(text.as_bytes()).update(&[0]);

@@ -18,7 +18,7 @@ use urdf_usd_batch::items::find;
 use urdf_usd_batch::journal::Row;
 use urdf_usd_batch::report::{self, Summary};
 use urdf_usd_batch::{Event, Output, Settings, Shard, download, set_defaults, set_origins};
-use urdf_usd_diagnostic::{Severity, escape_controls};
+use urdf_usd_diagnostic::{Diagnostic, Severity, escape_controls};
 use urdf_usd_objects::probe_cache;
 use urdf_usd_worker::{Program, Workers};
 
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
         .and_then(|output| Ok((output, download(&arguments.sources)?)));
     let (mut output, (sources, mirrors)) = match opened {
         Ok(opened) => opened,
-        Err(fault) => return failed_with(&[fault], None),
+        Err(fault) => return stopped(fault),
     };
     output.set_mirrors(&mirrors);
     // Descriptions refer to packages beside their own.
@@ -129,17 +129,21 @@ pub(super) fn run(arguments: &Batch, program: Option<&Program>) -> ExitCode {
     let written = ran.and_then(|bad| Ok((bad, report::write(&settings.output, &items)?)));
     let (bad, summary) = match written {
         Ok(written) => written,
-        Err(found) => {
-            let code = match is_temporary(&found) {
-                true => ExitCode::from(STOPPED),
-                false => ExitCode::FAILURE,
-            };
-            failed_with(&[found], None);
-            return code;
-        }
+        Err(found) => return stopped(found),
     };
     let printed = print_summary(arguments, &settings.output, &summary, &watch);
     if bad > 0 { ExitCode::FAILURE } else { printed }
+}
+
+/// Prints the fault that ends the batch, and returns its exit code.
+fn stopped(fault: Diagnostic) -> ExitCode {
+    let is_temporary = is_temporary(&fault);
+    let code = failed_with(&[fault], None);
+    if is_temporary {
+        ExitCode::from(STOPPED)
+    } else {
+        code
+    }
 }
 
 fn print_summary(arguments: &Batch, output: &Output, summary: &Summary, watch: &Watch) -> ExitCode {

@@ -45,7 +45,12 @@ pub(super) fn recorded(options: &Options) -> Recorded {
         let value = row.get(options);
         let is_set = value != row.get(&defaults) || row.about.name == "formats";
         // A relative path would depend on the working directory.
-        let value = is_set.then(|| row.about.kind.absolute(&value).unwrap_or(value))?;
+        let value = is_set.then(|| {
+            row.about
+                .kind
+                .absolute(&value, Path::new(""))
+                .unwrap_or(value)
+        })?;
         Some((row.about.name.to_owned(), value))
     })
     .collect()

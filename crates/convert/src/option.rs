@@ -140,14 +140,15 @@ impl Kind {
         }
     }
 
-    /// Returns the value with absolute paths and `~` expanded.
+    /// Returns the value with absolute paths and `~` expanded. Relative paths start from `folder`,
+    /// which itself starts from the working directory.
     ///
     /// # Errors
     /// Returns the reason if a path can't be made absolute.
-    pub fn absolute(self, value: &Value) -> Result<Value, String> {
+    pub fn absolute(self, value: &Value, folder: &Path) -> Result<Value, String> {
         let absolute = |text: &String| match text.as_str() {
             "" => Ok(String::new()),
-            _ => std::path::absolute(path(text)?)
+            _ => std::path::absolute(folder.join(path(text)?))
                 .map(|path| path.to_string_lossy().into_owned())
                 .map_err(|e| e.to_string()),
         };

@@ -6,7 +6,7 @@
 //! its arguments) and `docs/parameters.md`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use urdf_usd_convert::option::{self, About, Access, Field, Kind, Opt, field, misfit, text, texts};
@@ -377,7 +377,10 @@ impl Row {
     }
 
     fn set(self, parameters: &mut Parameters, value: &Value) -> Result<(), String> {
-        let value = self.about().kind.absolute(&from_ros(value)?)?;
+        let value = self
+            .about()
+            .kind
+            .absolute(&from_ros(value)?, Path::new(""))?;
         match self {
             Self::Conversion(option) => option.set(&mut parameters.conversion, &value),
             Self::Node(option) => option.set(parameters, &value),

@@ -116,7 +116,10 @@ impl Batch {
             .iter()
             .filter(|row| given.names.contains(row.about.name));
         let absolute = rows.map(|row| {
-            let value = row.about.kind.absolute(&row.get(&given.options))?;
+            let value = row
+                .about
+                .kind
+                .absolute(&row.get(&given.options), Path::new(""))?;
             Ok((row.about.name.to_owned(), value))
         });
         let given: BTreeMap<String, Value> =
