@@ -88,6 +88,12 @@ def test_the_steps_of_the_action(bad, tmp_path_factory):
     assert checked.returncode == 1 and "bad.urdf: 2 errors" in checked.stdout, checked.stderr
     logs = Path((home / "output").read_text().strip().removeprefix("sarif="))
     assert json.loads((logs / "1.sarif").read_text())["runs"][0]["results"]
+    (bad / "second.urdf").write_text(BAD)
+    subprocess.run(["bash", "-c", steps[1]], env=environment, cwd=bad, capture_output=True, check=False)
+    results = [result for log in logs.iterdir() for result in json.loads(log.read_text())["runs"][0]["results"]]
+    at = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results}
+    assert {"bad.urdf", "second.urdf"} <= at
+    (bad / "second.urdf").unlink()
     (bad / "bad.urdf").write_text("<robot name='good'><link name='a'/></robot>")
     assert subprocess.run(["bash", "-c", steps[1]], env=environment, cwd=bad, check=False).returncode == 0
 
