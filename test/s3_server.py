@@ -1,5 +1,6 @@
 """A server of S3 that we did not write (moto), and a proxy before it that fails."""
 
+import contextlib
 import hashlib
 import http.client
 import json
@@ -113,7 +114,13 @@ def at_random(seed):
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory):
     """A server of S3 with a bucket; its port."""
-    path = tmp_path_factory.mktemp("s3") / "log"
+    with server(tmp_path_factory.mktemp("s3") / "log") as port:
+        yield port
+
+
+@contextlib.contextmanager
+def server(path):
+    """Runs a server of S3 with a bucket, and returns its port. `path` is for its log."""
     # Another program may take a port between its choice and the start of the server.
     for _ in range(5):
         with socket.socket() as free:
@@ -128,7 +135,7 @@ def s3(tmp_path_factory):
         finally:
             process.kill()
             process.wait()
-    pytest.fail(f"the server of S3 has not started:\n{path.read_text()}")
+    raise AssertionError(f"the server of S3 has not started:\n{path.read_text()}")
 
 
 def has_started(process, port):

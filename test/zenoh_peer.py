@@ -96,6 +96,10 @@ def attached(thing):
     return number, stamp, sender
 
 
+#: Time after which a silent session counts as lost, in milliseconds: the default.
+LEASE = 10000
+
+
 def opened(mode, listen, connect):
     """Opens a session with the settings of rmw_zenoh_cpp's default configuration."""
     config = zenoh.Config()
@@ -107,17 +111,18 @@ def opened(mode, listen, connect):
         "scouting/gossip/target": {"router": ["router", "peer"], "peer": ["router"]},
         "timestamping/enabled": True,
         "transport/shared_memory/enabled": False,
+        "transport/link/tx/lease": LEASE,
     }.items():
         config.insert_json5(key, json.dumps(value))
     return zenoh.open(config)
 
 
 class Router:
-    """A router like `rmw_zenohd`."""
+    """A router like `rmw_zenohd`, connected to other routers, as those of several machines."""
 
-    def __init__(self, port=None):
+    def __init__(self, port=None, others=()):
         self.address = f"tcp/127.0.0.1:{port or free_port()}"
-        self.session = opened("router", [self.address], [])
+        self.session = opened("router", [self.address], [other.address for other in others])
 
     def __enter__(self):
         return self
@@ -131,7 +136,7 @@ class Router:
     @property
     def environment(self):
         """Returns the environment that connects a node to this router, on this machine only."""
-        override = f'connect/endpoints=["{self.address}"];listen/endpoints=["tcp/127.0.0.1:0"]'
+        override = f'connect/endpoints=["{self.address}"];listen/endpoints=["tcp/127.0.0.1:0"];transport/link/tx/lease={LEASE}'
         return {"RMW_IMPLEMENTATION": "rmw_zenoh_cpp", "ZENOH_CONFIG_OVERRIDE": override}
 
 
