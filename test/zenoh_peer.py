@@ -118,11 +118,11 @@ def opened(mode, listen, connect):
 
 
 class Router:
-    """A router like `rmw_zenohd`, connected to other routers, as those of several machines."""
+    """A router like `rmw_zenohd`."""
 
-    def __init__(self, port=None, others=()):
+    def __init__(self, port=None):
         self.address = f"tcp/127.0.0.1:{port or free_port()}"
-        self.session = opened("router", [self.address], [other.address for other in others])
+        self.session = opened("router", [self.address], [])
 
     def __enter__(self):
         return self
@@ -151,7 +151,8 @@ class Publisher:
                 "publisher_detection": True,
             }
         self.publisher = ext.declare_advanced_publisher(peer.session, peer.key(topic, kind), **latching)
-        self.token = peer.token("MP", topic, kind, latched, depth)
+        self.name = peer.token_name("MP", topic, kind, latched, depth)
+        self.token = peer.session.liveliness().declare_token(self.name)
         self.sender = struct.pack("<QQ", hash(topic) & 0xFFFF, id(self))
 
     def write(self, sample):
@@ -244,12 +245,14 @@ class Peer:
         ros = type_name(kind)
         return f"{self.domain}{name}/{dds_name(ros)}/RIHS01_{HASHES[ros]}"
 
-    def token(self, kind, name, of, latched=False, depth=10):
+    def token(self, *end, **qos):
+        return self.session.liveliness().declare_token(self.token_name(*end, **qos))
+
+    def token_name(self, kind, name, of, latched=False, depth=10):
         ros = type_name(of)
         mangled = name.replace("/", "%")
         qos = f":{1 if latched else ''}:,{depth}:,:,:,,"
-        text = f"{self._origin(next(self.numbers), kind)}/{mangled}/{dds_name(ros)}/RIHS01_{HASHES[ros]}/{qos}"
-        return self.session.liveliness().declare_token(text)
+        return f"{self._origin(next(self.numbers), kind)}/{mangled}/{dds_name(ros)}/RIHS01_{HASHES[ros]}/{qos}"
 
     def ends(self, node, wanted=None, timeout=20):
         """Waits until `wanted` is among the endpoints of a node (`/ns/name`), and returns them as (kind, name, type, hash, QoS). With None, waits
