@@ -144,6 +144,12 @@ def test_the_page_shows_names_of_strangers_as_text(start_bridge, tmp_path, brows
     page.wait_for_selector("#robots tr:nth-child(2)")
     cells = page.locator("#robots td").all_inner_texts()
     assert cells.count(hostile) == 3 and "box" in cells and "stranger" in cells
+    # Faults come first, then the order of names.
+    (tmp_path / "fleet" / "bridges" / "other.json").write_text(json.dumps(bridge | {"bridge": "a", "robots": [robot | {"state": "error"}]}))
+    page.wait_for_selector("#robots tr:nth-child(3)")
+    assert page.locator("#robots td:nth-child(3)").all_inner_texts() == ["a", "/urdf_usd", "stranger"]
+    (tmp_path / "fleet" / "bridges" / "other.json").unlink()
+    page.wait_for_selector("#robots tr:nth-child(3)", state="detached")
     links = page.locator("#robots a").evaluate_all("all => all.map((link) => link.href)")
     assert links == [f"http://127.0.0.1:{node.port}/"]
     page.locator("#filter").fill("stranger")

@@ -26,6 +26,15 @@ function state(bridge, robot) {
   return robot.presence === "live" ? robot.state : robot.presence;
 }
 
+/** The states that come first, since not all robots of a large fleet are shown. */
+const URGENT = ["error", "lost", "gone"];
+const collator = new Intl.Collator(undefined, { numeric: true });
+
+function compare(a, b) {
+  const rank = (row) => (URGENT.includes(row.state) ? URGENT.indexOf(row.state) : URGENT.length);
+  return rank(a) - rank(b) || collator.compare(a.bridge.bridge, b.bridge.bridge) || collator.compare(a.robot.key, b.robot.key);
+}
+
 function show() {
   const words = document.getElementById("filter").value.toLowerCase().split(/\s+/);
   const all = index.bridges.flatMap((bridge) => bridge.robots.map((robot) => ({ bridge, robot, state: state(bridge, robot) })));
@@ -33,6 +42,7 @@ function show() {
     const text = `${robot.key} ${robot.name} ${bridge.bridge} ${bridge.host} ${state}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
+  found.sort(compare);
   const rows = found.slice(0, MAX_ROWS).map(({ bridge, robot, state }) => {
     const row = document.createElement("tr");
     row.className = state;
