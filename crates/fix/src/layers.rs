@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use urdf_usd_rep158::Content;
 use urdf_usd_robot::{ArenaMap, names};
 use urdf_usd_stage::{Attribute, Relationship, Value};
+use urdf_usd_usd_author::crate_file;
 use urdf_usd_usd_author::{self as author, Layer};
-use urdf_usd_usd_author::{crate_file, text};
 
 use super::instances::{GEOMETRY, Library, hash_value};
 use super::notes::Notes;
@@ -659,9 +659,7 @@ impl Writer {
             }
         }
         let write = |layer: &Layer| -> Result<Vec<u8>, Error> {
-            Ok(text::write(layer.data().map_err(failed)?)
-                .map_err(failed)?
-                .into_bytes())
+            Ok(layer.text().map_err(failed)?.into_bytes())
         };
         files.insert(PathBuf::from(format!("{name}.usda")), write(&entry)?);
         for (subject, layer) in &self.layers {
@@ -677,7 +675,7 @@ impl Writer {
             }
         }
         if let Some(layer) = self.geometries.layer.take() {
-            let bytes = crate_file::write(layer.data().map_err(failed)?)
+            let bytes = crate_file::write(&layer.into_data().map_err(failed)?)
                 .map_err(|error| Error::Write(error.to_string()))?;
             files.insert(PathBuf::from("geometries.usdc"), bytes);
         }

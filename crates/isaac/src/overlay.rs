@@ -315,7 +315,7 @@ impl Edit {
         for path in &paths {
             entry.remove(path);
         }
-        let mut data = entry.data()?.clone();
+        let mut data = entry.into_data()?;
         let mut empty = Vec::new();
         let relationships: Vec<sdf::Path> = data
             .iter()
@@ -340,7 +340,7 @@ impl Edit {
         for (prim, name) in empty.iter().filter_map(sdf::Path::split_property) {
             entry.over(prim.as_str()).remove_property(name);
         }
-        self.entry = Some(entry.data()?.clone());
+        self.entry = Some(entry.into_data()?);
         Ok(())
     }
 
@@ -351,12 +351,12 @@ impl Edit {
                 .clone()
                 .unwrap_or_else(|| new_data(&self.stage, self.label.doc(), true)),
         );
-        let mut layer = self.layer.data()?.clone();
+        let mut layer = self.layer.clone().into_data()?;
         move_deletions(&mut layer, &mut entry);
         let mut files = vec![(&self.layer_name, text::write(&layer)?)];
         let drives_name = self.layer_name.of_drives();
         if self.label.doc_of_drives().is_some() {
-            files.push((&drives_name, text::write(self.drives.data()?)?));
+            files.push((&drives_name, self.drives.text()?));
         }
         let own = files.iter().map(|(name, _)| format!("./{}", name.0));
         let base = relative(&canonical(&self.folder), &self.base);
@@ -371,7 +371,7 @@ impl Edit {
         let mut files: Vec<_> = layers.collect();
         files.push((
             entry_path(&self.folder, &self.name, self.label),
-            text::write(entry.data()?)?,
+            entry.text()?,
         ));
         Ok(files)
     }
@@ -763,7 +763,7 @@ fn restore_deletions(layer: &mut sdf::Data, entry: sdf::Data) -> Result<sdf::Dat
     for (prim, name) in moved.iter().filter_map(sdf::Path::split_property) {
         entry.over(prim.as_str()).remove_property(name);
     }
-    Ok(entry.data()?.clone())
+    Ok(entry.into_data()?)
 }
 
 /// Reads the data of a text layer, which composition has already accepted.

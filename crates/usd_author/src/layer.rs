@@ -1,5 +1,4 @@
-//! A layer under construction: prims, attributes, relationships and metadata by path, kept as
-//! `openusd` layer data.
+//! A layer under construction: prims, attributes, relationships and metadata by path.
 //!
 //! Calls never fail: a path that USD can't represent is recorded ([`Layer::check`]) and the items
 //! below it are omitted, so that code that writes a layer reads like the layer. Names must be
@@ -18,6 +17,9 @@ use openusd::tf::Token;
 
 use urdf_usd_robot::names::is_identifier;
 
+use super::specs::{PrimId, Specs};
+use super::text::write_specs;
+
 /// A value of metadata or of a dictionary.
 pub use openusd::sdf::Value;
 
@@ -30,6 +32,9 @@ pub struct Error {
     /// The reason why it is not valid.
     pub reason: String,
 }
+
+/// The path of a layer's own metadata.
+const ROOT: &str = "/";
 
 fn error(path: impl Into<String>, reason: impl Into<String>) -> Error {
     Error {
@@ -269,7 +274,7 @@ impl Relationship {
 /// A layer under construction.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    data: sdf::Data,
+    specs: Specs,
     error: Option<Error>,
 }
 
@@ -277,8 +282,7 @@ impl Layer {
     /// Returns an empty layer with REP-158's stage metadata: metres, kilograms, z up, one time code
     /// per second. An empty `doc` or `default_prim` is not authored.
     pub fn new(doc: &str, default_prim: &str) -> Self {
-        let mut data = sdf::Data::new();
-        let root = data.create_spec(sdf::Path::abs_root(), SpecType::PseudoRoot);
+        let mut root = SpecData::new(SpecType::PseudoRoot);
         if !default_prim.is_empty() {
             root.add(FieldKey::DefaultPrim, token(default_prim));
         }
@@ -289,7 +293,9 @@ impl Layer {
         root.add("metersPerUnit", Value::Double(1.0));
         root.add(FieldKey::TimeCodesPerSecond, Value::Double(1.0));
         root.add("upAxis", Value::Token(Token::new("Z")));
-        Self { data, error: None }
+        let mut specs = Specs::default();
+        specs.insert(ROOT, root);
+        Self { specs, error: None }
     }
 
     /// Sets the sublayers, strongest first.
@@ -305,7 +311,8 @@ impl Layer {
 
     /// Sets metadata of the layer itself.
     pub fn metadata(&mut self, field: &str, value: Value) -> &mut Self {
-        if let Some(root) = self.data.spec_mut(&sdf::Path::abs_root()) {
+        let root = self.specs.id(ROOT);
+        if let Some(root) = root.and_then(|root| self.specs.spec_mut(root)) {
             root.add(field, value);
         }
         self
@@ -335,44 +342,39 @@ impl Layer {
     /// variant (`/a{set=variant}`) gives the variant, whose metadata and properties can be set like
     /// a prim's.
     pub fn over(&mut self, path: &str) -> Prim<'_> {
-        let path = self.ensure(path);
-        Prim { layer: self, path }
+        let id = self.ensure(path);
+        Prim { layer: self, id }
     }
 
     /// Returns an existing layer for editing.
     pub fn of(data: sdf::Data) -> Self {
-        let mut layer = Self { data, error: None };
-        let root = sdf::Path::abs_root();
-        if layer.data.spec(&root).is_none() {
-            layer.data.create_spec(root, SpecType::PseudoRoot);
+        Self {
+            specs: data.into(),
+            error: None,
         }
-        layer
     }
 
-    /// Returns whether the layer has an opinion about the prim at `path`.
+    /// Returns whether the layer has an opinion about the prim or property at `path`.
     pub fn has(&self, path: &str) -> bool {
-        sdf::Path::new(path).is_ok_and(|path| self.data.spec(&path).is_some())
+        self.specs.has(path)
     }
 
     /// Removes all opinions of the layer about the prim at `path` and its descendants.
     pub fn remove(&mut self, path: &str) -> &mut Self {
-        let Ok(path) = sdf::Path::new(path) else {
-            return self;
+        let is_removed = |at: &str| {
+            at.strip_prefix(path).is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with(['/', '{']) || path.ends_with('}')
+            })
         };
-        let gone: Vec<sdf::Path> = self
-            .data
-            .iter()
-            .map(|(at, _)| at)
-            .filter(|at| at.has_prefix(&path))
-            .cloned()
-            .collect();
-        for path in &gone {
-            self.data.erase_spec(path);
-        }
-        if let (Some(parent), Some(name)) = (path.parent(), path.name())
+        self.specs.remove(is_removed);
+        let parent = split(path).and_then(|(parent, element)| match element {
+            Element::Prim(name) => Some((self.specs.id(parent)?, name)),
+            Element::Variant { .. } => None,
+        });
+        if let Some((parent, name)) = parent
             && let Some(Value::TokenVec(names)) = self
-                .data
-                .spec_mut(&parent)
+                .specs
+                .spec_mut(parent)
                 .and_then(|spec| spec.get_mut(ChildrenKey::PrimChildren.as_str()))
         {
             names.retain(|child| child.as_str() != name);
@@ -382,11 +384,9 @@ impl Layer {
 
     /// Returns the targets that the layer deletes from a relationship of weaker layers.
     pub fn deleted_targets(&self, path: &str, relationship: &str) -> Vec<String> {
-        let spec = sdf::Path::new(path)
-            .ok()
-            .and_then(|path| path.append_property(relationship).ok());
-        match spec
-            .and_then(|path| self.data.spec(&path))
+        let prim = self.specs.id(path);
+        match prim
+            .and_then(|prim| self.specs.property(prim, relationship))
             .and_then(|spec| spec.get(FieldKey::TargetPaths.as_str()))
         {
             Some(Value::PathListOp(op)) => op
@@ -402,8 +402,18 @@ impl Layer {
     ///
     /// # Errors
     /// The first request that could not be authored.
-    pub fn data(&self) -> Result<&sdf::Data, Error> {
-        self.check().map(|()| &self.data)
+    pub fn into_data(self) -> Result<sdf::Data, Error> {
+        self.check()?;
+        self.specs.into_data()
+    }
+
+    /// Returns the layer as text ([`text::write`](crate::text::write)).
+    ///
+    /// # Errors
+    /// The first request that could not be authored, or the first spec or value without a text form.
+    pub fn text(&self) -> Result<String, Error> {
+        self.check()?;
+        write_specs(&self.specs)
     }
 
     /// Checks that every request could be authored.
@@ -431,83 +441,126 @@ impl Layer {
         self.error.get_or_insert(error);
     }
 
-    /// Returns the spec of the prim or variant at `path`, created with its ancestors if missing.
-    fn ensure(&mut self, path: &str) -> Option<sdf::Path> {
-        match prim_path(path).and_then(|path| self.create(&path).map(|()| path)) {
-            Ok(path) => Some(path),
-            Err(error) => {
-                self.fail(error);
-                None
-            }
+    /// Returns the prim or variant at `path`, created with its ancestors if missing.
+    fn ensure(&mut self, path: &str) -> Option<PrimId> {
+        if let Some(id) = self.prim(path) {
+            return Some(id);
         }
+        self.create(path)
+            .inspect_err(|error| self.fail(error.clone()))
+            .ok()
+    }
+
+    /// Returns the prim or variant at `path`, if there is one.
+    fn prim(&self, path: &str) -> Option<PrimId> {
+        let id = self.specs.id(path)?;
+        let is_prim = matches!(self.specs.spec(id)?.ty, SpecType::Prim | SpecType::Variant);
+        is_prim.then_some(id)
     }
 
     /// Creates the spec at `path` and those of its ancestors, each appended to its parent's list of
     /// children. No search for duplicates is needed: a spec that does not exist yet can't be in a
     /// list.
-    fn create(&mut self, path: &sdf::Path) -> Result<(), Error> {
-        let mut missing = Vec::new();
-        for ancestor in path.ancestors() {
-            if self.data.spec(&ancestor).is_some() {
-                break;
-            }
-            missing.push(ancestor);
-        }
-        for path in missing.iter().rev() {
-            let parent = path
-                .parent()
-                .ok_or_else(|| error(path.as_str(), "it has no parent"))?;
-            match path.last_element() {
-                Some(sdf::PathElement::Variant { set, selection }) => {
-                    let set_path = parent
-                        .append_variant_selection(set, "")
-                        .map_err(|e| error(path.as_str(), e.reason))?;
-                    if self.data.spec(&set_path).is_none() {
-                        self.enter(&parent, ChildrenKey::VariantSetChildren, set);
-                        self.data
-                            .create_spec(set_path.clone(), SpecType::VariantSet);
-                    }
-                    self.enter(&set_path, ChildrenKey::VariantChildren, selection);
-                    self.data.create_spec(path.clone(), SpecType::Variant);
+    fn create(&mut self, path: &str) -> Result<PrimId, Error> {
+        let (mut missing, mut rest) = (Vec::new(), path);
+        let mut parent = loop {
+            let (above, element) = split(rest).ok_or_else(|| not_a_prim(path))?;
+            missing.push((rest, element));
+            let known = match above {
+                ROOT => self.specs.id(ROOT),
+                _ => self.prim(above),
+            };
+            match known {
+                Some(_) if above == ROOT && matches!(element, Element::Variant { .. }) => {
+                    return Err(not_a_prim(path));
                 }
-                Some(sdf::PathElement::Prim(name)) => {
-                    self.enter(&parent, ChildrenKey::PrimChildren, name);
-                    let spec = self.data.create_spec(path.clone(), SpecType::Prim);
+                Some(known) => break known,
+                None => rest = above,
+            }
+        };
+        for (path, element) in missing.into_iter().rev() {
+            parent = match element {
+                Element::Variant { set, selection } => {
+                    let above = self.specs.path(parent);
+                    let set_path = format!("{above}{{{set}=}}");
+                    let set = self.specs.id(&set_path).unwrap_or_else(|| {
+                        self.enter(parent, ChildrenKey::VariantSetChildren, set.into());
+                        self.specs
+                            .insert(&set_path, SpecData::new(SpecType::VariantSet))
+                    });
+                    self.enter(set, ChildrenKey::VariantChildren, selection.into());
+                    self.specs.insert(path, SpecData::new(SpecType::Variant))
+                }
+                Element::Prim(name) => {
+                    self.enter(parent, ChildrenKey::PrimChildren, name.into());
+                    let mut spec = SpecData::new(SpecType::Prim);
                     spec.add(FieldKey::Specifier, Value::Specifier(Specifier::Over));
+                    self.specs.insert(path, spec)
                 }
-                _ => return Err(error(path.as_str(), "it is no prim path")),
-            }
+            };
         }
-        Ok(())
+        Ok(parent)
     }
 
-    /// Appends `name` to the list `key` of the spec at `parent`.
-    fn enter(&mut self, parent: &sdf::Path, key: ChildrenKey, name: &str) {
-        let Some(spec) = self.data.spec_mut(parent) else {
+    /// Appends `name` to the list `key` of the spec of `parent`.
+    fn enter(&mut self, parent: PrimId, key: ChildrenKey, name: Token) {
+        let Some(spec) = self.specs.spec_mut(parent) else {
             return;
         };
         match spec.get_mut(key.as_str()) {
-            Some(Value::TokenVec(names)) => names.push(Token::from(name)),
-            _ => spec.add(key, Value::TokenVec(vec![Token::from(name)])),
+            Some(Value::TokenVec(names)) => names.push(name),
+            _ => spec.add(key, Value::TokenVec(vec![name])),
         }
     }
 
     /// Creates a property spec; one of the same name is replaced.
-    fn property(&mut self, prim: &sdf::Path, name: &str, spec: SpecData) -> Result<(), Error> {
-        let whole = || format!("{prim}.{name}");
+    fn property(&mut self, prim: PrimId, name: &str, spec: SpecData) -> Result<(), Error> {
         if !name.split(':').all(is_identifier) {
-            return Err(error(whole(), "the name is no namespaced identifier"));
+            return Err(error(
+                format!("{}.{name}", self.specs.path(prim)),
+                "the name is no namespaced identifier",
+            ));
         }
-        let path = prim
-            .append_property(name)
-            .map_err(|e| error(whole(), e.reason))?;
-        if self.data.spec(&path).is_none() {
+        let name = Token::from(name);
+        if self.specs.set_property(prim, name.clone(), spec) {
             self.enter(prim, ChildrenKey::PropertyChildren, name);
         }
-        let ty = spec.ty;
-        *self.data.create_spec(path, ty) = spec;
         Ok(())
     }
+}
+
+/// The last element of a path.
+#[derive(Clone, Copy)]
+enum Element<'a> {
+    Prim(&'a str),
+    Variant { set: &'a str, selection: &'a str },
+}
+
+/// Splits the path of a prim or variant into its parent's and its last element. `None` if that has
+/// a name that OpenUSD does not accept.
+fn split(path: &str) -> Option<(&str, Element<'_>)> {
+    if let Some(variant) = path.strip_suffix('}') {
+        let (parent, variant) = variant.rsplit_once('{')?;
+        let (set, selection) = variant.split_once('=')?;
+        let is_valid = is_identifier(set) && is_variant_name(selection);
+        return is_valid.then_some((parent, Element::Variant { set, selection }));
+    }
+    let name = path.rsplit(['/', '}']).next()?;
+    let parent = path.strip_suffix(name)?;
+    let parent = match parent.strip_suffix('/') {
+        Some("") => ROOT,
+        // A prim in a variant follows it without a separator.
+        Some(parent) if parent.ends_with('}') => return None,
+        Some(parent) => parent,
+        None => parent,
+    };
+    is_identifier(name).then_some((parent, Element::Prim(name)))
+}
+
+/// Returns the reason why `path` can't be that of a prim or variant.
+fn not_a_prim(path: &str) -> Error {
+    let error = prim_path(path).err();
+    error.unwrap_or_else(|| self::error(path, "it is no prim path"))
 }
 
 /// A prim (or a variant) of a layer under construction. A second call of a setter replaces the
@@ -516,13 +569,13 @@ impl Layer {
 pub struct Prim<'a> {
     layer: &'a mut Layer,
     /// `None` if USD can't represent the path; then nothing is authored.
-    path: Option<sdf::Path>,
+    id: Option<PrimId>,
 }
 
 impl Prim<'_> {
     /// Returns the prim's path; empty if USD can't represent it.
     pub fn path(&self) -> &str {
-        self.path.as_ref().map_or("", sdf::Path::as_str)
+        self.id.map_or("", |id| self.layer.specs.path(id))
     }
 
     /// Defines a child prim.
@@ -606,12 +659,8 @@ impl Prim<'_> {
 
     /// Removes this layer's opinion about a property.
     pub fn remove_property(&mut self, name: &str) -> &mut Self {
-        if let Some(path) = self
-            .path
-            .as_ref()
-            .and_then(|path| path.append_property(name).ok())
-        {
-            self.layer.data.erase_spec(&path);
+        if let Some(id) = self.id {
+            self.layer.specs.remove_property(id, name);
         }
         self.edit(|spec| {
             if let Some(Value::TokenVec(names)) =
@@ -766,19 +815,15 @@ impl Prim<'_> {
     }
 
     fn edit(&mut self, change: impl FnOnce(&mut SpecData)) -> &mut Self {
-        if let Some(spec) = self
-            .path
-            .as_ref()
-            .and_then(|path| self.layer.data.spec_mut(path))
-        {
+        if let Some(spec) = self.id.and_then(|id| self.layer.specs.spec_mut(id)) {
             change(spec);
         }
         self
     }
 
     fn property(&mut self, name: &str, spec: SpecData) -> Result<(), Error> {
-        match &self.path {
-            Some(path) => self.layer.property(path, name, spec),
+        match self.id {
+            Some(id) => self.layer.property(id, name, spec),
             None => Ok(()),
         }
     }
@@ -876,7 +921,11 @@ fn is_variant_name(name: &str) -> bool {
 
 fn attribute_spec(attribute: Attribute) -> Result<SpecData, Error> {
     let mut spec = SpecData::new(SpecType::Attribute);
-    spec.add(FieldKey::TypeName, token(attribute.type_name.as_ref()));
+    let type_name = match attribute.type_name {
+        Cow::Borrowed(name) => Token::new(name),
+        Cow::Owned(name) => name.into(),
+    };
+    spec.add(FieldKey::TypeName, Value::Token(type_name));
     if attribute.uniform {
         spec.add(
             FieldKey::Variability,
@@ -944,11 +993,8 @@ mod tests {
     use super::{Attribute, Layer, Relationship};
 
     fn names(layer: &Layer, path: &str, field: &str) -> Vec<String> {
-        let spec = layer
-            .data()
-            .unwrap()
-            .spec(&Path::new(path).unwrap())
-            .unwrap();
+        let data = layer.clone().into_data().unwrap();
+        let spec = data.spec(&Path::new(path).unwrap()).unwrap();
         match spec.get(field) {
             Some(Value::TokenVec(names)) => {
                 names.iter().map(|name| name.as_str().to_owned()).collect()
@@ -971,14 +1017,8 @@ mod tests {
             ["one", "two"]
         );
         assert_eq!(names(&layer, "/a/b{set=one}c", "primChildren"), ["d"]);
-        let spec = |path: &str| {
-            layer
-                .data()
-                .unwrap()
-                .spec(&Path::new(path).unwrap())
-                .unwrap()
-                .ty
-        };
+        let data = layer.into_data().unwrap();
+        let spec = |path: &str| data.spec(&Path::new(path).unwrap()).unwrap().ty;
         assert_eq!(
             (spec("/a/b{set=}"), spec("/a/b{set=one}")),
             (SpecType::VariantSet, SpecType::Variant)
@@ -1000,7 +1040,7 @@ mod tests {
             .over("/a")
             .relationship("x:y", Relationship::to(["/a"]));
         assert_eq!(names(&layer, "/a", "propertyChildren"), ["x", "x:y"]);
-        let text = crate::text::write(layer.data().unwrap()).unwrap();
+        let text = layer.text().unwrap();
         assert!(
             text.contains("def Xform \"a\" (\n    prepend apiSchemas = [\"A\", \"B\", \"C\"]\n)"),
             "{text}"
@@ -1037,7 +1077,7 @@ mod tests {
         for name in ["", "a b", ":a", "a:", "0", "a.b", "a:0"] {
             let mut layer = Layer::new("", "a");
             layer.def("/a", "").attribute(name, Attribute::int(1));
-            assert_eq!(layer.data().unwrap_err().path, format!("/a.{name}"));
+            assert_eq!(layer.check().unwrap_err().path, format!("/a.{name}"));
         }
         for target in ["", "a", "/a b", "/a{x=y}b", "/a.0"] {
             let mut layer = Layer::new("", "a");

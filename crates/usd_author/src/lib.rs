@@ -13,6 +13,7 @@ pub mod layout;
 mod named_pose;
 pub mod numbers;
 mod schema;
+mod specs;
 pub mod text;
 
 pub use layer::{Attribute, Error, Layer, Prim, Relationship, Value, dictionary, string, token};

@@ -8,12 +8,15 @@
 mod order;
 mod value;
 
+use std::fmt::Display;
+
 use openusd::sdf::{
     self, ChildrenKey, FieldKey, ListOp, SpecData, SpecType, Specifier, Value, Variability,
 };
 use openusd::tf::Token;
 
 use super::Error;
+use super::specs::{PrimId, Specs};
 use order::dictionary_order;
 
 /// Returns the text of a layer.
@@ -22,9 +25,15 @@ use order::dictionary_order;
 /// The first spec or value that the text format can't represent: splines, prim relocates, values
 /// that no attribute has, asset paths with control characters, and listed children without a spec.
 pub fn write(data: &sdf::Data) -> Result<String, Error> {
+    write_specs(&data.clone().into())
+}
+
+/// Returns the text of a layer, as [`write`](fn@write).
+pub(super) fn write_specs(specs: &Specs) -> Result<String, Error> {
     let mut writer = Writer {
-        data,
+        specs,
         out: String::with_capacity(4096),
+        path: String::new(),
     };
     writer.layer()?;
     Ok(writer.out)
@@ -32,23 +41,24 @@ pub fn write(data: &sdf::Data) -> Result<String, Error> {
 
 /// A pending item of the writer's explicit stack, which replaces recursion: prims may be nested
 /// deeper than a thread's stack allows.
-enum Step {
+enum Step<'a> {
     /// A prim, and whether a blank line goes before it.
     Prim {
-        path: sdf::Path,
+        id: PrimId,
+        name: &'a str,
         indent: usize,
         blank: bool,
     },
     /// A variant set with its variants.
     VariantSet {
-        prim: sdf::Path,
-        name: Token,
+        prim: PrimId,
+        name: &'a str,
         indent: usize,
     },
     /// One variant.
     Variant {
-        path: sdf::Path,
-        name: Token,
+        id: PrimId,
+        name: &'a str,
         indent: usize,
     },
     /// A closing brace, and whether a blank line goes before it.
@@ -56,8 +66,10 @@ enum Step {
 }
 
 struct Writer<'a> {
-    data: &'a sdf::Data,
+    specs: &'a Specs,
     out: String,
+    /// Buffer for the path of a child.
+    path: String,
 }
 
 /// Fields of a prim that are not metadata, or are written at a fixed place.
@@ -141,10 +153,35 @@ fn is_uniform(spec: &SpecData) -> bool {
     )
 }
 
-fn refuse(path: &sdf::Path, reason: impl Into<String>) -> Error {
+fn refuse(path: &dyn Display, reason: impl Into<String>) -> Error {
     Error {
-        path: path.as_str().to_owned(),
+        path: path.to_string(),
         reason: reason.into(),
+    }
+}
+
+/// The path of a property.
+struct PropertyPath<'a> {
+    prim: &'a str,
+    name: &'a str,
+}
+
+impl Display for PropertyPath<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.prim, self.name)
+    }
+}
+
+/// The first words of the statement about an attribute: `uniform token purpose`.
+struct Declaration<'a> {
+    variability: &'static str,
+    type_name: Token,
+    name: &'a str,
+}
+
+impl Declaration<'_> {
+    fn write(&self, out: &mut String) {
+        out.extend([self.variability, &self.type_name, " ", self.name]);
     }
 }
 
@@ -167,11 +204,25 @@ fn operations<T: Default + Clone + PartialEq>(op: &ListOp<T>) -> Vec<(&'static s
     .collect()
 }
 
+/// The reason why a child can't be written.
+const UNSPECIFIED: &str = "it is listed as a child but there is no spec";
+
 impl<'a> Writer<'a> {
-    fn spec(&self, path: &sdf::Path) -> Result<&'a SpecData, Error> {
-        self.data
-            .spec(path)
-            .ok_or_else(|| refuse(path, "it is listed as a child but there is no spec"))
+    /// Returns the spec of a prim, a variant or a variant set.
+    fn spec(&self, id: PrimId) -> Result<&'a SpecData, Error> {
+        self.specs
+            .spec(id)
+            .ok_or_else(|| refuse(&self.specs.path(id), UNSPECIFIED))
+    }
+
+    /// Returns the child, variant or variant set of `parent` whose path has these further `parts`.
+    fn below(&mut self, parent: PrimId, parts: &[&str]) -> Result<PrimId, Error> {
+        self.path.clear();
+        self.path.push_str(self.specs.path(parent));
+        self.path.extend(parts.iter().copied());
+        self.specs
+            .id(&self.path)
+            .ok_or_else(|| refuse(&self.path, UNSPECIFIED))
     }
 
     fn indent(&mut self, indent: usize) {
@@ -188,16 +239,16 @@ impl<'a> Writer<'a> {
 
     fn layer(&mut self) -> Result<(), Error> {
         self.out.push_str("#usda 1.0\n");
-        let root = sdf::Path::abs_root();
-        if let Some(spec) = self.data.spec(&root) {
-            self.layer_metadata(&root, spec)?;
+        if let Some(root) = self.specs.id("/") {
+            let spec = self.spec(root)?;
+            self.layer_metadata(&"/", spec)?;
             let order = tokens(spec, FieldKey::PrimOrder.as_str());
             if order.len() > 1 {
                 self.out.push('\n');
                 self.reorder(0, "rootPrims", order);
             }
             let mut steps = Vec::new();
-            self.push_children(&mut steps, &root, spec, 0, true)?;
+            self.push_children(&mut steps, root, spec, 0, true)?;
             while let Some(step) = steps.pop() {
                 self.step(&mut steps, step)?;
             }
@@ -206,7 +257,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn layer_metadata(&mut self, root: &sdf::Path, spec: &SpecData) -> Result<(), Error> {
+    fn layer_metadata(&mut self, root: &dyn Display, spec: &SpecData) -> Result<(), Error> {
         let before = self.out.len();
         self.out.push_str("(\n");
         let empty = self.out.len();
@@ -247,7 +298,7 @@ impl<'a> Writer<'a> {
 
     fn sublayers(
         &mut self,
-        root: &sdf::Path,
+        root: &dyn Display,
         layers: &[String],
         offsets: &[sdf::LayerOffset],
     ) -> Result<(), Error> {
@@ -283,22 +334,21 @@ impl<'a> Writer<'a> {
         self.line(1, "}\n");
     }
 
-    fn step(&mut self, steps: &mut Vec<Step>, step: Step) -> Result<(), Error> {
+    fn step(&mut self, steps: &mut Vec<Step<'a>>, step: Step<'a>) -> Result<(), Error> {
         match step {
             Step::Prim {
-                path,
+                id,
+                name,
                 indent,
                 blank,
             } => {
                 if blank {
                     self.out.push('\n');
                 }
-                self.prim(steps, &path, indent)
+                self.prim(steps, id, name, indent)
             }
-            Step::VariantSet { prim, name, indent } => {
-                self.variant_set(steps, &prim, &name, indent)
-            }
-            Step::Variant { path, name, indent } => self.variant(steps, &path, &name, indent),
+            Step::VariantSet { prim, name, indent } => self.variant_set(steps, prim, name, indent),
+            Step::Variant { id, name, indent } => self.variant(steps, id, name, indent),
             Step::Close { indent, blank } => {
                 if blank {
                     self.out.push('\n');
@@ -311,11 +361,12 @@ impl<'a> Writer<'a> {
 
     fn prim(
         &mut self,
-        steps: &mut Vec<Step>,
-        path: &sdf::Path,
+        steps: &mut Vec<Step<'a>>,
+        id: PrimId,
+        name: &str,
         indent: usize,
     ) -> Result<(), Error> {
-        let spec = self.spec(path)?;
+        let spec = self.spec(id)?;
         let specifier = match spec.get(FieldKey::Specifier.as_str()) {
             Some(Value::Specifier(Specifier::Def)) => "def ",
             Some(Value::Specifier(Specifier::Class)) => "class ",
@@ -326,24 +377,24 @@ impl<'a> Writer<'a> {
             self.out.push_str(type_name);
             self.out.push(' ');
         }
-        value::quote(&mut self.out, path.name().unwrap_or_default());
-        self.prim_metadata(path, spec, indent)?;
+        value::quote(&mut self.out, name);
+        self.prim_metadata(id, spec, indent)?;
         self.out.push('\n');
         self.line(indent, "{\n");
         steps.push(Step::Close {
             indent,
             blank: false,
         });
-        self.body(steps, path, spec, indent)
+        self.body(steps, id, spec, indent)
     }
 
     /// Writes the contents of the braces of a prim or variant: flat parts directly, nested prims as
     /// pending steps.
     fn body(
         &mut self,
-        steps: &mut Vec<Step>,
-        path: &sdf::Path,
-        spec: &SpecData,
+        steps: &mut Vec<Step<'a>>,
+        id: PrimId,
+        spec: &'a SpecData,
         indent: usize,
     ) -> Result<(), Error> {
         for (field, keyword) in [
@@ -362,7 +413,7 @@ impl<'a> Writer<'a> {
             .collect();
         properties.sort_by(|a, b| dictionary_order(a, b));
         for name in &properties {
-            self.property(path, name, indent + 1)?;
+            self.property(id, name, indent + 1)?;
         }
         // The steps are a stack: children, which are pushed last, are written before variant sets.
         for name in tokens(spec, ChildrenKey::VariantSetChildren.as_str())
@@ -370,32 +421,34 @@ impl<'a> Writer<'a> {
             .rev()
         {
             steps.push(Step::VariantSet {
-                prim: path.clone(),
-                name: name.clone(),
+                prim: id,
+                name,
                 indent: indent + 1,
             });
         }
-        self.push_children(steps, path, spec, indent + 1, !properties.is_empty())
+        self.push_children(steps, id, spec, indent + 1, !properties.is_empty())
     }
 
     fn push_children(
         &mut self,
-        steps: &mut Vec<Step>,
-        path: &sdf::Path,
-        spec: &SpecData,
+        steps: &mut Vec<Step<'a>>,
+        parent: PrimId,
+        spec: &'a SpecData,
         indent: usize,
         blank_before_first: bool,
     ) -> Result<(), Error> {
+        let separator = match self.specs.path(parent).ends_with(['/', '}']) {
+            true => "",
+            false => "/",
+        };
         for (i, name) in tokens(spec, ChildrenKey::PrimChildren.as_str())
             .iter()
             .enumerate()
             .rev()
         {
-            let child = path
-                .append_path(name.as_str())
-                .map_err(|e| refuse(path, format!("its child `{name}`: {}", e.reason)))?;
             steps.push(Step::Prim {
-                path: child,
+                id: self.below(parent, &[separator, name])?,
+                name,
                 indent,
                 blank: i > 0 || blank_before_first,
             });
@@ -430,16 +483,13 @@ impl<'a> Writer<'a> {
 
     fn variant_set(
         &mut self,
-        steps: &mut Vec<Step>,
-        prim: &sdf::Path,
-        name: &Token,
+        steps: &mut Vec<Step<'a>>,
+        prim: PrimId,
+        name: &str,
         indent: usize,
     ) -> Result<(), Error> {
-        let variant_path = |variant: &str| {
-            prim.append_variant_selection(name, variant)
-                .map_err(|e| refuse(prim, format!("`{name}`: {}", e.reason)))
-        };
-        let spec = self.spec(&variant_path("")?)?;
+        let set = self.below(prim, &["{", name, "=}"])?;
+        let spec = self.spec(set)?;
         let mut variants: Vec<&Token> = tokens(spec, ChildrenKey::VariantChildren.as_str())
             .iter()
             .collect();
@@ -457,8 +507,8 @@ impl<'a> Writer<'a> {
         });
         for variant in variants.into_iter().rev() {
             steps.push(Step::Variant {
-                path: variant_path(variant)?,
-                name: variant.clone(),
+                id: self.below(prim, &["{", name, "=", variant, "}"])?,
+                name: variant,
                 indent: indent + 1,
             });
         }
@@ -467,36 +517,31 @@ impl<'a> Writer<'a> {
 
     fn variant(
         &mut self,
-        steps: &mut Vec<Step>,
-        path: &sdf::Path,
-        name: &Token,
+        steps: &mut Vec<Step<'a>>,
+        id: PrimId,
+        name: &str,
         indent: usize,
     ) -> Result<(), Error> {
-        let spec = self.spec(path)?;
+        let spec = self.spec(id)?;
         self.indent(indent);
         value::quote(&mut self.out, name);
-        self.prim_metadata(path, spec, indent)?;
+        self.prim_metadata(id, spec, indent)?;
         self.out.push_str(" {\n");
         steps.push(Step::Close {
             indent,
             blank: true,
         });
-        self.body(steps, path, spec, indent)
+        self.body(steps, id, spec, indent)
     }
 
-    fn prim_metadata(
-        &mut self,
-        path: &sdf::Path,
-        spec: &SpecData,
-        indent: usize,
-    ) -> Result<(), Error> {
-        self.parentheses(path, spec, &PRIM_STRUCTURE, indent)
+    fn prim_metadata(&mut self, id: PrimId, spec: &SpecData, indent: usize) -> Result<(), Error> {
+        self.parentheses(&self.specs.path(id), spec, &PRIM_STRUCTURE, indent)
     }
 
     /// Writes the metadata of a spec in parentheses; nothing if there is none.
     fn parentheses(
         &mut self,
-        path: &sdf::Path,
+        path: &dyn Display,
         spec: &SpecData,
         structure: &[&str],
         indent: usize,
@@ -523,7 +568,7 @@ impl<'a> Writer<'a> {
     fn field(
         &mut self,
         indent: usize,
-        path: &sdf::Path,
+        path: &dyn Display,
         name: &str,
         value: &Value,
     ) -> Result<(), Error> {
@@ -675,23 +720,24 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn property(&mut self, prim: &sdf::Path, name: &str, indent: usize) -> Result<(), Error> {
-        let path = prim
-            .append_property(name)
-            .map_err(|e| refuse(prim, format!("its property `{name}`: {}", e.reason)))?;
-        let spec = self.spec(&path)?;
+    fn property(&mut self, prim: PrimId, name: &str, indent: usize) -> Result<(), Error> {
+        let path = PropertyPath {
+            prim: self.specs.path(prim),
+            name,
+        };
+        let spec = self.specs.property(prim, name);
+        let spec = spec.ok_or_else(|| refuse(&path, UNSPECIFIED))?;
         match spec.ty {
-            SpecType::Attribute => self.attribute(&path, spec, name, indent),
-            SpecType::Relationship => self.relationship(&path, spec, name, indent),
+            SpecType::Attribute => self.attribute(&path, spec, indent),
+            SpecType::Relationship => self.relationship(&path, spec, indent),
             _ => Err(refuse(&path, "it is neither attribute nor relationship")),
         }
     }
 
     fn attribute(
         &mut self,
-        path: &sdf::Path,
+        path: &PropertyPath<'_>,
         spec: &SpecData,
-        name: &str,
         indent: usize,
     ) -> Result<(), Error> {
         if spec.contains("spline") {
@@ -699,9 +745,11 @@ impl<'a> Writer<'a> {
         }
         let type_name =
             token(spec, FieldKey::TypeName).ok_or_else(|| refuse(path, "it has no type"))?;
-        let type_name = sdf::ValueTypeName::from(type_name).serialization_name();
-        let variability = if is_uniform(spec) { "uniform " } else { "" };
-        let declaration = format!("{variability}{type_name} {name}");
+        let declaration = Declaration {
+            variability: if is_uniform(spec) { "uniform " } else { "" },
+            type_name: sdf::ValueTypeName::from(type_name).serialization_name(),
+            name: path.name,
+        };
 
         let custom = is_true(spec, FieldKey::Custom);
         let default = spec.get(FieldKey::Default.as_str());
@@ -713,7 +761,7 @@ impl<'a> Writer<'a> {
         if described || default.is_some() || custom || (connections.is_none() && samples.is_none())
         {
             self.line(indent, if custom { "custom " } else { "" });
-            self.out.push_str(&declaration);
+            declaration.write(&mut self.out);
             if let Some(default) = default {
                 self.out.push_str(" = ");
                 value::value(&mut self.out, default).map_err(|reason| refuse(path, reason))?;
@@ -731,7 +779,7 @@ impl<'a> Writer<'a> {
         if let Some(Value::PathListOp(op)) = connections {
             for (operation, sources) in operations(op) {
                 self.line(indent, operation);
-                self.out.push_str(&declaration);
+                declaration.write(&mut self.out);
                 self.out.push_str(".connect");
                 self.targets(sources, indent);
                 self.out.push('\n');
@@ -742,12 +790,13 @@ impl<'a> Writer<'a> {
 
     fn samples(
         &mut self,
-        path: &sdf::Path,
-        declaration: &str,
+        path: &dyn Display,
+        declaration: &Declaration<'_>,
         samples: &[(f64, Value)],
         indent: usize,
     ) -> Result<(), Error> {
-        self.line(indent, declaration);
+        self.indent(indent);
+        declaration.write(&mut self.out);
         self.out.push_str(".timeSamples = {\n");
         for (time, sample) in samples {
             self.indent(indent + 1);
@@ -762,9 +811,8 @@ impl<'a> Writer<'a> {
 
     fn relationship(
         &mut self,
-        path: &sdf::Path,
+        path: &PropertyPath<'_>,
         spec: &SpecData,
-        name: &str,
         indent: usize,
     ) -> Result<(), Error> {
         for field in [FieldKey::Default, FieldKey::TimeSamples] {
@@ -772,10 +820,11 @@ impl<'a> Writer<'a> {
                 return Err(refuse(path, "a relationship with a value is not written"));
             }
         }
-        let declaration = format!(
-            "{}rel {name}",
-            if is_uniform(spec) { "" } else { "varying " }
-        );
+        let declaration = if is_uniform(spec) {
+            "rel "
+        } else {
+            "varying rel "
+        };
         let targets = match spec.get(FieldKey::TargetPaths.as_str()) {
             Some(Value::PathListOp(op)) => operations(op),
             _ => Vec::new(),
@@ -787,7 +836,7 @@ impl<'a> Writer<'a> {
         let described = comment(spec).is_some() || !metadata(spec, &PROPERTY_STRUCTURE).is_empty();
         if described || custom || explicit.is_some() || targets.is_empty() {
             self.line(indent, if custom { "custom " } else { "" });
-            self.out.push_str(&declaration);
+            self.out.extend([declaration, path.name]);
             if let Some((_, targets)) = explicit {
                 self.targets(targets, indent);
             }
@@ -799,7 +848,7 @@ impl<'a> Writer<'a> {
             .filter(|(operation, _)| !operation.is_empty())
         {
             self.line(indent, operation);
-            self.out.push_str(&declaration);
+            self.out.extend([declaration, path.name]);
             self.targets(targets, indent);
             self.out.push('\n');
         }

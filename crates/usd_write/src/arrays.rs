@@ -32,9 +32,6 @@ pub(super) enum WriteError {
 /// Minimum length of encoded integer arrays; shorter ones are stored raw.
 const MIN_CODED: usize = 16;
 
-/// Number of encoded bytes to collect before they are appended.
-const BUFFER: usize = 256;
-
 /// Marker bits in placeholders of floats: a NaN that no computation produces.
 const MARK: u32 = 0xffa5_5e1d;
 
@@ -122,7 +119,7 @@ impl Ints<'_> {
             Self::Indices(indices) => coded(indices.iter().map(|&index| signed(index))),
             // Collected first: the encoder needs the exact length.
             Self::Ranges(_) => coded(self.values().into_iter()),
-            Self::Same { value, count } => coded(std::iter::repeat_n(value, count)),
+            Self::Same { value, count } => coded_repeated(value, count),
         }
     }
 }
@@ -517,60 +514,82 @@ impl Seek for Output {
 /// Deltas must fit into 32 bits.
 fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
     let count = values.len();
-    let differences = values.scan(0_i32, |last, value| {
+    let mut differences = values.scan(0_i32, |last, value| {
         Some(value.wrapping_sub(std::mem::replace(last, value)))
     });
     let common = most_common(differences.clone(), count);
-    let lengths = size_of::<i32>();
-    let mut bytes = Vec::with_capacity(lengths + count.div_ceil(4) + 2 * count);
-    bytes.extend(common.to_le_bytes());
-    bytes.resize(lengths + count.div_ceil(4), 0);
-    let mut buffer = [0; BUFFER + size_of::<i32>()];
-    let mut used = 0;
-    for (i, difference) in differences.enumerate() {
-        // Two bits a delta: 0 for the common delta, 1 to 3 if 8, 16 or 32 bits follow. Without branches,
-        // which the processor could not predict: all bytes are written, and the next delta overwrites
-        // those that do not count.
-        let is_medium = i32::from(difference as i8) != difference;
-        let is_large = i32::from(difference as i16) != difference;
-        let length =
-            (1 + u8::from(is_medium) + u8::from(is_large)) * u8::from(difference != common);
-        if let Some(place) = buffer.get_mut(used..).and_then(<[u8]>::first_chunk_mut) {
-            *place = difference.to_le_bytes();
+    let mut codes = Vec::with_capacity(CODES + count.div_ceil(4) + 2 * count);
+    codes.extend(common.to_le_bytes());
+    let mut deltas = Vec::with_capacity(2 * count);
+    for _ in 0..count.div_ceil(4) {
+        let (mut code, mut encoded, mut used) = (0, [0; 4 * size_of::<i32>()], 0);
+        for (k, difference) in differences.by_ref().take(4).enumerate() {
+            let length = code_of(difference, common);
+            code |= length << (2 * k);
+            // Without branches, which the processor could not predict: all bytes are written, and the
+            // next delta overwrites those that do not count.
+            if let Some(place) = encoded.get_mut(used..).and_then(<[u8]>::first_chunk_mut) {
+                *place = difference.to_le_bytes();
+            }
+            used += usize::from(length) + usize::from(length == 3);
         }
-        used += usize::from(length) + usize::from(length == 3);
-        if used >= BUFFER {
-            bytes.extend_from_slice(buffer.get(..used).unwrap_or_default());
-            used = 0;
-        }
-        if let Some(byte) = bytes.get_mut(lengths + i / 4) {
-            *byte |= length << (2 * (i % 4));
-        }
+        codes.push(code);
+        deltas.extend_from_slice(encoded.get(..used).unwrap_or_default());
     }
-    bytes.extend_from_slice(buffer.get(..used).unwrap_or_default());
+    codes.append(&mut deltas);
+    compressed(&codes)
+}
+
+/// Encodes an integer that is repeated, as [`coded`]. The number of times is at least [`MIN_CODED`],
+/// so that zero is the most common delta.
+fn coded_repeated(value: i32, count: usize) -> Vec<u8> {
+    let length = code_of(value, 0);
+    let mut bytes = vec![0; CODES + count.div_ceil(4)];
+    if let Some(first) = bytes.get_mut(CODES) {
+        *first = length;
+    }
+    let used = usize::from(length) + usize::from(length == 3);
+    bytes.extend(value.to_le_bytes().iter().take(used));
+    compressed(&bytes)
+}
+
+/// Offset of the codes, after the most common delta.
+const CODES: usize = size_of::<i32>();
+
+/// Returns the code of a delta: 0 for the common one, 1 to 3 if 8, 16 or 32 bits follow.
+fn code_of(difference: i32, common: i32) -> u8 {
+    let is_medium = i32::from(difference as i8) != difference;
+    let is_large = i32::from(difference as i16) != difference;
+    (1 + u8::from(is_medium) + u8::from(is_large)) * u8::from(difference != common)
+}
+
+fn compressed(bytes: &[u8]) -> Vec<u8> {
     // A leading zero marks a single LZ4 block.
     let mut block = vec![0];
-    block.extend(lz4_flex::block::compress(&bytes));
+    block.extend(lz4_flex::block::compress(bytes));
     block
 }
 
 /// Returns the most common value, the smallest on a tie; 0 if there are none.
 fn most_common(values: impl Iterator<Item = i32> + Clone, count: usize) -> i32 {
-    // Most deltas are small, so a table counts them.
+    // Most deltas are small, so a table counts them. It has two counters for each value, which take
+    // turns: an increment of the counter that was incremented last waits for the processor to store it.
     let half = (count / 4).next_power_of_two().min(1 << 15) as i32;
-    let slot = |value: i32| usize::try_from(i64::from(value) + i64::from(half)).ok();
-    let mut table = vec![0_u32; 2 * half as usize];
-    let mut others = 0;
+    let slot = |value: i32| value.wrapping_add(half) as u32 as usize;
+    let mut table = vec![[0_u32; 2]; 2 * half as usize];
+    let (mut others, mut turn) = (0, 0);
     for value in values.clone() {
-        match slot(value).and_then(|slot| table.get_mut(slot)) {
-            Some(slot) => *slot += 1,
+        let counters = table.get_mut(slot(value));
+        match counters.and_then(|counters| counters.get_mut(turn)) {
+            Some(counter) => *counter += 1,
             None => others += 1,
         }
+        turn ^= 1;
     }
     let least_first = table
         .iter()
         .zip(-half..)
-        .map(|(count, value)| (*count, value));
+        .map(|([even, odd], value)| (even + odd, value));
     let better = |best: (u32, i32), other: (u32, i32)| {
         if other.0 > best.0 || (other.0 == best.0 && other.1 < best.1) {
             other
@@ -586,7 +605,7 @@ fn most_common(values: impl Iterator<Item = i32> + Clone, count: usize) -> i32 {
     // A value outside of the table can only win if all those outside are at least as many.
     if others > 0 && others >= best.0 {
         let mut counts: HashMap<i32, u32, foldhash::fast::FixedState> = HashMap::default();
-        let rest = values.filter(|value| slot(*value).is_none_or(|slot| slot >= table.len()));
+        let rest = values.filter(|value| slot(*value) >= table.len());
         rest.for_each(|value| *counts.entry(value).or_insert(0) += 1);
         best = counts
             .into_iter()
@@ -607,13 +626,13 @@ mod tests {
     use urdf_usd_usd_author::{Attribute, Layer};
 
     fn written(layer: &Layer, arrays: &Arrays<'_>) -> Result<Vec<u8>, WriteError> {
-        let data = layer.data().unwrap();
+        let data = layer.clone().into_data().unwrap();
         let failed = |reason| Error {
             path: "/".to_owned(),
             reason,
         };
         let write = |out: &mut Output| {
-            CrateWriter::write(data, out).map_err(|error| failed(error.to_string()))
+            CrateWriter::write(&data, out).map_err(|error| failed(error.to_string()))
         };
         arrays
             .written(&Store::none(), write)
@@ -777,8 +796,10 @@ mod tests {
             near in prop::collection::vec(0_u32..300, 0..400),
             far in prop::collection::vec(0_u32..=i32::MAX as u32, 0..60),
             repeated in prop::collection::vec(prop::sample::select(vec![0, 1, 2, 70_000, 140_000, i32::MAX as u32]), 0..200),
+            value in prop::sample::select(vec![0, 3, -1, 127, 128, -129, 32_768, i32::MIN]),
+            count in 0_usize..100,
         ) {
-            check(&[near, far, repeated], Ints::Same { value: 0, count: 0 }, &[], &[]);
+            check(&[near, far, repeated], Ints::Same { value, count }, &[], &[]);
         }
     }
 }

@@ -19,8 +19,8 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
     let made = || {
         let mut arrays = Arrays::default();
         let layer = layer(scene, &mut arrays)?;
-        let data = layer.data()?;
-        let pieces = arrays.written(store, |out| crate_file::write_to(data, out))?;
+        let data = layer.into_data()?;
+        let pieces = arrays.written(store, |out| crate_file::write_to(&data, out))?;
         Ok(Content::from_pieces(pieces, None))
     };
     let Some(bytes) = store.is_enabled().then(|| key(scene)).flatten() else {

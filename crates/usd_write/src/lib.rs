@@ -47,7 +47,7 @@ pub use urdf_usd_robot::Base;
 use urdf_usd_robot::{CacheEvicted, JointKind, Robot, Role, names};
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Content, Store};
-use urdf_usd_usd_author::{Layer, Value, text};
+use urdf_usd_usd_author::{Layer, Value};
 
 /// Nesting of body prims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -300,7 +300,7 @@ impl WrittenLayer {
             build(&mut diagnostics)
         };
         let text = layer
-            .map(|layer| layer.data().and_then(text::write))
+            .map(|layer| layer.text())
             .transpose()
             .unwrap_or_else(|error| {
                 diagnostics.push(internal(scene, path, &error));

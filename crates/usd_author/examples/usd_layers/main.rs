@@ -24,11 +24,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     for (name, points) in [("meshes_small", 5), ("meshes_large", 20_000)] {
         let layer = layers::meshes(points);
-        let data = layer.data()?;
-        std::fs::write(folder.join(format!("{name}.usda")), text::write(data)?)?;
+        std::fs::write(folder.join(format!("{name}.usda")), layer.text()?)?;
         std::fs::write(
             folder.join(format!("{name}.usdc")),
-            crate_file::write(data)?,
+            crate_file::write(&layer.into_data()?)?,
         )?;
     }
     Ok(())

@@ -458,7 +458,7 @@ fn unusual() -> sdf::Data {
                 .metadata("documentation", string("x"))
                 .metadata("noLoadHint", Value::Bool(true)),
         );
-    layer.data().unwrap().clone()
+    layer.into_data().unwrap()
 }
 
 fn path(text: &str) -> sdf::Path {
@@ -498,7 +498,7 @@ fn sorted() -> Layer {
 /// Returns layers with every form that a layer can have, by name, and random ones.
 pub(super) fn layers() -> Vec<(String, sdf::Data)> {
     let [authored, valued, sorted] =
-        [authored(), valued(), sorted()].map(|layer| layer.data().unwrap().clone());
+        [authored(), valued(), sorted()].map(|layer| layer.into_data().unwrap());
     let named = [
         ("authored", authored),
         ("valued", valued),
@@ -514,7 +514,7 @@ pub(super) fn layers() -> Vec<(String, sdf::Data)> {
             .new_tree(&mut runner)
             .unwrap()
             .current();
-        layers.push((format!("random_{i}"), layer.data().unwrap().clone()));
+        layers.push((format!("random_{i}"), layer.into_data().unwrap()));
     }
     layers
 }

@@ -19,6 +19,10 @@ pub(super) fn display(out: &mut String, value: &impl Display) {
 /// Appends a quoted string: double quotes, unless single ones save escapes; triple quotes if it has
 /// several lines. As in OpenUSD, the string ends at a NUL.
 pub(super) fn quote(out: &mut String, text: &str) {
+    let is_plain = |byte: u8| !matches!(byte, b'"' | b'\\' | 0x7f) && byte >= b' ';
+    if text.bytes().all(is_plain) {
+        return out.extend(["\"", text, "\""]);
+    }
     let text = text.split('\0').next().unwrap_or_default();
     let quote = if text.contains('"') && !text.contains('\'') {
         '\''
@@ -416,11 +420,20 @@ pub(super) fn number(out: &mut String, number: f64) {
     shortest(out, number);
 }
 
+/// Largest integer up to which single precision has all integers.
+const MAX_WHOLE: u32 = 1 << 24;
+
 /// Appends the shortest digits that read back as the same number: plain from 0.000001 up to 15
 /// digits before the point, otherwise with an exponent.
 fn shortest(out: &mut String, number: impl LowerExp + Into<f64> + Copy) {
     if !number.into().is_finite() {
         return not_finite(out, number.into());
+    }
+    // Most numbers of transforms are 0 or 1: no search for the shortest digits. Compared by bits, since
+    // -0 is written as such.
+    let whole = number.into() as i32;
+    if whole.unsigned_abs() <= MAX_WHOLE && f64::from(whole).to_bits() == number.into().to_bits() {
+        return display(out, &whole);
     }
     // Rust's digits are the shortest too: `d.ddde±x`.
     let mut scientific = Digits::default();

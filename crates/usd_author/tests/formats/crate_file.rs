@@ -8,14 +8,14 @@ use urdf_usd_usd_author::{Attribute, Layer};
 
 #[test]
 fn bytes_are_the_same_each_time_and_marked_0_8_0() {
-    let bytes = write(meshes(100).data().unwrap()).unwrap();
+    let bytes = write(&meshes(100).into_data().unwrap()).unwrap();
     assert_eq!(&bytes[..11], b"PXR-USDC\0\x08\0");
-    assert_eq!(bytes, write(meshes(100).data().unwrap()).unwrap());
+    assert_eq!(bytes, write(&meshes(100).into_data().unwrap()).unwrap());
 }
 
 /// Returns the path of the spec that can't be written.
 fn refused_at(layer: &Layer) -> String {
-    write(layer.data().unwrap()).unwrap_err().path
+    write(&layer.clone().into_data().unwrap()).unwrap_err().path
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn what_needs_a_newer_version_is_refused() {
 
     let mut layer = meshes(1);
     layer.metadata("layerRelocates", Value::Relocates(Vec::new()));
-    assert!(write(layer.data().unwrap()).is_err());
+    assert!(write(&layer.into_data().unwrap()).is_err());
 
     let mut layer = meshes(1);
     layer.over("/p").attribute("defaultPrim", Attribute::int(1));
@@ -38,5 +38,5 @@ fn what_needs_a_newer_version_is_refused() {
 
     let mut layer = meshes(1);
     layer.over(&"/p".repeat(257));
-    assert!(write(layer.data().unwrap()).is_err());
+    assert!(write(&layer.into_data().unwrap()).is_err());
 }

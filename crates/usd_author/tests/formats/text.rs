@@ -13,7 +13,7 @@ use urdf_usd_usd_author::text::write;
 use urdf_usd_usd_author::{Attribute, Layer};
 
 fn text(layer: &Layer) -> String {
-    write(layer.data().unwrap()).unwrap()
+    layer.text().unwrap()
 }
 
 /// Returns the body of the only property of the only prim of a layer.
@@ -128,13 +128,13 @@ fn depth_is_no_matter_of_the_stack() {
 fn what_openusd_would_refuse_is_refused() {
     let mut layer = Layer::new("", "");
     layer.over("/p").attribute("a", Attribute::asset("a\nb"));
-    let error = write(layer.data().unwrap()).unwrap_err();
+    let error = layer.text().unwrap_err();
     assert_eq!(error.path, "/p.a");
     let mut layer = Layer::new("", "");
     layer
         .over("/p")
         .attribute("a", Attribute::new("opaque", Value::Opaque));
-    assert!(write(layer.data().unwrap()).is_err());
+    assert!(layer.text().is_err());
 }
 
 /// Returns the directory of the reference layers: next to the repository, or `URDF_USD_GOLD`.
@@ -203,8 +203,9 @@ proptest! {
 
     #[test]
     fn what_is_written_reads_back(layer in any_layer(Range::Readable)) {
-        let data = layer.data().unwrap();
-        let text = write(data).unwrap();
+        let text = layer.text().unwrap();
+        let data = &layer.into_data().unwrap();
+        prop_assert_eq!(&write(data).unwrap(), &text);
         let read = usda::parse(&text).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
         let (before, after) = (content(data), content(&read));
         for (path, spec) in &before {
