@@ -152,8 +152,7 @@ impl Xml<'_> {
     /// Call it after everything in `node` was read: elements that were left out are kept whole.
     pub(super) fn custom(&mut self, node: Node<'_>, known: &Known) -> Custom {
         self.report_stray(node);
-        let mut attributes = self.attributes(node);
-        attributes.retain(|(name, _)| !known.attributes.contains(&name.as_str()));
+        let mut attributes = attributes(node, |name| !known.attributes.contains(&name));
         if !attributes.is_empty() && !self.has_room(node, attributes.len()) {
             attributes.clear();
         }
@@ -220,7 +219,7 @@ impl Xml<'_> {
             );
             return None;
         }
-        let attributes = self.attributes(node);
+        let attributes = attributes(node, |_| true);
         if !self.has_room(node, 1 + attributes.len()) {
             return None;
         }
@@ -258,27 +257,13 @@ impl Xml<'_> {
         self.kept <= MAX_CUSTOM_ITEMS
     }
 
-    /// Returns the attributes of `node` and the namespaces that it declares, by their names as
-    /// written.
-    fn attributes(&self, node: Node<'_>) -> Vec<(String, String)> {
-        let declarations = declarations(node);
-        let written = node.attributes().map(|a| {
-            (
-                qualified_attribute(node, a).to_owned(),
-                a.value().to_owned(),
-            )
-        });
-        declarations.into_iter().chain(written).collect()
-    }
-
     /// Reports text between the child elements of a URDF element, which has no meaning.
     fn report_stray(&mut self, node: Node<'_>) {
-        let text = text_in(node);
         let is_stray = |child: &Node<'_>| child.text().is_some_and(|text| !text.trim().is_empty());
         if let Some(first) = node.children().filter(Node::is_text).find(is_stray) {
             let message = format!(
                 "the text \"{}\" between elements has no meaning",
-                super::xml::short(&text)
+                super::xml::short(&text_in(node))
             );
             self.report_text(
                 &codes::LEFT_OUT,
@@ -301,6 +286,19 @@ impl Xml<'_> {
             self.report(&codes::LEFT_OUT, instruction, message, "remove it");
         }
     }
+}
+
+/// Returns the attributes of `node` and the namespaces that it declares, by their names as written,
+/// that `is_wanted` accepts by name.
+fn attributes(node: Node<'_>, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    let mut attributes = declarations(node);
+    attributes.retain(|(name, _)| is_wanted(name));
+    let written = node
+        .attributes()
+        .map(|a| (qualified_attribute(node, a), a.value()));
+    let wanted = written.filter(|(name, _)| is_wanted(name));
+    attributes.extend(wanted.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    attributes
 }
 
 /// Returns the namespaces that `node` itself declares, as attributes, without those inserted for

@@ -21,7 +21,7 @@ const MAX_EXPANSION: usize = 64 << 20;
 /// Maximum number of undeclared prefixes that are repaired.
 const MAX_UNBOUND: usize = 32;
 /// Distance between remembered positions, in bytes.
-const MARK_INTERVAL: usize = 512;
+const MARK_INTERVAL: usize = 128;
 
 /// A text, and its repaired form.
 pub(crate) struct Source<'a> {
