@@ -286,7 +286,7 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
             // After a lack of descriptors, the next conversion may find more: the outcome is not
             // cached.
             if !is_out_of_files(&report.diagnostics) {
-                let read = files.states(started - memo::MARGIN);
+                let read = || files.states(started - memo::MARGIN);
                 memo::remember(job, hash.as_deref(), &context.store, &report, read, written);
             }
             Ok(report)

@@ -66,11 +66,15 @@ pub(super) fn remember(
     hash: Option<&str>,
     store: &Store,
     report: &Report,
-    read: States,
+    read: impl FnOnce() -> States,
     written: States,
 ) {
+    let Some(key) = key("conversion", job, hash, store) else {
+        return;
+    };
+    let read = read();
     // A file that changed meanwhile may have been read in part, so the outcome is not cached.
-    if let Some(key) = key("conversion", job, hash, store).filter(|_| read.are_reliable()) {
+    if read.are_reliable() {
         let memo = Memo {
             read,
             written,
@@ -515,7 +519,7 @@ mod tests {
             ..made
         };
         let states = || States::now(&made.used);
-        super::remember(&job, None, &store, &made, states(), states());
+        super::remember(&job, None, &store, &made, states, states());
         let recalled = super::recall(&job, None, &store, std::time::Instant::now()).unwrap();
         assert_eq!(
             (&recalled.diagnostics, &recalled.source),

@@ -1,6 +1,7 @@
 //! Runs work without Python's global lock, so that other threads go on, signals are handled and
 //! callbacks are called meanwhile.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,16 +61,19 @@ pub fn run<T: Send>(
 ) -> PyResult<T> {
     let pool = threads()?;
     let (sender, events) = channel();
-    let sender = (sender, progress.is_some());
-    let (raised, outcome) = thread::scope(|scope| {
-        let working = scope.spawn(move || install(&pool, sender, work));
-        let raised = watch(py, cancelled, progress, events, None);
-        (raised, py.detach(|| working.join()))
+    let reports = progress.is_some();
+    let mut outcome = None;
+    let raised = pool.in_place_scope(|scope| {
+        scope.spawn(|_| {
+            // The pool would pass a panic on to this thread, which holds the global lock.
+            outcome = catch_unwind(AssertUnwindSafe(|| observed(sender, reports, work))).ok();
+        });
+        watch(py, cancelled, progress, events, None)
     });
     if let Some(raised) = raised {
         return Err(raised);
     }
-    outcome.map_err(|_| failure::defect("internal error"))
+    outcome.ok_or_else(|| failure::defect("internal error"))
 }
 
 /// Runs `work` as [`run`], but does not wait long for it once it is cancelled: it may wait for a
@@ -82,8 +86,8 @@ pub fn run_or_abandon<T: Send + 'static>(
 ) -> PyResult<T> {
     let pool = threads()?;
     let (sender, events) = channel();
-    let sender = (sender, progress.is_some());
-    let working = thread::spawn(move || install(&pool, sender, work));
+    let reports = progress.is_some();
+    let working = thread::spawn(move || pool.install(|| observed(sender, reports, work)));
     if let Some(raised) = watch(py, cancelled, progress, events, Some(GRACE)) {
         return Err(raised);
     }
@@ -91,19 +95,14 @@ pub fn run_or_abandon<T: Send + 'static>(
     outcome.map_err(|_| failure::defect("internal error"))
 }
 
-/// Runs `work` on a pool. It gets the sender if someone wants its events.
-fn install<T: Send>(
-    pool: &ThreadPool,
-    (sender, reports): (Sender<Event>, bool),
-    work: impl FnOnce(Option<Sender<Event>>) -> T + Send,
+/// Runs `work`, which gets the sender if someone wants its events. The sender's end closes the
+/// channel, which ends the loop of [`watch`].
+fn observed<T>(
+    sender: Sender<Event>,
+    reports: bool,
+    work: impl FnOnce(Option<Sender<Event>>) -> T,
 ) -> T {
-    pool.install(|| {
-        // Its end closes the channel, which ends the loop of `watch`.
-        let ended = sender.clone();
-        let outcome = work(Some(sender).filter(|_| reports));
-        drop(ended);
-        outcome
-    })
+    work(reports.then(|| sender.clone()))
 }
 
 /// Passes events on and handles signals until the work has ended, or for `grace` after an
