@@ -1,7 +1,7 @@
 //! Commands whose options are declared only when the command is called, so that a program with many
 //! commands starts sooner.
 
-use clap::builder::Resettable;
+use super::GLOBAL;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
 /// The boxed options of a command.
@@ -27,44 +27,41 @@ const HEADINGS: [&str; 7] = [
     "Output",
     "Physics",
     "Appearance",
-    "Global",
+    GLOBAL,
 ];
 
-/// Sorts options by heading. clap's help has headings in the order of their first options, and
-/// options for all commands come first.
-fn sort_by_heading(mut command: Command) -> Command {
-    for heading in HEADINGS {
-        let of_heading = |arg: &&clap::Arg| arg.get_help_heading() == Some(heading);
-        let ids: Vec<_> = command
-            .get_arguments()
-            .filter(of_heading)
-            .map(|arg| arg.get_id().clone())
-            .collect();
-        // Moves each to the end.
-        command = ids
-            .into_iter()
-            .fold(command, |command, id| command.mut_arg(id, |arg| arg));
-    }
-    command
-}
-
-/// Applies `augment` to a command but keeps the command's own description instead of the options'.
-fn keep_about(command: Command, augment: impl FnOnce(Command) -> Command) -> Command {
-    let (about, long) = (
-        command.get_about().cloned(),
-        command.get_long_about().cloned(),
-    );
-    sort_by_heading(augment(command))
-        .about(Resettable::from(about))
-        .long_about(Resettable::from(long))
+/// Adds the options that `augment` declares to a command, sorted by heading. clap's help has
+/// headings in the order of their first options, and options for all commands come first.
+fn add_options(command: Command, augment: impl FnOnce(Command) -> Command) -> Command {
+    // They are declared elsewhere and copied: to move each within the command takes clap a search.
+    let declared = augment(Command::new(""));
+    let mut options: Vec<&clap::Arg> = declared.get_arguments().collect();
+    options.sort_by_key(|option| {
+        let heading = option.get_help_heading();
+        HEADINGS.iter().position(|known| Some(*known) == heading)
+    });
+    let is_global = |option: &&clap::Arg| option.get_help_heading() == Some(GLOBAL);
+    let (global, options): (Vec<_>, Vec<_>) = options.into_iter().partition(is_global);
+    let of_all: Vec<_> = command
+        .get_arguments()
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    // `mut_arg` moves an option to the end.
+    of_all
+        .into_iter()
+        .fold(command.args(options), |command, id| {
+            command.mut_arg(id, |arg| arg)
+        })
+        .args(global)
+        .groups(declared.get_groups())
 }
 
 impl<T: Args> Args for Deferred<T> {
     fn augment_args(command: Command) -> Command {
-        command.defer(|command| keep_about(command, T::augment_args))
+        command.defer(|command| add_options(command, T::augment_args))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        command.defer(|command| keep_about(command, T::augment_args_for_update))
+        command.defer(|command| add_options(command, T::augment_args_for_update))
     }
 }
