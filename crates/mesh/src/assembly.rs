@@ -9,8 +9,6 @@
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::ops::Range;
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use nalgebra::{Matrix3, Matrix4, Point3, Vector3};
 
 use super::normals::{self, Shading};
@@ -70,8 +68,8 @@ pub(super) struct Assembly {
     corner_uvs: Vec<[u32; 3]>,
     /// As long as `triangles`, or empty while no corner has a colour.
     corner_colors: Vec<[u32; 3]>,
-    /// Per triangle an index into `materials`, or [`NONE`].
-    triangle_materials: Vec<u32>,
+    /// Runs of `triangles` with one material: their ends, and an index into `materials` or [`NONE`].
+    runs: Vec<(usize, u32)>,
     materials: Vec<Material>,
     degenerate: usize,
     unusable: usize,
@@ -91,12 +89,12 @@ impl Assembly {
             corner_normals: Vec::new(),
             corner_uvs: Vec::new(),
             corner_colors: Vec::new(),
-            triangle_materials: Vec::new(),
+            runs: Vec::new(),
             materials: Vec::new(),
             degenerate: 0,
             unusable: 0,
-            // Corners, three for each triangle, are numbered in 32 bits.
-            max_triangles: bytes.saturating_add(TRIANGLES).min(NONE as usize / 3),
+            // Corners, up to four for each triangle, are numbered in 32 bits.
+            max_triangles: bytes.saturating_add(TRIANGLES).min(NONE as usize / 4),
             elements_left: ELEMENTS + ELEMENTS_PER_BYTE * bytes as u64,
         }
     }
@@ -122,7 +120,7 @@ impl Assembly {
         self.max_triangles = self
             .max_triangles
             .saturating_add(bytes)
-            .min(NONE as usize / 3);
+            .min(NONE as usize / 4);
         self.elements_left = self
             .elements_left
             .saturating_add(ELEMENTS_PER_BYTE * bytes as u64);
@@ -155,7 +153,6 @@ impl Assembly {
         // A closed surface has about half as many points as triangles (Euler's formula).
         self.points.reserve(triangles / 2);
         self.triangles.reserve(triangles);
-        self.triangle_materials.reserve(triangles);
     }
 
     /// Adds one triangle of positions, optionally in one colour: linear red, green, blue and
@@ -272,7 +269,10 @@ impl Assembly {
     ) {
         let before = self.triangles.len();
         self.triangles.push(points);
-        self.triangle_materials.push(material);
+        match self.runs.last_mut() {
+            Some((end, last)) if *last == material => *end += 1,
+            _ => self.runs.push((before + 1, material)),
+        }
         let lists = [
             (&mut self.corner_normals, normals),
             (&mut self.corner_uvs, uvs),
@@ -315,7 +315,7 @@ impl Assembly {
                 .help("check that the mesh was exported with its faces"));
         }
         // Free the index: no point is added any more.
-        self.points.index = HashTable::default();
+        self.points.slots = Vec::new();
         self.drop_unused_points();
         self.fill_normals(shading);
         // Corners without a value get the origin of the image, and white.
@@ -362,6 +362,9 @@ impl Assembly {
 
     /// Drops points that only dropped triangles used.
     fn drop_unused_points(&mut self) {
+        if self.degenerate + self.unusable == 0 {
+            return;
+        }
         let mut new = vec![NONE; self.points.values.len()];
         for triangle in &self.triangles {
             for &i in triangle {
@@ -392,6 +395,7 @@ impl Assembly {
             .any(|corners| corners.contains(&NONE))
         {
             let normals = &mut self.normals;
+            normals.grow(self.points.values.len() / 2);
             normals::fill(
                 &self.points.values,
                 &self.triangles,
@@ -407,21 +411,27 @@ impl Assembly {
     fn parts(&mut self) -> (Vec<Part>, Option<Vec<u32>>) {
         let slot = |material: u32| (material as usize).min(self.materials.len());
         let mut counts = vec![0_usize; self.materials.len() + 1];
-        for &material in &self.triangle_materials {
-            counts[slot(material)] += 1;
+        let mut begin = 0;
+        for (end, material) in &self.runs {
+            counts[slot(*material)] += end - begin;
+            begin = *end;
         }
-        let sorted = self.triangle_materials.is_sorted();
-        let order = (!sorted).then(|| {
+        let is_sorted = self.runs.is_sorted_by_key(|(_, material)| *material);
+        let order = (!is_sorted).then(|| {
             // Counting sort: linear and stable, so that triangles of one material keep their order.
             let mut next: Vec<usize> = counts
                 .iter()
                 .scan(0, |start, n| Some(std::mem::replace(start, *start + n)))
                 .collect();
             let mut order = vec![0_u32; self.triangles.len()];
-            for (triangle, &material) in self.triangle_materials.iter().enumerate() {
-                let next = &mut next[slot(material)];
-                order[*next] = triangle as u32;
-                *next += 1;
+            let mut begin = 0;
+            for (end, material) in &self.runs {
+                let next = &mut next[slot(*material)];
+                for triangle in begin..*end {
+                    order[*next] = triangle as u32;
+                    *next += 1;
+                }
+                begin = *end;
             }
             order
         });
@@ -507,55 +517,69 @@ impl Lookup {
 #[derive(Default)]
 struct Weld<const N: usize> {
     values: Vec<[f32; N]>,
-    /// Indices of `values` by their hashes: a third of the memory of a map keyed by the values, so
-    /// more of it stays in the CPU's caches.
-    index: HashTable<u32>,
+    /// A hash table with linear probing (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm L):
+    /// indices of `values`, or [`NONE`]. Its length is a power of two and at least twice the number of values,
+    /// so that most values are found in the first slot.
+    slots: Vec<u32>,
+    /// Seeded at random: a file can't contain values that all fall into one slot.
     state: foldhash::fast::RandomState,
 }
 
 impl<const N: usize> Weld<N> {
     /// Adds a value and returns its index; `None` if it is not finite.
+    #[inline]
     fn add(&mut self, value: [f32; N]) -> Option<u32> {
         if !value.iter().all(|x| x.is_finite()) {
             return None;
         }
         let value = value.map(|x| x + 0.0);
-        let Self {
-            values,
-            index,
-            state,
-        } = self;
-        let hash = |value: &[f32; N]| {
-            // Hash one word, which takes a third of the time of hashing each component.
-            let mut hasher = state.build_hasher();
-            hasher.write_u128(
-                value
-                    .iter()
-                    .fold(0, |bits, x| bits << 32 | u128::from(x.to_bits())),
-            );
-            hasher.finish()
-        };
-        let known = index.entry(
-            hash(&value),
-            |&i| values[i as usize] == value,
-            |&i| hash(&values[i as usize]),
-        );
-        Some(match known {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(new) => {
-                let next = values.len() as u32;
-                new.insert(next);
-                values.push(value);
-                next
+        if self.slots.len() < 2 * (self.values.len() + 1) {
+            self.grow(self.values.len() + 1);
+        }
+        let bits = value.map(f32::to_bits);
+        let last = self.slots.len() - 1;
+        let mut slot = self.hash(bits) & last;
+        loop {
+            let index = &mut self.slots[slot];
+            if *index == NONE {
+                *index = self.values.len() as u32;
+                self.values.push(value);
+                return Some(*index);
             }
-        })
+            // Bits are one comparison, floats one for each component.
+            if self.values[*index as usize].map(f32::to_bits) == bits {
+                return Some(*index);
+            }
+            slot = (slot + 1) & last;
+        }
     }
 
-    /// Reserves memory for this many values in an empty set.
+    fn hash(&self, bits: [u32; N]) -> usize {
+        // Hash one word, which takes a third of the time of hashing each component.
+        let mut hasher = self.state.build_hasher();
+        hasher.write_u128(bits.iter().fold(0, |word, x| word << 32 | u128::from(*x)));
+        hasher.finish() as usize
+    }
+
+    /// Makes room for this many values in the table.
+    #[cold]
+    fn grow(&mut self, count: usize) {
+        self.slots.clear();
+        self.slots.resize((4 * count).next_power_of_two(), NONE);
+        let last = self.slots.len() - 1;
+        for (value, index) in self.values.iter().zip(0..) {
+            let mut slot = self.hash(value.map(f32::to_bits)) & last;
+            while self.slots[slot] != NONE {
+                slot = (slot + 1) & last;
+            }
+            self.slots[slot] = index;
+        }
+    }
+
+    /// Reserves memory for this many values.
     fn reserve(&mut self, count: usize) {
         self.values.reserve(count);
-        // The set is empty, so no hash is computed.
-        self.index.reserve(count, |_| 0);
+        self.grow(count.div_ceil(2));
     }
 }
 

@@ -8,7 +8,9 @@
 use std::ops::Range;
 
 use nalgebra::Vector3;
+use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
+use wide::{f64x4, u32x8};
 
 use super::assembly::NONE;
 
@@ -28,6 +30,10 @@ pub(super) const CREASE_DEGREES: f64 = 40.0;
 /// Computed normals are rounded to this fraction, so that corners in one plane share one normal.
 const STEPS: f64 = (1 << 20) as f64;
 
+/// Number of triangles or normals processed at a time: two vectors of 256 bits. The arrays have a constant
+/// length, so the compiler vectorises the loops over them.
+const LANES: usize = 8;
+
 /// A number with this added has no mantissa bits left for fractions, so that adding and subtracting
 /// it rounds. `round` is a slower function call.
 const TO_WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
@@ -35,12 +41,18 @@ const TO_WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
 /// Edges with more triangles are compared only with their neighbours in order, to bound the work.
 const PAIRWISE: usize = 8;
 
+/// Maximum number of corners of a point whose fans are found in sets of bits.
+const FEW_CORNERS: usize = 16;
+
+/// Length in which sums of normals cancel each other.
+const CANCELLED: f64 = 1e-9;
+
 /// Sets the entries of `corner_normals` that are [`NONE`]. `add` returns the index of a normal.
 ///
 /// Around each point, triangles are joined into fans across edges that bend less than the crease
 /// angle. Each fan has one normal, the mean of its triangles' weighted by their angles at the point
 /// (Thürmer and Wüthrich 1998), which does not depend on how faces are triangulated. The work is
-/// linear in the number of corners, apart from sorting the corners of each point.
+/// linear in the number of corners, apart from sorting the corners of points that have many.
 pub(super) fn fill(
     points: &[[f32; 3]],
     triangles: &[[u32; 3]],
@@ -52,7 +64,10 @@ pub(super) fn fill(
     if shading == Shading::Flat {
         for (triangle, corners) in triangles.iter().zip(corner_normals) {
             if corners.contains(&NONE) {
-                let normal = add(rounded(face_normal(points, *triangle)));
+                let corner = |i: usize| Vector3::from(points[triangle[i] as usize].map(f64::from));
+                let normal = (corner(1) - corner(0)).cross(&(corner(2) - corner(0)));
+                let normal = normal.try_normalize(0.0).unwrap_or_else(Vector3::z);
+                let normal = add(rounded(normal.into()));
                 corners
                     .iter_mut()
                     .filter(|i| **i == NONE)
@@ -61,19 +76,15 @@ pub(super) fn fill(
         }
         return;
     }
-    let (starts, around) = corners_of_points(points.len(), triangles);
-    let fill = Fill {
-        points,
-        triangles,
-        starts,
-        around,
-    };
+    let fill = Fill::new(points, triangles);
     let corner_normals = corner_normals.as_flattened_mut();
+    // Most files have normals for all corners or, like STL, for none; then no corner is looked up.
+    let has_given = corner_normals.iter().any(|normal| *normal != NONE);
     // Deduplicate normals sequentially, in the order of their points: the result does not depend on
     // the number of threads.
     let firsts: Vec<usize> = (0..points.len()).step_by(PORTION).collect();
     for firsts in firsts.chunks(PORTIONS) {
-        let given = &*corner_normals;
+        let given = has_given.then_some(&*corner_normals);
         let portion = |fans: &mut Fans, first: &usize| {
             fill.portion(*first..points.len().min(first + PORTION), given, fans)
         };
@@ -81,10 +92,17 @@ pub(super) fn fill(
             .par_iter()
             .map_init(|| Fans::new(&fill), portion)
             .collect();
-        for Portion { normals, corners } in portions {
+        for Portion {
+            corners,
+            normals,
+            chosen,
+        } in portions
+        {
             let numbers: Vec<u32> = normals.into_iter().map(&mut add).collect();
-            for (corner, normal) in corners {
-                corner_normals[corner as usize] = numbers[normal as usize];
+            for (corner, normal) in fill.around[corners].iter().zip(chosen) {
+                if normal != NONE {
+                    corner_normals[corner_index(*corner)] = numbers[normal as usize];
+                }
             }
         }
     }
@@ -96,9 +114,14 @@ const PORTION: usize = 1024;
 /// … and maximum number of tasks whose results are in memory at a time.
 const PORTIONS: usize = 64;
 
-fn rounded(normal: Vector3<f64>) -> [f32; 3] {
-    let normal = normal.map(|x| (x * STEPS + TO_WHOLE - TO_WHOLE) / STEPS);
-    [normal.x as f32, normal.y as f32, normal.z as f32]
+#[inline(always)]
+fn rounded_number(x: f64) -> f32 {
+    ((x * STEPS + TO_WHOLE - TO_WHOLE) / STEPS) as f32
+}
+
+#[inline(always)]
+fn rounded(normal: [f64; 3]) -> [f32; 3] {
+    normal.map(rounded_number)
 }
 
 /// The inputs of smooth normals.
@@ -107,116 +130,494 @@ struct Fill<'a> {
     triangles: &'a [[u32; 3]],
     /// The offset of each point's corners in `around`.
     starts: Vec<u32>,
-    /// The numbers of corners: three times the triangle's plus the index in the triangle.
+    /// The numbers of corners: four times the triangle's plus the index in the triangle. [`FEW_CORNERS`]
+    /// more follow, so that those of a point can be read in a constant number.
     around: Vec<u32>,
+    /// The cosine of the crease angle, and that of slightly less than half of it.
+    cos_crease: f64,
+    cos_half: f64,
+}
+
+/// Returns the triangle with a corner, and the corner's index in it.
+#[inline(always)]
+fn triangle_of(corner: u32) -> (usize, usize) {
+    (corner as usize / 4, corner as usize % 4)
+}
+
+/// Returns the index of a corner in a flat list of those of all triangles.
+#[inline(always)]
+fn corner_index(corner: u32) -> usize {
+    let (triangle, index) = triangle_of(corner);
+    3 * triangle + index
 }
 
 /// The normals at a range of points.
-#[derive(Default)]
 struct Portion {
+    /// The range of the points' corners in [`Fill::around`].
+    corners: Range<usize>,
     normals: Vec<[f32; 3]>,
-    /// The numbers of corners, and the indices of their normals.
-    corners: Vec<(u32, u32)>,
+    /// The index of each corner's normal; [`NONE`] for corners that have one already.
+    chosen: Vec<u32>,
 }
 
-impl Fill<'_> {
-    /// Computes the normals of the corners at some points for which `given` has none.
-    fn portion(&self, points: Range<usize>, given: &[u32], fans: &mut Fans) -> Portion {
-        let cos_crease = CREASE_DEGREES.to_radians().cos();
-        let Portion {
-            mut normals,
-            mut corners,
-        } = Portion::default();
-        for point in points {
-            let here = &self.around[self.starts[point] as usize..self.starts[point + 1] as usize];
-            // This holds for points without corners, too, so `here` has a first one below.
-            if here.iter().all(|&number| given[number as usize] != NONE) {
-                continue;
-            }
-            let lacking = here
-                .iter()
-                .enumerate()
-                .filter(|(_, number)| given[**number as usize] == NONE);
-            // Fast path: most points of technical shapes are inside a plane.
-            let face = fans.known.face(self, here[0] / 3);
-            if here
-                .iter()
-                .all(|number| fans.known.face(self, number / 3) == face)
-            {
-                corners.extend(lacking.map(|(_, &number)| (number, normals.len() as u32)));
-                normals.push(rounded(face));
-                continue;
-            }
-            fans.set(self, here);
-            fans.join(cos_crease);
-            fans.sums.clear();
-            fans.sums.resize(here.len(), Vector3::zeros());
-            for (i, &number) in here.iter().enumerate() {
-                let fan = fans.root(i);
-                fans.sums[fan] +=
-                    fans.corners[i].face * fans.known.angles(self, number / 3)[number as usize % 3];
-            }
-            fans.normals.clear();
-            fans.normals.resize(here.len(), NONE);
-            for (i, &number) in lacking {
-                let fan = fans.root(i);
-                if fans.normals[fan] == NONE {
-                    fans.normals[fan] = normals.len() as u32;
-                    // Triangles back to back cancel each other. Then the normal of any of them will
-                    // do.
-                    let normal = fans.sums[fan]
-                        .try_normalize(1e-9)
-                        .unwrap_or(fans.corners[i].face);
-                    normals.push(rounded(normal));
-                }
-                corners.push((number, fans.normals[fan]));
+impl<'a> Fill<'a> {
+    fn new(points: &'a [[f32; 3]], triangles: &'a [[u32; 3]]) -> Self {
+        // Counting sort with the counts shifted by two, so that after the prefix sum and the placement
+        // the offsets end up in place.
+        let mut starts = vec![0_u32; points.len() + 2];
+        for &point in triangles.as_flattened() {
+            starts[point as usize + 2] += 1;
+        }
+        for i in 2..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut around = vec![0; triangles.len() * 3 + FEW_CORNERS];
+        for (triangle, number) in triangles.iter().zip((0..).step_by(4)) {
+            for (&point, number) in triangle.iter().zip(number..) {
+                let next = &mut starts[point as usize + 1];
+                around[*next as usize] = number;
+                *next += 1;
             }
         }
-        Portion { normals, corners }
+        let crease = CREASE_DEGREES.to_radians();
+        Self {
+            points,
+            triangles,
+            starts,
+            around,
+            cos_crease: crease.cos(),
+            // The margin is larger than the rounding error of a cosine.
+            cos_half: (crease / 2.0).cos() + 1e-9,
+        }
     }
+
+    /// Computes the normals of the corners at some points for which `given` has none.
+    fn portion(&self, points: Range<usize>, given: Option<&[u32]>, fans: &mut Fans) -> Portion {
+        let [first, last] = [points.start, points.end].map(|i| self.starts[i] as usize);
+        let mut means = Means::default();
+        means.normals.reserve(points.len());
+        let mut chosen = Vec::with_capacity(last - first + FEW_CORNERS);
+        for point in points {
+            let here = self.starts[point] as usize..self.starts[point + 1] as usize;
+            match here.len() {
+                0 => {}
+                1..=8 => self.choose_of_few::<8>(here, given, fans, &mut chosen, &mut means),
+                9..=FEW_CORNERS => {
+                    self.choose_of_few::<FEW_CORNERS>(here, given, fans, &mut chosen, &mut means)
+                }
+                _ => self.choose_of_many(here, given, fans, &mut chosen, &mut means),
+            }
+        }
+        means.flush();
+        Portion {
+            corners: first..last,
+            normals: means.normals,
+            chosen,
+        }
+    }
+
+    /// Chooses the normals of the corners at a point that has at most `N`.
+    ///
+    /// All `N` lanes take part in each step, since the processor can't predict a number of corners that
+    /// differs from point to point.
+    #[inline(always)]
+    fn choose_of_few<const N: usize>(
+        &self,
+        here: Range<usize>,
+        given: Option<&[u32]>,
+        fans: &mut Fans,
+        chosen: &mut Vec<u32>,
+        means: &mut Means,
+    ) {
+        let Some(numbers) = self.around[here.start..].first_chunk::<N>() else {
+            return;
+        };
+        let Fans { known, few, .. } = &mut *fans;
+        few.load(self, numbers, here.len(), known);
+        if N > PAIRWISE && !few.is_smooth && few.has_crowded_edge::<N>(here.len()) {
+            self.choose_of_many(here, given, fans, chosen, means);
+            return;
+        }
+        let mut lacking = few.all;
+        if let Some(given) = given {
+            for (i, number) in numbers.iter().enumerate() {
+                lacking &= !(u32::from(given[corner_index(*number)] != NONE) << i);
+            }
+        }
+        let mut picked = [NONE; N];
+        let mut left = lacking;
+        while left != 0 {
+            let first = left.trailing_zeros() as usize;
+            let face = few.face(first);
+            // Fast path: most points of technical shapes are inside a plane.
+            let (fan, normal) = if few.is_plane {
+                (few.all, means.push(rounded(face)))
+            } else {
+                let fan = few.fan::<N>(self, first);
+                (fan, means.add(few.sum::<N>(fan), face))
+            };
+            for (i, picked) in picked.iter_mut().enumerate() {
+                let is_chosen = (fan & lacking) >> i & 1 != 0;
+                *picked = if is_chosen { normal } else { *picked };
+            }
+            left &= !fan;
+        }
+        let end = chosen.len() + here.len();
+        chosen.extend_from_slice(&picked);
+        chosen.truncate(end);
+    }
+
+    /// Chooses the normals of the corners at a point, however many they are.
+    #[inline(never)]
+    fn choose_of_many(
+        &self,
+        here: Range<usize>,
+        given: Option<&[u32]>,
+        fans: &mut Fans,
+        chosen: &mut Vec<u32>,
+        means: &mut Means,
+    ) {
+        let numbers = &self.around[here];
+        let is_lacking =
+            |number: u32| given.is_none_or(|given| given[corner_index(number)] == NONE);
+        let Fans { known, many, .. } = fans;
+        many.load(self, numbers, known);
+        let face = many.corners[0].face;
+        if many.corners.iter().all(|corner| corner.face == face) {
+            let normal = numbers.iter().any(|number| is_lacking(*number));
+            let normal = if normal {
+                means.push(rounded(face.into()))
+            } else {
+                NONE
+            };
+            let normal = |number: &u32| if is_lacking(*number) { normal } else { NONE };
+            chosen.extend(numbers.iter().map(normal));
+            return;
+        }
+        many.join(self.cos_crease);
+        many.sums.clear();
+        many.sums.resize(numbers.len(), Vector3::zeros());
+        for i in 0..numbers.len() {
+            let fan = many.root(i);
+            let Around { face, angle, .. } = many.corners[i];
+            many.sums[fan] += face * angle;
+        }
+        many.normals.clear();
+        many.normals.resize(numbers.len(), NONE);
+        for (i, number) in numbers.iter().enumerate() {
+            if !is_lacking(*number) {
+                chosen.push(NONE);
+                continue;
+            }
+            let fan = many.root(i);
+            if many.normals[fan] == NONE {
+                let face = many.corners[i].face;
+                many.normals[fan] = means.add(many.sums[fan].into(), face.into());
+            }
+            chosen.push(many.normals[fan]);
+        }
+    }
+}
+
+/// Rounded normals. Sums are normalised several at a time, after their places were assigned.
+#[derive(Default)]
+struct Means {
+    normals: Vec<[f32; 3]>,
+    sums: [[f64; LANES]; 3],
+    /// Substitutes for sums that cancel each other.
+    others: [[f64; LANES]; 3],
+    /// The indices of the means of `sums` in `normals`.
+    places: [u32; LANES],
+    waiting: usize,
+}
+
+impl Means {
+    /// Adds a normal and returns its index.
+    #[inline(always)]
+    fn push(&mut self, normal: [f32; 3]) -> u32 {
+        self.normals.push(normal);
+        self.normals.len() as u32 - 1
+    }
+
+    /// Adds the mean of normals with this sum and returns its index. Triangles back to back cancel each other:
+    /// then it is `other`, the normal of any of them.
+    #[inline(always)]
+    fn add(&mut self, sum: [f64; 3], other: [f64; 3]) -> u32 {
+        if self.waiting == LANES {
+            self.flush();
+        }
+        for k in 0..3 {
+            self.sums[k][self.waiting] = sum[k];
+            self.others[k][self.waiting] = other[k];
+        }
+        let place = self.push([0.0; 3]);
+        self.places[self.waiting] = place;
+        self.waiting += 1;
+        place
+    }
+
+    /// Computes the normals of the sums that are waiting.
+    fn flush(&mut self) {
+        let means = Arch::new().dispatch(Normalise {
+            sums: &self.sums,
+            others: &self.others,
+        });
+        for (i, place) in self.places[..self.waiting].iter().enumerate() {
+            self.normals[*place as usize] = means[i];
+        }
+        self.waiting = 0;
+    }
+}
+
+/// Computes rounded means from sums of normals.
+struct Normalise<'a> {
+    sums: &'a [[f64; LANES]; 3],
+    others: &'a [[f64; LANES]; 3],
+}
+
+impl NullaryFnOnce for Normalise<'_> {
+    type Output = [[f32; 3]; LANES];
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        let mut means = [[0.0; 3]; LANES];
+        for (i, mean) in means.iter_mut().enumerate() {
+            let [x, y, z] = [0, 1, 2].map(|k| self.sums[k][i]);
+            let length = (x * x + y * y + z * z).sqrt();
+            let [a, b, c] = [0, 1, 2].map(|k| self.others[k][i]);
+            let is_cancelled = length <= CANCELLED;
+            *mean = [
+                rounded_number(if is_cancelled { a } else { x / length }),
+                rounded_number(if is_cancelled { b } else { y / length }),
+                rounded_number(if is_cancelled { c } else { z / length }),
+            ];
+        }
+        means
+    }
+}
+
+/// The normals and angles of [`LANES`] consecutive triangles.
+#[derive(Clone)]
+struct Line {
+    /// The number of the first triangle, in lines.
+    number: u32,
+    faces: [[f64; LANES]; 3],
+    angles: [[f64; LANES]; 3],
 }
 
 /// A direct-mapped cache of the normals and angles of recently used triangles: consecutive points
 /// share most of them, and those of all triangles of a large mesh would take twice its memory.
-struct Known {
-    faces: Vec<(u32, Vector3<f64>)>,
-    angles: Vec<(u32, [f64; 3])>,
-}
+struct Known(Vec<Line>);
 
 impl Known {
-    /// Maximum number of entries.
-    const MOST: usize = 2048;
+    /// Maximum number of lines.
+    const MOST: usize = 2048 / LANES;
 
     fn new(triangles: usize) -> Self {
-        let slots = triangles.clamp(1, Self::MOST).next_power_of_two();
-        Self {
-            faces: vec![(NONE, Vector3::zeros()); slots],
-            angles: vec![(NONE, [0.0; 3]); slots],
-        }
+        let lines = triangles.div_ceil(LANES).clamp(1, Self::MOST);
+        let none = Line {
+            number: NONE,
+            faces: [[0.0; LANES]; 3],
+            angles: [[0.0; LANES]; 3],
+        };
+        Self(vec![none; lines.next_power_of_two()])
     }
 
-    fn face(&mut self, fill: &Fill<'_>, triangle: u32) -> Vector3<f64> {
-        let slot = triangle as usize & (self.faces.len() - 1);
-        let (of, face) = &mut self.faces[slot];
-        if *of != triangle {
-            (*of, *face) = (
-                triangle,
-                face_normal(fill.points, fill.triangles[triangle as usize]),
-            );
+    /// Returns the unit normal of a triangle, z if its area is zero, and the angle at a corner.
+    #[inline(always)]
+    fn corner(&mut self, fill: &Fill<'_>, triangle: usize, corner: usize) -> ([f64; 3], f64) {
+        let (number, lane) = ((triangle / LANES) as u32, triangle % LANES);
+        let slot = number as usize & (self.0.len() - 1);
+        let line = &mut self.0[slot];
+        if line.number != number {
+            line.load(fill, number);
         }
-        *face
+        (
+            [
+                line.faces[0][lane],
+                line.faces[1][lane],
+                line.faces[2][lane],
+            ],
+            line.angles[corner][lane],
+        )
+    }
+}
+
+impl Line {
+    #[inline(never)]
+    fn load(&mut self, fill: &Fill<'_>, number: u32) {
+        self.number = number;
+        let corners = &fill.corners(number);
+        (self.faces, self.angles) = Arch::new().dispatch(Measure(corners));
+    }
+}
+
+/// Computes the normals and angles of triangles.
+struct Measure<'a>(&'a Corners);
+
+impl NullaryFnOnce for Measure<'_> {
+    type Output = ([[f64; LANES]; 3], [[f64; LANES]; 3]);
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        (face_normals(self.0), angles(self.0))
+    }
+}
+
+/// The corners of [`LANES`] triangles, by axis.
+type Corners = [[[f64; LANES]; 3]; 3];
+
+impl Fill<'_> {
+    /// Returns the corners of the triangles of a line. The last triangle is repeated.
+    #[inline(always)]
+    fn corners(&self, line: u32) -> Corners {
+        let mut corners = [[[0.0; LANES]; 3]; 3];
+        for lane in 0..LANES {
+            let triangle = (line as usize * LANES + lane).min(self.triangles.len() - 1);
+            for (corner, point) in corners.iter_mut().zip(self.triangles[triangle]) {
+                for (axis, x) in corner.iter_mut().zip(self.points[point as usize]) {
+                    axis[lane] = f64::from(x);
+                }
+            }
+        }
+        corners
+    }
+}
+
+/// The corners of a point that has at most [`FEW_CORNERS`], in lanes.
+///
+/// Lanes after the last corner hold those of other points.
+struct FewCorners {
+    /// The triangles' next and previous corners.
+    ends: [[[u32; 8]; FEW_CORNERS / 8]; 2],
+    /// The triangles' normals, by axis.
+    faces: [[[f64; 4]; FEW_CORNERS / 4]; 3],
+    /// The angles at the corners.
+    angles: [f64; FEW_CORNERS],
+    /// The set of corners, as bits.
+    all: u32,
+    /// Whether all normals are equal.
+    is_plane: bool,
+    /// Whether no two normals differ by more than the crease angle.
+    is_smooth: bool,
+}
+
+impl FewCorners {
+    #[inline(always)]
+    fn load<const N: usize>(
+        &mut self,
+        fill: &Fill<'_>,
+        numbers: &[u32; N],
+        count: usize,
+        known: &mut Known,
+    ) {
+        for (i, number) in numbers.iter().enumerate() {
+            let (triangle, corner) = triangle_of(*number);
+            let points = &fill.triangles[triangle];
+            self.ends[0][i / 8][i % 8] = points[[1, 2, 0][corner]];
+            self.ends[1][i / 8][i % 8] = points[[2, 0, 1][corner]];
+            let (face, angle) = known.corner(fill, triangle, corner);
+            for (lanes, coordinate) in self.faces.iter_mut().zip(face) {
+                lanes[i / 4][i % 4] = coordinate;
+            }
+            self.angles[i] = angle;
+        }
+        self.all = (1 << count) - 1;
+        // Two normals within half of the angle from the first one are within the angle.
+        self.is_smooth = self.all_within::<N>(fill.cos_half);
+        // Equal normals are parallel but for rounding.
+        self.is_plane = self.is_smooth
+            && self.all_within::<N>(1.0 - 1e-9)
+            && (1..count).all(|corner| self.face(corner) == self.face(0));
     }
 
-    fn angles(&mut self, fill: &Fill<'_>, triangle: u32) -> [f64; 3] {
-        let slot = triangle as usize & (self.angles.len() - 1);
-        let (of, known) = &mut self.angles[slot];
-        if *of != triangle {
-            (*of, *known) = (
-                triangle,
-                angles(fill.points, fill.triangles[triangle as usize]),
-            );
+    #[inline(always)]
+    fn face(&self, corner: usize) -> [f64; 3] {
+        [0, 1, 2].map(|k| self.faces[k][corner / 4][corner % 4])
+    }
+
+    /// Returns whether the normals of all corners have at least this cosine with the first.
+    #[inline(always)]
+    fn all_within<const N: usize>(&self, cosine: f64) -> bool {
+        let [x, y, z] = self.face(0).map(f64x4::splat);
+        let mut within = 0;
+        for j in 0..N / 4 {
+            let [xs, ys, zs] = [0, 1, 2].map(|k| f64x4::new(self.faces[k][j]));
+            let cosines = x * xs + y * ys + z * zs;
+            within |= cosines.simd_ge(f64x4::splat(cosine)).to_bitmask() << (4 * j);
         }
-        *known
+        within & self.all == self.all
+    }
+
+    /// Returns those of `others` whose normal has at least this cosine with that of a corner.
+    #[inline(always)]
+    fn smooth(&self, corner: usize, others: u32, cosine: f64) -> u32 {
+        let [x, y, z] = self.face(corner);
+        let mut smooth = others;
+        let mut left = others;
+        while left != 0 {
+            let other = left.trailing_zeros() as usize;
+            let [a, b, c] = self.face(other);
+            smooth &= !(u32::from(x * a + y * b + z * c < cosine) << other);
+            left &= left - 1;
+        }
+        smooth
+    }
+
+    /// Returns whether an edge may have more than [`PAIRWISE`] triangles.
+    fn has_crowded_edge<const N: usize>(&self, count: usize) -> bool {
+        (0..count).any(|corner| self.adjacent::<N>(corner).count_ones() as usize > PAIRWISE)
+    }
+
+    /// Returns the set of corners that share an edge with a corner.
+    #[inline(always)]
+    fn adjacent<const N: usize>(&self, corner: usize) -> u32 {
+        let [next, previous] = [0, 1].map(|k| u32x8::splat(self.ends[k][corner / 8][corner % 8]));
+        let mut adjacent = 0;
+        for j in 0..N / 8 {
+            let [nexts, previouses] = [0, 1].map(|k| u32x8::new(self.ends[k][j]));
+            let shares_edge = nexts.simd_eq(next)
+                | nexts.simd_eq(previous)
+                | previouses.simd_eq(next)
+                | previouses.simd_eq(previous);
+            adjacent |= shares_edge.to_bitmask() << (8 * j);
+        }
+        adjacent & self.all
+    }
+
+    /// Returns the set of corners in the fan of a corner.
+    #[inline(always)]
+    fn fan<const N: usize>(&self, fill: &Fill<'_>, corner: usize) -> u32 {
+        let mut fan = 1_u32 << corner;
+        let mut todo = fan;
+        while todo != 0 && fan != self.all {
+            let corner = todo.trailing_zeros() as usize;
+            let mut joined = self.adjacent::<N>(corner) & !fan;
+            if !self.is_smooth {
+                joined = self.smooth(corner, joined, fill.cos_crease);
+            }
+            todo = (todo & (todo - 1)) | joined;
+            fan |= joined;
+        }
+        fan
+    }
+
+    /// Returns the sum of the normals in a set, weighted by angles.
+    #[inline(always)]
+    fn sum<const N: usize>(&self, set: u32) -> [f64; 3] {
+        let mut sum = [0.0; 3];
+        for i in 0..N {
+            // A weight of zero changes no sum.
+            let angle = if set >> i & 1 != 0 {
+                self.angles[i]
+            } else {
+                0.0
+            };
+            for (sum, axis) in sum.iter_mut().zip(&self.faces) {
+                *sum += axis[i / 4][i % 4] * angle;
+            }
+        }
+        sum
     }
 }
 
@@ -224,34 +625,14 @@ impl Known {
 struct Around {
     /// The triangle's next and previous corner.
     ends: [u32; 2],
-    /// The triangle's normal.
+    /// The triangle's normal, and its angle at the corner.
     face: Vector3<f64>,
+    angle: f64,
 }
 
-/// Returns the numbers of the corners at each point, in the order of triangles: those of point `i`
-/// are at `starts[i]..starts[i + 1]`.
-fn corners_of_points(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<u32>) {
-    // Counting sort with the counts shifted by two, so that after the prefix sum and the placement
-    // the offsets end up in place.
-    let mut starts = vec![0_u32; points + 2];
-    for &point in triangles.as_flattened() {
-        starts[point as usize + 2] += 1;
-    }
-    for i in 2..starts.len() {
-        starts[i] += starts[i - 1];
-    }
-    let mut around = vec![0; triangles.len() * 3];
-    for (number, &point) in (0..).zip(triangles.as_flattened()) {
-        let next = &mut starts[point as usize + 1];
-        around[*next as usize] = number;
-        *next += 1;
-    }
-    (starts, around)
-}
-
-/// The partition of a point's corners into fans; reused between points to avoid allocation.
-struct Fans {
-    known: Known,
+/// The corners of a point that has many, and their fans as a forest.
+#[derive(Default)]
+struct ManyCorners {
     corners: Vec<Around>,
     parents: Vec<u32>,
     /// The far end of an edge in the high half, the corner in the low half: one word sorts faster
@@ -261,28 +642,42 @@ struct Fans {
     normals: Vec<u32>,
 }
 
+/// The partition of a point's corners into fans; reused between points to avoid allocation.
+struct Fans {
+    known: Known,
+    few: FewCorners,
+    many: ManyCorners,
+}
+
 impl Fans {
     fn new(fill: &Fill<'_>) -> Self {
-        let known = Known::new(fill.triangles.len());
         Self {
-            known,
-            corners: Vec::new(),
-            parents: Vec::new(),
-            edges: Vec::new(),
-            sums: Vec::new(),
-            normals: Vec::new(),
+            known: Known::new(fill.triangles.len()),
+            few: FewCorners {
+                ends: Default::default(),
+                faces: Default::default(),
+                angles: Default::default(),
+                all: 0,
+                is_plane: false,
+                is_smooth: false,
+            },
+            many: ManyCorners::default(),
         }
     }
+}
 
+impl ManyCorners {
     /// Loads the corners with these numbers.
-    fn set(&mut self, fill: &Fill<'_>, numbers: &[u32]) {
+    fn load(&mut self, fill: &Fill<'_>, numbers: &[u32], known: &mut Known) {
         self.corners.clear();
         for number in numbers {
-            let [a, b, c] = fill.triangles[*number as usize / 3];
-            let ends = [[b, c], [c, a], [a, b]][*number as usize % 3];
+            let (triangle, corner) = triangle_of(*number);
+            let [a, b, c] = fill.triangles[triangle];
+            let (face, angle) = known.corner(fill, triangle, corner);
             self.corners.push(Around {
-                ends,
-                face: self.known.face(fill, number / 3),
+                ends: [[b, c], [c, a], [a, b]][corner],
+                face: face.into(),
+                angle,
             });
         }
     }
@@ -290,10 +685,6 @@ impl Fans {
     fn join(&mut self, cos_crease: f64) {
         self.parents.clear();
         self.parents.extend(0..self.corners.len() as u32);
-        if self.corners.len() <= PAIRWISE {
-            self.join_few(cos_crease);
-            return;
-        }
         self.edges.clear();
         for (i, corner) in self.corners.iter().enumerate() {
             self.edges
@@ -321,19 +712,6 @@ impl Fans {
         }
     }
 
-    /// The same for few corners, as most points have: compares all pairs, without sorting edges.
-    fn join_few(&mut self, cos_crease: f64) {
-        for a in 0..self.corners.len() {
-            for b in a + 1..self.corners.len() {
-                let [corner, other] = [a, b].map(|i| &self.corners[i]);
-                let shares_edge = corner.ends.iter().any(|end| other.ends.contains(end));
-                if shares_edge && corner.face.dot(&other.face) >= cos_crease {
-                    self.unite(a, b);
-                }
-            }
-        }
-    }
-
     fn unite(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         self.parents[a.max(b)] = a.min(b) as u32;
@@ -349,31 +727,59 @@ impl Fans {
     }
 }
 
-fn edge(points: &[[f32; 3]], from: u32, to: u32) -> Vector3<f64> {
-    Vector3::from(points[to as usize].map(f64::from))
-        - Vector3::from(points[from as usize].map(f64::from))
+/// Returns the vectors between corners of triangles.
+#[inline(always)]
+fn edges(from: &[[f64; LANES]; 3], to: &[[f64; LANES]; 3]) -> [[f64; LANES]; 3] {
+    let mut edges = [[0.0; LANES]; 3];
+    for k in 0..3 {
+        for i in 0..LANES {
+            edges[k][i] = to[k][i] - from[k][i];
+        }
+    }
+    edges
 }
 
-/// Returns the unit normal of a triangle; z if its area is zero.
-fn face_normal(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> Vector3<f64> {
-    edge(points, a, b)
-        .cross(&edge(points, a, c))
-        .try_normalize(0.0)
-        .unwrap_or_else(Vector3::z)
+/// Returns the unit normals of triangles; z where the area is zero.
+#[inline(always)]
+fn face_normals([a, b, c]: &Corners) -> [[f64; LANES]; 3] {
+    let (ab, ac) = (edges(a, b), edges(a, c));
+    let mut normals = [[0.0; LANES]; 3];
+    for i in 0..LANES {
+        let cross = |k: usize, l: usize| ab[k][i] * ac[l][i] - ab[l][i] * ac[k][i];
+        let [x, y, z] = [cross(1, 2), cross(2, 0), cross(0, 1)];
+        let length = (x * x + y * y + z * z).sqrt();
+        let is_flat = length <= 0.0;
+        normals[0][i] = if is_flat { 0.0 } else { x / length };
+        normals[1][i] = if is_flat { 0.0 } else { y / length };
+        normals[2][i] = if is_flat { 1.0 } else { z / length };
+    }
+    normals
 }
 
-/// Returns the angles at the corners in radians, within 1e-7; 0 where a side has no length.
-fn angles(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> [f64; 3] {
-    let (ab, bc, ca) = (edge(points, a, b), edge(points, b, c), edge(points, c, a));
-    let (ab2, bc2, ca2) = (ab.norm_squared(), bc.norm_squared(), ca.norm_squared());
-    let at_a = arc_cosine(-ab.dot(&ca) / (ab2 * ca2).sqrt());
-    let at_b = arc_cosine(-ab.dot(&bc) / (ab2 * bc2).sqrt());
-    // The angles add up to π, which saves the third arc cosine.
-    [at_a, at_b, (std::f64::consts::PI - at_a - at_b).max(0.0)]
+/// Returns the angles at the corners of triangles in radians, within 1e-7; 0 where a side has no length.
+#[inline(always)]
+fn angles([a, b, c]: &Corners) -> [[f64; LANES]; 3] {
+    let (ab, bc, ca) = (edges(a, b), edges(b, c), edges(c, a));
+    let mut angles = [[0.0; LANES]; 3];
+    for i in 0..LANES {
+        let dot = |p: &[[f64; LANES]; 3], q: &[[f64; LANES]; 3]| {
+            p[0][i] * q[0][i] + p[1][i] * q[1][i] + p[2][i] * q[2][i]
+        };
+        let (ab2, bc2, ca2) = (dot(&ab, &ab), dot(&bc, &bc), dot(&ca, &ca));
+        let at_a = arc_cosine(-dot(&ab, &ca) / (ab2 * ca2).sqrt());
+        let at_b = arc_cosine(-dot(&ab, &bc) / (ab2 * bc2).sqrt());
+        // The angles add up to π, which saves the third arc cosine.
+        let at_c = std::f64::consts::PI - at_a - at_b;
+        angles[0][i] = at_a;
+        angles[1][i] = at_b;
+        angles[2][i] = if at_c > 0.0 { at_c } else { 0.0 };
+    }
+    angles
 }
 
 /// Arc cosine within 2e-8 (Abramowitz and Stegun, 4.4.46), in a fifth of the time of `acos`.
 /// Returns 0 for NaN.
+#[inline(always)]
 fn arc_cosine(cosine: f64) -> f64 {
     const FACTORS: [f64; 8] = [
         -0.001_262_491_1,
@@ -385,12 +791,17 @@ fn arc_cosine(cosine: f64) -> f64 {
         -0.214_598_801_6,
         1.570_796_305_0,
     ];
-    // For NaN `min` returns 1, so that the angle becomes 0.
-    let size = cosine.abs().min(1.0);
-    let angle = (1.0 - size).sqrt()
-        * FACTORS
-            .into_iter()
-            .fold(0.0, |sum, factor| sum * size + factor);
+    // For NaN this is 1, so that the angle becomes 0. A comparison, unlike `min`, is one instruction.
+    let size = if cosine.abs() < 1.0 {
+        cosine.abs()
+    } else {
+        1.0
+    };
+    let mut sum = 0.0;
+    for factor in FACTORS {
+        sum = sum * size + factor;
+    }
+    let angle = (1.0 - size).sqrt() * sum;
     if cosine < 0.0 {
         std::f64::consts::PI - angle
     } else {
@@ -400,6 +811,8 @@ fn arc_cosine(cosine: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn filled(points: &[[f32; 3]], triangles: &[[u32; 3]], shading: Shading) -> Vec<[[f32; 3]; 3]> {
@@ -440,11 +853,12 @@ mod tests {
         assert_eq!([1.0, 1.0 + 1e-9, f64::NAN].map(arc_cosine), [0.0; 3]);
         let points = [[1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [1.0, 0.0, 2.0]];
         let expected = [90.0_f64, 45.0, 45.0].map(f64::to_radians);
+        let angles = angles(&points.map(|point| point.map(|x| [x; LANES])));
         assert!(
-            angles(&points, [0, 1, 2])
+            angles
                 .iter()
                 .zip(expected)
-                .all(|(angle, expected)| (angle - expected).abs() < 1e-7)
+                .all(|(angles, expected)| angles.iter().all(|x| (x - expected).abs() < 1e-7))
         );
     }
 
@@ -480,6 +894,105 @@ mod tests {
             normals,
             "they are the same, however many threads there are"
         );
+    }
+
+    /// Returns new normals and the indices of all corners, as [`fill`] defines them, without its short cuts.
+    fn naive(
+        points: &[[f32; 3]],
+        triangles: &[[u32; 3]],
+        given: &[[u32; 3]],
+    ) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
+        let cos_crease = CREASE_DEGREES.to_radians().cos();
+        let (mut normals, mut chosen) = (Vec::new(), given.to_vec());
+        let broadcast = |triangle: [u32; 3]| {
+            triangle.map(|i| points[i as usize].map(|x| [f64::from(x); LANES]))
+        };
+        let first = |values: [[f64; LANES]; 3]| Vector3::from(values.map(|lanes| lanes[0]));
+        for point in 0..points.len() as u32 {
+            let mut here = Vec::new();
+            let mut edges = std::collections::BTreeMap::<u32, Vec<usize>>::new();
+            for (number, triangle) in triangles.iter().enumerate() {
+                if let Some(k) = triangle.iter().position(|i| *i == point) {
+                    let ends = [triangle[(k + 1) % 3], triangle[(k + 2) % 3]];
+                    for end in ends {
+                        edges.entry(end).or_default().push(here.len());
+                    }
+                    let corners = broadcast(*triangle);
+                    here.push((
+                        number,
+                        k,
+                        first(face_normals(&corners)),
+                        first(angles(&corners))[k],
+                    ));
+                }
+            }
+            // The first corner of each fan.
+            let mut fans: Vec<usize> = (0..here.len()).collect();
+            for corners in edges.values() {
+                for (i, a) in corners.iter().enumerate() {
+                    let reach = if corners.len() <= PAIRWISE {
+                        PAIRWISE
+                    } else {
+                        1
+                    };
+                    for b in corners.iter().skip(i + 1).take(reach) {
+                        if here[*a].2.dot(&here[*b].2) >= cos_crease {
+                            let (from, to) = (fans[*a].max(fans[*b]), fans[*a].min(fans[*b]));
+                            fans.iter_mut()
+                                .filter(|fan| **fan == from)
+                                .for_each(|fan| *fan = to);
+                        }
+                    }
+                }
+            }
+            let is_plane = here.iter().all(|corner| corner.2 == here[0].2);
+            let mut done = std::collections::HashMap::new();
+            for (i, (number, k, face, _)) in here.iter().enumerate() {
+                if given[*number][*k] == NONE {
+                    let fan = if is_plane { 0 } else { fans[i] };
+                    chosen[*number][*k] = *done.entry(fan).or_insert_with(|| {
+                        let corners = here.iter().zip(&fans).filter(|(_, of)| **of == fan);
+                        let sum = corners
+                            .fold(Vector3::zeros(), |sum, ((_, _, face, angle), _)| {
+                                sum + face * *angle
+                            });
+                        let normal = sum.try_normalize(CANCELLED).filter(|_| !is_plane);
+                        normals.push(rounded(normal.unwrap_or(*face).into()));
+                        normals.len() as u32 - 1
+                    });
+                }
+            }
+        }
+        (normals, chosen)
+    }
+
+    proptest! {
+        /// Few points make fans of all sizes, and edges with many triangles.
+        #[test]
+        fn short_cuts_change_nothing(
+            points in prop::collection::vec(prop::array::uniform3(-3_i8..=3), 4..20),
+            corners in prop::collection::vec(any::<([u8; 3], [bool; 3])>(), 1..150),
+            keeps in any::<bool>(),
+        ) {
+            let count = points.len() as u8;
+            let points: Vec<[f32; 3]> = points.iter().map(|point| point.map(f32::from)).collect();
+            let (mut triangles, mut given) = (Vec::new(), Vec::new());
+            for (corners, is_given) in corners {
+                let [a, b, c] = corners.map(|i| u32::from(i % count));
+                if a != b && b != c && c != a {
+                    triangles.push([a, b, c]);
+                    given.push(is_given.map(|is_given| if is_given && keeps { 1 << 20 } else { NONE }));
+                }
+            }
+            let (expected, indices) = naive(&points, &triangles, &given);
+            let mut normals = Vec::new();
+            fill(&points, &triangles, &mut given, Shading::Smooth, |normal| {
+                normals.push(normal);
+                Some(normals.len() as u32 - 1)
+            });
+            prop_assert_eq!(normals, expected);
+            prop_assert_eq!(given, indices);
+        }
     }
 
     #[test]
