@@ -496,9 +496,9 @@ struct FewCorners {
     angles: [f64; FEW_CORNERS],
     /// The set of corners, as bits.
     all: u32,
-    /// Whether all normals are equal.
+    /// True if all normals are equal.
     is_plane: bool,
-    /// Whether no two normals differ by more than the crease angle.
+    /// True if no two normals differ by more than the crease angle.
     is_smooth: bool,
 }
 
