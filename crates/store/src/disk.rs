@@ -143,12 +143,10 @@ pub(super) fn evict(root: &Path, limit: u64) {
         if bytes <= limit / 4 * 3 {
             break;
         }
-        // An absent one was evicted by another process meanwhile, and counts as well: otherwise two
-        // of them evict twice as much.
-        match fs::remove_file(&entry.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {}
-            _ => bytes -= entry.bytes,
-        }
+        // One that is absent, since another process evicted it, or that may not be removed, counts as
+        // well: otherwise younger ones would have to make room for it.
+        let _ = fs::remove_file(&entry.path);
+        bytes -= entry.bytes;
     }
 }
 
@@ -256,12 +254,16 @@ pub(super) fn write_whole(
     };
     fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new()
+        .prefix(TEMPORARY)
         .permissions(fs::Permissions::from_mode(mode))
         .tempfile_in(folder)?;
     write(file.as_file_mut())?;
     file.persist(path)?;
     Ok(())
 }
+
+/// Start of the names of entries that are being written.
+const TEMPORARY: &str = ".tmp";
 
 struct Entry {
     path: PathBuf,
@@ -270,15 +272,17 @@ struct Entry {
 }
 
 /// Collects all entries below `folder`, which is `depth` levels below the root, where the secret
-/// is. Symbolic links are not followed.
+/// is. Symbolic links are not followed. A shared folder may hold files of others: their names differ.
 fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
-    /// Levels: build, first two digits of the key, entry.
-    const DEPTH: usize = 3;
     for item in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = item.file_name();
+        if !name.to_str().is_some_and(|name| is_named(name, depth)) {
+            continue;
+        }
         let Ok(meta) = item.metadata() else { continue };
-        if meta.is_dir() && depth + 1 < DEPTH {
+        if meta.is_dir() && depth < ENTRY_DEPTH {
             collect(&item.path(), depth + 1, entries);
-        } else if meta.is_file() && depth > 0 {
+        } else if meta.is_file() && depth == ENTRY_DEPTH {
             let used = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             entries.push(Entry {
                 path: item.path(),
@@ -286,6 +290,22 @@ fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
                 used,
             });
         }
+    }
+}
+
+/// Depth of entries below the root: build, first two digits of the key, entry.
+const ENTRY_DEPTH: usize = 2;
+
+/// Returns whether a file or folder at a depth has the name of a build ([`named`]), of the start of a
+/// key, or of an entry, which may be one that is being written.
+fn is_named(name: &str, depth: usize) -> bool {
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match depth {
+        0 => name
+            .rsplit_once('-')
+            .is_some_and(|(_, hash)| hash.len() == 16 && is_hex(hash)),
+        1 => name.len() == 2 && is_hex(name),
+        _ => name.starts_with(TEMPORARY) || (name.len() == 62 && is_hex(name)),
     }
 }
 
@@ -528,10 +548,17 @@ mod tests {
                 .unwrap();
             file.set_modified(old + Duration::from_secs(i)).unwrap();
         }
+        // The largest and oldest file is that of somebody else.
+        let foreign = folder.path().join("datasets/ab/robot.urdf");
+        fs::create_dir_all(foreign.parent().unwrap()).unwrap();
+        let file = File::create(&foreign).unwrap();
+        file.set_len(20 * CHECK_AFTER_BYTES).unwrap();
+        file.set_modified(old - Duration::from_secs(1)).unwrap();
         // Reading an entry records its use.
         assert!(disk.get(&key(0)).is_some());
         disk.trim();
         let left: Vec<u64> = (0..12).filter(|i| disk.path(&key(*i)).exists()).collect();
         assert_eq!(left, [0, 6, 7, 8, 9, 10, 11]);
+        assert!(foreign.exists());
     }
 }
