@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::OFlags;
 
@@ -124,18 +124,21 @@ impl Disk {
             put if put < CHECK_AFTER_BYTES && !chance.is_multiple_of(CHECK_ONCE_IN) => return,
             _ => {}
         }
-        evict(&self.root, self.limit);
+        evict(&self.root, self.limit, None);
     }
 }
 
 /// Removes the least recently used entries below `root` until at most three quarters of `limit`
-/// remain, if there are more bytes than it.
-pub(super) fn evict(root: &Path, limit: u64) {
+/// remain, if there are more bytes than it. Stops when the time is `until`; returns whether it ended
+/// before.
+pub(super) fn evict(root: &Path, limit: u64, until: Option<Instant>) -> bool {
     let mut entries = Vec::new();
-    collect(root, 0, &mut entries);
+    if !collect(root, 0, until, &mut entries) {
+        return false;
+    }
     let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
     if bytes <= limit {
-        return;
+        return true;
     }
     entries.sort_by_key(|entry| entry.used);
     for entry in entries {
@@ -143,11 +146,19 @@ pub(super) fn evict(root: &Path, limit: u64) {
         if bytes <= limit / 4 * 3 {
             break;
         }
+        if is_over(until) {
+            return false;
+        }
         // One that is absent, since another process evicted it, or that may not be removed, counts as
         // well: otherwise younger ones would have to make room for it.
         let _ = fs::remove_file(&entry.path);
         bytes -= entry.bytes;
     }
+    true
+}
+
+fn is_over(until: Option<Instant>) -> bool {
+    until.is_some_and(|until| Instant::now() >= until)
 }
 
 /// Returns whether there is a regular file, and records its use.
@@ -272,16 +283,22 @@ struct Entry {
 }
 
 /// Collects all entries below `folder`, which is `depth` levels below the root, where the secret
-/// is. Symbolic links are not followed. A shared folder may hold files of others: their names differ.
-fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
+/// is, until a time; returns whether there was enough. Symbolic links are not followed. A shared folder
+/// may hold files of others: their names differ.
+fn collect(folder: &Path, depth: usize, until: Option<Instant>, entries: &mut Vec<Entry>) -> bool {
     for item in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if is_over(until) {
+            return false;
+        }
         let name = item.file_name();
         if !name.to_str().is_some_and(|name| is_named(name, depth)) {
             continue;
         }
         let Ok(meta) = item.metadata() else { continue };
         if meta.is_dir() && depth < ENTRY_DEPTH {
-            collect(&item.path(), depth + 1, entries);
+            if !collect(&item.path(), depth + 1, until, entries) {
+                return false;
+            }
         } else if meta.is_file() && depth == ENTRY_DEPTH {
             let used = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             entries.push(Entry {
@@ -291,6 +308,7 @@ fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
             });
         }
     }
+    true
 }
 
 /// Depth of entries below the root: build, first two digits of the key, entry.

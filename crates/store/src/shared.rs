@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -184,10 +184,14 @@ impl Folder {
         chance * (self.limit / EVICTION_SHARE) as f64 <= object.len() as f64
     }
 
-    /// Evicts objects if one that was written has caused it.
-    pub fn trim(&self) {
-        if self.must_evict.swap(false, Ordering::Relaxed) {
-            disk::evict(&self.path, self.limit);
+    /// Evicts objects if one that was written has caused it. If the time does not suffice, the next call
+    /// tries again.
+    fn trim(&self, within: Duration) {
+        let until = Instant::now().checked_add(within);
+        if self.must_evict.swap(false, Ordering::Relaxed)
+            && !disk::evict(&self.path, self.limit, until)
+        {
+            self.must_evict.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -203,8 +207,8 @@ impl Remote for Folder {
         let _ = self.write(name, &object, replaces);
     }
 
-    fn flush(&self, _within: Duration) {
-        self.trim();
+    fn flush(&self, within: Duration) {
+        self.trim(within);
     }
 }
 
@@ -463,10 +467,18 @@ mod tests {
         }
         assert!(size() > limit / 2);
         assert!(!path(1).exists() && path(u8::MAX).exists());
+        // Without time, the eviction waits for the next call.
+        let folder_of = |limit| Folder::new(folder.path(), limit);
+        let hurried = folder_of(1000);
+        hurried.write("other", &[0; 2000], true).unwrap();
+        hurried.flush(Duration::ZERO);
+        assert!(path(u8::MAX).exists());
+        hurried.flush(Duration::MAX);
+        assert!(!path(u8::MAX).exists());
         // An object larger than a sixteenth of the limit causes an eviction in any case.
         let large = vec![0xff; 20 << 10];
         assert!(!in_folder(folder.path()).causes_eviction(&large));
-        assert!(Folder::new(folder.path(), limit).causes_eviction(&large));
+        assert!(folder_of(limit).causes_eviction(&large));
     }
 
     fn walk(folder: &Path) -> usize {
