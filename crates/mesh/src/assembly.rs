@@ -561,9 +561,11 @@ impl<const N: usize> Weld<N> {
         hasher.finish() as usize
     }
 
-    /// Makes room for this many values in the table.
+    /// Makes room in the table for this many values, and at least for one more than there are: a search
+    /// in a full table would not end.
     #[cold]
     fn grow(&mut self, count: usize) {
+        let count = count.max(self.values.len() + 1);
         self.slots.clear();
         self.slots.resize((4 * count).next_power_of_two(), NONE);
         let last = self.slots.len() - 1;
