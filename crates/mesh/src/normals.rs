@@ -756,7 +756,7 @@ fn face_normals([a, b, c]: &Corners) -> [[f64; LANES]; 3] {
     normals
 }
 
-/// Returns the angles at the corners of triangles in radians, within 1e-7; 0 where a side has no length.
+/// Returns the angles at the corners of triangles in radians, within 1e-7; meaningless where a side has no length.
 #[inline(always)]
 fn angles([a, b, c]: &Corners) -> [[f64; LANES]; 3] {
     let (ab, bc, ca) = (edges(a, b), edges(b, c), edges(c, a));

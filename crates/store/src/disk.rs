@@ -566,7 +566,7 @@ mod tests {
                 .unwrap();
             file.set_modified(old + Duration::from_secs(i)).unwrap();
         }
-        // The largest and oldest file is that of somebody else.
+        // The largest and oldest file has another name than entries have.
         let foreign = folder.path().join("datasets/ab/robot.urdf");
         fs::create_dir_all(foreign.parent().unwrap()).unwrap();
         let file = File::create(&foreign).unwrap();
