@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value as Json;
-use urdf_usd_convert::option::Value;
+use urdf_usd_convert::option::{Kind, Value};
 use urdf_usd_convert::options::TABLE;
 use urdf_usd_convert::{Options, Source, all_robots_in};
 use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
+use urdf_usd_objects::is_url;
 use urdf_usd_urdf::xacro;
 
 use crate::codes::{MANIFEST, SOURCE};
@@ -445,7 +446,12 @@ fn item_of_row(manifest: &Path, mut row: BTreeMap<String, Value>) -> Result<Item
     let arguments = arguments.iter().map(|text| xacro::Argument::parse(text));
     for (name, value) in &mut row {
         if let Some(known) = TABLE.iter().find(|known| known.about.name == name) {
-            let absolute = known.about.kind.absolute(value, folder);
+            let kind = match (name.as_str(), &*value) {
+                // A folder, unless it is the address of an object store.
+                ("cache_url", Value::Text(url)) if !is_url(url) => Kind::Folder,
+                _ => known.about.kind,
+            };
+            let absolute = kind.absolute(value, folder);
             *value = absolute.map_err(|why| format!("{name}: {why}"))?;
         }
     }
@@ -512,6 +518,19 @@ mod tests {
         assert_eq!(
             items[0].options["formats"],
             Value::List(vec!["usd".into(), "glb".into()])
+        );
+        let caches = write(
+            "c.csv",
+            "source,cache_url\nr.urdf,shared\nr.urdf,s3://bucket/cache\nr.urdf,file:///shared\n",
+        );
+        let caches = find(&[caches], Path::new("none")).expect("valid");
+        let shared = folder.path().join("shared").display().to_string();
+        assert_eq!(
+            caches
+                .iter()
+                .map(|item| item.options["cache_url"].clone())
+                .collect::<Vec<_>>(),
+            [&*shared, "s3://bucket/cache", "file:///shared"].map(|url| Value::Text(url.into()))
         );
         let lines = write(
             "m.jsonl",

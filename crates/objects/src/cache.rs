@@ -134,7 +134,7 @@ impl Remote for FolderCache {
 /// Returns the limit of a folder of shared results, in bytes.
 fn limit(warn: fn(&Diagnostic)) -> u64 {
     let mib = match std::env::var(LIMIT_VARIABLE) {
-        Ok(text) => text.trim().parse().unwrap_or_else(|_| {
+        Ok(text) if !text.is_empty() => text.trim().parse().unwrap_or_else(|_| {
             let message = format!(
                 "{LIMIT_VARIABLE}: {text:?} is not a number of MiB, so the limit is {DEFAULT_LIMIT_MIB}"
             );
@@ -142,7 +142,7 @@ fn limit(warn: fn(&Diagnostic)) -> u64 {
             warn(&Diagnostic::new(&codes::CACHE_LIMIT, Place::default(), message).help(help));
             DEFAULT_LIMIT_MIB
         }),
-        Err(_) => DEFAULT_LIMIT_MIB,
+        _ => DEFAULT_LIMIT_MIB,
     };
     mib.saturating_mul(1 << 20)
 }

@@ -59,7 +59,7 @@ pub struct Workers {
     /// Maximum number of idle workers.
     max_idle: usize,
     idle: Mutex<Vec<Worker>>,
-    /// Codes of warnings that were printed: all workers have the same ones.
+    /// Codes and places of warnings that were printed: all workers have the same ones.
     warned: Mutex<BTreeSet<String>>,
 }
 
@@ -346,11 +346,11 @@ impl Workers {
         Ok(worker)
     }
 
-    /// Prints the first warning with its code.
+    /// Prints the first warning with its code and place.
     fn warn(&self, content: &[u8]) {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(warning) = serde_json::from_slice::<Diagnostic>(content)
-            && warned.insert(warning.code.to_string())
+            && warned.insert(format!("{} {:?}", warning.code, warning.place))
         {
             eprintln!("{warning}");
         }
