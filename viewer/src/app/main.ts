@@ -98,6 +98,9 @@ declare global {
   }
 }
 
+/** Time that the picture waits for the list of robots, in milliseconds. */
+const LIST_TIMEOUT = 300;
+
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
 function start(): void {
@@ -149,6 +152,9 @@ function start(): void {
   const tabs = panels(state, fleet, player, hand);
   openDetails = () => tabs.show('frames');
   talk(state, fleet, stage);
+  // The first robot is requested before the light is prepared, so that its file arrives meanwhile.
+  const late = new Promise((resolve) => setTimeout(resolve, LIST_TIMEOUT));
+  void Promise.race([fleet.refresh(), late]).then(() => stage.begin());
   window.viewer = expose(state, fleet, stage, show, () => [...marks.marked()], masses.drawn);
 }
 

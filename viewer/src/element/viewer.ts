@@ -95,6 +95,7 @@ export class UrdfUsdViewer extends HTMLElement {
     }
     for (const name of ['theme', 'label', 'grid'] as const) this.attributeChangedCallback(name);
     void this.#load();
+    this.#stage.begin();
   }
 
   disconnectedCallback(): void {

@@ -75,6 +75,7 @@ export class Stage {
   private requested = false;
   private stale = true;
   private lost = false;
+  private begun = false;
   private environment: WebGLCubeRenderTarget | null = null;
 
   constructor(
@@ -103,9 +104,17 @@ export class Stage {
     canvas.addEventListener('webglcontextrestored', () => {
       this.lost = false;
       // Textures that were rendered are lost with the context.
-      if (this.renderer) this.surround(this.renderer);
+      if (this.renderer && this.begun) this.surround(this.renderer);
       this.invalidate({ shadows: true });
     });
+  }
+
+  /** Lights the scene, and draws from now on. It takes a second without a graphics card: begin requests before. */
+  begin(): void {
+    if (this.begun) return;
+    this.begun = true;
+    if (this.renderer && !this.lost) this.surround(this.renderer);
+    this.invalidate({ shadows: true });
   }
 
   private start(): WebGLRenderer {
@@ -115,7 +124,6 @@ export class Stage {
     renderer.shadowMap.type = PCFShadowMap;
     // Shadows change when the robot moves, not with the camera.
     renderer.shadowMap.autoUpdate = false;
-    this.surround(renderer);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.bias = -0.0004;
@@ -211,7 +219,7 @@ export class Stage {
   }
 
   private draw(): void {
-    if (this.lost) return;
+    if (this.lost || !this.begun) return;
     this.stale = false;
     this.scene.updateMatrixWorld();
     this.placeRims();
