@@ -6,9 +6,10 @@
 //! the very folder that the path ends in. If a file or folder is exchanged for a link meanwhile,
 //! the walk ends elsewhere, and *that* place is checked; nothing is looked up twice.
 //!
-//! `openat2` with `RESOLVE_BENEATH` does not fit: it refuses links between several allowed roots,
-//! which are legitimate (`colcon build --symlink-install` creates absolute ones). It is also
-//! missing on macOS and in older container runtimes, so the walk would be needed as a fallback.
+//! Where the system has `openat2`, one call with `RESOLVE_NO_SYMLINKS` opens the last folder of a path
+//! without links. Only if it fails, the path is walked. `RESOLVE_BENEATH` does not fit instead of the
+//! walk: it refuses links between several allowed roots, which are legitimate
+//! (`colcon build --symlink-install` creates absolute ones).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -18,6 +19,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, readlinkat, statat};
+#[cfg(target_os = "linux")]
+use rustix::fs::{ResolveFlags, openat2};
 use rustix::io::Errno;
 
 /// Maximum number of symbolic links on the way to a file: Linux's own limit.
@@ -161,13 +164,28 @@ struct Walk {
 impl Walk {
     fn new(path: &Path) -> io::Result<Self> {
         let to_folder = path.as_os_str().as_bytes().ends_with(b"/");
+        let path = std::path::absolute(path)?;
+        #[cfg(target_os = "linux")]
+        if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
+            // Their parent is known only after following the links before them.
+            && !parent.components().any(|part| part == Component::ParentDir)
+            && let Ok(folder) =
+                openat2(CWD, parent, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+        {
+            return Ok(Self {
+                path: parent.to_owned(),
+                folder,
+                left: vec![name.to_owned()],
+                to_folder,
+            });
+        }
         let mut walk = Self {
             path: PathBuf::new(),
             folder: root()?,
             left: Vec::new(),
             to_folder,
         };
-        walk.prepend(&std::path::absolute(path)?)?;
+        walk.prepend(&path)?;
         Ok(walk)
     }
 
@@ -203,6 +221,13 @@ impl Walk {
                 self.prepend(&above)?;
                 continue;
             }
+            // Most paths end in a file, which is known after one call instead of three.
+            if self.left.is_empty()
+                && !self.to_folder
+                && self.kind(&name).is_ok_and(FileType::is_file)
+            {
+                return Ok(self.end(FileType::RegularFile, name));
+            }
             match openat(&self.folder, &*name, FOLDER, Mode::empty()) {
                 Ok(folder) => {
                     self.folder = folder;
@@ -221,18 +246,11 @@ impl Walk {
                         }
                         // Not a link, or no longer one.
                         Err(Errno::INVAL) => {
-                            let meta = statat(&self.folder, &*name, AtFlags::SYMLINK_NOFOLLOW)?;
-                            match FileType::from_raw_mode(meta.st_mode) {
+                            match self.kind(&name)? {
                                 // It changed since `openat`: look again, up to `MAX_STEPS` times.
                                 FileType::Directory | FileType::Symlink => self.left.push(name),
                                 kind if self.left.is_empty() && !self.to_folder => {
-                                    self.path.push(&name);
-                                    return Ok(Place {
-                                        path: self.path,
-                                        kind,
-                                        folder: self.folder,
-                                        name,
-                                    });
+                                    return Ok(self.end(kind, name));
                                 }
                                 _ => return Err(Errno::NOTDIR.into()),
                             }
@@ -249,6 +267,22 @@ impl Walk {
             folder: self.folder,
             name: ".".into(),
         })
+    }
+
+    fn kind(&self, name: &OsStr) -> io::Result<FileType> {
+        let meta = statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(FileType::from_raw_mode(meta.st_mode))
+    }
+
+    /// Returns the place of an entry of the folder that was walked to.
+    fn end(mut self, kind: FileType, name: OsString) -> Place {
+        self.path.push(&name);
+        Place {
+            path: self.path,
+            kind,
+            folder: self.folder,
+            name,
+        }
     }
 }
 
