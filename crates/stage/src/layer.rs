@@ -51,30 +51,6 @@ pub struct LayerPrim {
     pub properties: Vec<LayerProperty>,
 }
 
-impl LayerPrim {
-    /// Returns true if composing the prim takes no more than the opinions at its sites: it adds neither
-    /// arcs nor variants to those of its parent.
-    pub(super) fn is_plain(&self) -> bool {
-        self.is_plain_without_payload() && !self.metadata.iter().any(|key| key == "payload")
-    }
-
-    /// As [`Self::is_plain`], while payloads are not loaded.
-    pub(super) fn is_plain_without_payload(&self) -> bool {
-        !self.metadata.iter().any(|key| {
-            matches!(
-                key.as_str(),
-                "references"
-                    | "inheritPaths"
-                    | "specializes"
-                    | "variantSetNames"
-                    | "variantSelection"
-                    | "clips"
-                    | "clipSets"
-            )
-        })
-    }
-}
-
 /// The opinions of a layer about a property.
 #[derive(Clone, Debug)]
 pub struct LayerProperty {
@@ -114,14 +90,6 @@ impl Layer {
             .and_then(|index| self.prims.get(index))
     }
 
-    /// Returns true if the layer moves prims, or hides opinions of weaker layers, so that the opinions
-    /// about a prim do not follow from those about its parent.
-    pub(super) fn has_relocates_or_permissions(&self) -> bool {
-        let moves = |key: &str| matches!(key, "relocates" | "layerRelocates" | "permission");
-        let keys = self.prims.iter().flat_map(|prim| &prim.metadata);
-        self.metadata.keys().chain(keys).any(|key| moves(key))
-    }
-
     /// Returns the authored sublayers.
     pub fn sublayers(&self) -> Vec<&str> {
         self.metadata
@@ -130,11 +98,13 @@ impl Layer {
             .unwrap_or_default()
     }
 
-    pub(super) fn read(id: LayerId, layer: &sdf::Layer, is_local: bool, is_binary: bool) -> Self {
-        let data = layer.data();
-        let identifier = layer.identifier().to_owned();
-        let location = layer.resolved_path().unwrap_or(&identifier);
-        let path = PathBuf::from(super::shallow::file_path(location).as_ref());
+    pub(super) fn read(
+        id: LayerId,
+        identifier: String,
+        path: PathBuf,
+        data: &dyn AbstractData,
+        is_binary: bool,
+    ) -> Self {
         let root = sdf::Path::abs_root();
         let metadata = fields(data, &root)
             .filter(|(key, _)| !is_list_of_specs(key))
@@ -167,7 +137,7 @@ impl Layer {
             identifier,
             path,
             is_binary,
-            is_local,
+            is_local: false,
             metadata,
             prims: prims.into_values().collect(),
         }

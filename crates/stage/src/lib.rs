@@ -1,16 +1,14 @@
 //! A composed OpenUSD stage as plain values: prims with their properties, layers, and composition
 //! errors.
 //!
-//! [`Stage::open`] reads any asset (`.usd`, `.usda`, `.usdc`, `.usdz`) completely and then drops the
-//! `openusd` stage. A [`Stage`] can therefore be stored, sent to another thread and compared with
-//! another one, and its users depend on `openusd` only for [`Value`].
+//! [`Stage::open`] reads any asset (`.usd`, `.usda`, `.usdc`, `.usdz`) completely and then closes its
+//! layers. A [`Stage`] can therefore be stored, sent to another thread and compared with another one,
+//! and its users depend on `openusd` only for [`Value`].
 //!
 //! This crate must not depend on robots, REP-158 or any schema but those of transforms, and must not
 //! panic on any file.
 
-mod census;
-mod classes;
-mod edits;
+mod compose;
 mod layer;
 mod open;
 mod places;
@@ -32,7 +30,7 @@ pub use places::{LayerPlaces, Places};
 pub use prim::{
     Arc, ArcKind, Attribute, Prim, PrimId, PrimMap, Relationship, Site, Specifier, VariantSet,
 };
-pub use shallow::{DEEPEST, Shallow, asset_bytes, on_large_stack};
+pub use shallow::{DEEPEST, asset_bytes, on_large_stack};
 pub use shared::SharedValue;
 pub use transform::{Factors, Local, Op, OpKind, XformStack, factor, joint_frame, rigid};
 pub use value::{
@@ -56,8 +54,6 @@ pub struct Stage {
     /// Layers, arcs and targets that could not be composed.
     pub errors: Vec<CompositionError>,
     by_path: HashMap<String, PrimId>,
-    /// The arcs that composition left out.
-    left_out: std::sync::Arc<[classes::LeftOut]>,
     /// The files of [`Options::files`].
     files: Option<std::sync::Arc<urdf_usd_resolve::Files>>,
     /// The basis of [`Stage::reopen`]; `None` if no prim has variants.
@@ -92,11 +88,6 @@ impl Stage {
     /// As [`asset_bytes`], and if [`Options::files`] does not permit the file.
     pub fn bytes(&self, resolved_path: &str) -> std::io::Result<Vec<u8>> {
         shallow::bytes_within(self.files.as_ref(), resolved_path)
-    }
-
-    /// Returns a resolver with which `openusd` can compose the same layers.
-    pub fn resolver(&self) -> Shallow {
-        Shallow::leaving_out(self.left_out.clone())
     }
 
     /// Iterates over all prims with their ids.

@@ -1,15 +1,13 @@
 //! Resolves and opens layers of untrusted assets, within limits.
 //!
-//! `openusd` parses the text of a layer, and the paths in it, recursively, and composing a prim takes
-//! cubic time in its depth. [`Shallow`] therefore rejects text that is nested deeper than
-//! [`DEEPEST`], and [`on_large_stack`] provides the stack that the permitted depth can need.
+//! `openusd` parses the paths of a layer recursively. [`Shallow`] therefore rejects text that is nested
+//! deeper than [`DEEPEST`], and [`on_large_stack`] provides the stack that the permitted depth can need.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::SystemTime;
@@ -22,10 +20,8 @@ use openusd::usdc::CrateFile;
 use openusd::usdz::UsdzFileFormat;
 use urdf_usd_resolve::{Files, LFS_HELP, LFS_START, Opened, Resolver as Packages};
 
-use super::census::{Census, Contents};
-use super::classes::LeftOut;
 use super::shared::{CodedArrays, coded_arrays};
-use super::{edits, tables, usda};
+use super::{tables, usda};
 
 /// Maximum nesting of prims, and of brackets in the text of a layer. Assets that this program writes
 /// stay below 80.
@@ -44,10 +40,6 @@ const MAX_BYTES: u64 = 4 << 30;
 
 /// Maximum number of blocks in braces of a text layer: prims, variants and dictionaries.
 pub const MAX_LAYER_BLOCKS: usize = 2_000_000;
-
-/// Maximum number of arcs to other layers that the composition of one prim resolves. A prim with
-/// several paths to it resolves its arcs for each.
-pub const MAX_ARCS: usize = 8192;
 
 /// The ending that the resolver adds to the locations of text layers.
 ///
@@ -86,39 +78,6 @@ pub(super) fn file_path(location: &str) -> Cow<'_, str> {
     }
 }
 
-/// State that the resolver of an asset shares with the reader of the stage: the layers that it has
-/// opened, and the arcs that it has resolved.
-#[derive(Default)]
-pub(super) struct Watch {
-    census: Mutex<Census>,
-    arrays: Mutex<HashMap<String, Arc<CodedArrays>>>,
-    /// Whether calls to the resolver count as arcs: asset paths in values make the same calls.
-    is_counting: AtomicBool,
-    arcs: AtomicUsize,
-}
-
-impl Watch {
-    /// Runs `work`, which composes one prim, and counts the arcs that it resolves.
-    ///
-    /// Returns `None` if there were more than [`MAX_ARCS`]; the resolver does not resolve further ones.
-    pub fn count_arcs<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
-        self.arcs.store(0, Ordering::Relaxed);
-        self.is_counting.store(true, Ordering::Relaxed);
-        let done = work();
-        self.is_counting.store(false, Ordering::Relaxed);
-        (self.arcs.load(Ordering::Relaxed) <= MAX_ARCS).then_some(done)
-    }
-
-    /// Returns the large arrays of the layer at `location`.
-    pub fn arrays(&self, location: &str) -> Option<Arc<CodedArrays>> {
-        self.arrays
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(location)
-            .cloned()
-    }
-}
-
 /// Runs `work` on a thread whose stack suffices for layers of the depth [`DEEPEST`]. A panic resumes
 /// in the caller.
 ///
@@ -136,18 +95,12 @@ pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T>
     })
 }
 
-/// The identifier of arcs beyond [`MAX_ARCS`]; it never resolves.
-const BEYOND: &str = "urdf_usd-beyond-the-bound";
-
-/// The asset path of the in-memory session layer that selects variants.
-pub(super) const SESSION: &str = "/urdf_usd-selected-variants.usda";
-
 /// A resolver with limits.
 ///
 /// Resolves paths as OpenUSD's default resolver, and `package://` as ROS (REP-158 §1.2.5). Opens only
 /// regular files that may be read, and text only if it is not nested too deeply.
 #[derive(Default)]
-pub struct Shallow {
+pub(super) struct Shallow {
     paths: DefaultResolver,
     /// The resolver of `package://` URIs, if they are resolved.
     packages: Option<Arc<Packages>>,
@@ -155,21 +108,12 @@ pub struct Shallow {
     memory: Vec<(String, Arc<[u8]>)>,
     /// The files that may be opened; `None` for all.
     files: Option<Arc<Files>>,
-    watch: Arc<Watch>,
-    /// The arcs that layers are read without.
-    left_out: Arc<[LeftOut]>,
     surveys: Arc<Surveys>,
 }
 
-/// A layer in the binary encoding, and the parts of it that were checked and counted.
+/// A layer in the binary encoding, and its large arrays.
 struct Survey {
-    /// The arcs that it was read without.
-    left_out: Vec<LeftOut>,
     bytes: SharedBuffer,
-    /// `None` for a damaged layer.
-    contents: Option<Contents>,
-    /// The locations of its sublayers.
-    sublayers: Vec<String>,
     arrays: Option<Arc<CodedArrays>>,
 }
 
@@ -185,21 +129,11 @@ impl std::fmt::Debug for Surveys {
 }
 
 impl Shallow {
-    /// Creates a resolver for all files, of layers without some arcs.
-    pub(super) fn leaving_out(left_out: Arc<[LeftOut]>) -> Self {
-        Self {
-            left_out,
-            ..Self::default()
-        }
-    }
-
     /// Creates a resolver with in-memory layers by absolute path.
     pub(super) fn new(
         packages: Option<Arc<Packages>>,
         memory: Vec<(String, Arc<[u8]>)>,
         files: Option<Arc<Files>>,
-        watch: Arc<Watch>,
-        left_out: Arc<[LeftOut]>,
         surveys: Arc<Surveys>,
     ) -> Self {
         Self {
@@ -207,94 +141,38 @@ impl Shallow {
             packages,
             memory,
             files,
-            watch,
-            left_out,
             surveys,
         }
     }
 
-    /// Returns the arcs that a layer is read without.
-    fn left_out_of(&self, name: &str) -> Vec<LeftOut> {
-        let arcs = self.left_out.iter().filter(|arc| arc.layer == name);
-        arcs.cloned().collect()
-    }
-
     /// Returns the cached survey of a layer.
     fn surveyed(&self, location: &str) -> Option<Arc<Survey>> {
-        let name = file_path(location);
         let surveys = self.surveys.0.lock();
-        let survey = surveys
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(location)
-            .cloned()?;
-        let is_same = survey.left_out == self.left_out_of(&name);
-        (is_same && self.in_memory(&name).is_none()).then_some(survey)
+        let surveys = surveys.unwrap_or_else(PoisonError::into_inner);
+        let survey = surveys.get(location).cloned()?;
+        let is_file = self.in_memory(&file_path(location)).is_none();
+        is_file.then_some(survey)
     }
 
-    /// Adds a layer to those of the composition.
-    fn admit(&self, location: &str, survey: &Survey) -> io::Result<()> {
-        if let Some(arrays) = &survey.arrays {
-            let mut known = self
-                .watch
-                .arrays
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            known.insert(location.to_owned(), Arc::clone(arrays));
-        }
-        let Some(contents) = &survey.contents else {
-            return Ok(());
-        };
-        let mut census = self
-            .watch
-            .census
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        census
-            .add(location, contents, survey.sublayers.clone())
-            .map_err(|reason| {
-                let name = file_path(location);
-                rejected(format!("{name} is not composed: {reason}"))
-            })
+    /// Returns the large arrays of an open layer.
+    pub(super) fn arrays(&self, location: &str) -> Option<Arc<CodedArrays>> {
+        let surveys = self.surveys.0.lock();
+        let surveys = surveys.unwrap_or_else(PoisonError::into_inner);
+        surveys.get(location)?.arrays.clone()
     }
 
-    /// Checks a layer, in the binary encoding, before it is composed.
-    fn survey(&self, location: &ResolvedPath, bytes: SharedBuffer) -> io::Result<Survey> {
-        let path = location.to_string_lossy();
-        let name = file_path(&path);
+    /// Checks a layer in the binary encoding, and finds its large arrays.
+    fn survey(location: &str, bytes: SharedBuffer) -> io::Result<Survey> {
+        let name = file_path(location);
         tables::check(&bytes)
             .map_err(|reason| rejected(format!("{name} is not read: {reason}")))?;
-        let mut survey = Survey {
-            left_out: self.left_out_of(&name),
+        // A damaged layer is reported where it is read again.
+        let file = CrateFile::open(AssetBuffer::Shared(bytes.clone()));
+        let arrays = file.map(coded_arrays).unwrap_or_default();
+        Ok(Survey {
             bytes,
-            contents: None,
-            sublayers: Vec::new(),
-            arrays: None,
-        };
-        let open = |bytes: &SharedBuffer| CrateFile::open(AssetBuffer::Shared(bytes.clone()));
-        // What is damaged is reported where it is read again.
-        let Ok(mut file) = open(&survey.bytes) else {
-            return Ok(survey);
-        };
-        let left_out: Vec<&LeftOut> = survey.left_out.iter().collect();
-        if let Some(rewritten) = edits::rewritten(&file, &survey.bytes, &left_out) {
-            survey.bytes = AssetBuffer::Owned(rewritten).into_shared();
-            match open(&survey.bytes) {
-                Ok(rewritten) => file = rewritten,
-                Err(_) => return Ok(survey),
-            }
-        }
-        let contents = Contents::from_binary(&file, &survey.bytes);
-        let arrays = coded_arrays(file);
-        survey.arrays = (!arrays.is_empty()).then(|| Arc::new(arrays));
-        let locate = |sublayer: &String| self.resolve(&self.identifier(sublayer, Some(location)));
-        survey.sublayers = contents
-            .sublayers
-            .iter()
-            .filter_map(locate)
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect();
-        survey.contents = Some(contents);
-        Ok(survey)
+            arrays: (!arrays.is_empty()).then(|| Arc::new(arrays)),
+        })
     }
 
     fn identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
@@ -322,19 +200,10 @@ impl Shallow {
 
 impl Resolver for Shallow {
     fn create_identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
-        // Composition calls this for each arc that it follows, and cannot be cancelled. Arcs that do
-        // not resolve end it; the reader of the stage then rejects the asset.
-        let is_counting = self.watch.is_counting.load(Ordering::Relaxed);
-        if is_counting && self.watch.arcs.fetch_add(1, Ordering::Relaxed) >= MAX_ARCS {
-            return BEYOND.to_owned();
-        }
         self.identifier(asset_path, anchor)
     }
 
     fn resolve(&self, asset_path: &str) -> Option<ResolvedPath> {
-        if asset_path == BEYOND {
-            return None;
-        }
         if self.in_memory(asset_path).is_some() {
             return Some(parsed_location(self, ResolvedPath::new(asset_path)));
         }
@@ -373,7 +242,6 @@ impl Resolver for Shallow {
             ))))
         };
         if let Some(survey) = self.surveyed(&location) {
-            self.admit(&location, &survey)?;
             return asset(&survey.bytes);
         }
         let bytes = match (
@@ -417,7 +285,7 @@ impl Resolver for Shallow {
         if !is_parsed && (!is_binary || is_package) {
             return asset(&bytes);
         }
-        let survey = Arc::new(self.survey(resolved_path, bytes)?);
+        let survey = Arc::new(Self::survey(&location, bytes)?);
         let mut surveys = self
             .surveys
             .0
@@ -425,7 +293,6 @@ impl Resolver for Shallow {
             .unwrap_or_else(PoisonError::into_inner);
         surveys.insert(location.clone().into_owned(), Arc::clone(&survey));
         drop(surveys);
-        self.admit(&location, &survey)?;
         asset(&survey.bytes)
     }
 
@@ -522,8 +389,11 @@ pub(super) fn bytes_within(files: Option<&Arc<Files>>, resolved_path: &str) -> i
     }
 }
 
-/// Whether a file outside of packages is a binary layer, by its magic bytes.
-pub(super) fn is_binary(path: &str) -> bool {
+/// Whether a file is a binary layer, by its magic bytes, or by its name in a package.
+pub(super) fn is_binary_layer(path: &str) -> bool {
+    if path.ends_with(']') {
+        return path.ends_with(".usdc]");
+    }
     open_file(None, path)
         .and_then(|mut file| begins_with(&mut file, BINARY))
         .unwrap_or(false)

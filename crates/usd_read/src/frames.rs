@@ -8,7 +8,7 @@ use nalgebra::{Translation3, Vector3};
 use openusd::sdf;
 
 use super::axis::Axis;
-use super::{Node, NodeId, Opened, ReadError, opened, unit};
+use super::{Node, NodeId, Opened, ReadError, rotation};
 use crate::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use urdf_usd_robot::{ArenaMap, JointKind, Pose};
 use urdf_usd_usd_author::dialects::{self, Motion, Opinions as _};
@@ -22,7 +22,8 @@ use urdf_usd_usd_author::dialects::{self, Motion, Opinions as _};
 /// # Errors
 /// If the asset can't be opened, does not compose, or has no default prim.
 pub fn read_frames(entry: &Path) -> Result<AssetFrames, ReadError> {
-    opened(entry, |asset| Reader::new(asset).read())
+    let asset = Opened::new(entry)?;
+    Reader::new(&asset).read()
 }
 
 /// The attachment of a body to its parent.
@@ -122,15 +123,8 @@ impl<'a> Reader<'a> {
             let target = self.asset.node(node.target(&format!("physics:body{end}")));
             let body = target.and_then(|target| self.bodies[target]);
             let at = vector(node, &format!("physics:localPos{end}"));
-            let turn = match node
-                .prim
-                .attribute(format!("physics:localRot{end}").as_str())
-                .get::<sdf::Value>()
-            {
-                Ok(Some(sdf::Value::Quatf(q))) => unit([q.w, q.x, q.y, q.z].map(f64::from)),
-                Ok(Some(sdf::Value::Quatd(q))) => unit([q.w, q.x, q.y, q.z]),
-                _ => nalgebra::UnitQuaternion::identity(),
-            };
+            let turn = node.prim.value(&format!("physics:localRot{end}"));
+            let turn = turn.map_or_else(nalgebra::UnitQuaternion::identity, rotation);
             let local = Pose::from_parts(Translation3::from(at), turn);
             let frame = self.pose(body).inverse() * self.pose(target) * local;
             End { body, frame }
@@ -412,24 +406,14 @@ impl<'a> Reader<'a> {
             };
         };
         let node = self.node(context);
-        let is_authored = |name: &str| {
-            node.prim
-                .attribute(name)
-                .has_authored_value()
-                .unwrap_or(false)
-        };
-        let parent_frame = node
-            .string("ros:context:parent_frame")
-            .filter(|_| is_authored("ros:context:parent_frame"));
+        let parent_frame = node.string("ros:context:parent_frame");
         RosContext {
             namespace: self.namespace(context),
             parent_frame: parent_frame.filter(|frame| !frame.is_empty()),
-            domain_id: node
-                .prim
-                .attribute("ros:context:domain_id")
-                .get::<i32>()
-                .ok()
-                .flatten(),
+            domain_id: match node.prim.value("ros:context:domain_id") {
+                Some(sdf::Value::Int(id)) => Some(*id),
+                _ => None,
+            },
             root: node.frame_kind().is_none().then(|| node.frame_id()),
             joint_states: self.joint_states(),
         }
@@ -490,11 +474,8 @@ fn ros_name(node: &Node) -> String {
 }
 
 fn vector(node: &Node, attribute: &str) -> Vector3<f64> {
-    match node.prim.attribute(attribute).get::<sdf::Value>() {
-        Ok(Some(sdf::Value::Vec3f(v))) => Vector3::new(v.x, v.y, v.z).map(f64::from),
-        Ok(Some(sdf::Value::Vec3d(v))) => Vector3::new(v.x, v.y, v.z),
-        _ => Vector3::zeros(),
-    }
+    let value = node.prim.value(attribute);
+    value.map_or_else(Vector3::zeros, super::vector)
 }
 
 /// Returns the kind of a joint and its axis.
@@ -514,9 +495,9 @@ fn six_axes(node: &Node) -> (JointKind, Axis) {
     let is_free = |kind: &str, letter: &str| {
         let limit = |side: &str| {
             let name = format!("limit:{kind}{letter}:physics:{side}");
-            match node.prim.attribute(name.as_str()).get::<sdf::Value>() {
-                Ok(Some(sdf::Value::Float(limit))) => f64::from(limit),
-                Ok(Some(sdf::Value::Double(limit))) => limit,
+            match node.prim.value(&name) {
+                Some(sdf::Value::Float(limit)) => f64::from(*limit),
+                Some(sdf::Value::Double(limit)) => *limit,
                 _ => {
                     if side == "low" {
                         f64::NEG_INFINITY

@@ -9,12 +9,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use nalgebra::{Quaternion, Translation3, UnitQuaternion};
-use openusd::usd::{InitialLoadSet, Prim, Stage};
-use openusd::{gf, sdf};
+use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
+use openusd::sdf;
 
 use urdf_usd_robot::{Arena, Handle, Pose};
-use urdf_usd_stage::{DEEPEST, on_large_stack};
+use urdf_usd_stage::{Prim, Stage, text};
 use urdf_usd_usd_author::dialects::Opinions;
 
 mod axis;
@@ -84,32 +83,30 @@ impl Node {
     }
 
     fn string(&self, attribute: &str) -> Option<String> {
-        match self.prim.attribute(attribute).get::<sdf::Value>() {
-            Ok(Some(sdf::Value::String(text))) => Some(text),
-            Ok(Some(sdf::Value::Token(text))) => Some(text.to_string()),
+        match self.prim.value(attribute)? {
+            sdf::Value::String(text) => Some(text.clone()),
+            sdf::Value::Token(text) => Some(text.to_string()),
             _ => None,
         }
     }
 
     fn display_name(&self) -> Option<String> {
-        self.prim
-            .get_metadata(sdf::FieldKey::DisplayName.as_str())
-            .ok()
-            .flatten()
+        let name = self.prim.metadata.get("displayName");
+        name.and_then(text).map(str::to_owned)
     }
 
     fn number(&self, attribute: &str) -> Option<f64> {
-        match self.prim.attribute(attribute).get::<sdf::Value>() {
+        match self.prim.value(attribute)? {
             // Parse the shortest decimal of the single-precision number: 4.2 instead of
             // 4.199999809265137.
-            Ok(Some(sdf::Value::Float(number))) => number.to_string().parse().ok(),
-            Ok(Some(sdf::Value::Double(number))) => Some(number),
+            sdf::Value::Float(number) => number.to_string().parse().ok(),
+            sdf::Value::Double(number) => Some(*number),
             _ => None,
         }
     }
 
     fn flag(&self, attribute: &str) -> Option<bool> {
-        self.prim.attribute(attribute).get::<bool>().ok().flatten()
+        self.prim.flag(attribute)
     }
 
     fn frame_kind(&self) -> Option<FrameKind> {
@@ -140,12 +137,7 @@ impl Opinions for Node {
     }
 
     fn target(&self, name: &str) -> Option<String> {
-        self.prim
-            .relationship(name)
-            .targets()
-            .ok()?
-            .first()
-            .map(|path| path.as_str().to_owned())
+        self.prim.targets(name).first().cloned()
     }
 
     fn is_false(&self, name: &str) -> bool {
@@ -153,21 +145,10 @@ impl Opinions for Node {
     }
 }
 
-/// Opens the asset `entry` and reads it on a thread with a large stack.
-fn opened<T: Send>(entry: &Path, read: impl FnOnce(&Opened) -> T + Send) -> Result<T, ReadError> {
-    on_large_stack(|| Opened::new(entry).map(|asset| read(&asset))).unwrap_or_else(|error| {
-        Err(ReadError::Open {
-            path: entry.to_owned(),
-            reason: format!("no thread for it: {error}"),
-        })
-    })
-}
-
 /// An open robot asset.
 struct Opened {
     nodes: Arena<Node>,
     by_path: HashMap<String, NodeId>,
-    _stage: Stage,
 }
 
 impl Opened {
@@ -176,85 +157,54 @@ impl Opened {
             path: entry.to_owned(),
             reason,
         };
-        // Opens it with all limits first: composition ends with this resolver.
-        let unloaded = urdf_usd_stage::Options {
+        // Payloads hold no links, joints or interfaces (REP-158 §1.2.3), so none is loaded.
+        let options = ReadOptions {
             payloads: false,
             ..ReadOptions::default()
         };
-        let limited =
-            urdf_usd_stage::Stage::open(entry, &unloaded).map_err(|error| failed(error.reason))?;
-        // Payloads hold no links, joints or interfaces (REP-158 §1.2.3), so none is loaded.
-        let stage = Stage::builder()
-            .resolver(limited.resolver())
-            .load(InitialLoadSet::LoadNone)
-            .open(&entry.to_string_lossy())
-            .map_err(|error| failed(error.to_string()))?;
-        if let Some(error) = stage.composition_errors().first() {
-            return Err(failed(format!("{error:?}")));
+        let stage = Stage::open(entry, &options).map_err(|error| failed(error.reason))?;
+        if let Some(error) = stage.errors.first() {
+            let path = error.path.as_deref().unwrap_or_default();
+            return Err(failed(format!("{path}: {}", error.message)));
         }
-        let Some(root) = stage.default_prim() else {
+        let Some(root) = stage.default_prim else {
             return Err(ReadError::NoDefaultPrim {
                 path: entry.to_owned(),
             });
         };
-        let root = stage
-            .prim(format!("/{root}").as_str())
-            .map_err(|error| failed(error.to_string()))?;
         let mut opened = Self {
             nodes: Arena::default(),
             by_path: HashMap::new(),
-            _stage: stage,
         };
-        let mut stack = vec![(root, None, 1)];
-        while let Some((prim, parent, depth)) = stack.pop() {
-            if depth > DEEPEST {
-                return Err(failed(format!(
-                    "{} is nested more than {DEEPEST} deep",
-                    prim.path().as_str()
-                )));
-            }
-            let children = prim.children().map_err(|error| failed(error.to_string()))?;
-            let id = opened.add(prim, parent).map_err(failed)?;
-            let children = children.into_iter().rev();
-            stack.extend(children.map(|child| (child, Some(id), depth + 1)));
-        }
-        // Composition is lazy: the walk may have found further errors.
-        if let Some(error) = opened._stage.composition_errors().first() {
-            return Err(failed(format!("{error:?}")));
+        for id in stage.subtree(root) {
+            let prim = &stage[id];
+            let above = prim
+                .parent
+                .filter(|_| id != root)
+                .map(|above| &stage[above].path);
+            let parent = opened.node(above.cloned());
+            opened.add(prim.clone(), parent);
         }
         Ok(opened)
     }
 
-    fn add(&mut self, prim: Prim, parent: Option<NodeId>) -> Result<NodeId, String> {
-        let path = prim.path().as_str().to_owned();
-        let type_name = prim
-            .type_name()
-            .map_err(|e| e.to_string())?
-            .map(|t| t.to_string())
-            .unwrap_or_default();
-        let schemas = prim
-            .api_schemas()
-            .map_err(|e| e.to_string())?
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+    fn add(&mut self, prim: Prim, parent: Option<NodeId>) {
         let above = parent.map_or(Pose::identity(), |p| self.nodes[p].pose);
         let pose = if parent.is_some() {
             above * local_pose(&prim)
         } else {
             above
         };
-        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        let path = prim.path.clone();
         let id = self.nodes.push(Node {
-            name,
-            type_name,
-            schemas,
+            name: prim.name().to_owned(),
+            type_name: prim.type_name.clone(),
+            schemas: prim.schemas.clone(),
             parent,
             pose,
             prim,
         });
         self.by_path.insert(path, id);
-        Ok(id)
     }
 
     fn node(&self, path: Option<String>) -> Option<NodeId> {
@@ -276,19 +226,32 @@ impl Opened {
 
 /// Returns the prim's own transform as in the profile: `xformOp:translate` and `xformOp:orient`.
 fn local_pose(prim: &Prim) -> Pose {
-    let translation = match prim.attribute("xformOp:translate").get::<sdf::Value>() {
-        Ok(Some(sdf::Value::Vec3d(v))) => Translation3::new(v.x, v.y, v.z),
-        Ok(Some(sdf::Value::Vec3f(v))) => {
-            Translation3::new(f64::from(v.x), f64::from(v.y), f64::from(v.z))
-        }
-        _ => Translation3::identity(),
-    };
-    let rotation = match prim.attribute("xformOp:orient").get::<sdf::Value>() {
-        Ok(Some(sdf::Value::Quatf(q))) => unit([q.w, q.x, q.y, q.z].map(f64::from)),
-        Ok(Some(sdf::Value::Quatd(gf::Quatd { w, x, y, z }))) => unit([w, x, y, z]),
-        _ => UnitQuaternion::identity(),
-    };
+    let translation = prim
+        .value("xformOp:translate")
+        .map_or_else(Vector3::zeros, vector);
+    let rotation = prim
+        .value("xformOp:orient")
+        .map_or_else(UnitQuaternion::identity, rotation);
+    let translation = Translation3::from(translation);
     Pose::from_parts(translation, rotation)
+}
+
+/// Returns the components of a vector of three numbers; zero for another value.
+fn vector(value: &sdf::Value) -> Vector3<f64> {
+    match value {
+        sdf::Value::Vec3f(v) => Vector3::new(v.x, v.y, v.z).map(f64::from),
+        sdf::Value::Vec3d(v) => Vector3::new(v.x, v.y, v.z),
+        _ => Vector3::zeros(),
+    }
+}
+
+/// Returns the rotation of a quaternion; none for another value.
+fn rotation(value: &sdf::Value) -> UnitQuaternion<f64> {
+    match value {
+        sdf::Value::Quatf(q) => unit([q.w, q.x, q.y, q.z].map(f64::from)),
+        sdf::Value::Quatd(q) => unit([q.w, q.x, q.y, q.z]),
+        _ => UnitQuaternion::identity(),
+    }
 }
 
 fn unit([w, x, y, z]: [f64; 4]) -> UnitQuaternion<f64> {

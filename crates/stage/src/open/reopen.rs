@@ -2,15 +2,50 @@
 //! variants, and those below them.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::super::classes::{self, without_variants};
-use super::super::prim::{Prim, PrimId};
-use super::super::{LayerId, Stage};
-use super::{
-    Basis, Child, Options, Reader, Selections, Surveys, Watch, composed, describe, in_session,
-    may_have_payload,
-};
+use openusd::tf::Token;
+
+use super::super::prim::{Arc as CompositionArc, ArcKind, Prim, PrimId};
+use super::super::{Layer, LayerId, Stage};
+use super::{Options, Reader, Selections, Surveys, composer};
+
+/// Returns true if a prim, or one below it, may differ without payloads: it has a payload, or an arc to
+/// a nested prim, which includes the payloads of the ancestors of that prim.
+fn may_have_payload(prim: &Prim) -> bool {
+    let is_nested = |path: &str| path.trim_start_matches('/').contains('/');
+    prim.arcs
+        .iter()
+        .any(|arc| arc.kind == ArcKind::Payload || is_nested(&arc.prim))
+}
+
+/// Returns true if a layer moves prims, so that the opinions about a prim do not follow from those about
+/// its parent.
+fn has_relocates(layer: &Layer) -> bool {
+    layer.metadata.contains_key("layerRelocates")
+}
+
+fn is_class(arc: &CompositionArc) -> bool {
+    matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize)
+}
+
+/// Returns a path in a layer without variant selections.
+fn without_variants(path: &str) -> String {
+    if !path.contains('{') {
+        return path.to_owned();
+    }
+    openusd::sdf::Path::new(path).map_or_else(
+        |_| path.to_owned(),
+        |path| path.strip_all_variant_selections().as_str().to_owned(),
+    )
+}
+
+/// Iterates over the proper ancestors of a path.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(at, _)| at);
+    ends.filter_map(|end| path.get(..end).filter(|above| !above.is_empty()))
+}
 
 /// Returns the ids of the prims whose variants differ from those of `known`, without those below others;
 /// `None` if other prims may differ too.
@@ -27,12 +62,8 @@ fn changed(known: &Stage, options: &Options, chosen: &Selections) -> Option<Vec<
     };
     let is_same = before.payloads == options.payloads && before.overlays == options.overlays;
     let is_simple = known.errors.is_empty()
-        && known.left_out.is_empty()
         && options.content.is_none()
-        && !known
-            .layers
-            .iter()
-            .any(super::Layer::has_relocates_or_permissions);
+        && !known.layers.iter().any(has_relocates);
     if !is_same || !is_simple || !before.chosen.iter().all(keeps) {
         return None;
     }
@@ -60,12 +91,11 @@ fn changed(known: &Stage, options: &Options, chosen: &Selections) -> Option<Vec<
         }
     }
     let paths: HashSet<&str> = topmost.iter().map(|id| known[*id].path.as_str()).collect();
-    let above: HashSet<&str> = (paths.iter().copied())
-        .flat_map(|path| classes::above(path).map(|(above, _)| above).chain([path]))
+    let affected: HashSet<&str> = (paths.iter().copied())
+        .flat_map(|path| above(path).chain([path]))
         .collect();
-    let is_below = |path: &str| {
-        paths.contains(path) || classes::above(path).any(|(above, _)| paths.contains(above))
-    };
+    let is_below =
+        |path: &str| paths.contains(path) || above(path).any(|above| paths.contains(above));
     for layer in &known.layers {
         for arc in layer.prims.iter().flat_map(|prim| &prim.arcs) {
             if !arc.asset.is_empty() || is_below(&without_variants(&arc.site.path)) {
@@ -73,9 +103,11 @@ fn changed(known: &Stage, options: &Options, chosen: &Selections) -> Option<Vec<
             }
             let is_affected = match layer.is_local {
                 true => {
-                    arc.prim.is_empty() || above.contains(arc.prim.as_str()) || is_below(&arc.prim)
+                    arc.prim.is_empty()
+                        || affected.contains(arc.prim.as_str())
+                        || is_below(&arc.prim)
                 }
-                false => classes::is_class(arc),
+                false => is_class(arc),
             };
             if is_affected {
                 return None;
@@ -99,13 +131,16 @@ pub(super) fn recomposed(
     let Some(changed) = changed(known, options, chosen) else {
         return Ok(None);
     };
-    let watch = Arc::<Watch>::default();
-    let left_out = Arc::clone(&known.left_out);
-    let source = composed(&known.entry, options, chosen, &watch, left_out, surveys)?;
-    let mut reader = Reader::new(&source, &watch, in_session(chosen));
-    for layer in &known.layers {
-        reader.adopt(layer.clone());
+    let composer = composer(&known.entry, options, chosen, surveys, &known.layers)?;
+    let identifiers = composer
+        .layers
+        .all()
+        .iter()
+        .map(|opened| &opened.layer.identifier);
+    if !identifiers.eq(known.layers.iter().map(|layer| &layer.identifier)) {
+        return Ok(None);
     }
+    let mut reader = Reader::new(composer, options.payloads);
     let mut prims: Vec<Prim> = Vec::with_capacity(known.prims.len());
     // The new ids of the prims of `known`; those of replaced prims are not used.
     let mut moved: Vec<PrimId> = Vec::with_capacity(known.prims.len());
@@ -123,31 +158,13 @@ pub(super) fn recomposed(
         let size = known.subtree(id).count();
         at = id.0 + size;
         moved.extend(std::iter::repeat_n(PrimId(prims.len()), size));
-        let Some(part) = reader.part(known, id)? else {
-            return Ok(None);
-        };
+        let part = reader.part(known, id)?;
         parts.push((prims.len(), part.len()));
         prims.extend(part);
     }
-    for identifier in source.layer_identifiers() {
-        reader.layer(&identifier);
-    }
-    if reader.layers.len() != known.layers.len() || !uses_same_layers(known, &changed, &prims) {
+    let count = reader.composer.layers.all().len();
+    if count != known.layers.len() || !uses_same_layers(known, &changed, &prims) {
         return Ok(None);
-    }
-    let mut errors: Vec<_> = source
-        .composition_errors()
-        .into_iter()
-        .map(describe)
-        .collect();
-    errors.append(&mut reader.unread);
-    errors.sort();
-    errors.dedup();
-    // This unloads the payloads, so it comes after everything that needs them.
-    if options.payloads {
-        for (first, len) in &parts {
-            reader.mark_payloads(prims.get_mut(*first..first + len).unwrap_or_default())?;
-        }
     }
     let new_id = |id: PrimId| moved.get(id.0).copied().unwrap_or(id);
     let mut next = parts.iter().copied().peekable();
@@ -174,26 +191,13 @@ pub(super) fn recomposed(
             prim.instance.iter_mut().for_each(shift);
         }
     }
-    let by_path = (0..)
-        .zip(&prims)
-        .map(|(index, prim)| (prim.path.clone(), PrimId(index)))
-        .collect();
-    Ok(Some(Stage {
-        entry: known.entry.clone(),
-        layers: reader.layers,
-        default_prim: known.default_prim.map(new_id),
+    Ok(Some(reader.stage(
+        &known.entry,
+        options,
+        chosen,
+        surveys,
         prims,
-        errors,
-        by_path,
-        left_out: Arc::clone(&known.left_out),
-        files: options.files.clone(),
-        composition: Some(Arc::new(Basis {
-            chosen: chosen.clone(),
-            payloads: options.payloads,
-            overlays: options.overlays.clone(),
-            surveys: Arc::clone(surveys),
-        })),
-    }))
+    )))
 }
 
 /// Returns true if each layer with opinions about the replaced prims still has opinions about some prim.
@@ -206,35 +210,29 @@ fn uses_same_layers(known: &Stage, changed: &[PrimId], prims: &[Prim]) -> bool {
     before.all(|layer| used.contains(&layer))
 }
 
-impl Reader<'_> {
+impl Reader {
     /// Reads a prim of `known`, and those below it, as composed now. The ids count from that prim, but its
-    /// parent is that of `known`. Returns `None` if an arc has to be left out.
-    fn part(&mut self, known: &Stage, id: PrimId) -> Result<Option<Vec<Prim>>, String> {
+    /// parent is that of `known`.
+    ///
+    /// # Errors
+    /// The limit that the asset exceeds.
+    fn part(&mut self, known: &Stage, id: PrimId) -> Result<Vec<Prim>, String> {
         let mut chain: Vec<PrimId> = known.ancestors(id).collect();
         chain.reverse();
         let count = chain.len();
         let mut above: Vec<Prim> = Vec::with_capacity(count);
+        let mut composed = self.composer.root_index();
         self.prototypes.clear();
-        self.classes = classes::Composed::default();
-        self.classes
-            .children(None, &self.layers, &self.arc_children);
         for (index, id) in chain.iter().enumerate() {
             let prim = &known[*id];
-            self.classes
-                .children(Some(prim), &self.layers, &self.arc_children);
+            composed = self.composer.child(&composed, prim.name());
             let mut prim = prim.clone();
             prim.parent = index.checked_sub(1).map(PrimId);
             prim.children = Vec::from_iter((index + 1 < count).then_some(PrimId(index + 1)));
             above.push(prim);
         }
-        let first = Child {
-            path: known[id].path.clone(),
-            sites: None,
-        };
-        let mut prims = self.below(above, vec![first])?;
-        if !self.excluded.is_empty() {
-            return Ok(None);
-        }
+        let name = Token::from(known[id].name());
+        let mut prims = self.below(&Rc::new(composed), above, Some(name))?;
         let mut part = prims.split_off(count);
         for prim in &mut part {
             let shift = |id: &mut PrimId| id.0 = id.0.saturating_sub(count);
@@ -245,6 +243,6 @@ impl Reader<'_> {
         if let Some(first) = part.first_mut() {
             first.parent = known[id].parent;
         }
-        Ok(Some(part))
+        Ok(part)
     }
 }
