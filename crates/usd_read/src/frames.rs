@@ -23,7 +23,7 @@ use urdf_usd_usd_author::dialects::{self, Motion, Opinions as _};
 /// If the asset can't be opened, does not compose, or has no default prim.
 pub fn read_frames(entry: &Path) -> Result<AssetFrames, ReadError> {
     let asset = Opened::new(entry)?;
-    Reader::new(&asset).read()
+    Ok(Reader::new(&asset).read())
 }
 
 /// The attachment of a body to its parent.

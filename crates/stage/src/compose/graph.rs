@@ -276,15 +276,21 @@ impl Graph {
     }
 
     /// Adds a node to the children of its parent, in order of strength.
+    ///
+    /// Strength is not transitive among specializes, so that the order of comparisons counts: as OpenUSD,
+    /// with the strongest sibling, with the weakest and then with those between.
     fn attach(&mut self, paths: &Paths, parent: NodeId, id: NodeId) {
-        let children = self[parent].children.clone();
-        let is_weaker =
-            |other: &&NodeId| self.compare_siblings(paths, id, **other) == Ordering::Less;
-        // Behind those of the same strength.
-        let place = children.iter().find(is_weaker);
-        let place = place.and_then(|other| children.iter().position(|id| id == other));
-        let children = &mut self[parent].children;
-        children.insert(place.unwrap_or(children.len()), id);
+        let children = &self[parent].children;
+        let is_before = |other: &NodeId| self.compare_siblings(paths, id, *other) == Ordering::Less;
+        let place = match (children.first(), children.last()) {
+            (Some(first), _) if is_before(first) => 0,
+            (_, Some(last)) if is_before(last) => {
+                let weaker = children.iter().position(is_before);
+                weaker.unwrap_or(children.len())
+            }
+            _ => children.len(),
+        };
+        self[parent].children.insert(place, id);
     }
 
     /// Sorts the nodes by strength and drops those that are culled, except the origins of others. Returns

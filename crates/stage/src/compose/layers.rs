@@ -299,7 +299,11 @@ impl Layers {
                 variables_of
             },
         });
-        self.by_root.insert((root, variables_of), id);
+        // The root layer stack has a session layer in OpenUSD: a reference to its root layer leads to another
+        // layer stack.
+        if above.is_some() {
+            self.by_root.insert((root, variables_of), id);
+        }
         id
     }
 

@@ -182,7 +182,7 @@ impl Composer {
     }
 
     /// Returns the names of the variant sets of a site.
-    pub(super) fn variant_sets(&self, stack: StackId, path: PathId) -> Vec<String> {
+    pub(crate) fn variant_sets(&self, stack: StackId, path: PathId) -> Vec<String> {
         let mut sets = Vec::new();
         for (_, value) in self.edits(stack, path, "variantSetNames", fields::VARIANT_SETS) {
             match value {

@@ -281,7 +281,18 @@ impl Reader {
                 (node.kind == NodeKind::Variant && set == name).then(|| variant.to_owned())
             })
         };
-        let sets = variants.into_iter().map(|(name, mut variants)| {
+        let mut names: Vec<String> = Vec::new();
+        if !variants.is_empty() {
+            let nodes = index.order.iter().map(|id| &index.graph[*id]);
+            for node in nodes.filter(|node| node.contributes()) {
+                names.extend(self.composer.variant_sets(node.stack, node.path));
+            }
+        }
+        // A stronger layer may have deleted a set.
+        let variants = variants
+            .into_iter()
+            .filter(|(name, _)| names.contains(name));
+        let sets = variants.map(|(name, mut variants)| {
             variants.sort();
             variants.dedup();
             VariantSet {
