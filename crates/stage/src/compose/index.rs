@@ -670,7 +670,10 @@ impl Indexer<'_, '_> {
         }
         let mut offset = arc.offset;
         if offset.is_valid_composition() {
-            offset = arc.source.offset.concatenate(&offset);
+            // OpenUSD does not apply the offsets of sublayers to references within the layer stack.
+            if !arc.identifier.is_empty() {
+                offset = arc.source.offset.concatenate(&offset);
+            }
         } else {
             let message = format!(
                 "the time offset of the {name} @{}@ is not valid, and is ignored",

@@ -161,7 +161,7 @@ impl Reader {
         if let Some(prototype) = &prototype {
             self.prototypes.insert(id, prototype.clone());
         }
-        let is_instance = index.is_instance;
+        let is_instance = index.is_instance && fields.active != Some(false);
         if is_instance && prototype.is_none() {
             let prototype = self.prototype(index);
             self.prototypes.insert(id, prototype);
