@@ -361,6 +361,14 @@ impl Layers {
                 break;
             }
             members.push(member);
+            if self
+                .layer(member.layer)
+                .metadata
+                .contains_key("layerRelocates")
+            {
+                let message = "its relocates are not composed: its prims stay at the paths from which it moves them; rename them where they are defined".to_owned();
+                self.report(message, member.layer);
+            }
             let sublayers = self.sublayers(paths, root, member, &above, variables);
             stack.extend(
                 sublayers
