@@ -1016,7 +1016,12 @@ impl Indexer<'_, '_> {
 
     /// Removes and returns the variant set to select next.
     fn next_variant(&mut self, is_ancestral: bool) -> Option<VariantTask> {
-        self.composer.steps += self.variants.len();
+        // Comparing two nodes takes time in proportion to their depth.
+        let depths = self
+            .variants
+            .iter()
+            .map(|task| self.graph.chain(task.node).count());
+        self.composer.steps += depths.sum::<usize>();
         let paths = &self.composer.paths;
         let tasks = self.variants.iter().enumerate();
         let tasks = tasks.filter(|(_, task)| task.is_ancestral == is_ancestral);
