@@ -6,10 +6,11 @@ use std::sync::Arc;
 use openusd::ar::Resolver as _;
 use openusd::sdf::{self, AbstractData, LayerOffset};
 
-use super::super::compose::{Index, NodeId, NodeKind, edit};
+use super::super::compose::{Index, NodeId, NodeKind, StackId, edit};
 use super::super::layer::{fields, is_list_of_specs};
 use super::super::prim::{
-    Arc as CompositionArc, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet,
+    Arc as CompositionArc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier,
+    VariantSet,
 };
 use super::super::shared::{SharedValue, weight};
 use super::super::{CompositionError, LayerId, Value, text, texts};
@@ -238,7 +239,12 @@ impl Reader {
             let opened = self.composer.layers.opened(site.layer);
             let is_loaded = index.graph[*node].is_loaded;
             if let Some(spec) = opened.layer.prim(&site.path) {
-                fields.arcs.extend(spec.arcs.iter().cloned());
+                let stack = index.graph[*node].stack;
+                let arcs = spec
+                    .arcs
+                    .iter()
+                    .filter(|arc| !self.is_repeated(index, stack, arc));
+                fields.arcs.extend(arcs.cloned());
                 for (set, variant) in &spec.selections {
                     let selections = &mut fields.selections;
                     selections
@@ -269,6 +275,17 @@ impl Reader {
             }
         }
         fields
+    }
+
+    /// Returns whether an arc leads to a class that the prim already has by an arc of an ancestor, as scene
+    /// cloners write it.
+    fn is_repeated(&self, index: &Index, stack: StackId, arc: &CompositionArc) -> bool {
+        matches!(arc.kind, ArcKind::Inherit | ArcKind::Specialize)
+            && index.order.iter().any(|id| {
+                let node = &index.graph[*id];
+                let is_known = node.kind.is_class() && node.is_ancestral && node.contributes();
+                is_known && node.stack == stack && self.composer.paths.text(node.path) == arc.prim
+            })
     }
 
     /// Takes the variant sets of a prim out of its fields.
