@@ -21,7 +21,7 @@ use crate::mechanism::{Lump, Mechanism, Step};
 pub const POSE: usize = 16;
 
 /// Computes a block of rows of a result, one in each lane.
-trait Block {
+trait Calculation {
     /// Buffers for intermediate results.
     type Scratch<S: Simd>;
 
@@ -42,74 +42,35 @@ trait Block {
     );
 }
 
-/// Computes one row of a result from one row of coordinates, in all lanes.
-trait Calculation {
-    /// Buffers for intermediate results.
-    type Scratch<S: Simd>;
-
-    /// Returns the columns of the coordinates that it reads.
-    fn inputs(&self) -> Vec<usize>;
-
-    /// Returns the number of results.
-    fn count(&self) -> usize;
-
-    /// Returns the element of the row and the result for each element that is not zero, by element.
-    fn elements(&self) -> Vec<(usize, usize)>;
-
-    fn scratch<S: Simd>(&self, simd: S) -> Self::Scratch<S>;
-
-    /// Writes the results for the values of the [inputs](Self::inputs).
-    fn calculate<S: Simd>(
-        &self,
-        simd: S,
-        q: &[S::f64s],
-        scratch: &mut Self::Scratch<S>,
-        out: &mut [S::f64s],
-    );
+/// Elements of a row in all lanes.
+struct Elements<S: Simd> {
+    values: Vec<S::f64s>,
+    /// The element of each value, and the value, by element.
+    places: Vec<(usize, usize)>,
 }
 
-/// Buffers of a [`Calculation`] that is written as a block.
-struct Buffers<S: Simd, T> {
-    scratch: T,
-    results: Vec<S::f64s>,
-    elements: Vec<(usize, usize)>,
-}
-
-impl<C: Calculation> Block for C {
-    type Scratch<S: Simd> = Buffers<S, C::Scratch<S>>;
-
-    fn inputs(&self) -> Vec<usize> {
-        Calculation::inputs(self)
-    }
-
+impl<S: Simd> Elements<S> {
     #[inline(always)]
-    fn scratch<S: Simd>(&self, simd: S) -> Self::Scratch<S> {
-        Buffers {
-            scratch: Calculation::scratch(self, simd),
-            results: vec![simd.splat_f64s(0.0); self.count()],
-            elements: self.elements(),
+    fn new(simd: S, places: Vec<(usize, usize)>) -> Self {
+        Self {
+            values: vec![simd.splat_f64s(0.0); places.len()],
+            places,
         }
     }
 
+    /// Creates the elements of a row in which none is always zero.
     #[inline(always)]
-    fn write<S: Simd>(
-        &self,
-        simd: S,
-        q: &[S::f64s],
-        buffers: &mut Self::Scratch<S>,
-        width: usize,
-        rows: &mut [f64],
-    ) {
-        let Buffers {
-            scratch,
-            results,
-            elements,
-        } = buffers;
-        self.calculate(simd, q, scratch, results);
-        let flat = cast_slice::<_, f64>(results);
+    fn dense(simd: S, count: usize) -> Self {
+        Self::new(simd, (0..count).map(|element| (element, element)).collect())
+    }
+
+    /// Writes the elements of each lane to its row.
+    #[inline(always)]
+    fn write(&self, width: usize, rows: &mut [f64]) {
+        let flat = cast_slice::<_, f64>(&self.values);
         for (lane, row) in rows.chunks_exact_mut(width).enumerate() {
-            for &(element, result) in elements.iter() {
-                row[element] = flat[result * S::F64_LANES + lane];
+            for &(element, value) in &self.places {
+                row[element] = flat[value * S::F64_LANES + lane];
             }
         }
     }
@@ -124,7 +85,7 @@ struct Batch<'a, C> {
     out: &'a mut [f64],
 }
 
-impl<C: Block> WithSimd for Batch<'_, C> {
+impl<C: Calculation> WithSimd for Batch<'_, C> {
     type Output = ();
 
     #[inline(always)]
@@ -160,7 +121,7 @@ impl<C: Block> WithSimd for Batch<'_, C> {
 }
 
 /// Runs a calculation for a batch; elements of `out` that are always zero are not written.
-fn run(calculation: &impl Block, columns: usize, q: &[f64], width: usize, out: &mut [f64]) {
+fn run(calculation: &impl Calculation, columns: usize, q: &[f64], width: usize, out: &mut [f64]) {
     Arch::new().dispatch(Batch {
         calculation,
         columns,
@@ -184,11 +145,6 @@ fn write<S: Simd>(simd: S, frame: &Frame<S>, out: &mut [S::f64s]) {
     }
 }
 
-/// Returns an element of the row for each result, in order.
-fn dense(count: usize) -> Vec<(usize, usize)> {
-    (0..count).map(|element| (element, element)).collect()
-}
-
 impl Mechanism {
     /// Computes the frame of each step after its motion, the root's first.
     #[inline(always)]
@@ -205,15 +161,14 @@ impl Mechanism {
         vec![Frame::splat(simd, &crate::Transform::IDENTITY); self.steps.len() + 1]
     }
 
-    fn batch(&self, calculation: &impl Block, q: &[f64], width: usize, out: &mut [f64]) {
+    fn batch(&self, calculation: &impl Calculation, q: &[f64], width: usize, out: &mut [f64]) {
         run(calculation, self.coordinates().len(), q, width, out);
     }
 
     /// Writes the pose of each link in its root as a matrix, in the order of
     /// [`Robot::links`](urdf_usd_robot::Robot::links), for each row of `q`.
     pub fn batch_poses(&self, q: &[f64], poses: &mut [f64]) {
-        let calculation = Poses(self);
-        self.batch(&calculation, q, calculation.count(), poses);
+        self.batch(&Poses(self), q, self.seats.values().count() * POSE, poses);
     }
 
     /// Writes the mass matrix, with a row and a column for each coordinate, for each row of `q`: kg·m²
@@ -270,6 +225,11 @@ impl Chain {
         run(&calculation, columns, q, 6 * columns, jacobians);
     }
 
+    #[inline(always)]
+    fn frames<S: Simd>(&self, simd: S) -> Vec<Frame<S>> {
+        vec![Frame::splat(simd, &crate::Transform::IDENTITY); self.motions.len()]
+    }
+
     /// Returns the frame of the tip, and writes that of each motion.
     #[inline(always)]
     fn frame<S: Simd>(&self, simd: S, q: &[S::f64s], frames: &mut [Frame<S>]) -> Frame<S> {
@@ -287,34 +247,28 @@ impl Chain {
 struct Tip<'a>(&'a Chain);
 
 impl Calculation for Tip<'_> {
-    type Scratch<S: Simd> = Vec<Frame<S>>;
+    type Scratch<S: Simd> = (Vec<Frame<S>>, Elements<S>);
 
     fn inputs(&self) -> Vec<usize> {
         self.0.coordinates().to_vec()
     }
 
-    fn count(&self) -> usize {
-        POSE
-    }
-
-    fn elements(&self) -> Vec<(usize, usize)> {
-        dense(POSE)
-    }
-
     #[inline(always)]
     fn scratch<S: Simd>(&self, simd: S) -> Self::Scratch<S> {
-        vec![Frame::splat(simd, &crate::Transform::IDENTITY); self.0.motions.len()]
+        (self.0.frames(simd), Elements::dense(simd, POSE))
     }
 
     #[inline(always)]
-    fn calculate<S: Simd>(
+    fn write<S: Simd>(
         &self,
         simd: S,
         q: &[S::f64s],
-        scratch: &mut Self::Scratch<S>,
-        out: &mut [S::f64s],
+        (frames, elements): &mut Self::Scratch<S>,
+        width: usize,
+        rows: &mut [f64],
     ) {
-        write(simd, &self.0.frame(simd, q, scratch), out);
+        write(simd, &self.0.frame(simd, q, frames), &mut elements.values);
+        elements.write(width, rows);
     }
 }
 
@@ -322,37 +276,33 @@ impl Calculation for Tip<'_> {
 struct Poses<'a>(&'a Mechanism);
 
 impl Calculation for Poses<'_> {
-    type Scratch<S: Simd> = Vec<Frame<S>>;
+    type Scratch<S: Simd> = (Vec<Frame<S>>, Elements<S>);
 
     fn inputs(&self) -> Vec<usize> {
         (0..self.0.coordinates().len()).collect()
     }
 
-    fn count(&self) -> usize {
-        self.0.seats.values().count() * POSE
-    }
-
-    fn elements(&self) -> Vec<(usize, usize)> {
-        dense(self.count())
-    }
-
     #[inline(always)]
     fn scratch<S: Simd>(&self, simd: S) -> Self::Scratch<S> {
-        self.0.root_frames(simd)
+        let count = self.0.seats.values().count() * POSE;
+        (self.0.root_frames(simd), Elements::dense(simd, count))
     }
 
     #[inline(always)]
-    fn calculate<S: Simd>(
+    fn write<S: Simd>(
         &self,
         simd: S,
         q: &[S::f64s],
-        frames: &mut Self::Scratch<S>,
-        out: &mut [S::f64s],
+        (frames, elements): &mut Self::Scratch<S>,
+        width: usize,
+        rows: &mut [f64],
     ) {
         self.0.frames(simd, q, frames);
-        for (seat, out) in self.0.seats.values().zip(out.chunks_exact_mut(POSE)) {
+        let poses = elements.values.chunks_exact_mut(POSE);
+        for (seat, out) in self.0.seats.values().zip(poses) {
             write(simd, &frames[seat.on].then(simd, &seat.pose), out);
         }
+        elements.write(width, rows);
     }
 }
 
@@ -365,40 +315,34 @@ struct Jacobian<'a> {
 }
 
 impl Calculation for Jacobian<'_> {
-    type Scratch<S: Simd> = Vec<Frame<S>>;
+    type Scratch<S: Simd> = (Vec<Frame<S>>, Elements<S>);
 
     fn inputs(&self) -> Vec<usize> {
         self.chain.coordinates().to_vec()
     }
 
-    fn count(&self) -> usize {
-        6 * self.chain.coordinates().len()
-    }
-
-    fn elements(&self) -> Vec<(usize, usize)> {
-        let mut elements: Vec<_> = (0..6)
+    #[inline(always)]
+    fn scratch<S: Simd>(&self, simd: S) -> Self::Scratch<S> {
+        let mut places: Vec<_> = (0..6)
             .flat_map(|row| {
                 let columns = self.chain.coordinates().iter().enumerate();
                 columns.map(move |(own, column)| (row * self.columns + column, own * 6 + row))
             })
             .collect();
-        elements.sort_unstable();
-        elements
+        places.sort_unstable();
+        (self.chain.frames(simd), Elements::new(simd, places))
     }
 
     #[inline(always)]
-    fn scratch<S: Simd>(&self, simd: S) -> Self::Scratch<S> {
-        Calculation::scratch(&Tip(self.chain), simd)
-    }
-
-    #[inline(always)]
-    fn calculate<S: Simd>(
+    fn write<S: Simd>(
         &self,
         simd: S,
         q: &[S::f64s],
-        frames: &mut Self::Scratch<S>,
-        out: &mut [S::f64s],
+        (frames, elements): &mut Self::Scratch<S>,
+        width: usize,
+        rows: &mut [f64],
     ) {
+        let out = &mut elements.values;
         let tip = self.chain.frame(simd, q, frames);
         out.fill(simd.splat_f64s(0.0));
         let zero = Vector::splat(simd, &Vector3::zeros());
@@ -425,6 +369,7 @@ impl Calculation for Jacobian<'_> {
                 *to = (Num::new(simd, *to) + from).lanes;
             }
         }
+        elements.write(width, rows);
     }
 }
 
@@ -578,11 +523,11 @@ struct Composites<S: Simd> {
     elements: Vec<[usize; 2]>,
 }
 
-impl Block for MassMatrix<'_> {
+impl Calculation for MassMatrix<'_> {
     type Scratch<S: Simd> = Composites<S>;
 
     fn inputs(&self) -> Vec<usize> {
-        Calculation::inputs(&Poses(self.mechanism))
+        Poses(self.mechanism).inputs()
     }
 
     #[inline(always)]
@@ -682,35 +627,29 @@ struct Gravity<'a> {
 }
 
 impl Calculation for Gravity<'_> {
-    /// The frame, and the mass times centre, of each step and its descendants.
-    type Scratch<S: Simd> = (Vec<Frame<S>>, Vec<Vector<S>>);
+    /// The frame, and the mass times centre, of each step and its descendants; the forces.
+    type Scratch<S: Simd> = (Vec<Frame<S>>, Vec<Vector<S>>, Elements<S>);
 
     fn inputs(&self) -> Vec<usize> {
-        Calculation::inputs(&Poses(self.mechanism))
-    }
-
-    fn count(&self) -> usize {
-        self.mechanism.coordinates().len()
-    }
-
-    fn elements(&self) -> Vec<(usize, usize)> {
-        dense(self.count())
+        Poses(self.mechanism).inputs()
     }
 
     #[inline(always)]
     fn scratch<S: Simd>(&self, simd: S) -> Self::Scratch<S> {
         let zero = Vector::splat(simd, &Vector3::zeros());
         let moments = vec![zero; self.mechanism.lumps.len()];
-        (self.mechanism.root_frames(simd), moments)
+        let forces = Elements::dense(simd, self.mechanism.coordinates().len());
+        (self.mechanism.root_frames(simd), moments, forces)
     }
 
     #[inline(always)]
-    fn calculate<S: Simd>(
+    fn write<S: Simd>(
         &self,
         simd: S,
         q: &[S::f64s],
-        (frames, moments): &mut Self::Scratch<S>,
-        out: &mut [S::f64s],
+        (frames, moments, forces): &mut Self::Scratch<S>,
+        width: usize,
+        rows: &mut [f64],
     ) {
         self.mechanism.frames(simd, q, frames);
         let parts = self.mechanism.lumps.iter().zip(frames.iter());
@@ -719,6 +658,7 @@ impl Calculation for Gravity<'_> {
             *moment = frame.origin.times_plus(Num::splat(simd, lump.mass), &own);
         }
         let gravity = Vector::splat(simd, &self.gravity);
+        let out = &mut forces.values;
         out.fill(simd.splat_f64s(0.0));
         for (index, step) in self.mechanism.steps.iter().enumerate().rev() {
             let (frame, moment) = (&frames[index + 1], moments[index + 1]);
@@ -733,5 +673,6 @@ impl Calculation for Gravity<'_> {
             let to = &mut out[step.coordinate];
             *to = (Num::new(simd, *to) - force).lanes;
         }
+        forces.write(width, rows);
     }
 }
