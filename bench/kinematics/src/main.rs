@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let all: Vec<Vec<f64>> = (0..count)
         .map(|_| {
             let mut q = mechanism.rest();
-            random.configuration(&mechanism, &mut q);
+            mechanism.random_configuration(&mut random, &mut q);
             q
         })
         .collect();
@@ -146,7 +146,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             for attempt in 0..attempts {
                 if attempt > 0 {
                     let mut q = mechanism.rest();
-                    random.configuration(&mechanism, &mut q);
+                    mechanism.random_configuration(&mut random, &mut q);
                     chain.gather(&q, &mut positions);
                 }
                 if arm.set_joint_positions(&positions).is_ok() && solver.solve(&arm, &target).is_ok() {
