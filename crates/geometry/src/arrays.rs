@@ -105,39 +105,31 @@ impl MeshArrays {
     /// Returns whether the mesh encloses a volume: every edge is shared by exactly two triangles,
     /// once in each direction.
     pub fn is_watertight(&self) -> bool {
-        // The edges grouped by start point, as their end points: those of point `i` are
-        // `starts[i]..starts[i + 1]`.
+        // The edges grouped by the lower of their points, each as twice the higher one, plus one if it is the
+        // start: those of point `i` are at `starts[i]..starts[i + 1]`.
+        let edges = || {
+            let edges = |&[a, b, c]: &[u32; 3]| [(a, b), (b, c), (c, a)];
+            self.triangles.iter().flat_map(edges)
+        };
         let mut starts = vec![0_usize; self.points.len() + 1];
-        self.triangles
-            .as_flattened()
-            .iter()
-            .for_each(|&point| starts[point as usize] += 1);
+        edges().for_each(|(from, to)| starts[from.min(to) as usize] += 1);
         let mut count = 0;
         for start in &mut starts {
             count += *start;
             *start = count;
         }
-        let mut ends = vec![0_u32; count];
-        for &[a, b, c] in &self.triangles {
-            for (from, to) in [(a, b), (b, c), (c, a)] {
-                let at = &mut starts[from as usize];
-                *at -= 1;
-                ends[*at] = to;
-            }
+        let mut ends = vec![0_u64; count];
+        for (from, to) in edges() {
+            let at = &mut starts[from.min(to) as usize];
+            *at -= 1;
+            ends[*at] = u64::from(from.max(to)) << 1 | u64::from(from > to);
         }
-        for point in 0..self.points.len() {
-            let ends = &mut ends[starts[point]..starts[point + 1]];
+        // Sorted, each edge is before its opposite. A repeated edge is before itself.
+        starts.array_windows().all(|[start, end]| {
+            let ends = &mut ends[*start..*end];
             ends.sort_unstable();
-            // Two triangles have this edge in the same direction.
-            if ends.windows(2).any(|pair| pair[0] == pair[1]) {
-                return false;
-            }
-        }
-        let from = |point: usize| &ends[starts[point]..starts[point + 1]];
-        (0..self.points.len()).all(|a| {
-            from(a)
-                .iter()
-                .all(|&b| from(b as usize).binary_search(&(a as u32)).is_ok())
+            let (pairs, rest) = ends.as_chunks();
+            rest.is_empty() && pairs.iter().all(|[a, b]| a & 1 == 0 && *b == a + 1)
         })
     }
 
@@ -222,5 +214,15 @@ mod tests {
         let doubled = with([&mesh.triangles[..], &mesh.triangles[..]].concat());
         let turned = with(vec![[0, 1, 2], [0, 1, 3], [0, 3, 2], [1, 2, 3]]);
         assert!(!open.is_watertight() && !doubled.is_watertight() && !turned.is_watertight());
+        let twice = with(
+            mesh.triangles
+                .iter()
+                .map(|[a, b, c]| [*a, *c, *b])
+                .chain(mesh.triangles.clone())
+                .collect(),
+        );
+        assert!(!twice.is_watertight(), "four triangles share each edge");
+        let empty = with(Vec::new());
+        assert!(empty.is_watertight(), "it has no open edge");
     }
 }

@@ -21,6 +21,7 @@ use std::ops::Range;
 use nalgebra::Vector3;
 use pulp::{Arch, NullaryFnOnce};
 use robust::{Coord3D, orient3d};
+use wide::f64x4;
 
 use crate::deviation::{Surface, distance_squared};
 use crate::{Corners, MeshArrays};
@@ -310,6 +311,47 @@ struct Faces {
     dead: Vec<u32>,
     /// Edges of the horizon in the direction of the visible face, and the face beyond.
     rim: Vec<(u32, u32, u32)>,
+    /// The planes of the last faces.
+    planes: Vec<Planes>,
+}
+
+/// The planes of several faces, for vectorised comparisons with one point.
+struct Planes {
+    at: [f64x4; 3],
+    normal: [f64x4; 3],
+    /// As [`Face::unsure`]. Lanes without a face have height 0 and -1 here: no point is outside.
+    unsure: f64x4,
+}
+
+impl Planes {
+    const COUNT: usize = 4;
+
+    /// Replaces `planes` by those of all `faces`.
+    fn fill(planes: &mut Vec<Self>, faces: &[Face]) {
+        planes.clear();
+        planes.extend(faces.chunks(Self::COUNT).map(|faces| {
+            let (mut at, mut normal, mut unsure) = ([[0.0; 4]; 3], [[0.0; 4]; 3], [-1.0; 4]);
+            for (i, face) in faces.iter().enumerate() {
+                for k in 0..3 {
+                    at[k][i] = face.at[k];
+                    normal[k][i] = face.normal[k];
+                }
+                unsure[i] = face.unsure;
+            }
+            Self {
+                at: at.map(f64x4::new),
+                normal: normal.map(f64x4::new),
+                unsure: f64x4::new(unsure),
+            }
+        }));
+    }
+
+    /// Returns the heights of a point above the planes, times the lengths of their normals.
+    #[inline(always)]
+    fn heights(&self, point: &Vector3<f64>) -> f64x4 {
+        let [x, y, z] = [0, 1, 2].map(|k| (f64x4::splat(point[k]) - self.at[k]) * self.normal[k]);
+        x + y + z
+    }
 }
 
 impl Faces {
@@ -440,19 +482,12 @@ impl Cloud {
     /// Returns whether a point is outside a face. Evaluates its plane first, and the slower exact
     /// predicate only where rounding may have changed the sign.
     fn is_outside(&self, face: &Face, point: u32) -> bool {
-        self.height_outside(face, point).is_some()
-    }
-
-    /// Returns the height of a point above the plane of a face, times the length of its normal, if the
-    /// point is outside.
-    fn height_outside(&self, face: &Face, point: u32) -> Option<f64> {
         let height = (self.point(point) - face.at).dot(&face.normal);
-        let is_outside = if height.abs() > face.unsure {
+        if height.abs() > face.unsure {
             height > 0.0
         } else {
             self.side(face.corners, point) < 0.0
-        };
-        is_outside.then_some(height)
+        }
     }
 
     /// Returns a tetrahedron of points far from each other, the first three corners
@@ -572,23 +607,34 @@ impl Cloud {
             by_end: vec![0; self.points.len()],
             ..Faces::default()
         };
+        Planes::fill(&mut faces.planes, &faces.all);
         for point in points.filter(|i| ![a, b, c, d].contains(i)) {
-            self.assign(&mut faces.all, &mut faces.next, point);
+            self.assign(&mut faces.all, &faces.planes, &mut faces.next, point);
         }
         faces
     }
 
-    /// Assigns a point to the first of `faces` that it is outside of. If there is none, it is inside the
-    /// hull and is dropped.
-    fn assign(&self, faces: &mut [Face], next: &mut [u32], point: u32) {
-        for face in faces {
-            if let Some(height) = self.height_outside(face, point) {
-                next[point as usize] = std::mem::replace(&mut face.outside, point);
-                let (farthest, first) = face.farthest;
-                if height.total_cmp(&farthest).then(first.cmp(&point)).is_gt() {
-                    face.farthest = (height, point);
+    /// Assigns a point to the first of `faces` that it is outside of; `planes` are theirs. If there is none, it
+    /// is inside the hull and is dropped.
+    #[inline]
+    fn assign(&self, faces: &mut [Face], planes: &[Planes], next: &mut [u32], point: u32) {
+        let at = self.point(point);
+        for (faces, planes) in faces.chunks_mut(Planes::COUNT).zip(planes) {
+            let heights = planes.heights(at);
+            // Those that may be outside; the exact predicate decides where rounding may have changed the sign.
+            let mut left = heights.simd_ge(-planes.unsure).to_bitmask();
+            while left != 0 {
+                let i = left.trailing_zeros() as usize;
+                left &= left - 1;
+                let (face, height) = (&mut faces[i], heights.as_array()[i]);
+                if height > face.unsure || self.side(face.corners, point) < 0.0 {
+                    next[point as usize] = std::mem::replace(&mut face.outside, point);
+                    let (farthest, first) = face.farthest;
+                    if height.total_cmp(&farthest).then(first.cmp(&point)).is_gt() {
+                        face.farthest = (height, point);
+                    }
+                    return;
                 }
-                return;
             }
         }
     }
@@ -603,6 +649,7 @@ impl Cloud {
             by_end,
             dead,
             rim,
+            planes,
         } = faces;
         // The faces visible from a point are connected, so a search from one of them finds all.
         all[seen as usize].alive = false;
@@ -646,6 +693,7 @@ impl Cloud {
             all.push(self.face([from, to, point], neighbours));
         }
         let (old, new) = all.split_at_mut(first as usize);
+        planes.clear();
         for face in dead {
             // The new faces suffice: a point outside a removed and a remaining face that are
             // neighbours is also outside the new face between them, whose normal is a positive mix
@@ -654,7 +702,10 @@ impl Cloud {
             while orphan != NONE {
                 let following = next[orphan as usize];
                 if orphan != point {
-                    self.assign(new, next, orphan);
+                    if planes.is_empty() {
+                        Planes::fill(planes, new);
+                    }
+                    self.assign(new, planes, next, orphan);
                 }
                 orphan = following;
             }
