@@ -1,10 +1,10 @@
 //! Images: PNG and JPEG are kept unchanged, other formats become PNG.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::io::Cursor;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
@@ -29,6 +29,9 @@ pub const MAX_PIXELS_TOGETHER: u64 = 256 << 20;
 
 /// Images with more pixels than this are decoded one at a time: each takes hundreds of megabytes.
 const MANY_PIXELS: u64 = 4 << 20;
+
+/// Maximum number of images that a further one is compared with.
+const MAX_RECENT: usize = 64;
 
 /// Maximum number of cached means of images.
 const MAX_MEANS: usize = 1_000;
@@ -121,14 +124,45 @@ pub(super) fn inspected(
         holds_normals,
     } = inspect(&file.path, &file.bytes, usage, room)?;
     let bytes = converted.map_or_else(|| file.bytes.clone(), Arc::from);
-    let texture = Texture {
+    let (bytes, sha256, is_new) = match recent(&bytes) {
+        Some(known) => (known.bytes.clone(), known.sha256.clone(), false),
+        None => (bytes.clone(), sha256(&bytes), true),
+    };
+    let texture = Arc::new(Texture {
         name: stem(&file.path),
         format,
-        sha256: sha256(&bytes),
+        sha256,
         bytes,
         has_alpha,
+    });
+    if is_new {
+        remember(&texture);
+    }
+    Ok((texture, holds_normals))
+}
+
+/// The latest images that differ.
+static RECENT: Mutex<VecDeque<Weak<Texture>>> = Mutex::new(VecDeque::new());
+
+/// Returns a recent image of the same bytes, if it is still in use.
+///
+/// Meshes of a robot often share an image, or hold a copy of it each. Comparing bytes takes a fraction of the
+/// time of hashing them, and one copy is enough.
+fn recent(bytes: &[u8]) -> Option<Arc<Texture>> {
+    let known: Vec<Arc<Texture>> = {
+        let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.iter().filter_map(Weak::upgrade).collect()
     };
-    Ok((Arc::new(texture), holds_normals))
+    known.into_iter().find(|known| *known.bytes == *bytes)
+}
+
+fn remember(texture: &Arc<Texture>) {
+    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    recent.retain(|known| known.strong_count() > 0);
+    if recent.len() >= MAX_RECENT {
+        recent.pop_front();
+    }
+    recent.push_back(Arc::downgrade(texture));
 }
 
 /// Returns whether the channels of a readable image have more than eight bits; [`texture`] keeps
@@ -1321,6 +1355,23 @@ mod tests {
         tga.extend([0; 8]);
         tga.extend(TGA_END);
         assert_eq!(read("a.png", &tga).unwrap().format, ImageFormat::Png);
+    }
+
+    #[test]
+    fn copies_of_an_image_share_memory_while_one_is_in_use() {
+        let image = |value| {
+            DynamicImage::ImageLuma8(image::GrayImage::from_pixel(61, 7, image::Luma([value])))
+        };
+        let bytes = encoded(&image(3), image::ImageFormat::Png);
+        let first = read("a.png", &bytes).unwrap();
+        let second = read("b.png", &bytes).unwrap();
+        assert!(Arc::ptr_eq(&first.bytes, &second.bytes) && first.sha256 == sha256(&bytes));
+        assert_eq!((&*first.name, &*second.name), ("a", "b"));
+        let other = encoded(&image(4), image::ImageFormat::Png);
+        let third = read("a.png", &other).unwrap();
+        assert_eq!((&*third.bytes, &third.sha256), (&*other, &sha256(&other)));
+        drop((first, second));
+        assert_eq!(recent(&bytes), None);
     }
 
     #[test]
