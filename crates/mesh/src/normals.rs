@@ -282,18 +282,8 @@ impl<'a> Fill<'a> {
             |number: u32| given.is_none_or(|given| given[corner_index(number)] == NONE);
         let Fans { known, many, .. } = fans;
         many.load(self, numbers, known);
-        let face = many.corners[0].face;
-        if many.corners.iter().all(|corner| corner.face == face) {
-            let normal = numbers.iter().any(|number| is_lacking(*number));
-            let normal = if normal {
-                means.push(rounded(face.into()))
-            } else {
-                NONE
-            };
-            let normal = |number: &u32| if is_lacking(*number) { normal } else { NONE };
-            chosen.extend(numbers.iter().map(normal));
-            return;
-        }
+        let first = many.corners[0].face;
+        let is_plane = many.corners.iter().all(|corner| corner.face == first);
         many.join(self.cos_crease);
         many.sums.clear();
         many.sums.resize(numbers.len(), Vector3::zeros());
@@ -312,7 +302,11 @@ impl<'a> Fill<'a> {
             let fan = many.root(i);
             if many.normals[fan] == NONE {
                 let face = many.corners[i].face;
-                many.normals[fan] = means.add(many.sums[fan].into(), face.into());
+                many.normals[fan] = if is_plane {
+                    means.push(rounded(face.into()))
+                } else {
+                    means.add(many.sums[fan].into(), face.into())
+                };
             }
             chosen.push(many.normals[fan]);
         }
