@@ -518,10 +518,11 @@ fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
         Some(value.wrapping_sub(std::mem::replace(last, value)))
     });
     let common = most_common(differences.clone(), count);
-    let mut codes = Vec::with_capacity(CODES + count.div_ceil(4) + 2 * count);
-    codes.extend(common.to_le_bytes());
-    let mut deltas = Vec::with_capacity(2 * count);
-    for _ in 0..count.div_ceil(4) {
+    let groups = count.div_ceil(4);
+    let mut bytes = Vec::with_capacity(CODES + groups + 2 * count);
+    bytes.extend(common.to_le_bytes());
+    bytes.resize(CODES + groups, 0);
+    for group in 0..groups {
         let (mut code, mut encoded, mut used) = (0, [0; 4 * size_of::<i32>()], 0);
         for (k, difference) in differences.by_ref().take(4).enumerate() {
             let length = code_of(difference, common);
@@ -533,11 +534,12 @@ fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
             }
             used += usize::from(length) + usize::from(length == 3);
         }
-        codes.push(code);
-        deltas.extend_from_slice(encoded.get(..used).unwrap_or_default());
+        if let Some(place) = bytes.get_mut(CODES + group) {
+            *place = code;
+        }
+        bytes.extend_from_slice(encoded.get(..used).unwrap_or_default());
     }
-    codes.append(&mut deltas);
-    compressed(&codes)
+    compressed(&bytes)
 }
 
 /// Encodes an integer that is repeated, as [`coded`]. The number of times is at least [`MIN_CODED`],
