@@ -656,6 +656,43 @@ mod tests {
     }
 
     #[test]
+    fn normals_are_filled_though_the_file_has_more_of_them_than_points() {
+        // The last normal has no direction, so that those of one corner are computed.
+        let normals: Vec<[f32; 3]> = (1..6_u8)
+            .map(|i| [f32::from(i), 0.0, 1.0])
+            .chain([[0.0; 3]])
+            .collect();
+        let numbered = |normals: [u32; 3]| {
+            [0, 1, 2].map(|i| Corner {
+                normal: normals[i],
+                ..corners([0, 1, 2])[i]
+            })
+        };
+        let triangles = [numbered([0, 1, 2]), numbered([3, 4, 5])];
+        let surface = Surface {
+            positions: &SQUARE[..3],
+            normals: &normals,
+            uvs: &[],
+            colors: &[],
+            triangles: &triangles,
+            runs: &[(0..2, NONE)],
+        };
+        let mut assembly = Assembly::new(0);
+        assembly.add(&surface, &Matrix4::identity()).unwrap();
+        let mesh = assembly.finish(&mut source(), Shading::Smooth).unwrap();
+        assert_eq!(mesh.normals.indices, [[0, 1, 2], [3, 4, 5]]);
+        let given = normals[..5].iter().map(|n| {
+            let length = Vector3::from(*n).norm();
+            n.map(|x| x / length)
+        });
+        let expected = given.chain([[0.0, 0.0, 1.0]]);
+        for (normal, expected) in mesh.normals.values.iter().zip(expected) {
+            let difference = Vector3::from(*normal) - Vector3::from(expected);
+            assert!(difference.norm() < 1e-6, "{normal:?} {expected:?}");
+        }
+    }
+
+    #[test]
     fn a_mirror_turns_the_winding() {
         let mut assembly = Assembly::new(0);
         let triangles = [corners([0, 1, 2])];
