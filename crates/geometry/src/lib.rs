@@ -24,7 +24,6 @@ pub mod invariants;
 pub mod primitives;
 mod random;
 pub mod shapes;
-#[cfg(feature = "simplify")]
 pub mod simplify;
 pub mod spheres;
 pub mod vector;

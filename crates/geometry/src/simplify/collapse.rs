@@ -1,0 +1,1086 @@
+//! Collapses edges of a mesh, and proves with each collapse that the result is near the source.
+//!
+//! A collapse moves a point to one of its neighbours. The mean squared distance from the planes of
+//! the triangles at the point orders the collapses (Lindstrom and Turk, Fast and memory efficient
+//! polygonal simplification, 1998); a bound of the deviation allows them (Cohen, Manocha and Olano,
+//! Simplifying polygonal models using successive mappings, 1997).
+//!
+//! Invariant: there is a continuous map of the source onto the mesh that moves no place of the
+//! source onto a triangle by more than the triangle's error. Each collapse composes it with a map of
+//! the old triangles at the point onto the new ones, so that errors add up. As the map is onto, the
+//! error bounds the distance in both directions, at all places and not only at samples, and the mesh
+//! is a valid tier after each collapse. It takes the triangles at one point only.
+
+use std::ops::Range;
+
+use super::{NONE, Source, Vertex};
+use crate::vector::{add, cross, dot, norm, scale, subtract};
+
+type Point = [f32; 3];
+
+/// Points with more triangles are left alone: the time grows with the square of their number.
+const MAX_SPOKES: usize = 48;
+
+/// Maximum number of neighbours to which moving a point is attempted at one visit.
+const MAX_TRIES: usize = 3;
+
+/// Maximum number of times that a point is visited again because a neighbour was removed.
+const MAX_RETRIES: u8 = 8;
+
+/// Weight of the mean squared distance from planes in the order of collapses. Its root is larger than the
+/// length of the map.
+const PLANE_WEIGHT: f32 = 0.4;
+
+/// Weight of an edge's squared length in the order of collapses: in planes, short edges are
+/// collapsed first.
+const LENGTH_WEIGHT: f32 = 1e-5;
+
+/// Weight of the errors so far in the order of collapses: the less they add up, the more triangles
+/// can go.
+const ERROR_WEIGHT: f32 = 0.6;
+
+/// Weight of a normal's error: one of 22° counts as much as the deviation that the medium tier may
+/// have.
+const NORMAL_WEIGHT: f32 = 0.0025;
+
+/// Weight of a texture coordinate's error at a removed point: 2.5 % of an image counts as much as the deviation
+/// that the medium tier may have. The root of its mean square over the triangles around is 1 %.
+const UV_WEIGHT: f32 = 0.04;
+
+/// Minimum cosine of the angle between a new triangle's normal and the mean of those of its corners.
+const MIN_AGREEMENT: f32 = 0.01;
+
+/// Minimum area of a new triangle, as a share of the square of its longest edge.
+const MIN_AREA: f32 = 1e-4;
+
+/// The rounding error of a deviation, relative to the extent of the triangles around a point.
+const ROUNDING: f32 = 4e-7;
+
+/// A triangle of the mesh. The first wedge is [`NONE`] once it is removed. Each is in one line of the processor's
+/// cache.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Triangle {
+    /// The source's vertices.
+    wedges: [u32; 3],
+    points: [u32; 3],
+    /// The next corner at the same point.
+    next: [u32; 3],
+    /// Maximum distance between the triangle and the places of the source that are mapped to it.
+    error: f32,
+    /// A bound of the distance by corner, relative to how far a place is from the corner (0 there, 1 at the
+    /// opposite edge): corners are places of the source.
+    slopes: [f32; 3],
+    /// The same for texture coordinates, weighted.
+    drift: f32,
+}
+
+/// A triangle seen from one of its points.
+#[derive(Clone, Copy)]
+struct Spoke {
+    triangle: u32,
+    corner: u8,
+    /// The wedge at the point.
+    wedge: u32,
+    /// The other points, in winding order.
+    from: u32,
+    to: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In the queue, exactly once.
+    Waiting,
+    /// No collapse is possible before something changes around the point.
+    Stuck,
+    Removed,
+}
+
+/// A queue of points by their costs, to half a power of two. Points of one cost leave in the order in
+/// which they came, so that most steps are in the memory that the last ones have used: finer
+/// buckets take longer and leave more triangles.
+struct Queue {
+    buckets: Vec<Vec<u32>>,
+    bucket: usize,
+    position: usize,
+}
+
+impl Queue {
+    /// The biased exponent of the smallest cost that is distinguished: a thousandth of the last
+    /// tier's bound.
+    const LOWEST: u32 = 127 - 20;
+
+    fn new() -> Self {
+        Self {
+            buckets: vec![Vec::new(); 2 * 21],
+            bucket: 0,
+            position: 0,
+        }
+    }
+
+    fn bucket_of(&self, cost: f32) -> usize {
+        // The upper bits of a positive float are its logarithm.
+        let bits = (cost.max(0.0).to_bits() >> 22).saturating_sub(Self::LOWEST << 1);
+        (bits as usize).min(self.buckets.len() - 1)
+    }
+
+    fn push(&mut self, point: u32, bucket: usize) {
+        self.buckets[bucket.max(self.bucket)].push(point);
+    }
+
+    /// Removes the next point of a bucket up to `last`.
+    fn pop(&mut self, last: usize) -> Option<u32> {
+        loop {
+            if let Some(point) = self.buckets[self.bucket].get(self.position) {
+                self.position += 1;
+                return Some(*point);
+            }
+            self.buckets[self.bucket].clear();
+            self.position = 0;
+            if self.bucket >= last {
+                return None;
+            }
+            self.bucket += 1;
+        }
+    }
+}
+
+/// A mesh whose edges are collapsed.
+pub(super) struct Decimation<'a> {
+    source: &'a Source<'a>,
+    triangles: Vec<Triangle>,
+    /// The first corner at each point: three times the triangle plus the corner.
+    first: Vec<u32>,
+    states: Vec<State>,
+    /// The cost of the cheapest collapse of each point, when it was last determined.
+    costs: Vec<f32>,
+    retries: Vec<u8>,
+    queue: Queue,
+    /// Maximum deviation of the tier that is being made.
+    bound: f32,
+    /// The factor from squared distances to costs, which are at most 1 within the last tier's bound.
+    cost_scale: f32,
+    /// The last stamp of each point, to mark the neighbours of two points.
+    marks: [Vec<u32>; 2],
+    /// The stamps of the neighbours that are marked now.
+    marked: [u32; 2],
+    stamp: u32,
+    /// Scratch memory.
+    fan: Vec<Spoke>,
+    ring: Vec<Point>,
+    candidates: Vec<(f32, u32)>,
+    sides: [Side; 2],
+}
+
+impl<'a> Decimation<'a> {
+    /// Takes a mesh that is to be collapsed up to `max_bound`.
+    pub(super) fn new(source: &'a Source<'a>, max_bound: f32) -> Self {
+        let count = source.points.len();
+        let mut first = vec![NONE; count];
+        let mut triangles: Vec<Triangle> = source
+            .triangles
+            .iter()
+            .map(|&wedges| Triangle {
+                wedges,
+                points: wedges.map(|wedge| source.vertices[wedge as usize].point),
+                next: [NONE; 3],
+                error: 0.0,
+                slopes: [0.0; 3],
+                drift: 0.0,
+            })
+            .collect();
+        for (number, triangle) in triangles.iter_mut().enumerate().rev() {
+            for (corner, point) in triangle.points.into_iter().enumerate() {
+                let corner_number = (3 * number + corner) as u32;
+                triangle.next[corner] =
+                    std::mem::replace(&mut first[point as usize], corner_number);
+            }
+        }
+        Self {
+            source,
+            triangles,
+            first,
+            states: vec![State::Stuck; count],
+            costs: vec![0.0; count],
+            retries: vec![0; count],
+            queue: Queue::new(),
+            bound: 0.0,
+            cost_scale: 1.0 / (max_bound * max_bound),
+            marks: [vec![0; count], vec![0; count]],
+            marked: [0; 2],
+            stamp: 0,
+            fan: Vec::new(),
+            ring: Vec::new(),
+            candidates: Vec::new(),
+            sides: Default::default(),
+        }
+    }
+
+    /// Collapses edges as long as the result stays within `bound` of the source.
+    pub(super) fn collapse(&mut self, bound: f32) {
+        self.bound = bound;
+        self.retries.fill(0);
+        self.queue.bucket = 0;
+        for (point, cost) in (0..).zip(&self.costs) {
+            let state = &mut self.states[point as usize];
+            if *state == State::Stuck && cost.is_finite() {
+                *state = State::Waiting;
+                self.queue.push(point, self.queue.bucket_of(*cost));
+            }
+        }
+        let last = self.queue.bucket_of(bound * bound * self.cost_scale);
+        while let Some(point) = self.queue.pop(last) {
+            if self.states[point as usize] == State::Waiting {
+                self.visit(point);
+            }
+        }
+        for bucket in &mut self.queue.buckets {
+            for point in bucket.drain(..) {
+                if self.states[point as usize] == State::Waiting {
+                    self.states[point as usize] = State::Stuck;
+                }
+            }
+        }
+    }
+
+    /// Returns the remaining triangles, of vertices of the source.
+    pub(super) fn remaining(&self) -> impl Iterator<Item = [u32; 3]> {
+        let remaining = self.triangles.iter().filter(|t| t.wedges[0] != NONE);
+        remaining.map(|t| t.wedges)
+    }
+
+    /// Collects the triangles at a point into `fan`, in order around it, and marks its neighbours.
+    /// Returns whether they close around it; `None` if they are no single fan.
+    fn look_around(&mut self, point: u32) -> Option<bool> {
+        self.fan.clear();
+        let mut link = NONE;
+        let mut at = self.first[point as usize];
+        while at != NONE {
+            let (number, corner) = (at / 3, (at % 3) as usize);
+            let triangle = &self.triangles[number as usize];
+            let next = triangle.next[corner];
+            if triangle.wedges[0] == NONE {
+                // Unlink triangles that were removed since.
+                match link {
+                    NONE => self.first[point as usize] = next,
+                    _ => self.triangles[(link / 3) as usize].next[(link % 3) as usize] = next,
+                }
+            } else {
+                if self.fan.len() == MAX_SPOKES {
+                    return None;
+                }
+                let [from, to] = others(corner);
+                self.fan.push(Spoke {
+                    triangle: number,
+                    corner: corner as u8,
+                    wedge: triangle.wedges[corner],
+                    from: triangle.points[from],
+                    to: triangle.points[to],
+                });
+                link = at;
+            }
+            at = next;
+        }
+        let fan = &mut self.fan[..];
+        let count = fan.len();
+        if count == 0 {
+            return None;
+        }
+        // Forwards from any triangle, then, if the fan is open, backwards from there.
+        let mut sorted = 1;
+        while sorted < count {
+            let to = fan[sorted - 1].to;
+            let Some(next) = (sorted..count).find(|i| fan[*i].from == to) else {
+                break;
+            };
+            fan.swap(sorted, next);
+            sorted += 1;
+        }
+        let is_closed = sorted == count && fan[count - 1].to == fan[0].from;
+        // Two triangles with the same points.
+        if is_closed && count < 3 {
+            return None;
+        }
+        let mut first = 0;
+        for i in (sorted..count).rev() {
+            let from = fan[first].from;
+            let next = (sorted..=i).find(|j| fan[*j].to == from)?;
+            fan.swap(i, next);
+            first = i;
+        }
+        fan.rotate_left(first);
+        if is_closed && let Some(seam) = (1..count).find(|i| fan[i - 1].wedge != fan[*i].wedge) {
+            // So that triangles of one side of a seam are together.
+            fan.rotate_left(seam);
+        }
+        self.stamp += 1;
+        self.marked[0] = self.stamp;
+        let end = fan.last().filter(|_| !is_closed).map(|spoke| spoke.to);
+        let ring = fan.iter().map(|spoke| spoke.from).chain(end);
+        let at = self.source.points[point as usize];
+        self.ring.clear();
+        for neighbour in ring {
+            let mark = &mut self.marks[0][neighbour as usize];
+            // A point that is there twice belongs to an edge of more than two triangles.
+            if *mark == self.stamp {
+                return None;
+            }
+            *mark = self.stamp;
+            self.ring
+                .push(subtract(self.source.points[neighbour as usize], at));
+        }
+        Some(is_closed)
+    }
+
+    /// Returns the places in the ring where a seam or border that the point lies on leaves it, as
+    /// numbers of spokes; `None` if it is an end or a junction of them.
+    fn seams(&self, is_closed: bool) -> Option<Option<[usize; 2]>> {
+        let fan = &self.fan;
+        let mut seams = (1..fan.len()).filter(|i| fan[i - 1].wedge != fan[*i].wedge);
+        match (is_closed, seams.next(), seams.next()) {
+            (true, None, _) => Some(None),
+            (false, None, _) => Some(Some([0, fan.len()])),
+            // The fan was rotated so that it begins at a seam.
+            (true, Some(seam), None) if fan[0].wedge != fan[fan.len() - 1].wedge => {
+                Some(Some([0, seam]))
+            }
+            _ => None,
+        }
+    }
+
+    /// Lists the neighbours to which the point may move with their costs, as far as these are within
+    /// the limit.
+    fn rank(&mut self, point: u32, seams: Option<[usize; 2]>) {
+        self.candidates.clear();
+        let ring = &self.ring[..];
+        let mut areas = [([0.0; 3], 0.0); MAX_SPOKES];
+        let mut total = 0.0;
+        let mut error = 0_f32;
+        for (i, spoke) in self.fan.iter().enumerate() {
+            let next = if i + 1 == ring.len() { 0 } else { i + 1 };
+            let area = cross(ring[i], ring[next]);
+            let length = norm(area);
+            total += length;
+            areas[i] = (area, if length > 0.0 { 1.0 / length } else { 0.0 });
+            error = error.max(self.triangles[spoke.triangle as usize].error);
+        }
+        let areas = &areas[..self.fan.len()];
+        let share = self.cost_scale / total.max(f32::MIN_POSITIVE);
+        let error = ERROR_WEIGHT * error * self.cost_scale.sqrt();
+        let mut consider = |i: usize, line: f32| {
+            let to = ring[i];
+            let squares = areas
+                .iter()
+                .map(|(area, weight)| dot(*area, to).powi(2) * weight);
+            let own = PLANE_WEIGHT * squares.sum::<f32>() * share
+                + (line + LENGTH_WEIGHT * dot(to, to)) * self.cost_scale;
+            let cost = (own.sqrt() + error).powi(2);
+            if cost <= 1.0 {
+                self.candidates.push((cost, i as u32));
+            }
+        };
+        match seams {
+            None => (0..ring.len()).for_each(|i| consider(i, 0.0)),
+            Some([one, other]) => {
+                let (line, _) = from_segment(ring[one], ring[other]);
+                consider(one, line);
+                consider(other, line);
+            }
+        }
+        let costs = self.candidates.iter().map(|(cost, _)| *cost);
+        self.costs[point as usize] = costs.fold(f32::INFINITY, f32::min);
+    }
+
+    fn visit(&mut self, point: u32) {
+        self.states[point as usize] = State::Stuck;
+        self.costs[point as usize] = f32::INFINITY;
+        let Some(is_closed) = self.look_around(point) else {
+            return;
+        };
+        let Some(seams) = self.seams(is_closed) else {
+            return;
+        };
+        self.rank(point, seams);
+        if self.candidates.is_empty() {
+            return;
+        }
+        // Costs mostly grow while a point waits. They are updated only here.
+        let bucket = self.queue.bucket_of(self.costs[point as usize]);
+        if bucket > self.queue.bucket {
+            self.states[point as usize] = State::Waiting;
+            self.queue.push(point, bucket);
+            return;
+        }
+        let mut sides = std::mem::take(&mut self.sides);
+        let tries = if self.project(seams, is_closed, &mut sides) {
+            MAX_TRIES
+        } else {
+            0
+        };
+        for _ in 0..tries {
+            let candidates = &mut self.candidates;
+            let least =
+                (0..candidates.len()).min_by(|a, b| candidates[*a].0.total_cmp(&candidates[*b].0));
+            let Some(least) = least else { break };
+            let (_, i) = candidates.swap_remove(least);
+            if self.try_collapse(point, i as usize, is_closed, &mut sides) {
+                break;
+            }
+        }
+        self.sides = sides;
+    }
+
+    /// Projects the ring on each side of the seam that the point lies on, if any, into its plane.
+    fn project(&self, seams: Option<[usize; 2]>, is_closed: bool, sides: &mut [Side; 2]) -> bool {
+        let count = self.fan.len();
+        let [first, second] = match seams {
+            Some([one, other]) if is_closed => [one..other, other..count],
+            _ => [0..count, 0..0],
+        };
+        let [one, other] = sides;
+        one.spokes = first;
+        other.spokes = second;
+        sides.iter_mut().all(|side| {
+            side.is_whole = is_closed && seams.is_none();
+            let spokes = &self.fan[side.spokes.clone()];
+            side.errors.clear();
+            side.slopes.clear();
+            side.drift = 0.0;
+            for spoke in spokes {
+                let triangle = &self.triangles[spoke.triangle as usize];
+                side.errors.push(triangle.error);
+                let [from, to] = others(spoke.corner.into());
+                let corners = [spoke.corner.into(), from, to];
+                side.slopes
+                    .push(corners.map(|corner| triangle.slopes[corner]));
+                side.drift = side.drift.max(triangle.drift);
+            }
+            if !side.is_whole {
+                // The edge between the neighbours along the seam has no triangle.
+                side.errors.push(0.0);
+                side.slopes.push([0.0; 3]);
+            }
+            // A side of a single triangle vanishes and needs no polygon.
+            if side.errors.len() > 2 {
+                let places = (0..side.errors.len()).map(|i| side.spokes.start + i);
+                side.places.clear();
+                side.places
+                    .extend(places.map(|i| self.ring[i % self.ring.len()]));
+                return side.project();
+            }
+            true
+        })
+    }
+
+    /// Moves the point at the centre of the fan to its `i`th neighbour if all that must hold does.
+    fn try_collapse(
+        &mut self,
+        point: u32,
+        i: usize,
+        is_closed: bool,
+        sides: &mut [Side; 2],
+    ) -> bool {
+        let fan = &self.fan[..];
+        let count = fan.len();
+        let before = match i {
+            0 if is_closed => Some(count - 1),
+            0 => None,
+            _ => Some(i - 1),
+        };
+        let after = (i < count).then_some(i);
+        let to = after.map_or_else(|| fan[i - 1].to, |i| fan[i].from);
+        // The wedge that replaces each wedge of the point is the one in the same vanishing triangle.
+        let wedge_at = |spoke: &Spoke| {
+            let triangle = &self.triangles[spoke.triangle as usize];
+            let [from, other] = others(spoke.corner.into());
+            triangle.wedges[if spoke.from == to { from } else { other }]
+        };
+        let lost = [before, after].map(|i| i.map(|i| (fan[i].wedge, wedge_at(&fan[i]))));
+        if let [Some(a), Some(b)] = lost
+            && a.0 == b.0
+            && a.1 != b.1
+        {
+            return false;
+        }
+        let is_possible = sides.iter_mut().all(|side| {
+            let Some(first) = fan.get(side.spokes.clone()).and_then(<[_]>::first) else {
+                return true;
+            };
+            let pair = lost.iter().flatten().find(|pair| pair.0 == first.wedge);
+            pair.is_some_and(|&(_, replacement)| {
+                side.replacement = replacement;
+                side.apex = if side.is_whole || i == side.spokes.start {
+                    i - side.spokes.start
+                } else {
+                    side.spokes.len()
+                };
+                self.fits_side(side, to)
+            })
+        });
+        if !is_possible || !self.keeps_topology(to, lost.iter().flatten().count()) {
+            return false;
+        }
+        self.apply(point, to, sides);
+        true
+    }
+
+    /// Maps one side of a seam, or all of a closed fan, to the triangles after a collapse to its
+    /// `apex`, and returns whether these are near enough and well shaped.
+    fn fits_side(&self, side: &mut Side, to: u32) -> bool {
+        let spokes = &self.fan[side.spokes.clone()];
+        let count = side.errors.len();
+        let corner = |spoke: &Spoke, k: usize| {
+            self.triangles[spoke.triangle as usize].wedges[others(spoke.corner.into())[k]]
+        };
+        let ends = [corner(&spokes[0], 0), corner(&spokes[spokes.len() - 1], 1)];
+        let own = &self.source.vertices[spokes[0].wedge as usize];
+        if count == 2 {
+            // The only triangle vanishes. The one beside it takes its places.
+            let Some(heir) = self.beside(to, &spokes[0]) else {
+                return false;
+            };
+            side.heir = heir;
+            let heir = &self.triangles[heir as usize];
+            let ring = [0, 1].map(|i| self.ring[(side.spokes.start + i) % self.ring.len()]);
+            let (line, share) = from_segment(ring[0], ring[1]);
+            let wedges = [ends[0], ends[1], ends[1]];
+            let [normal, uv] = self.differences(own, wedges, [1.0 - share, share, 0.0]);
+            side.made_drift = heir.drift.max(side.drift.hypot(uv));
+            let line = line.sqrt();
+            let error = side.errors[0] + line;
+            let [_, from, to] = side.slopes[0];
+            let slopes = [0, 1, 2].map(|corner| {
+                let slope = match heir.points[corner] {
+                    point if point == spokes[0].from => (from + line) / share,
+                    point if point == spokes[0].to => (to + line) / (1.0 - share),
+                    _ => error,
+                };
+                heir.slopes[corner].max(slope)
+            });
+            side.made.clear();
+            side.made.push(Made {
+                error: heir.error.max(error),
+                slopes,
+            });
+            let worst = side.made[0].error.max(side.made_drift).max(normal);
+            return worst <= self.bound;
+        }
+        let Some((number, shares)) = side.map() else {
+            return false;
+        };
+        let spoke = &spokes[number];
+        let wedges = [side.replacement, corner(spoke, 0), corner(spoke, 1)];
+        let [normal, uv] = self.differences(own, wedges, shares);
+        side.made_drift = side.drift.hypot(uv);
+        if normal.max(side.made_drift) > self.bound {
+            return false;
+        }
+        spokes.iter().enumerate().all(|(i, spoke)| {
+            let next = if i + 1 == count { 0 } else { i + 1 };
+            if i == side.apex || next == side.apex {
+                return true;
+            }
+            let at = |i: usize| self.ring[(side.spokes.start + i) % self.ring.len()];
+            let place = at(side.apex);
+            let edges = [subtract(at(i), place), subtract(at(next), place)];
+            let wedges = [side.replacement, corner(spoke, 0), corner(spoke, 1)];
+            side.made[i].error <= self.bound && self.fits(edges, wedges)
+        })
+    }
+
+    /// Returns how far the normal and the texture coordinate of a vertex are from those between three
+    /// others, weighted.
+    fn differences(&self, own: &Vertex, wedges: [u32; 3], shares: [f32; 3]) -> [f32; 2] {
+        let vertices = wedges.map(|wedge| &self.source.vertices[wedge as usize]);
+        let [a, b, c] = vertices.map(|vertex| vertex.normal);
+        let mean = [0, 1, 2].map(|k| shares[0] * a[k] + shares[1] * b[k] + shares[2] * c[k]);
+        let normal = NORMAL_WEIGHT * norm(subtract(mean, own.normal));
+        let Some(uvs) = &self.source.mesh.uvs else {
+            return [normal, 0.0];
+        };
+        let [a, b, c] = vertices.map(|vertex| uvs.values[vertex.uv as usize]);
+        let own = uvs.values[own.uv as usize];
+        let off = [0, 1].map(|k| shares[0] * a[k] + shares[1] * b[k] + shares[2] * c[k] - own[k]);
+        [
+            normal,
+            UV_WEIGHT * (off[0] * off[0] + off[1] * off[1]).sqrt(),
+        ]
+    }
+
+    /// Returns the triangle that shares the edge of `ear` opposite its point, if that edge is no
+    /// seam or border.
+    fn beside(&self, to: u32, ear: &Spoke) -> Option<u32> {
+        let end = if ear.from == to { ear.to } else { ear.from };
+        let wedge = |number: u32, point: u32| {
+            let triangle = &self.triangles[number as usize];
+            let corner = triangle.points.iter().position(|p| *p == point)?;
+            Some(triangle.wedges[corner])
+        };
+        let mut at = self.first[to as usize];
+        for _ in 0..2 * MAX_SPOKES {
+            if at == NONE {
+                break;
+            }
+            let (number, corner) = (at / 3, (at % 3) as usize);
+            let triangle = &self.triangles[number as usize];
+            at = triangle.next[corner];
+            if triangle.wedges[0] != NONE
+                && number != ear.triangle
+                && triangle.points.contains(&end)
+            {
+                let is_smooth =
+                    [to, end].map(|point| wedge(number, point) == wedge(ear.triangle, point));
+                return (is_smooth == [true; 2]).then_some(number);
+            }
+        }
+        None
+    }
+
+    /// Returns whether a new triangle has an area and faces where its corners' normals point.
+    fn fits(&self, edges: [Point; 2], wedges: [u32; 3]) -> bool {
+        let [a, b] = edges;
+        let normal = cross(a, b);
+        let squared = dot(normal, normal);
+        let third = subtract(b, a);
+        let longest = dot(a, a).max(dot(b, b)).max(dot(third, third));
+        if squared <= (MIN_AREA * longest).powi(2) {
+            return false;
+        }
+        let [x, y, z] = wedges.map(|wedge| self.source.vertices[wedge as usize].normal);
+        let sum = add(add(x, y), z);
+        let along = dot(sum, normal);
+        if along <= 0.0 || along * along <= MIN_AGREEMENT.powi(2) * squared * dot(sum, sum) {
+            return false;
+        }
+        self.has_area(squared, longest, wedges)
+    }
+
+    /// Returns whether a new triangle has an area even for readers that subtract the source's
+    /// coordinates in single precision, from any of its corners.
+    fn has_area(&self, squared: f32, longest: f32, wedges: [u32; 3]) -> bool {
+        // Neither small nor narrow.
+        if longest > 1e-8 && squared > (0.02 * longest).powi(2) {
+            return true;
+        }
+        let corners = wedges.map(|wedge| {
+            self.source.mesh.points[self.source.vertices[wedge as usize].point as usize]
+        });
+        (0..3).all(|i| {
+            let [from, to, other] = [i, (i + 1) % 3, (i + 2) % 3].map(|i| corners[i]);
+            let [to, other] = [to, other].map(|end| subtract(end, from).map(f64::from));
+            cross(to, other) != [0.0; 3]
+        })
+    }
+
+    /// Returns whether a collapse keeps the surface a manifold (the link condition): the ends have
+    /// no common neighbours but the `lost` corners opposite the edge.
+    fn keeps_topology(&mut self, to: u32, lost: usize) -> bool {
+        self.stamp += 1;
+        self.marked[1] = self.stamp;
+        let mut common = 0;
+        let mut spokes = 0;
+        let mut at = self.first[to as usize];
+        while at != NONE {
+            let (number, corner) = (at / 3, (at % 3) as usize);
+            let triangle = &self.triangles[number as usize];
+            at = triangle.next[corner];
+            if triangle.wedges[0] == NONE {
+                continue;
+            }
+            spokes += 1;
+            let ends = others(corner).map(|corner| triangle.points[corner]);
+            let is_common = ends.map(|end| self.is_marked(0, end));
+            // A triangle opposite the point: the collapse would make a second one there.
+            if is_common == [true; 2] || spokes > MAX_SPOKES {
+                return false;
+            }
+            for (end, is_common) in ends.into_iter().zip(is_common) {
+                if !self.is_marked(1, end) {
+                    self.marks[1][end as usize] = self.stamp;
+                    common += usize::from(is_common);
+                }
+            }
+        }
+        common == lost
+    }
+
+    fn is_marked(&self, which: usize, point: u32) -> bool {
+        self.marks[which][point as usize] == self.marked[which]
+    }
+
+    /// Collapses the edge from `point` to `to`.
+    fn apply(&mut self, point: u32, to: u32, sides: &[Side; 2]) {
+        for side in sides {
+            for (i, spoke) in self.fan[side.spokes.clone()].iter().enumerate() {
+                let triangle = &mut self.triangles[spoke.triangle as usize];
+                if spoke.from == to || spoke.to == to {
+                    triangle.wedges[0] = NONE;
+                    continue;
+                }
+                let corner = usize::from(spoke.corner);
+                triangle.points[corner] = to;
+                triangle.wedges[corner] = side.replacement;
+                let Made { error, slopes } = side.made[i];
+                triangle.error = error;
+                let [one, other] = others(corner);
+                for (corner, slope) in [corner, one, other].into_iter().zip(slopes) {
+                    triangle.slopes[corner] = slope;
+                }
+                triangle.drift = side.made_drift;
+                let first = &mut self.first[to as usize];
+                triangle.next[corner] =
+                    std::mem::replace(first, 3 * spoke.triangle + corner as u32);
+            }
+            if side.errors.len() == 2 {
+                let triangle = &mut self.triangles[side.heir as usize];
+                Made {
+                    error: triangle.error,
+                    slopes: triangle.slopes,
+                } = side.made[0];
+                triangle.drift = side.made_drift;
+            }
+        }
+        self.first[point as usize] = NONE;
+        self.states[point as usize] = State::Removed;
+        for i in 0..=self.fan.len() {
+            let neighbour = match self.fan.get(i) {
+                Some(spoke) => spoke.from,
+                None => self.fan[i - 1].to,
+            };
+            let at = neighbour as usize;
+            if self.states[at] == State::Stuck && self.retries[at] < MAX_RETRIES {
+                self.retries[at] += 1;
+                self.states[at] = State::Waiting;
+                self.queue.push(neighbour, self.queue.bucket);
+            }
+        }
+    }
+}
+
+/// The triangles of a fan on one side of a seam, or all of a closed fan, and a map from them to the
+/// triangles after a collapse.
+///
+/// The ring is projected to a plane as a polygon, all relative to the point. Seen along the plane's normal,
+/// the old triangles, from a centre to the edges of the polygon, and the new ones, from one of its corners to
+/// its edges, cover the polygon once each. The map leads from one to the other along the normal. Its distance
+/// is convex where one of each overlap, so that its maximum is at the point, or where an edge of one crosses
+/// an edge of the other.
+///
+/// A point on a seam or border is first shifted in the plane onto the line between the neighbours
+/// along it, which is the edge of the polygon from its last to its first corner.
+///
+/// The point itself is a place of the source: its error is zero, and grows towards the ring no faster than by
+/// the slope of each old triangle. So the map's maximum at the point and the maximum of the old errors do not
+/// add up.
+#[derive(Default)]
+struct Side {
+    /// The numbers of the spokes.
+    spokes: Range<usize>,
+    /// Whether the point is inside the surface.
+    is_whole: bool,
+    /// The errors of the old triangles by the edge of the polygon, and the maximum of their drifts.
+    errors: Vec<f32>,
+    drift: f32,
+    /// The slopes of the old triangles at the point and at the first and second end of the edge.
+    slopes: Vec<[f32; 3]>,
+    /// The share of each ray from the point to a corner that is in the point's new triangle, and the length of
+    /// the map at its end.
+    exits: Vec<[f32; 2]>,
+    /// Positive for corners with the point to the left of the edge to them from the apex.
+    lefts: Vec<f32>,
+    /// The corners in space, and in the plane.
+    places: Vec<Point>,
+    corners: Vec<[f32; 2]>,
+    /// The point in the plane, after the shift.
+    centre: [f32; 2],
+    /// The rounding error of a distance.
+    rounding: f32,
+    /// The corner that the point moves to, and the wedge there.
+    apex: usize,
+    replacement: u32,
+    /// The errors of the new triangles by their edge, and their drift.
+    made: Vec<Made>,
+    made_drift: f32,
+    /// The triangle that takes the places of a side without new triangles.
+    heir: u32,
+}
+
+/// The error of a new triangle, and its slopes at the apex and the ends of its edge.
+#[derive(Clone, Copy, Default)]
+struct Made {
+    error: f32,
+    slopes: [f32; 3],
+}
+
+impl Side {
+    /// Projects the polygon; false if the old triangles don't cover it once.
+    fn project(&mut self) -> bool {
+        let places = &self.places[..];
+        let mut normal = [0.0; 3];
+        let mut longest = 0_f32;
+        let mut last = places[places.len() - 1];
+        for next in places {
+            normal = add(normal, cross(last, *next));
+            longest = longest.max(dot(*next, *next));
+            last = *next;
+        }
+        self.rounding = ROUNDING * longest.sqrt();
+        let length: f32 = norm(normal);
+        if length.is_nan() || length <= 1e-12 * longest {
+            return false;
+        }
+        let [u, v, _] = basis(scale(normal, 1.0 / length));
+        self.corners.clear();
+        self.corners
+            .extend(places.iter().map(|place| [dot(*place, u), dot(*place, v)]));
+        self.centre = [0.0; 2];
+        if !self.is_whole {
+            let [last, first] = [self.corners.len() - 1, 0].map(|i| self.corners[i]);
+            let share = along(last, first, [0.0; 2]).clamp(0.0, 1.0);
+            self.centre = [0, 1].map(|k| last[k] + share * (first[k] - last[k]));
+        }
+        self.covers_once()
+    }
+
+    /// Returns whether the old triangles cover the polygon in the plane once.
+    fn covers_once(&self) -> bool {
+        let corners = &self.corners[..];
+        let count = corners.len();
+        let mut last = corners[count - 1];
+        if self.is_whole {
+            // Each triangle is seen from its front, and together they go round once.
+            let mut turns = 0;
+            return corners.iter().all(|next| {
+                turns += u32::from(last[1] < 0.0 && next[1] >= 0.0);
+                let is_ahead = turn([0.0; 2], last, *next) > 0.0;
+                last = *next;
+                is_ahead
+            }) && turns == 1;
+        }
+        // NaN fails, too: the ends may be at one place.
+        corners[1..count - 1]
+            .iter()
+            .all(|corner| turn(last, corners[0], *corner) > 0.0)
+            && corners
+                .windows(2)
+                .all(|edge| turn(self.centre, edge[0], edge[1]) >= 0.0)
+    }
+
+    /// Maps the old triangles to those from the apex, and determines the errors of these. Returns the
+    /// place of the point on them: the number of the edge of the triangle and the shares of its three
+    /// corners, or of the first and last corner of the polygon if the point is on a seam; `None` if a
+    /// new triangle would face away or be steep.
+    fn map(&mut self) -> Option<(usize, [f32; 3])> {
+        let Self {
+            ref errors,
+            ref slopes,
+            ref corners,
+            ref places,
+            ref mut made,
+            ref mut exits,
+            ref mut lefts,
+            centre,
+            rounding,
+            apex,
+            ..
+        } = *self;
+        let count = corners.len();
+        let (tip, tip_place) = (corners[apex], places[apex]);
+        let after = |i: usize| if i + 1 == count { 0 } else { i + 1 };
+        let before = |i: usize| if i == 0 { count - 1 } else { i - 1 };
+        made.clear();
+        made.resize(count, Made::default());
+        exits.clear();
+        exits.resize(count, [1.0, 0.0]);
+        // The point's triangle, and the shares of its corners.
+        let mut own = None;
+        if !self.is_whole {
+            let last = count - 1;
+            let share = along(corners[last], corners[0], centre);
+            // The triangle at the line.
+            own = Some(if apex == 0 {
+                (last - 1, [share, 0.0, 1.0 - share])
+            } else {
+                (0, [1.0 - share, share, 0.0])
+            });
+        }
+        lefts.clear();
+        lefts.extend(corners.iter().map(|corner| turn(tip, *corner, centre)));
+        let mut i = after(apex);
+        while after(i) != apex {
+            let next = after(i);
+            let [a, b] = [i, next].map(|i| [corners[i][0] - tip[0], corners[i][1] - tip[1]]);
+            let area = turn([0.0; 2], a, b);
+            if area.is_nan() || area <= 0.0 {
+                return None;
+            }
+            let [left, next_left] = [lefts[i], lefts[next]];
+            if own.is_none() && left >= 0.0 && next_left <= 0.0 {
+                let [here, there] = [-next_left / area, left / area];
+                own = Some((i, [1.0 - here - there, here, there]));
+            }
+            i = next;
+        }
+        let (number, shares) = own?;
+        // The edge from the centre to a corner crosses the new triangles from the point's to the
+        // corner. So a new triangle meets the old ones that are on the other side of it, seen from
+        // the point's triangle, and its own; the point's meets all.
+        let mut meet = |i: usize, worst: f32, tip_slope: f32| {
+            // An old triangle at a corner reaches into both new ones, or the reverse.
+            let next = after(i);
+            let mut here = slopes[i][1];
+            if lefts[i] > 0.0 || before(i) == apex {
+                here = here.max(slopes[before(i)][2]);
+            }
+            let mut there = slopes[i][2];
+            if lefts[next] < 0.0 || after(next) == apex {
+                there = there.max(slopes[next][1]);
+            }
+            made[i] = Made {
+                error: worst,
+                slopes: [tip_slope, here, there].map(|slope| slope.max(worst)),
+            };
+        };
+        let mut worst = errors[apex];
+        let mut i = after(apex);
+        while i != number {
+            worst = worst.max(errors[i]);
+            meet(i, worst, slopes[apex][1]);
+            i = after(i);
+        }
+        let mut worst = errors[before(apex)];
+        let mut i = before(before(apex));
+        while i != number {
+            worst = worst.max(errors[i]);
+            meet(i, worst, slopes[before(apex)][2]);
+            i = before(i);
+        }
+        let whole = errors.iter().copied().fold(0.0, f32::max);
+        let tip_slope = slopes[apex][1].max(slopes[before(apex)][2]);
+        meet(number, whole, tip_slope);
+        // Edges inside the polygon cross those to corners beyond them.
+        let mut i = after(after(apex));
+        while after(i) != apex {
+            let a = [corners[i][0] - tip[0], corners[i][1] - tip[1]];
+            let edge = subtract(places[i], tip_place);
+            let left = lefts[i];
+            let inverse = 1.0 / (a[0] * a[0] + a[1] * a[1]);
+            let sides = [before(i), i];
+            for (j, corner) in corners.iter().enumerate() {
+                let there = turn(tip, corners[i], *corner);
+                if there * left >= 0.0 || j == apex || j == i {
+                    continue;
+                }
+                let share = left / (left - there);
+                let offset = [0, 1].map(|k| centre[k] + share * (corner[k] - centre[k]) - tip[k]);
+                let along = (offset[0] * a[0] + offset[1] * a[1]) * inverse;
+                if !(0.0..=1.0).contains(&along) {
+                    continue;
+                }
+                let new = add(tip_place, scale(edge, along));
+                let gap = norm(subtract(scale(places[j], share), new)) + rounding;
+                let olds = [before(j), j];
+                let old = errors[j].max(errors[before(j)]);
+                if sides.contains(&number) {
+                    exits[j] = [share, gap];
+                }
+                // The error of an old triangle at a corner of both is known better by its slope.
+                let at = |corner: usize| {
+                    let old = olds.map(|old| match old {
+                        old if old == corner => slopes[old][1],
+                        old if old == before(corner) => slopes[old][2],
+                        old => errors[old],
+                    });
+                    old[0].max(old[1]) + gap
+                };
+                let tip_slope = at(apex) / along;
+                let slope = at(i) / (1.0 - along);
+                for (new, (corner, opposite)) in sides.into_iter().zip([(2, 1), (1, 2)]) {
+                    let made = &mut made[new];
+                    made.error = made.error.max(old + gap);
+                    made.slopes[0] = made.slopes[0].max(tip_slope);
+                    made.slopes[corner] = made.slopes[corner].max(slope);
+                    let base = made.slopes[opposite];
+                    made.slopes[opposite] = base.max(base.max(old) + gap);
+                }
+            }
+            i = after(i);
+        }
+        // At the point, the old error is zero. It grows towards the corners by the slope up to the error, while
+        // the gap shrinks.
+        let ends = [apex, number, after(number)].map(|i| places[i]);
+        let new = [0, 1, 2].map(|k| (0..3).map(|i| shares[i] * ends[i][k]).sum::<f32>());
+        let gap = norm(new) + rounding;
+        let own = &mut made[number];
+        own.error = own.error.max(gap);
+        for (i, (error, slopes)) in errors.iter().zip(slopes).enumerate() {
+            let reach = if slopes[0] > *error {
+                error / slopes[0]
+            } else {
+                1.0
+            };
+            for [share, end] in [exits[i], exits[after(i)]] {
+                if reach < share {
+                    own.error = own.error.max(error + gap + (end - gap) * reach / share);
+                }
+            }
+        }
+        for (slope, share) in own.slopes.iter_mut().zip(shares) {
+            *slope = slope.max((slope.max(whole) + gap) / (1.0 - share));
+        }
+        for made in made {
+            made.error += rounding;
+            for slope in made.slopes {
+                made.error = made.error.min(slope);
+            }
+        }
+        Some((number, shares))
+    }
+}
+
+/// Returns twice the area of a triangle, positive if it is counter-clockwise.
+fn turn(a: [f32; 2], b: [f32; 2], c: [f32; 2]) -> f32 {
+    (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+}
+
+/// Returns how far along a line the place nearest to another is, from 0 to 1 between its ends.
+fn along(from: [f32; 2], to: [f32; 2], place: [f32; 2]) -> f32 {
+    let [along, offset] = [to, place].map(|end| [end[0] - from[0], end[1] - from[1]]);
+    (offset[0] * along[0] + offset[1] * along[1]) / (along[0] * along[0] + along[1] * along[1])
+}
+
+/// Returns an orthonormal basis with a third vector of unit length (Duff et al., Building an
+/// orthonormal basis, revisited, 2017).
+fn basis([x, y, z]: Point) -> [Point; 3] {
+    let sign = 1_f32.copysign(z);
+    let a = -1.0 / (sign + z);
+    let b = x * y * a;
+    [
+        [1.0 + sign * x * x * a, sign * b, -sign * x],
+        [b, sign + y * y * a, -y],
+        [x, y, z],
+    ]
+}
+
+/// Returns the squared distance of the origin from a segment, and how far along it the nearest place
+/// is, from 0 to 1.
+fn from_segment(from: Point, to: Point) -> (f32, f32) {
+    let along = subtract(to, from);
+    let length = dot(along, along);
+    let share = if length > 0.0 {
+        (-dot(along, from) / length).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    let near = add(from, scale(along, share));
+    (dot(near, near), share)
+}
+
+/// Returns the other corners of a triangle, in winding order.
+fn others(corner: usize) -> [usize; 2] {
+    match corner {
+        0 => [1, 2],
+        1 => [2, 0],
+        _ => [0, 1],
+    }
+}
