@@ -19,9 +19,15 @@ impl Random {
         self.0 % end
     }
 
+    fn one_of(&mut self, texts: [&'static str; 3]) -> &'static str {
+        let at = self.below(3);
+        let mut numbered = (0..).zip(texts);
+        numbered.find(|(index, _)| *index == at).unwrap().1
+    }
+
     fn path(&mut self) -> String {
         let count = 1 + self.below(3);
-        let names = (0..count).map(|_| ["/a", "/b", "/c"][self.below(3) as usize]);
+        let names = (0..count).map(|_| self.one_of(["/a", "/b", "/c"]));
         names.collect()
     }
 
@@ -30,9 +36,7 @@ impl Random {
         for kind in ["references", "payload", "inherits", "specializes"] {
             if self.below(4) == 0 {
                 let layer = match kind {
-                    "references" | "payload" => {
-                        ["", "@one.usda@", "@two.usda@"][self.below(3) as usize]
-                    }
+                    "references" | "payload" => self.one_of(["", "@one.usda@", "@two.usda@"]),
                     _ => "",
                 };
                 writeln!(arcs, "prepend {kind} = {layer}<{}>", self.path()).unwrap();
@@ -74,7 +78,7 @@ impl Random {
 fn write(folder: &Path, seed: u64) {
     let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (seed + 1));
     (0..8).for_each(|_| _ = random.below(2));
-    for (name, sublayer) in [("one.usda", seed % 2 == 0), ("two.usda", false)] {
+    for (name, sublayer) in [("one.usda", seed.is_multiple_of(2)), ("two.usda", false)] {
         let metadata = if sublayer {
             "(\nsubLayers = [@two.usda@]\n)\n"
         } else {
