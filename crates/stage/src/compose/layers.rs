@@ -98,6 +98,8 @@ pub(crate) struct Layers {
     opened: Vec<Opened>,
     by_location: HashMap<String, Result<LayerId, String>>,
     stacks: Vec<Stack>,
+    /// Number of prims of all open layers.
+    prims: usize,
     by_root: HashMap<(LayerId, StackId), StackId>,
     pub errors: Vec<CompositionError>,
 }
@@ -109,6 +111,7 @@ impl Layers {
             opened: Vec::new(),
             by_location: HashMap::new(),
             stacks: Vec::new(),
+            prims: 0,
             by_root: HashMap::new(),
             errors: Vec::new(),
         }
@@ -136,6 +139,11 @@ impl Layers {
 
     pub fn all(&self) -> &[Opened] {
         &self.opened
+    }
+
+    /// Returns the number of prims of all open layers.
+    pub fn prims(&self) -> usize {
+        self.prims
     }
 
     pub fn resolver(&self) -> &Shallow {
@@ -221,6 +229,7 @@ impl Layers {
     }
 
     fn adopt(&mut self, paths: &mut Paths, layer: Layer, data: LayerData, location: ResolvedPath) {
+        self.prims += layer.prims.len();
         let mut specs = HashMap::with_capacity(layer.prims.len());
         for (index, prim) in layer.prims.iter().enumerate() {
             let has = prim.metadata.iter().fold(0, |all, key| {

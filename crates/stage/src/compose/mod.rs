@@ -32,9 +32,12 @@ const MAX_NODES: usize = 4096;
 /// composed one inside the other.
 const MAX_NESTED: usize = 2000;
 
-/// Maximum number of nodes that the composition of an asset visits: a few seconds of work. A stage of a
-/// million prims takes some tens of millions.
-const MAX_STEPS: usize = 200_000_000;
+/// Maximum number of nodes that the composition of an asset of small layers visits: less than a second of
+/// work.
+const MAX_STEPS: usize = 20_000_000;
+
+/// Number of further nodes for each prim that a layer has.
+const STEPS_PER_LAYER_PRIM: usize = 200;
 
 /// Maximum number of different paths in the namespaces of all nodes, about 100 bytes each.
 const MAX_PATHS: usize = 16_000_000;
@@ -124,7 +127,8 @@ impl Composer {
 
     /// Returns the limit that composition exceeded, if any.
     pub fn exceeded(&self) -> Option<String> {
-        (self.steps > MAX_STEPS || self.paths.count() > MAX_PATHS).then(|| {
+        let max = MAX_STEPS + STEPS_PER_LAYER_PRIM * self.layers.prims();
+        (self.steps > max || self.paths.count() > MAX_PATHS).then(|| {
             "its references, payloads, inherits and specializes lead to too many paths: let prims that need the same target refer to it once".to_owned()
         })
     }
