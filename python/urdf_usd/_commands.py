@@ -286,19 +286,34 @@ def convert(
     """
     bar = _Bar() if progress is True else None
     callback = bar or (progress if callable(progress) else None)
-    with failures():
-        try:
+    try:
+        with failures():
             given = native_input(source, options, folder=folder, robot=robot, xacro_args=xacro_args)
-            written = _native.convert(
-                given[0],
-                None if out is None else os.fspath(out),
-                given[1],
-                {"replace": replace, "cache": cache, "interpreter": interpreter()},
-                None if callback is None else lambda *now: callback(Progress(*now)),
-            )
-        finally:
-            if bar:
-                bar.close()
+        return convert_input(*given, out, replace=replace, cache=cache, callback=callback)
+    finally:
+        if bar:
+            bar.close()
+
+
+def convert_input(
+    source: dict[str, Any],
+    options: dict[str, Any],
+    out: str | os.PathLike[str] | None,
+    *,
+    replace: bool = False,
+    cache: bool = False,
+    hulls: bool = True,
+    callback: Callable[[Progress], object] | None = None,
+) -> Result:
+    """Converts what `native_input` returned. Without `hulls`, the hulls of colliders are their source's meshes."""
+    with failures():
+        written = _native.convert(
+            source,
+            None if out is None else os.fspath(out),
+            options,
+            {"replace": replace, "cache": cache, "hulls": hulls, "interpreter": interpreter()},
+            None if callback is None else lambda *now: callback(Progress(*now)),
+        )
     return Result(written)
 
 

@@ -420,7 +420,7 @@ class Robot:
         """
         source, options = self._given
         convert = {"formats": "glb", "gltf_compression": "meshopt", "tiers": "high"}
-        setting = {"replace": True, "cache": False, "interpreter": []}
+        setting = {"replace": True, "cache": False, "hulls": True, "interpreter": []}
         with failures():
             result = Result(_native.convert(source, None, options | convert, setting, None))
         return page(self.name, result.files[result.entries[0]], pose=pose, camera=camera, theme=theme)

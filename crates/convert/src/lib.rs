@@ -173,6 +173,9 @@ pub struct Job {
     pub captured: Vec<Captured>,
     /// Treatment of the asset that is in the output directory already.
     pub existing: Existing,
+    /// Computes convex hulls and parts of the meshes of colliders. Callers that read only the source's
+    /// meshes save their time.
+    pub hulls: bool,
 }
 
 impl Job {
@@ -187,6 +190,7 @@ impl Job {
             xrdf: None,
             captured: Vec::new(),
             existing: Existing::Replace,
+            hulls: true,
         }
     }
 }

@@ -464,12 +464,14 @@ fn derive_meshes(
             collider: None,
         }));
     }
-    tasks.extend(
-        distinct_meshes(robot, &colliding).map(|(mesh, place)| Task {
-            mesh,
-            collider: Some(place.clone()),
-        }),
-    );
+    if work.job.hulls {
+        tasks.extend(
+            distinct_meshes(robot, &colliding).map(|(mesh, place)| Task {
+                mesh,
+                collider: Some(place.clone()),
+            }),
+        );
+    }
     let mut sources: HashMap<*const LazyMesh, Vec<MeshId>> = HashMap::new();
     for (id, source) in robot.meshes().iter() {
         sources
@@ -894,6 +896,29 @@ mod tests {
                 .unwrap()
                 .changed
         );
+    }
+
+    #[test]
+    fn hulls_are_left_out_if_the_caller_reads_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("r.urdf");
+        // Two triangles, whose hull is another mesh.
+        let stl = "solid\nfacet vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endfacet\n\
+            facet vertex 0 0 0 vertex 0 1 0 vertex 0 0 1 endfacet\nendsolid\n";
+        fs::write(folder.path().join("a.stl"), stl).unwrap();
+        let mesh = "<collision><geometry><mesh filename='a.stl'/></geometry></collision>";
+        let urdf = format!("<robot name='r'><link name='a'>{mesh}</link></robot>");
+        fs::write(&file, urdf).unwrap();
+        let base = |hulls: bool| {
+            let out = folder.path().join(hulls.to_string());
+            let job = Job {
+                hulls,
+                ..Job::new(Source::File(file.clone()), out)
+            };
+            let report = convert(&job, &Context::default()).unwrap();
+            fs::read_to_string(report.directory.join("base.usda")).unwrap()
+        };
+        assert!(base(true).contains("a_hull") && !base(false).contains("a_hull"));
     }
 
     #[test]

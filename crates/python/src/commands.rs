@@ -175,6 +175,9 @@ pub struct Setting {
     /// Replaces an asset.
     #[pyo3(item)]
     replace: bool,
+    /// Computes convex hulls of colliders.
+    #[pyo3(item)]
+    hulls: bool,
     /// Uses the user's cache; an address of a shared cache implies it.
     #[pyo3(item)]
     cache: bool,
@@ -223,6 +226,7 @@ pub fn convert<'py>(
     let job = Job {
         options,
         robot: read.model,
+        hulls: setting.hulls,
         existing: match setting.replace {
             true => Existing::Replace,
             false => Existing::Keep { given: given.names },

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from .._commands import convert as _convert
+from .._commands import convert_input, native_input
 from .._errors import Diagnostic, Error
 from ._description import Description
 from ._layout import flatten, write
@@ -136,19 +136,18 @@ class Converter:
         packages = {name: path for name, path in {**located, **given}.items() if path.is_dir()}
         with tempfile.TemporaryDirectory(prefix="urdf_usd-") as scratch:
             try:
-                result = _convert(
-                    description.text,
-                    scratch,
-                    folder=folder,
-                    formats="usd",
-                    overlays="newton",
-                    tiers="high",
-                    base="auto" if description.is_welded else "fixed",
-                    drive="none",
-                    self_collision="all",
-                    packages=packages,
-                    allowed_roots=folder.anchor if self._allowed_roots is None else self._allowed_roots,
-                )
+                options = {
+                    "formats": "usd",
+                    "overlays": "newton",
+                    "tiers": "high",
+                    "base": "auto" if description.is_welded else "fixed",
+                    "drive": "none",
+                    "self_collision": "all",
+                    "packages": packages,
+                    "allowed_roots": folder.anchor if self._allowed_roots is None else self._allowed_roots,
+                }
+                # Engines compute the hulls of this layout.
+                result = convert_input(*native_input(description.text, options, folder=folder), scratch, hulls=False)
             except Error as error:
                 raise ConversionError(_placed(error.diagnostics, source)) from None
             findings = _placed(result.diagnostics, source)
