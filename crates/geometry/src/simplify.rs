@@ -640,6 +640,27 @@ mod tests {
     }
 
     #[test]
+    fn small_pieces_of_large_meshes_are_not_turned_round() {
+        for size in [1e-4, 3e-5, 1e-5] {
+            let mut ball = ball(60);
+            let count = ball.points.len() as u32;
+            ball.points
+                .iter_mut()
+                .flatten()
+                .for_each(|coordinate| *coordinate *= size);
+            // A single triangle far away.
+            ball.points
+                .extend([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]);
+            ball.triangles.push([count, count + 1, count + 2]);
+            let mesh = faceted(ball.points, ball.triangles);
+            let [Some(medium), _] = tiers(&mesh, &whole(&mesh)) else {
+                panic!("a tier is missing")
+            };
+            assert_unflipped(&medium.arrays);
+        }
+    }
+
+    #[test]
     fn meshes_without_size_have_no_tiers() {
         let mut mesh = ball(30);
         mesh.points.fill([1.0; 3]);

@@ -652,12 +652,19 @@ impl<'a> Decimation<'a> {
         if along <= 0.0 || along * along <= MIN_AGREEMENT.powi(2) * squared * dot(sum, sum) {
             return false;
         }
-        self.has_area(squared, longest, wedges)
+        self.is_valid_in_source(squared, longest, wedges, sum)
     }
 
     /// Returns whether a new triangle has an area even for readers that subtract the source's
-    /// coordinates in single precision, from any of its corners.
-    fn has_area(&self, squared: f32, longest: f32, wedges: [u32; 3]) -> bool {
+    /// coordinates in single precision, from any of its corners, and whether it faces along `normal` there:
+    /// the points used here are rounded to the size of the whole mesh.
+    fn is_valid_in_source(
+        &self,
+        squared: f32,
+        longest: f32,
+        wedges: [u32; 3],
+        normal: Point,
+    ) -> bool {
         // Neither small nor narrow.
         if longest > 1e-8 && squared > (0.02 * longest).powi(2) {
             return true;
@@ -668,7 +675,7 @@ impl<'a> Decimation<'a> {
         (0..3).all(|i| {
             let [from, to, other] = [i, (i + 1) % 3, (i + 2) % 3].map(|i| corners[i]);
             let [to, other] = [to, other].map(|end| subtract(end, from).map(f64::from));
-            cross(to, other) != [0.0; 3]
+            dot(cross(to, other), normal.map(f64::from)) > 0.0
         })
     }
 
@@ -776,7 +783,7 @@ impl<'a> Decimation<'a> {
 struct Side {
     /// The numbers of the spokes.
     spokes: Range<usize>,
-    /// Whether the point is inside the surface.
+    /// True if the triangles close around the point.
     is_whole: bool,
     /// The errors of the old triangles by the edge of the polygon, and the maximum of their drifts.
     errors: Vec<f32>,
@@ -800,6 +807,8 @@ struct Side {
     replacement: u32,
     /// The errors of the new triangles by their edge, and their drift.
     made: Vec<Made>,
+    /// The same without the length of the map.
+    flat: Vec<Made>,
     made_drift: f32,
     /// The triangle that takes the places of a side without new triangles.
     heir: u32,
@@ -877,6 +886,7 @@ impl Side {
             ref corners,
             ref places,
             ref mut made,
+            ref mut flat,
             ref mut exits,
             ref mut lefts,
             centre,
@@ -896,7 +906,7 @@ impl Side {
         let mut own = None;
         if !self.is_whole {
             let last = count - 1;
-            let share = along(corners[last], corners[0], centre);
+            let share = along(corners[last], corners[0], centre).clamp(0.0, 1.0);
             // The triangle at the line.
             own = Some(if apex == 0 {
                 (last - 1, [share, 0.0, 1.0 - share])
@@ -922,6 +932,17 @@ impl Side {
             i = next;
         }
         let (number, shares) = own?;
+        let whole = errors.iter().copied().fold(0.0, f32::max);
+        let offset = [0, 1].map(|k| centre[k] - tip[k]);
+        if offset[0].hypot(offset[1]) <= 10.0 * rounding {
+            // The point is shifted to the apex, so that no edges cross: all triangles are moved with it.
+            let error = whole + norm(tip_place) + 2.0 * rounding;
+            made.fill(Made {
+                error,
+                slopes: [f32::INFINITY; 3],
+            });
+            return Some((number, shares));
+        }
         // The edge from the centre to a corner crosses the new triangles from the point's to the
         // corner. So a new triangle meets the old ones that are on the other side of it, seen from
         // the point's triangle, and its own; the point's meets all.
@@ -955,9 +976,10 @@ impl Side {
             meet(i, worst, slopes[before(apex)][2]);
             i = before(i);
         }
-        let whole = errors.iter().copied().fold(0.0, f32::max);
         let tip_slope = slopes[apex][1].max(slopes[before(apex)][2]);
         meet(number, whole, tip_slope);
+        // The slopes so far hold where the map has no length.
+        flat.clone_from(made);
         // Edges inside the polygon cross those to corners beyond them.
         let mut i = after(after(apex));
         while after(i) != apex {
@@ -968,15 +990,19 @@ impl Side {
             let sides = [before(i), i];
             for (j, corner) in corners.iter().enumerate() {
                 let there = turn(tip, corners[i], *corner);
-                if there * left >= 0.0 || j == apex || j == i {
+                // A point on the edge counts as to its right, since its triangle is the first that fits.
+                let is_beyond = if left > 0.0 { there < 0.0 } else { there > 0.0 };
+                if !is_beyond || j == apex || j == i {
                     continue;
                 }
                 let share = left / (left - there);
                 let offset = [0, 1].map(|k| centre[k] + share * (corner[k] - centre[k]) - tip[k]);
                 let along = (offset[0] * a[0] + offset[1] * a[1]) * inverse;
-                if !(0.0..=1.0).contains(&along) {
+                if !(-1e-6..=1.0 + 1e-6).contains(&along) {
                     continue;
                 }
+                // Rounding may put a crossing at an end of the edge just beyond it.
+                let along = along.clamp(0.0, 1.0);
                 let new = add(tip_place, scale(edge, along));
                 let gap = norm(subtract(scale(places[j], share), new)) + rounding;
                 let olds = [before(j), j];
@@ -1000,8 +1026,8 @@ impl Side {
                     made.error = made.error.max(old + gap);
                     made.slopes[0] = made.slopes[0].max(tip_slope);
                     made.slopes[corner] = made.slopes[corner].max(slope);
-                    let base = made.slopes[opposite];
-                    made.slopes[opposite] = base.max(base.max(old) + gap);
+                    let slope = flat[new].slopes[opposite].max(old) + gap;
+                    made.slopes[opposite] = made.slopes[opposite].max(slope);
                 }
             }
             i = after(i);
@@ -1025,8 +1051,8 @@ impl Side {
                 }
             }
         }
-        for (slope, share) in own.slopes.iter_mut().zip(shares) {
-            *slope = slope.max((slope.max(whole) + gap) / (1.0 - share));
+        for ((slope, flat), share) in own.slopes.iter_mut().zip(flat[number].slopes).zip(shares) {
+            *slope = slope.max((flat.max(whole) + gap) / (1.0 - share).max(0.0));
         }
         for made in made {
             made.error += rounding;
@@ -1082,5 +1108,130 @@ fn others(corner: usize) -> [usize; 2] {
         0 => [1, 2],
         1 => [2, 0],
         _ => [0, 1],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    /// Returns the shares of a triangle's corners at a place in its plane; `None` if it is not inside. A place on
+    /// an edge has the smaller error of both triangles.
+    fn shares([a, b, c]: [[f32; 2]; 3], place: [f32; 2]) -> Option<[f32; 3]> {
+        let parts = [turn(b, c, place), turn(c, a, place), turn(a, b, place)];
+        let area = turn(a, b, c);
+        let is_inside = area > 1e-4 && parts.iter().all(|part| *part > 1e-3 * area);
+        is_inside.then(|| parts.map(|part| part / area))
+    }
+
+    fn mix(shares: [f32; 3], ends: [Point; 3]) -> Point {
+        [0, 1, 2].map(|k| (0..3).map(|i| shares[i] * ends[i][k]).sum())
+    }
+
+    /// Returns the error that a triangle admits at a place.
+    fn admitted(error: f32, slopes: [f32; 3], shares: [f32; 3]) -> f32 {
+        let nearest = (0..3)
+            .filter(|i| shares[*i] < 1.0)
+            .map(|i| slopes[i] * (1.0 - shares[i]));
+        nearest.fold(error, f32::min)
+    }
+
+    /// Compares the errors of the new triangles with those of the old ones and the way between, at places of
+    /// each new triangle.
+    fn assert_bounded(side: &Side) {
+        let count = side.corners.len();
+        for (i, made) in side.made.iter().enumerate() {
+            let next = (i + 1) % count;
+            if i == side.apex || next == side.apex || !side.is_whole && i + 1 == count {
+                continue;
+            }
+            let ends = [side.apex, i, next];
+            for grid in 0..21 * 21 {
+                let [one, other] = [grid / 21, grid % 21].map(|n| (n as f32 + 0.3) / 21.0);
+                if one + other >= 1.0 {
+                    continue;
+                }
+                let new_shares = [1.0 - one - other, one, other];
+                let corners = ends.map(|end| side.corners[end]);
+                let place = [0, 1].map(|k| (0..3).map(|i| new_shares[i] * corners[i][k]).sum());
+                let new = mix(new_shares, ends.map(|end| side.places[end]));
+                for j in 0..count {
+                    let old_next = (j + 1) % count;
+                    let triangle = [side.centre, side.corners[j], side.corners[old_next]];
+                    if let Some(old_shares) = shares(triangle, place) {
+                        let old = mix(
+                            old_shares,
+                            [[0.0; 3], side.places[j], side.places[old_next]],
+                        );
+                        let way = norm(subtract(new, old));
+                        let error = way + admitted(side.errors[j], side.slopes[j], old_shares);
+                        let limit = admitted(made.error, made.slopes, new_shares);
+                        assert!(
+                            error <= limit * 1.0001 + 1e-4,
+                            "{error} > {limit}: {i} {j} {place:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn errors_bound_the_maps() {
+        let mut random = Random::new(1);
+        let mut mapped = 0;
+        for round in 0..3000 {
+            let mut number = |most: u64| random.number() % most;
+            let is_whole = number(2) == 0;
+            let count = 3 + number(5);
+            // Integers, so that corners are often in line with the point.
+            let places = (0..count).map(|i| {
+                let angle =
+                    std::f32::consts::TAU * (i as f32 + number(3) as f32 / 4.0) / count as f32;
+                let angle = if is_whole { angle } else { angle / 2.0 };
+                let radius = 1.0 + number(4) as f32;
+                let height = (number(5) as f32 - 2.0) / 2.0;
+                [
+                    (radius * angle.cos()).round(),
+                    (radius * angle.sin()).round(),
+                    height,
+                ]
+            });
+            let mut side = Side {
+                is_whole,
+                places: places.collect(),
+                ..Side::default()
+            };
+            if !is_whole {
+                // Also with borders that turn back, where the point is not between its neighbours.
+                let shift = [number(9) as f32 - 4.0, number(3) as f32, 0.0];
+                side.places
+                    .iter_mut()
+                    .for_each(|place| *place = add(*place, shift));
+            }
+            for _ in 0..count {
+                let slopes = [0; 3].map(|_| number(5) as f32 / 2.0);
+                side.errors.push(if round % 2 == 0 {
+                    0.0
+                } else {
+                    slopes[0].max(slopes[1]).max(slopes[2]) / 2.0
+                });
+                side.slopes
+                    .push(if round % 2 == 0 { [0.0; 3] } else { slopes });
+            }
+            if !side.project() {
+                continue;
+            }
+            for apex in 0..side.places.len() {
+                side.apex = apex;
+                if (is_whole || apex == 0 || apex + 1 == side.places.len()) && side.map().is_some()
+                {
+                    mapped += 1;
+                    assert_bounded(&side);
+                }
+            }
+        }
+        assert!(mapped > 1000, "{mapped}");
     }
 }
