@@ -49,13 +49,25 @@ fn main() {
     embed(made.as_deref(), &dist).unwrap_or_else(|error| panic!("{}: {error}", dist.display()));
 }
 
-/// Copies a built viewer to the folder that the program embeds, or leaves that empty.
+/// Copies a built viewer to the folder that the program embeds, or leaves that empty. Files that are
+/// compressed, too, are embedded only so.
 fn embed(made: Option<&Path>, dist: &Path) -> io::Result<()> {
     if dist.exists() {
         fs::remove_dir_all(dist)?;
     }
     fs::create_dir_all(dist)?;
-    made.map_or(Ok(()), |made| copy(made, dist))
+    let Some(made) = made else {
+        return Ok(());
+    };
+    copy(made, dist)?;
+    for entry in fs::read_dir(dist)? {
+        let path = entry?.path();
+        let plain = path.with_extension("");
+        if path.extension().is_some_and(|extension| extension == "gz") && plain.is_file() {
+            fs::remove_file(plain)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns a viewer that was built elsewhere.

@@ -258,7 +258,13 @@ def test_view_serves_and_follows_revisions(view, sample, tmp_path):
     page = request(seen.url)
     assert page.status == 200 and b"<script" in page.content and "text/html" in page.headers["Content-Type"]
     for path in re.findall(r'(?:src|href)="(viewer/[^"]+)"', page.content.decode()):
-        assert request(seen.url + path).status == 200, path
+        # Scripts and styles are embedded compressed, and are unpacked for clients without gzip.
+        plain, packed = request(seen.url + path), request(seen.url + path, Accept_Encoding="gzip")
+        assert (plain.status, packed.status, packed.headers["Content-Encoding"]) == (200, 200, "gzip"), path
+        assert "Content-Encoding" not in plain.headers and gzip.decompress(packed.content) == plain.content
+        for encoding, answer in (("identity", plain), ("gzip", packed)):
+            assert request(seen.url + path, If_None_Match=answer.headers["ETag"], Accept_Encoding=encoding).status == 304
+        assert plain.headers["ETag"] != packed.headers["ETag"]
     assert "script-src 'self'" in page.headers["Content-Security-Policy"]
     with joints(seen.url) as socket:
         assert state(socket, lambda told: True) == {"robot": None, "live": False, "stamp": 0, "positions": {}}

@@ -1,12 +1,14 @@
 //! `/` and `/viewer/…`: the embedded 3D viewer, or a plain page if the program was built without
 //! it.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use flate2::read::GzDecoder;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::selection::Selection;
@@ -144,8 +146,8 @@ pub(super) async fn fleet_file(
     answer(&app, &path, FleetPage::get, &method, &headers)
 }
 
-/// Answers a request for a file of a page, which `get` returns. Scripts and styles are embedded with
-/// the best compression of gzip, too, which would take too long for each request.
+/// Answers a request for a file of a page, which `get` returns. Scripts and styles are embedded only
+/// with the best compression of gzip, and are unpacked for clients that do not accept it.
 fn answer(
     app: &App,
     path: &str,
@@ -153,10 +155,10 @@ fn answer(
     method: &Method,
     headers: &HeaderMap,
 ) -> Response {
-    let zipped = accepts_gzip(headers)
-        .then(|| get(&format!("{path}.gz")))
-        .flatten();
-    let is_zipped = zipped.is_some();
+    let zipped = get(&format!("{path}.gz"));
+    let accepts = accepts_gzip(headers);
+    let is_zipped = zipped.is_some() && accepts;
+    let unpacked = zipped.is_some() && !accepts;
     let found = zipped.or_else(|| get(path)).and_then(|file| {
         let hash: String = file
             .metadata
@@ -164,10 +166,13 @@ fn answer(
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        Some((
-            file.data,
-            HeaderValue::from_str(&format!("\"{hash}\"")).ok()?,
-        ))
+        // Each encoding has its tag (RFC 9110 §8.8.3.3).
+        let (data, tag) = if unpacked {
+            (unzip(&file.data)?.into(), format!("\"{hash}-plain\""))
+        } else {
+            (file.data, format!("\"{hash}\""))
+        };
+        Some((data, HeaderValue::from_str(&tag).ok()?))
     });
     let Some((data, tag)) = found else {
         return (StatusCode::NOT_FOUND, "No such file in the viewer.\n").into_response();
@@ -192,6 +197,13 @@ fn answer(
             .insert(header::CONTENT_ENCODING, gzip);
     }
     response
+}
+
+/// Returns the content of an embedded gzip file.
+fn unzip(data: &[u8]) -> Option<Vec<u8>> {
+    let mut plain = Vec::new();
+    GzDecoder::new(data).read_to_end(&mut plain).ok()?;
+    Some(plain)
 }
 
 /// Returns whether the client accepts gzip by name (RFC 9110 §12.5.3).
