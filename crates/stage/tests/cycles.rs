@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use urdf_usd_stage::{Options, Stage};
+use urdf_usd_stage::{OpenError, Options, Stage};
 
 /// A generator of numbers: xorshift64 (Marsaglia, 2003).
 struct Random(u64);
@@ -89,25 +89,78 @@ fn write(folder: &Path, seed: u64) {
     }
 }
 
+/// Opens a layer in which each prim references the next one, or the child `k` of the next one.
+fn open_chain(arcs: usize, is_sibling: bool) -> Result<Stage, OpenError> {
+    let mut prims = String::new();
+    for index in 0..arcs {
+        let next = index + 1;
+        let target = match is_sibling {
+            true => format!("/a/r{next}"),
+            false => format!("/r{next}/k"),
+        };
+        writeln!(
+            prims,
+            "def \"r{index}\" (\nreferences = <{target}>\n)\n{{\ndef \"k\"\n{{\n}}\n}}"
+        )
+        .unwrap();
+    }
+    writeln!(prims, "def \"r{arcs}\"\n{{\ndef \"k\"\n{{\n}}\n}}").unwrap();
+    if is_sibling {
+        prims = format!("def \"a\"\n{{\n{prims}}}\n");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let entry = folder.path().join("chain.usda");
+    std::fs::write(&entry, format!("#usda 1.0\n{prims}")).unwrap();
+    Stage::open(&entry, &Options::default())
+}
+
+#[test]
+fn short_chains_are_composed() {
+    // The child `k` that a prim has by a reference has no arcs in turn.
+    for (is_sibling, first, sites) in [(true, "/a/r0", 41), (false, "/r0", 2)] {
+        let stage = open_chain(40, is_sibling).unwrap();
+        assert!(stage.errors.is_empty(), "{:?}", stage.errors);
+        let found = stage.prims.iter().find(|prim| prim.path == first).unwrap();
+        assert_eq!(found.sites.len(), sites, "{first}");
+    }
+}
+
+/// The arcs are nested up to the limit, so this also shows that the stack suffices for it.
+#[test]
+fn long_chains_end_within_the_limits() {
+    for is_sibling in [true, false] {
+        let error = open_chain(2100, is_sibling).unwrap_err();
+        assert!(error.reason.contains("lead to too many paths"), "{error}");
+    }
+}
+
 #[test]
 fn cyclic_arcs_end_within_the_limits() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut composed, mut cycles) = (0, 0);
-    for seed in 0..24 {
+    let entry = folder.path().join("one.usda");
+    // The arcs of most seeds lead to more paths than the limit.
+    for (seed, is_composed) in [
+        (3, true),
+        (16, true),
+        (17, true),
+        (19, true),
+        (2, false),
+        (5, false),
+        (14, false),
+    ] {
         write(folder.path(), seed);
-        match Stage::open(&folder.path().join("one.usda"), &Options::default()) {
+        match Stage::open(&entry, &Options::default()) {
             Ok(stage) => {
-                composed += 1;
+                assert!(is_composed, "{seed}");
                 let is_cycle = |message: &str| message.contains("is composed of itself");
-                cycles += usize::from(stage.errors.iter().any(|e| is_cycle(&e.message)));
+                let cycles = stage.errors.iter().filter(|e| is_cycle(&e.message));
+                assert!(cycles.count() > 10, "{seed}");
                 assert!(stage.errors.iter().all(|e| e.path.is_some()), "{seed}");
             }
             Err(error) => {
-                let is_limit = ["lead to too many paths", "more than"];
-                let is_limit = is_limit.iter().any(|text| error.reason.contains(text));
-                assert!(is_limit, "{seed}: {error}");
+                let is_limit = error.reason.contains("lead to too many paths");
+                assert!(is_limit && !is_composed, "{seed}: {error}");
             }
         }
     }
-    assert!(composed >= 4 && cycles >= 4, "{composed} {cycles}");
 }

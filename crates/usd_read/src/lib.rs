@@ -164,8 +164,9 @@ impl Opened {
         };
         let stage = Stage::open(entry, &options).map_err(|error| failed(error.reason))?;
         if let Some(error) = stage.errors.first() {
-            let path = error.path.as_deref().unwrap_or_default();
-            return Err(failed(format!("{path}: {}", error.message)));
+            let place = error.path.as_deref().or(error.layer.as_deref());
+            let place = place.unwrap_or("a layer");
+            return Err(failed(format!("{place}: {}", error.message)));
         }
         let Some(root) = stage.default_prim else {
             return Err(ReadError::NoDefaultPrim {

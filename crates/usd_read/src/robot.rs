@@ -341,8 +341,7 @@ impl Reading {
                 element: error.path.clone().unwrap_or_default(),
                 ..Place::file(file)
             };
-            let help =
-                "put what is missing where the layer looks for it; the rest of the asset is read";
+            let help = "correct the layer, or put what is missing where it looks for it; the rest of the asset is read";
             scene.push(
                 Diagnostic::new(&codes::COMPOSITION, place, error.message.clone()).help(help),
             );

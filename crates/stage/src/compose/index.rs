@@ -108,6 +108,8 @@ impl Composer {
     pub fn child(&mut self, parent: &Index, name: &str) -> Index {
         (self.nodes, self.depth) = (0, 0);
         self.steps += parent.graph.len();
+        // Reading the values of prims maps paths, too, but is bounded otherwise.
+        self.paths.set_visited(self.path_steps);
         let path = self.paths.child(parent.graph.root().path, name);
         let mut graph = parent.graph.clone();
         self.move_to_child(&mut graph, path, parent.is_instance);
@@ -115,6 +117,7 @@ impl Composer {
         self.cull(&mut graph);
         let order = graph.compact();
         let is_instance = self.is_instance(&graph);
+        self.path_steps = self.paths.visited();
         Index {
             graph,
             order,
@@ -155,7 +158,10 @@ impl Composer {
             }
             graph = self.evaluate(graph, Some(frame));
         }
-        while let Some(path) = chain.pop() {
+        while let Some(path) = chain.pop()
+            && self.exceeded().is_none()
+        {
+            self.steps += graph.len();
             let is_instance = self.is_instance(&graph);
             self.move_to_child(&mut graph, path, is_instance);
             if chain.is_empty() && is_inert {
@@ -448,12 +454,14 @@ impl Indexer<'_, '_> {
 
     /// Returns whether an arc leads to a prim that contains the one with the arc, or that it contains.
     fn is_cycle(&mut self, parent: NodeId, stack: StackId, path: PathId) -> bool {
+        self.composer.steps += self.graph.len();
         if is_nested(&self.composer.paths, &self.graph, parent, stack, path) {
             return true;
         }
         let (mut path, mut root, mut frame) = (path, self.graph.root().path, self.frame);
         while let Some(at) = frame {
             path = self.in_frame(at, root, path);
+            self.composer.steps += at.graph.len();
             if is_nested(&self.composer.paths, at.graph, at.parent, stack, path) {
                 return true;
             }
@@ -575,6 +583,11 @@ impl Indexer<'_, '_> {
                 .composer
                 .nested(arc.stack, arc.path, arc.is_inert, &frame);
             self.composer.depth -= 1;
+            // The asset is not read: do not map the nodes of each level of a chain on the way back.
+            if self.composer.exceeded().is_some() {
+                return None;
+            }
+            self.composer.steps += nested.len();
             self.graph.graft(&mut self.composer.paths, node, nested)
         } else {
             node.has_specs = match arc.path {
@@ -930,7 +943,9 @@ impl Indexer<'_, '_> {
             .with_identity(&mut self.composer.paths);
         // Pairs of a node and the one to which its classes are propagated.
         let mut open = vec![(parent, id, transfer, true)];
-        while let Some((to, from, transfer, is_first)) = open.pop() {
+        while let Some((to, from, transfer, is_first)) = open.pop()
+            && self.composer.exceeded().is_none()
+        {
             let children = self.graph[self.graph.owner(from)].children.clone();
             let levels = self.graph.levels_below_arc(&self.composer.paths, from);
             for child in children {

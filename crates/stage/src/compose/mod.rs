@@ -39,6 +39,10 @@ const MAX_STEPS: usize = 20_000_000;
 /// Number of further nodes for each prim that a layer has.
 const STEPS_PER_LAYER_PRIM: usize = 200;
 
+/// Maximum number of elements of paths that composition visits to compare and map them: the maps of a chain
+/// of arcs grow with its length.
+const MAX_PATH_STEPS: usize = 10 * MAX_STEPS;
+
 /// Maximum number of different paths in the namespaces of all nodes, about 100 bytes each.
 const MAX_PATHS: usize = 16_000_000;
 
@@ -66,6 +70,8 @@ pub(crate) struct Composer {
     /// Number of indices that are being composed one inside the other.
     depth: usize,
     steps: usize,
+    /// Number of elements of paths that were visited.
+    path_steps: usize,
 }
 
 impl Composer {
@@ -104,6 +110,7 @@ impl Composer {
             nodes: 0,
             depth: 0,
             steps: 0,
+            path_steps: 0,
         }
     }
 
@@ -127,9 +134,12 @@ impl Composer {
 
     /// Returns the limit that composition exceeded, if any.
     pub fn exceeded(&self) -> Option<String> {
-        let max = MAX_STEPS + STEPS_PER_LAYER_PRIM * self.layers.prims();
-        (self.steps > max || self.paths.count() > MAX_PATHS).then(|| {
-            "its references, payloads, inherits and specializes lead to too many paths: let prims that need the same target refer to it once".to_owned()
+        let further = STEPS_PER_LAYER_PRIM * self.layers.prims();
+        let is_exceeded = self.steps > MAX_STEPS + further
+            || self.paths.visited() > MAX_PATH_STEPS + 10 * further
+            || self.paths.count() > MAX_PATHS;
+        is_exceeded.then(|| {
+            "its references, payloads, inherits and specializes lead to too many paths: let prims that need the same target refer to it once, and shorten chains of such arcs".to_owned()
         })
     }
 

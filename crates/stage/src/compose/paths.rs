@@ -1,5 +1,6 @@
 //! Interned paths of prims, with variant selections.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,6 +44,8 @@ pub(crate) struct Paths {
     ids: HashMap<(PathId, Element), PathId>,
     names: Vec<Arc<str>>,
     name_ids: HashMap<Arc<str>, NameId>,
+    /// Number of elements that comparing and mapping paths visited.
+    visited: Cell<usize>,
 }
 
 impl Default for Paths {
@@ -52,6 +55,7 @@ impl Default for Paths {
             ids: HashMap::new(),
             names: Vec::new(),
             name_ids: HashMap::new(),
+            visited: Cell::new(0),
         };
         let element = Element::Prim(paths.name_id(""));
         paths.entries.push(Entry {
@@ -124,6 +128,20 @@ impl Paths {
         self.entries.len()
     }
 
+    /// Returns the number of elements that comparing and mapping paths visited.
+    pub fn visited(&self) -> usize {
+        self.visited.get()
+    }
+
+    /// Sets the number of visited elements, to exclude those that do not count.
+    pub fn set_visited(&self, count: usize) {
+        self.visited.set(count);
+    }
+
+    fn visit(&self, elements: u32) {
+        self.visited.set(self.visited.get() + 1 + elements as usize);
+    }
+
     /// Returns the path of a child.
     pub fn child(&mut self, parent: PathId, name: &str) -> PathId {
         let name = self.name_id(name);
@@ -191,6 +209,7 @@ impl Paths {
     /// Returns whether `prefix` is the path or one above it.
     pub fn has_prefix(&self, mut id: PathId, prefix: PathId) -> bool {
         let len = self.len(prefix);
+        self.visit(self.len(id).saturating_sub(len));
         while self.len(id) > len {
             id = self.parent(id);
         }
@@ -209,6 +228,8 @@ impl Paths {
             rest.push(entry.element);
             at = entry.parent;
         }
+        // A new path takes as much time as some steps to its parent.
+        self.visit(4 * rest.len() as u32);
         rest.into_iter()
             .rev()
             .fold(to, |path, element| self.append(path, element))
