@@ -1,10 +1,10 @@
 //! The layers of an asset, and the layer stacks that they form.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use openusd::ar::{ResolvedPath, Resolver};
+use openusd::ar::{ResolvedPath, Resolver, split_package_relative_path_inner};
 use openusd::sdf::{self, AbstractData as _, LayerData, LayerOffset, LayerRegistry};
 
 use super::super::layer::{Layer, LayerId};
@@ -209,7 +209,10 @@ impl Layers {
         location: ResolvedPath,
     ) -> Result<LayerId, String> {
         let name = location.to_string_lossy();
-        let extension = location.extension().unwrap_or_default().to_string_lossy();
+        // A layer in a package has the extension of its name there.
+        let inner = split_package_relative_path_inner(&name).map(|(_, inner)| inner);
+        let file = Path::new(inner.as_deref().unwrap_or(&name));
+        let extension = file.extension().unwrap_or_default().to_string_lossy();
         let format = LayerRegistry::find_by_extension(&extension).ok_or_else(|| {
             let path = shallow::file_path(&name);
             format!(
