@@ -621,7 +621,7 @@ impl Cloud {
         let at = self.point(point);
         for (faces, planes) in faces.chunks_mut(Planes::COUNT).zip(planes) {
             let heights = planes.heights(at);
-            // Those that may be outside; the exact predicate decides where rounding may have changed the sign.
+            // Points that may be outside: the exact predicate decides where rounding may have changed the sign.
             let mut left = heights.simd_ge(-planes.unsure).to_bitmask();
             while left != 0 {
                 let i = left.trailing_zeros() as usize;

@@ -504,7 +504,7 @@ impl Reader {
                 .data
                 .list_fields(&path);
             let mut names = names.unwrap_or_default();
-            // Of one layer, samples are stronger than the default.
+            // Samples are stronger than the default of the same layer.
             names.sort_by_key(|name| name != "timeSamples");
             for key in names {
                 let key = key.as_str();
