@@ -6,8 +6,8 @@
 //! the very folder that the path ends in. If a file or folder is exchanged for a link meanwhile,
 //! the walk ends elsewhere, and *that* place is checked; nothing is looked up twice.
 //!
-//! Where the system has `openat2`, one call with `RESOLVE_NO_SYMLINKS` opens the last folder of a path
-//! without links. Only if it fails, the path is walked. `RESOLVE_BENEATH` does not fit instead of the
+//! On Linux, one call of `openat2` with `RESOLVE_NO_SYMLINKS` opens the last folder of a path without
+//! links. Only if it fails, the path is walked. `RESOLVE_BENEATH` does not fit instead of the
 //! walk: it refuses links between several allowed roots, which are legitimate
 //! (`colcon build --symlink-install` creates absolute ones).
 

@@ -389,7 +389,7 @@ pub(super) fn bytes_within(files: Option<&Arc<Files>>, resolved_path: &str) -> i
     }
 }
 
-/// Whether a file is a binary layer, by its magic bytes, or by its name in a package.
+/// Returns true for a binary layer, by its magic bytes, or by its name in a package.
 pub(super) fn is_binary_layer(path: &str) -> bool {
     if path.ends_with(']') {
         return path.ends_with(".usdc]");

@@ -87,15 +87,15 @@ pub(crate) struct Node {
     pub to_root: Map,
     /// The strongest first.
     pub children: Vec<NodeId>,
-    /// Whether a layer has a spec at the site.
+    /// True if a layer has a spec at the site.
     pub has_specs: bool,
-    /// Whether the specs do not count: the node only propagates arcs.
+    /// True if the specs do not count: the node only propagates arcs.
     pub is_inert: bool,
-    /// Whether neither the node nor those below it have specs.
+    /// True if neither the node nor its descendants have specs.
     pub is_culled: bool,
-    /// Whether an arc of an ancestor added the node.
+    /// True if an arc of an ancestor added the node.
     pub is_ancestral: bool,
-    /// Whether the node exists only while payloads are loaded.
+    /// True if the node exists only while payloads are loaded.
     pub is_loaded: bool,
     /// Number of elements of the path at which the node became inert; 0 for a node that contributes.
     pub restricted_at: u32,

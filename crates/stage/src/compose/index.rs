@@ -20,7 +20,7 @@ pub(crate) struct Index {
     pub graph: Graph,
     /// The nodes in order of strength.
     pub order: Vec<NodeId>,
-    /// Whether the prim is an instance: opinions of the root node about its descendants do not count.
+    /// True for an instance: opinions of the root node about its descendants do not count.
     pub is_instance: bool,
 }
 
@@ -74,7 +74,7 @@ struct NewArc {
     number: u32,
     depth: u32,
     source: super::super::LayerId,
-    /// Whether the node is inert.
+    /// Makes the node inert.
     is_inert: bool,
     with_ancestral: bool,
     skips_duplicates: bool,

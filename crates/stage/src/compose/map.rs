@@ -17,7 +17,7 @@ type Pair = (PathId, Option<PathId>);
 pub(crate) struct Map {
     /// Sorted by the length of the source, without pairs that others imply.
     pairs: Option<Rc<[Pair]>>,
-    /// Whether all other paths map to themselves.
+    /// True if all other paths map to themselves.
     has_identity: bool,
     pub offset: LayerOffset,
 }

@@ -47,7 +47,7 @@ struct Fields {
     variants: BTreeMap<String, Vec<String>>,
     /// The selected variants, by set.
     selections: BTreeMap<String, String>,
-    /// Whether an opinion that does not depend on payloads defines the prim.
+    /// True if an opinion that does not depend on payloads defines the prim.
     is_defined_unloaded: bool,
     /// The type and schemas that do not depend on payloads.
     unloaded: Vec<String>,
