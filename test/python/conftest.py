@@ -3,15 +3,13 @@
 The tests of this folder run one after the other on one worker of pytest-xdist, so that the wheel is made once.
 """
 
-import os
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from conftest import PROGRAM, ROOT, SAMPLES, scratch
-from python_package import TOOLS, run
+from conftest import ROOT, SAMPLES, scratch
+from python_package import run, wheel_of
 
 
 # First: a test with a group gets none for its robot.
@@ -26,19 +24,7 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def wheel():
     """The wheel of the built extension."""
-    extension = next(PROGRAM.parent / name for name in ("lib_native.so", "lib_native.dylib") if (PROGRAM.parent / name).exists())
-    out = scratch()
-    env = {
-        "URDF_USD_CARGO": shutil.which("cargo"),
-        "URDF_USD_EXTENSION": str(extension),
-        "PATH": f"{Path(__file__).parent / 'built'}:{TOOLS}:{os.environ['PATH']}",
-        # The program of the tests is not stripped either.
-        "MATURIN_PEP517_ARGS": "--strip false --compression-method stored",
-    }
-    # Like `pip install .`, with maturin already installed.
-    run(TOOLS / "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", out, ROOT, env=env)
-    (made,) = out.glob("*.whl")
-    return made
+    return wheel_of(ROOT)
 
 
 @pytest.fixture(scope="session")

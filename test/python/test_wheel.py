@@ -8,13 +8,15 @@ import re
 import signal
 import subprocess
 import sys
+import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from conftest import PROGRAM, SAMPLES, scratch
-from python_package import run
+from conftest import PROGRAM, ROOT, SAMPLES, scratch
+from python_package import TOOLS, run, wheel_of
 
 ARM = SAMPLES / "sample_arm" / "urdf" / "sample_arm.urdf"
 
@@ -43,6 +45,24 @@ def test_the_wheel_has_the_package_only(wheel, urdf_usd):
     assert re.findall(r"^Requires-Dist: (.*)$", about, re.MULTILINE) == ["numpy>=1.22"]
     assert "Requires-Python: >=3.10" in about and "\nName: urdf-usd\n" in about
     assert "-cp310-abi3-" in wheel.name
+
+
+def test_a_source_distribution_makes_the_same_wheel_with_the_locked_versions(wheel):
+    out = scratch()
+    run(TOOLS / "maturin", "sdist", "--out", out, cwd=ROOT)
+    (archive,) = out.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        files.extractall(out, filter="data")
+    sources = out / archive.name.removesuffix(".tar.gz")
+
+    def locked(folder):
+        packages = tomllib.loads((folder / "Cargo.lock").read_text())["package"]
+        return {(package["name"], package["version"], package.get("checksum")) for package in packages}
+
+    assert zipfile.ZipFile(wheel_of(sources)).namelist() == zipfile.ZipFile(wheel).namelist()
+    # Without the crate of the programs, its benches' packages are not needed: no others, and no other versions.
+    assert {name for name, *_ in locked(ROOT) - locked(sources)} == {"condtype", "divan", "divan-macros", "urdf_usd"}
+    assert locked(sources) < locked(ROOT)
 
 
 def test_importing_has_no_effects(site):
