@@ -6,6 +6,7 @@
 )]
 
 use nalgebra::Vector3;
+use wide::u32x4;
 
 use crate::Bounds;
 
@@ -59,6 +60,29 @@ impl Outline {
     }
 }
 
+/// Returns whether two lists of the same length have the same values, each once. Sorts them if they are long.
+fn are_same_and_distinct(forth: &mut [u32], back: &mut [u32]) -> bool {
+    if let (Some(forth), Some(back)) = (padded(forth), padded(back)) {
+        // Counts the values that equal each lane, without branches: the lengths can't be predicted.
+        let [mut in_forth, mut in_back] = [u32x4::ZERO; 2];
+        for value in forth.to_array() {
+            in_forth -= forth.simd_eq(u32x4::splat(value));
+            in_back -= back.simd_eq(u32x4::splat(value));
+        }
+        return in_forth == u32x4::ONE && in_back == u32x4::ONE;
+    }
+    forth.sort_unstable();
+    back.sort_unstable();
+    forth == back && forth.array_windows().all(|[a, b]| a != b)
+}
+
+/// Returns up to four values, followed by numbers that are none of a point.
+fn padded(values: &[u32]) -> Option<u32x4> {
+    let mut lanes = std::array::from_fn(|i| u32::MAX - i as u32);
+    lanes.get_mut(..values.len())?.copy_from_slice(values);
+    Some(u32x4::new(lanes))
+}
+
 fn scaled(coordinate: f32, scale: f64) -> f32 {
     (f64::from(coordinate) * scale) as f32
 }
@@ -105,31 +129,36 @@ impl MeshArrays {
     /// Returns whether the mesh encloses a volume: every edge is shared by exactly two triangles,
     /// once in each direction.
     pub fn is_watertight(&self) -> bool {
-        // The edges grouped by the lower of their points, each as twice the higher one, plus one if it is the
-        // start: those of point `i` are at `starts[i]..starts[i + 1]`.
+        // The higher points of edges, grouped by the lower ones: of edges that start at the lower point, and of
+        // those that end there.
         let edges = || {
             let edges = |&[a, b, c]: &[u32; 3]| [(a, b), (b, c), (c, a)];
             self.triangles.iter().flat_map(edges)
         };
-        let mut starts = vec![0_usize; self.points.len() + 1];
-        edges().for_each(|(from, to)| starts[from.min(to) as usize] += 1);
+        let mut groups = vec![[0_usize; 2]; self.points.len()];
+        edges().for_each(|(from, to)| groups[from.min(to) as usize][usize::from(from > to)] += 1);
         let mut count = 0;
-        for start in &mut starts {
-            count += *start;
-            *start = count;
+        for group in &mut groups {
+            let [starts, ends] = *group;
+            if starts != ends {
+                return false;
+            }
+            *group = [count; 2];
+            count += starts;
         }
-        let mut ends = vec![0_u64; count];
+        let mut highs = [vec![0; count], vec![0; count]];
         for (from, to) in edges() {
-            let at = &mut starts[from.min(to) as usize];
-            *at -= 1;
-            ends[*at] = u64::from(from.max(to)) << 1 | u64::from(from > to);
+            let way = usize::from(from > to);
+            let at = &mut groups[from.min(to) as usize][way];
+            highs[way][*at] = from.max(to);
+            *at += 1;
         }
-        // Sorted, each edge is before its opposite. A repeated edge is before itself.
-        starts.array_windows().all(|[start, end]| {
-            let ends = &mut ends[*start..*end];
-            ends.sort_unstable();
-            let (pairs, rest) = ends.as_chunks();
-            rest.is_empty() && pairs.iter().all(|[a, b]| a & 1 == 0 && *b == a + 1)
+        let mut start = 0;
+        groups.iter().all(|[end, _]| {
+            let [forth, back] = &mut highs;
+            let (forth, back) = (&mut forth[start..*end], &mut back[start..*end]);
+            start = *end;
+            are_same_and_distinct(forth, back)
         })
     }
 

@@ -449,14 +449,7 @@ impl Cloud {
     /// Returns six times the signed volume of a tetrahedron, with an exact sign: negative if `p` is
     /// outside the face.
     fn side(&self, face: [u32; 3], p: u32) -> f64 {
-        let [a, b, c, d] = [face[0], face[1], face[2], p].map(|i| {
-            let p = self.point(i);
-            Coord3D {
-                x: p.x,
-                y: p.y,
-                z: p.z,
-            }
-        });
+        let [a, b, c, d] = [face[0], face[1], face[2], p].map(|i| coordinate(self.point(i)));
         orient3d(a, b, c, d)
     }
 
@@ -493,10 +486,6 @@ impl Cloud {
     /// Returns a tetrahedron of points far from each other, the first three corners
     /// counter-clockwise from outside; `None` if all points are in one plane.
     fn first_simplex(&self) -> Option<[u32; 4]> {
-        let all = || 0..self.points.len() as u32;
-        let farthest = |distance: &dyn Fn(u32) -> f64| {
-            all().max_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(b.cmp(a)))
-        };
         let length = |(a, b): (u32, u32)| (self.point(a) - self.point(b)).norm_squared();
         let (a, b) = self
             .extremes
@@ -504,14 +493,53 @@ impl Cloud {
             .flatten()
             .max_by(|p, q| length(*p).total_cmp(&length(*q)))?;
         let along = self.point(b) - self.point(a);
-        let c = farthest(&|i| (self.point(i) - self.point(a)).cross(&along).norm_squared())?;
-        // By the exact predicate: with rounding, a point in the plane could pass for the apex.
-        let d = farthest(&|i| self.side([a, b, c], i).abs())?;
+        let c = self.farthest(|p| (p - self.point(a)).cross(&along).norm_squared())?;
+        let d = self.farthest_from_plane([a, b, c])?;
         match self.side([a, b, c], d) {
             volume if volume > 0.0 => Some([a, b, c, d]),
             volume if volume < 0.0 => Some([a, c, b, d]),
             _ => None,
         }
+    }
+
+    /// Returns the first of the points with the largest distance.
+    fn farthest(&self, distance: impl Fn(&Vector3<f64>) -> f64) -> Option<u32> {
+        let mut farthest = (f64::NEG_INFINITY, None);
+        for (point, number) in self.points.iter().zip(0..) {
+            let distance = distance(point);
+            if farthest.1.is_none() || distance.total_cmp(&farthest.0).is_gt() {
+                farthest = (distance, Some(number));
+            }
+        }
+        farthest.1
+    }
+
+    /// Returns the first of the points that are farthest from a plane by the exact predicate: with rounding, a
+    /// point in the plane could pass for the apex.
+    fn farthest_from_plane(&self, plane: [u32; 3]) -> Option<u32> {
+        let [a, b, c] = plane.map(|i| *self.point(i));
+        // The first step of the exact predicate, which is also its result for points far from the plane.
+        let volume = |d: &Vector3<f64>| {
+            let (a, b, c) = (a - d, b - d, c - d);
+            let of_bc = a.z * (b.x * c.y - c.x * b.y);
+            let of_ca = b.z * (c.x * a.y - a.x * c.y);
+            let of_ab = c.z * (a.x * b.y - b.x * a.y);
+            of_bc + of_ca + of_ab
+        };
+        let d = self.farthest(|d| volume(d).abs())?;
+        // More than twice the error bound of that step: no result can be larger that takes further steps.
+        if volume(self.point(d)).abs() > 1e-14 * self.diagonal.powi(3) {
+            return Some(d);
+        }
+        let side = |d: &Vector3<f64>| {
+            orient3d(
+                coordinate(&a),
+                coordinate(&b),
+                coordinate(&c),
+                coordinate(d),
+            )
+        };
+        self.farthest(|d| side(d).abs())
     }
 
     /// Returns the hull; `None` if the points span no volume.
@@ -584,11 +612,24 @@ impl Cloud {
 
     /// Returns [`Self::extremes`].
     fn find_extremes(&self) -> [Option<(u32, u32)>; 3] {
-        let all = || 0..self.points.len() as u32;
         [0, 1, 2].map(|axis| {
-            let low = all().min_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
-            let high = all().max_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
-            low.zip(high)
+            let (mut low, mut high) = (0, 0);
+            let (mut lowest, mut highest) = (f64::INFINITY, f64::NEG_INFINITY);
+            for (point, number) in self.points.iter().zip(0..) {
+                let at = point[axis];
+                (low, lowest) = if at < lowest {
+                    (number, at)
+                } else {
+                    (low, lowest)
+                };
+                // The last one of equally high points.
+                (high, highest) = if at >= highest {
+                    (number, at)
+                } else {
+                    (high, highest)
+                };
+            }
+            (!self.points.is_empty()).then_some((low, high))
         })
     }
 
@@ -728,6 +769,14 @@ impl Cloud {
         }
         // Twice the volume of a plate over the area of its surface is its thickness.
         2.0 * volume <= FLAT * area * extent
+    }
+}
+
+fn coordinate(point: &Vector3<f64>) -> Coord3D<f64> {
+    Coord3D {
+        x: point.x,
+        y: point.y,
+        z: point.z,
     }
 }
 

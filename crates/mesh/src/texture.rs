@@ -409,48 +409,51 @@ pub fn made(name: String, png: Vec<u8>, has_alpha: bool) -> Arc<Texture> {
 /// `None` if it can't be decoded.
 pub(super) fn holds_normals(texture: &Texture) -> Option<bool> {
     with_memory_for(pixels(texture), || {
-        let begins = texture.format == ImageFormat::Png && begins_with_normals(&texture.bytes);
-        if begins {
-            Some(true)
-        } else {
-            image::load_from_memory(&texture.bytes)
-                .ok()
-                .map(|image| is_of_normals(&image))
-        }
+        let of_rows = match texture.format {
+            ImageFormat::Png => rows_hold_normals(&texture.bytes),
+            ImageFormat::Jpeg => None,
+        };
+        of_rows.or_else(|| {
+            let image = image::load_from_memory(&texture.bytes).ok()?;
+            Some(is_of_normals(&image))
+        })
     })
 }
 
-/// Returns whether the first rows of a PNG hold normals: the upper eighth, of large images fewer. The rest is
-/// then assumed to hold normals too, which saves most of the time: no atlas is known that mixes them with
-/// something else.
-fn begins_with_normals(bytes: &[u8]) -> bool {
-    let decoder = png::Decoder::new_with_limits(
-        Cursor::new(bytes),
-        png::Limits {
-            bytes: MEMORY as usize,
-        },
-    );
-    let Ok(mut reader) = decoder.read_info() else {
-        return false;
+/// Returns whether a PNG holds normals, from no more rows than that takes; `None` if its rows can't be decoded
+/// one by one.
+///
+/// If the upper eighth does, of large images less, the rest is assumed to hold normals too, which saves most of
+/// the time: no atlas is known that mixes them with something else.
+fn rows_hold_normals(bytes: &[u8]) -> Option<bool> {
+    let limits = png::Limits {
+        bytes: MEMORY as usize,
     };
+    let decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
+    let mut reader = decoder.read_info().ok()?;
     // Its rows are not in the order of the picture.
     if reader.info().interlaced {
-        return false;
+        return None;
     }
-    let are_normals = match reader.output_color_type() {
-        (png::ColorType::Rgb, png::BitDepth::Eight) => are_normals::<3>,
-        (png::ColorType::Rgba, png::BitDepth::Eight) => are_normals::<4>,
-        _ => return false,
+    let count_others = match reader.output_color_type() {
+        (png::ColorType::Rgb, png::BitDepth::Eight) => count_others::<3>,
+        (png::ColorType::Rgba, png::BitDepth::Eight) => count_others::<4>,
+        _ => return None,
     };
-    let mut rows = Vec::new();
-    let height = reader.info().height;
-    for _ in 0..height.div_ceil(8).min(height.div_ceil(32).max(32)) {
-        let Ok(Some(row)) = reader.next_row() else {
-            return false;
-        };
-        rows.extend_from_slice(row.data());
+    let (width, height) = (reader.info().width as usize, reader.info().height);
+    let most = |rows: u32| rows as usize * width / 10;
+    let first = height.div_ceil(8).min(height.div_ceil(32).max(32));
+    let mut others = 0;
+    for rows in 1..=height {
+        others += count_others(reader.next_row().ok()??.data());
+        if others > most(height) {
+            return Some(false);
+        }
+        if rows == first && others <= most(rows) {
+            return Some(true);
+        }
     }
-    are_normals(&rows)
+    Some(true)
 }
 
 /// The same as [`holds_normals`], for a decoded image.
@@ -464,6 +467,17 @@ fn is_of_normals(image: &DynamicImage) -> bool {
 
 /// The same as [`is_of_normals`], for pixels of `N` bytes.
 fn are_normals<const N: usize>(bytes: &[u8]) -> bool {
+    // Most images exceed the limit within the first few blocks.
+    let mut others = 0;
+    !bytes.is_empty()
+        && bytes.chunks(N * 4096).all(|block| {
+            others += count_others::<N>(block);
+            others <= bytes.len() / N / 10
+        })
+}
+
+/// Returns the number of pixels that are no normals.
+fn count_others<const N: usize>(bytes: &[u8]) -> usize {
     /// Squared minimum and maximum length of a normal, 0.85 and 1.15, where 255 is the unit.
     const SQUARES: std::ops::RangeInclusive<u32> = 46_981..=85_995;
     let square = |byte: u8| (2 * i32::from(byte) - 255).pow(2).cast_unsigned();
@@ -472,13 +486,7 @@ fn are_normals<const N: usize>(bytes: &[u8]) -> bool {
         z > 127 && z > x && z > y && SQUARES.contains(&(square(x) + square(y) + square(z)))
     };
     let pixels = bytes.as_chunks::<N>().0;
-    // Most images exceed the limit within the first few blocks.
-    let mut others = 0;
-    !pixels.is_empty()
-        && pixels.chunks(4096).all(|pixels| {
-            others += pixels.len() - pixels.iter().filter(is_normal).count();
-            others <= bytes.len() / N / 10
-        })
+    pixels.len() - pixels.iter().filter(is_normal).count()
 }
 
 /// Detects the format of an image, if it is supported.

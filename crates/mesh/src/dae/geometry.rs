@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use roxmltree::{Node, NodeId};
 
-use super::{Ids, Reader, TexcoordSets, child, children, find, float, ids, number, text};
+use super::{Ids, Reader, TexcoordSets, Text, child, children, find, ids, number};
 use crate::assembly::{Assembly, Corner, NONE};
 use crate::codes;
+use crate::number::Numbers;
 use crate::polygon::Triangulator;
 use urdf_usd_robot::Material;
 
@@ -63,6 +64,7 @@ impl<'a> Geometry<'a> {
             names: Names {
                 own: ids(mesh),
                 all: &reader.ids,
+                xml: reader.xml,
             },
             assembly: &mut reader.assembly,
             triangulator: &mut reader.triangulator,
@@ -152,14 +154,14 @@ impl Column {
 }
 
 impl Indices {
-    /// Replaces the indices by those in a `p`.
-    fn read(&mut self, p: Node) {
+    /// Replaces the indices by those in the text of a `p`.
+    fn read(&mut self, text: &str) {
         self.values.clear();
-        self.add(p);
+        self.add(text);
     }
 
-    fn add(&mut self, p: Node) {
-        integers(&text(p), &mut self.values);
+    fn add(&mut self, text: &str) {
+        integers(text, &mut self.values);
     }
 
     fn len(&self) -> usize {
@@ -206,14 +208,15 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         let wanted = symbol.and_then(|symbol| texcoord_sets.get(symbol)).copied();
         let mut indices = self.inputs(node, wanted)?;
         let start = self.triangles.len();
+        let xml = self.names.xml;
         match node.tag_name().name() {
             "polylist" => {
                 let mut counts = Vec::new();
                 child(node, "vcount")
                     .into_iter()
-                    .for_each(|vcount| integers(&text(vcount), &mut counts));
+                    .for_each(|vcount| integers(&xml.numbers(vcount), &mut counts));
                 for p in children(node, "p") {
-                    indices.read(p);
+                    indices.read(&xml.numbers(p));
                     self.polygons(&indices, &counts);
                 }
             }
@@ -221,7 +224,7 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
                 for polygon in node.children() {
                     match polygon.tag_name().name() {
                         "p" => {
-                            indices.read(polygon);
+                            indices.read(&xml.numbers(polygon));
                             self.polygon(&indices, 0..indices.len(), &[]);
                         }
                         "ph" => self.polygon_with_holes(polygon, &mut indices),
@@ -231,7 +234,7 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
             }
             kind => {
                 for p in children(node, "p") {
-                    indices.read(p);
+                    indices.read(&xml.numbers(p));
                     self.triangles(kind, &indices);
                 }
             }
@@ -316,15 +319,18 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         }
     }
 
-    fn polygon_with_holes(&mut self, polygon: Node, indices: &mut Indices) {
+    fn polygon_with_holes(&mut self, polygon: Node<'a, 'input>, indices: &mut Indices) {
+        let xml = self.names.xml;
         indices.values.clear();
-        child(polygon, "p").into_iter().for_each(|p| indices.add(p));
+        child(polygon, "p")
+            .into_iter()
+            .for_each(|p| indices.add(&xml.numbers(p)));
         let mut holes = Vec::new();
         for hole in children(polygon, "h") {
             holes.push(indices.len() as u32);
             // An incomplete last corner must not shift the next outline.
             indices.values.truncate(indices.len() * indices.stride);
-            indices.add(hole);
+            indices.add(&xml.numbers(hole));
         }
         self.polygon(indices, 0..indices.len(), &holes);
     }
@@ -405,6 +411,7 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
 struct Names<'b, 'a, 'input> {
     own: Ids<'a, 'input>,
     all: &'b Ids<'a, 'input>,
+    xml: Text<'a, 'input>,
 }
 
 impl<'a, 'input> Names<'_, 'a, 'input> {
@@ -427,7 +434,10 @@ impl<'a, 'input> Names<'_, 'a, 'input> {
                 .filter(|other| Some(*other) != own)
         });
         match other {
-            Some(other) => assembly.spend(other.range().len()).is_ok().then_some(other),
+            Some(other) => assembly
+                .spend(self.xml.numbers(other).len())
+                .is_ok()
+                .then_some(other),
             None => own,
         }
     }
@@ -472,7 +482,7 @@ impl<T, const N: usize> Values<T, N> {
             None => {
                 let base = self.list.len() as u32;
                 if let Some(array) = names.array(assembly, source) {
-                    self.append(&text(array), accessor(source));
+                    self.append(&names.xml.numbers(array), accessor(source));
                 }
                 let span = (base, self.list.len() as u32 - base);
                 self.spans.insert(source.id(), span);
@@ -506,16 +516,28 @@ impl<T, const N: usize> Values<T, N> {
             .max()
             .map_or(1, |last| last + 1)
             .min(stride);
-        let mut words = array.split_ascii_whitespace().skip(skipped);
+        let mut numbers = Numbers(array.as_bytes());
+        (0..skipped).for_each(|_| _ = numbers.word());
+        let is_plain = stride == N && columns.iter().copied().eq((0..N).map(Some));
         loop {
             let mut value = [self.missing; N];
             let mut seen = 0;
-            for (i, word) in words.by_ref().take(stride).enumerate() {
-                let component = columns.iter().position(|column| *column == Some(i));
-                if let Some(value) = component.and_then(|component| value.get_mut(component)) {
-                    *value = float(word);
+            if is_plain {
+                for component in &mut value {
+                    let Some(number) = numbers.float() else { break };
+                    *component = number;
+                    seen += 1;
                 }
-                seen = i + 1;
+            } else {
+                while seen < stride
+                    && let Some(number) = numbers.float()
+                {
+                    let component = columns.iter().position(|column| *column == Some(seen));
+                    if let Some(value) = component.and_then(|component| value.get_mut(component)) {
+                        *value = number;
+                    }
+                    seen += 1;
+                }
             }
             if seen < needed {
                 break;
@@ -556,22 +578,9 @@ fn linear(color: [f64; 4]) -> [f32; 4] {
 }
 
 /// Appends the numbers in a list of indices; [`NONE`] for other words and negative numbers.
-///
-/// Up to half of a file is such lists, so they are parsed in one pass over the bytes.
 fn integers(text: &str, list: &mut Vec<u32>) {
-    const NO_INDEX: u64 = NONE as u64;
-    let append = |number: u64, byte: u8| match byte {
-        b'0'..=b'9' => (10 * number + u64::from(byte - b'0')).min(NO_INDEX),
-        // Further digits leave it unchanged.
-        _ => NO_INDEX,
-    };
-    let mut bytes = text.bytes();
-    while let Some(first) = bytes.find(|byte| !byte.is_ascii_whitespace()) {
-        let word = bytes
-            .by_ref()
-            .take_while(|byte| !byte.is_ascii_whitespace());
-        list.push(word.fold(append(0, first), append) as u32);
-    }
+    let mut numbers = Numbers(text.as_bytes());
+    list.extend(std::iter::from_fn(|| numbers.index()));
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@
 //! shape. A file without a scene yields all its geometries. Only the common profile of materials is
 //! read, and of that colour, opacity and emission.
 //!
-//! [`transform`] evaluates the transforms of a node, [`geometry`] triangulates primitives,
-//! [`effect`] reads materials.
+//! [`lists`] shortens the document for the XML parser, [`transform`] evaluates the transforms of a node,
+//! [`geometry`] triangulates primitives, [`effect`] reads materials.
 
 mod effect;
 #[cfg(test)]
 mod files;
 mod geometry;
+mod lists;
 #[cfg(test)]
 pub(super) mod tests;
 mod transform;
@@ -30,6 +31,7 @@ use self::effect::Look;
 use self::geometry::{Geometry, Set};
 use super::assembly::{Assembly, NONE, Surface};
 use super::normals::Shading;
+use super::number::Numbers;
 use super::polygon::Triangulator;
 use super::{Error, Source, UpAxis, codes};
 use crate::texture::Loaded;
@@ -63,12 +65,14 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
             allow_dtd: true,
             ..ParsingOptions::default()
         };
-        let error = match Document::parse_with_options(&text[space..], options) {
+        let short = lists::Document::of(&text[space..]);
+        let error = match Document::parse_with_options(&short.text, options) {
             Ok(document) => {
                 return read_document(
                     source,
                     Text {
                         document: &document,
+                        lists: &short.lists,
                         first_line,
                     },
                     bytes.len(),
@@ -120,11 +124,18 @@ fn root_name_end(text: &str) -> Option<usize> {
 #[derive(Clone, Copy)]
 struct Text<'a, 'input> {
     document: &'a Document<'input>,
+    /// Lists of numbers that were taken out of it.
+    lists: &'a [&'a str],
     /// The line of the file on which the document starts.
     first_line: u32,
 }
 
-impl Text<'_, '_> {
+impl<'a> Text<'a, '_> {
+    /// Returns the text of an element of numbers.
+    fn numbers(self, node: Node<'a, '_>) -> Cow<'a, str> {
+        joined(texts(node).map(|text| lists::original(text, self.lists)))
+    }
+
     /// Returns the line of an element. The time is linear in the length of the text before it.
     fn line(self, node: Node) -> u32 {
         self.document.text_pos_at(node.range().start).row + self.first_line - 1
@@ -247,10 +258,15 @@ fn child<'a, 'input>(node: Node<'a, 'input>, tag: &str) -> Option<Node<'a, 'inpu
 
 /// Returns the text of an element without its comments.
 fn text<'a>(node: Node<'a, '_>) -> Cow<'a, str> {
-    let mut texts = node
-        .children()
-        .filter(Node::is_text)
-        .filter_map(|child| child.text());
+    joined(texts(node))
+}
+
+fn texts<'a>(node: Node<'a, '_>) -> impl Iterator<Item = &'a str> {
+    let children = node.children().filter(Node::is_text);
+    children.filter_map(|child| child.text())
+}
+
+fn joined<'a>(mut texts: impl Iterator<Item = &'a str>) -> Cow<'a, str> {
     let first = texts.next().unwrap_or_default();
     match texts.next() {
         None => Cow::Borrowed(first),
@@ -260,11 +276,8 @@ fn text<'a>(node: Node<'a, '_>) -> Cow<'a, str> {
 
 /// Parses the numbers in a text; NaN for other words.
 fn floats(text: &str) -> impl Iterator<Item = f64> {
-    text.split_ascii_whitespace().map(float)
-}
-
-fn float(word: &str) -> f64 {
-    crate::number::float(word.as_bytes())
+    let mut numbers = Numbers(text.as_bytes());
+    std::iter::from_fn(move || numbers.float())
 }
 
 fn number(node: Node, attribute: &str) -> Option<u32> {

@@ -13,7 +13,7 @@ use nalgebra::Matrix4;
 
 use super::assembly::{Assembly, Corner, NONE, Surface};
 use super::normals::Shading;
-use super::number::float as number;
+use super::number::{float as number, short, short_index};
 use super::polygon::Triangulator;
 use super::{Error, Source, codes};
 use urdf_usd_robot::{Material, Mesh};
@@ -43,8 +43,15 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
     let mut assembly = Assembly::new(bytes.len());
     let mut object = Object::default();
     let mut triangulator = Triangulator::new();
-    for line in lines(&bytes) {
-        object.line(&line, &mut triangulator);
+    let mut rest = without_mark(&bytes);
+    while !rest.is_empty() {
+        rest = object
+            .usual_line(rest, &mut triangulator)
+            .unwrap_or_else(|| {
+                let (line, rest) = first_line(rest);
+                object.line(&line, &mut triangulator);
+                rest
+            });
     }
     drop(bytes);
     assembly.unusable(object.unusable);
@@ -119,17 +126,72 @@ struct Object {
     libraries: Vec<String>,
     unusable: usize,
     skipped: usize,
-    /// The face being parsed; reused to avoid allocation.
+    /// The face being parsed and its outline; reused to avoid allocation.
     face: Vec<Corner>,
+    outline: Vec<[f64; 3]>,
 }
 
+/// Maximum number of numbers in a line: a position with a colour.
+const MAX_NUMBERS: usize = 7;
+
 impl Object {
+    /// Reads the first line of a text if it has the usual form, and returns what follows. Nearly all lines of a
+    /// file have it: short numbers, separated by blanks, in one line. Others are left to [`Self::line`].
+    fn usual_line<'a>(
+        &mut self,
+        text: &'a [u8],
+        triangulator: &mut Triangulator,
+    ) -> Option<&'a [u8]> {
+        match text {
+            [b'v', b' ', rest @ ..] => {
+                let (numbers, count, rest) = usual_numbers(rest)?;
+                self.vertex(numbers.into_iter().take(count));
+                Some(rest)
+            }
+            [b'v', b'n', b' ', rest @ ..] => {
+                let ([x, y, z, ..], 3, rest) = usual_numbers(rest)? else {
+                    return None;
+                };
+                self.normals.push([x, y, z].map(|x| x as f32));
+                Some(rest)
+            }
+            [b'v', b't', b' ', rest @ ..] => {
+                let ([u, v, ..], 2 | 3, rest) = usual_numbers(rest)? else {
+                    return None;
+                };
+                self.uvs.push([u, v].map(|x| x as f32));
+                Some(rest)
+            }
+            [b'f', b' ', rest @ ..] => {
+                let mut rest = rest;
+                self.face.clear();
+                loop {
+                    match rest {
+                        [b' ' | b'\t', after @ ..] => rest = after,
+                        [b'\n' | b'\r', after @ ..] => {
+                            self.add_face(triangulator);
+                            return Some(after);
+                        }
+                        _ => {
+                            let (corner, after) = usual_corner(rest)?;
+                            self.face.push(corner);
+                            rest = after;
+                        }
+                    }
+                }
+            }
+            _ => None,
+        }
+    }
+
     fn line(&mut self, line: &[u8], triangulator: &mut Triangulator) {
         let mut words = line
             .split(u8::is_ascii_whitespace)
             .filter(|word| !word.is_empty());
         match words.next() {
-            Some(b"v") => self.vertex(words),
+            Some(b"v") => {
+                self.vertex(words.map_while(|word| (!word.starts_with(b"#")).then(|| number(word))))
+            }
             Some(b"vn") => self
                 .normals
                 .push([(); 3].map(|()| words.next().map_or(f32::NAN, |word| number(word) as f32))),
@@ -160,8 +222,7 @@ impl Object {
     }
 
     /// `x y z`, `x y z w`, `x y z r g b`, `x y z r g b a`.
-    fn vertex<'a>(&mut self, words: impl Iterator<Item = &'a [u8]>) {
-        let mut values = words.map_while(|word| (!word.starts_with(b"#")).then(|| number(word)));
+    fn vertex(&mut self, mut values: impl Iterator<Item = f64>) {
         let mut position = [(); 3].map(|()| values.next().unwrap_or(f64::NAN));
         match [(); 4].map(|()| values.next()) {
             // A single further number is a homogeneous weight; zero would mean a point at infinity.
@@ -181,28 +242,41 @@ impl Object {
         let mut face = std::mem::take(&mut self.face);
         face.clear();
         face.extend(words.map_while(|word| (!word.starts_with(b"#")).then(|| self.corner(word))));
+        self.face = face;
+        self.add_face(triangulator);
+    }
+
+    /// Adds the triangles of [`Self::face`].
+    fn add_face(&mut self, triangulator: &mut Triangulator) {
         let before = self.triangles.len();
+        let Self {
+            face,
+            outline,
+            positions,
+            triangles,
+            ..
+        } = self;
         match face.as_slice() {
             [] | [_] | [_, _] => self.unusable += 1,
-            &[a, b, c] => self.triangles.push([a, b, c]),
+            &[a, b, c] => triangles.push([a, b, c]),
             _ => {
                 let at = |c: &Corner| {
-                    self.positions
+                    positions
                         .get(c.position as usize)
                         .copied()
                         // The triangulator makes a fan of such an outline; the assembly drops what
                         // is unusable.
                         .unwrap_or([f64::NAN; 3])
                 };
-                let outline: Vec<_> = face.iter().map(at).collect();
-                triangulator.cut(&outline, &[], |triangle| {
+                outline.clear();
+                outline.extend(face.iter().map(at));
+                triangulator.cut(outline, &[], |triangle| {
                     if let [Some(&a), Some(&b), Some(&c)] = triangle.map(|i| face.get(i)) {
-                        self.triangles.push([a, b, c]);
+                        triangles.push([a, b, c]);
                     }
                 });
             }
         }
-        self.face = face;
         self.add_to_run(before);
     }
 
@@ -329,35 +403,101 @@ impl Object {
     }
 }
 
+/// Parses the numbers up to the end of the line, and returns their number and what follows; `None` unless all are
+/// [`short`].
+#[inline]
+fn usual_numbers(text: &[u8]) -> Option<([f64; MAX_NUMBERS], usize, &[u8])> {
+    let (mut numbers, mut count, mut rest) = ([0.0; MAX_NUMBERS], 0, text);
+    loop {
+        match rest {
+            [b' ' | b'\t', after @ ..] => rest = after,
+            [b'\n' | b'\r', after @ ..] => return (count > 0).then_some((numbers, count, after)),
+            _ => {
+                (*numbers.get_mut(count)?, rest) = short(rest)?;
+                count += 1;
+            }
+        }
+    }
+}
+
+/// Parses a corner of up to three positive indices, and returns what follows.
+#[inline]
+fn usual_corner(text: &[u8]) -> Option<(Corner, &[u8])> {
+    let index = |text| {
+        let (number, rest) = short_index(text)?;
+        Some((number.checked_sub(1)?, rest))
+    };
+    let (position, mut rest) = index(text)?;
+    let [mut uv, mut normal] = [NONE; 2];
+    if let [b'/', after @ ..] = rest {
+        rest = after;
+        if !rest.starts_with(b"/") {
+            (uv, rest) = index(rest)?;
+        }
+        if let [b'/', after @ ..] = rest {
+            (normal, rest) = index(after)?;
+        }
+    }
+    let corner = Corner {
+        position,
+        uv,
+        normal,
+        color: NONE,
+    };
+    let is_end = rest.first()?.is_ascii_whitespace();
+    is_end.then_some((corner, rest))
+}
+
+/// Returns a text without its byte order mark.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)
+}
+
 /// Returns the lines of a file, with continued ones joined; a byte order mark is skipped.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, [u8]>> {
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let mut lines = bytes.split(|&b| b == b'\n' || b == b'\r');
+    let mut rest = without_mark(bytes);
     std::iter::from_fn(move || {
-        let first = lines.next()?;
-        let Some(start) = first.trim_ascii_end().strip_suffix(b"\\") else {
-            return Some(Cow::Borrowed(first));
-        };
-        let mut joined = start.to_vec();
-        let mut empty = 0;
-        for next in lines.by_ref() {
-            // The LF of a CR LF is an empty line.
-            if next.is_empty() && empty == 0 {
-                empty += 1;
-                continue;
-            }
-            joined.push(b' ');
-            match next.trim_ascii_end().strip_suffix(b"\\") {
-                Some(part) => joined.extend(part),
-                None => {
-                    joined.extend(next);
-                    break;
-                }
-            }
-            empty = 0;
-        }
-        Some(Cow::Owned(joined))
+        let line;
+        (line, rest) = (!rest.is_empty()).then(|| first_line(rest))?;
+        Some(line)
     })
+}
+
+/// Returns the first line of a text, joined with those that continue it, and the rest.
+fn first_line(text: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
+    let (first, mut rest) = split_line(text);
+    let Some(start) = first.trim_ascii_end().strip_suffix(b"\\") else {
+        return (Cow::Borrowed(first), rest);
+    };
+    let mut joined = start.to_vec();
+    let mut empty = 0;
+    while !rest.is_empty() {
+        let next;
+        (next, rest) = split_line(rest);
+        // The LF of a CR LF is an empty line.
+        if next.is_empty() && empty == 0 {
+            empty += 1;
+            continue;
+        }
+        joined.push(b' ');
+        match next.trim_ascii_end().strip_suffix(b"\\") {
+            Some(part) => joined.extend(part),
+            None => {
+                joined.extend(next);
+                break;
+            }
+        }
+        empty = 0;
+    }
+    (Cow::Owned(joined), rest)
+}
+
+/// Returns the text before and after the first line break.
+fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
+    let is_break = |byte: &u8| *byte == b'\n' || *byte == b'\r';
+    let end = text.iter().position(is_break).unwrap_or(text.len());
+    let (line, rest) = text.split_at_checked(end).unwrap_or((text, &[]));
+    (line, rest.get(1..).unwrap_or_default())
 }
 
 /// Returns the rest of a line after its keyword; it may contain spaces.
