@@ -73,6 +73,7 @@ impl<'a> Geometry<'a> {
             uvs: Values::new(["S", "T"], 0.0, |uv| uv.map(|x| x as f32)),
             colors: Values::new(["R", "G", "B", "A"], 1.0, linear),
             triangles: Vec::new(),
+            outline: Vec::new(),
             sets: Vec::new(),
             skipped: 0,
             unusable: 0,
@@ -196,6 +197,8 @@ struct Builder<'b, 'a, 'input> {
     uvs: Values<f32, 2>,
     colors: Values<f32, 4>,
     triangles: Vec<[Corner; 3]>,
+    /// The outline of a polygon; reused to avoid allocation.
+    outline: Vec<[f64; 3]>,
     sets: Vec<Set<'a>>,
     skipped: usize,
     unusable: usize,
@@ -275,6 +278,8 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
     }
 
     fn polygons(&mut self, indices: &Indices, counts: &[u32]) {
+        // The indices are in memory, with as many bytes for each.
+        self.triangles.reserve(counts.len().min(indices.len()));
         let mut start = 0;
         for (i, &count) in counts.iter().enumerate() {
             let end = start + count as usize;
@@ -302,6 +307,7 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
                 let Self {
                     positions,
                     triangles,
+                    outline: outline_points,
                     ..
                 } = self;
                 let at = |i| {
@@ -311,8 +317,9 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
                         .copied()
                         .unwrap_or([f64::NAN; 3])
                 };
-                let outline: Vec<[f64; 3]> = corners.clone().map(at).collect();
-                self.triangulator.cut(&outline, holes, |t| {
+                outline_points.clear();
+                outline_points.extend(corners.clone().map(at));
+                self.triangulator.cut(outline_points, holes, |t| {
                     triangles.push(indices.triangle(t.map(|i| corners.start + i)))
                 });
             }
@@ -580,6 +587,8 @@ fn linear(color: [f64; 4]) -> [f32; 4] {
 /// Appends the numbers in a list of indices; [`NONE`] for other words and negative numbers.
 fn integers(text: &str, list: &mut Vec<u32>) {
     let mut numbers = Numbers(text.as_bytes());
+    // Most have three to five digits and a blank.
+    list.reserve(text.len() / 4);
     list.extend(std::iter::from_fn(|| numbers.index()));
 }
 

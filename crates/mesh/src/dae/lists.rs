@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use pulp::{Arch, NullaryFnOnce};
+
 /// The elements whose lists are taken out. [`geometry`](super::geometry) reads them, and no one else.
 const ELEMENTS: [&str; 4] = ["float_array", "int_array", "p", "vcount"];
 
@@ -37,10 +39,12 @@ impl<'t> Document<'t> {
             let (tag, list) = part.split_at(part.find('>').map_or(part.len(), |end| end + 1));
             let (list, end) = list.split_at(list.len().saturating_sub(1));
             short.push_str(tag);
-            if list.len() >= LONG && is_of_lists(tag) && is_list(list) {
+            let breaks = (list.len() >= LONG && is_of_lists(tag))
+                .then(|| Arch::new().dispatch(Breaks(list.as_bytes())))
+                .flatten();
+            if let Some(breaks) = breaks {
                 short.push(MARK);
                 short.push_str(&lists.len().to_string());
-                let breaks = list.bytes().filter(|byte| *byte == b'\n').count();
                 short.extend(std::iter::repeat_n('\n', breaks));
                 lists.push(list);
             } else {
@@ -72,22 +76,38 @@ fn is_of_lists(tag: &str) -> bool {
     name.is_some_and(|name| ELEMENTS.contains(&name))
 }
 
-/// Returns whether a text has only characters of numbers and white space.
-fn is_list(text: &str) -> bool {
-    let is_part = |byte: u8| {
-        // + , - . / and digits
-        (b'+'..=b'9').contains(&byte)
-            | (byte | 0x20 == b'e')
-            | (byte == b' ')
-            | (byte == b'\t')
-            | (byte == b'\n')
-            | (byte == b'\r')
-    };
-    // Without an early exit, the compiler vectorises the loop.
-    let others = text
-        .bytes()
-        .fold(0, |others, byte| others | u8::from(!is_part(byte)));
-    others == 0
+/// Counts the line breaks in a text; `None` if it has other characters than those of numbers and white space.
+struct Breaks<'a>(&'a [u8]);
+
+impl NullaryFnOnce for Breaks<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn call(self) -> Option<usize> {
+        let is_part = |byte: u8| {
+            // + , - . / and digits
+            (byte.wrapping_sub(b'+') <= b'9' - b'+')
+                | (byte | 0x20 == b'e')
+                | (byte == b' ')
+                | (byte == b'\t')
+                | (byte == b'\n')
+                | (byte == b'\r')
+        };
+        let mut breaks = 0;
+        // Blocks without an early exit, whose counts fit into bytes, are vectorised by the compiler.
+        for block in self.0.chunks(128) {
+            let (mut others, mut some) = (0_u8, 0_u8);
+            for byte in block {
+                others |= u8::from(!is_part(*byte));
+                some += u8::from(*byte == b'\n');
+            }
+            if others != 0 {
+                return None;
+            }
+            breaks += usize::from(some);
+        }
+        Some(breaks)
+    }
 }
 
 #[cfg(test)]
