@@ -1158,9 +1158,9 @@ mod tests {
             image::Rgba([128, 128, 255, 9]),
             image::Rgba([150, 100, 60, 9]),
         );
-        let encoded = |first: u32, height: u32| {
-            let image =
-                image::RgbaImage::from_fn(16, height, |_, y| if y < first { up } else { other });
+        let encoded = |of_normals: std::ops::Range<u32>, height: u32| {
+            let pixel = |_, y| if of_normals.contains(&y) { up } else { other };
+            let image = image::RgbaImage::from_fn(16, height, pixel);
             let image = DynamicImage::ImageRgba8(image);
             let plain = DynamicImage::ImageRgb8(image.to_rgb8());
             [image, plain].map(|image| encoded(&image, image::ImageFormat::Png))
@@ -1171,20 +1171,23 @@ mod tests {
                 ..Texture::clone(&made("a".into(), Vec::new(), false))
             })
         };
-        for (first, height, expected) in [
-            (2, 16, true),
-            (1, 16, false),
-            (15, 16, true),
-            (3, 17, true),
-            (2, 17, false),
+        for (of_normals, height, expected) in [
+            (0..2, 16, true),
+            (0..1, 16, false),
+            (0..15, 16, true),
+            (0..3, 17, true),
+            (0..2, 17, false),
+            // Otherwise all rows count.
+            (2..20, 20, true),
+            (3..20, 20, false),
         ] {
             assert_eq!(
-                encoded(first, height).map(|bytes| verdict(&bytes)),
+                encoded(of_normals.clone(), height).map(|bytes| verdict(&bytes)),
                 [Some(expected); 2],
-                "{first} of {height}"
+                "{of_normals:?} of {height}"
             );
         }
-        for bytes in encoded(16, 16) {
+        for bytes in encoded(0..16, 16) {
             assert_eq!(verdict(&bytes[..40]), None);
         }
     }
