@@ -187,6 +187,8 @@ impl Assembly {
             // The triangles are in memory already, with more bytes each.
             self.reserve(triangles.min(surface.triangles.len()));
         }
+        self.normals.expect(surface.normals.len());
+        self.uvs.expect(surface.uvs.len());
         let linear: Matrix3<f64> = transform.fixed_view::<3, 3>(0, 0).into();
         let mirrored = linear.determinant() < 0.0;
         // A singular transform has no normal matrix. Normals are then computed from the triangles.
@@ -282,7 +284,10 @@ impl Assembly {
             // Start a list with the first corner that has a value, so that attributes that the
             // source lacks take no memory.
             if !list.is_empty() || corners != [NONE; 3] {
-                list.resize(before, [NONE; 3]);
+                if list.len() < before {
+                    list.reserve(self.triangles.capacity());
+                    list.resize(before, [NONE; 3]);
+                }
                 list.push(corners);
             }
         }
@@ -575,6 +580,14 @@ impl<const N: usize> Weld<N> {
                 slot = (slot + 1) & last;
             }
             self.slots[slot] = index;
+        }
+    }
+
+    /// Makes room in the table for this many further values: growing step by step hashes each several times.
+    fn expect(&mut self, count: usize) {
+        let count = self.values.len() + count;
+        if self.slots.len() < 2 * count {
+            self.grow(count.div_ceil(2));
         }
     }
 

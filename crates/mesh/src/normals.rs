@@ -86,7 +86,12 @@ pub(super) fn fill(
     for firsts in firsts.chunks(PORTIONS) {
         let given = has_given.then_some(&*corner_normals);
         let portion = |fans: &mut Fans, first: &usize| {
-            fill.portion(*first..points.len().min(first + PORTION), given, fans)
+            Arch::new().dispatch(AtPoints {
+                fill: &fill,
+                points: *first..points.len().min(first + PORTION),
+                given,
+                fans,
+            })
         };
         let portions: Vec<Portion> = firsts
             .par_iter()
@@ -160,6 +165,23 @@ struct Portion {
     chosen: Vec<u32>,
 }
 
+/// Computes the normals of the corners at some points for which `given` has none.
+struct AtPoints<'a> {
+    fill: &'a Fill<'a>,
+    points: Range<usize>,
+    given: Option<&'a [u32]>,
+    fans: &'a mut Fans,
+}
+
+impl NullaryFnOnce for AtPoints<'_> {
+    type Output = Portion;
+
+    #[inline(always)]
+    fn call(self) -> Portion {
+        self.fill.portion(self.points, self.given, self.fans)
+    }
+}
+
 impl<'a> Fill<'a> {
     fn new(points: &'a [[f32; 3]], triangles: &'a [[u32; 3]]) -> Self {
         // Counting sort with the counts shifted by two, so that after the prefix sum and the placement
@@ -191,7 +213,7 @@ impl<'a> Fill<'a> {
         }
     }
 
-    /// Computes the normals of the corners at some points for which `given` has none.
+    #[inline(always)]
     fn portion(&self, points: Range<usize>, given: Option<&[u32]>, fans: &mut Fans) -> Portion {
         let [first, last] = [points.start, points.end].map(|i| self.starts[i] as usize);
         let mut means = Means::default();
@@ -268,7 +290,7 @@ impl<'a> Fill<'a> {
     }
 
     /// Chooses the normals of the corners at a point, however many they are.
-    #[inline(never)]
+    #[inline(always)]
     fn choose_of_many(
         &self,
         here: Range<usize>,
@@ -351,11 +373,9 @@ impl Means {
     }
 
     /// Computes the normals of the sums that are waiting.
+    #[inline(always)]
     fn flush(&mut self) {
-        let means = Arch::new().dispatch(Normalise {
-            sums: &self.sums,
-            others: &self.others,
-        });
+        let means = rounded_means(&self.sums, &self.others);
         for (i, place) in self.places[..self.waiting].iter().enumerate() {
             self.normals[*place as usize] = means[i];
         }
@@ -364,30 +384,21 @@ impl Means {
 }
 
 /// Computes rounded means from sums of normals.
-struct Normalise<'a> {
-    sums: &'a [[f64; LANES]; 3],
-    others: &'a [[f64; LANES]; 3],
-}
-
-impl NullaryFnOnce for Normalise<'_> {
-    type Output = [[f32; 3]; LANES];
-
-    #[inline(always)]
-    fn call(self) -> Self::Output {
-        let mut means = [[0.0; 3]; LANES];
-        for (i, mean) in means.iter_mut().enumerate() {
-            let [x, y, z] = [0, 1, 2].map(|k| self.sums[k][i]);
-            let length = (x * x + y * y + z * z).sqrt();
-            let [a, b, c] = [0, 1, 2].map(|k| self.others[k][i]);
-            let is_cancelled = length <= CANCELLED;
-            *mean = [
-                rounded_number(if is_cancelled { a } else { x / length }),
-                rounded_number(if is_cancelled { b } else { y / length }),
-                rounded_number(if is_cancelled { c } else { z / length }),
-            ];
-        }
-        means
+#[inline(always)]
+fn rounded_means(sums: &[[f64; LANES]; 3], others: &[[f64; LANES]; 3]) -> [[f32; 3]; LANES] {
+    let mut means = [[0.0; 3]; LANES];
+    for (i, mean) in means.iter_mut().enumerate() {
+        let [x, y, z] = [0, 1, 2].map(|k| sums[k][i]);
+        let length = (x * x + y * y + z * z).sqrt();
+        let [a, b, c] = [0, 1, 2].map(|k| others[k][i]);
+        let is_cancelled = length <= CANCELLED;
+        *mean = [
+            rounded_number(if is_cancelled { a } else { x / length }),
+            rounded_number(if is_cancelled { b } else { y / length }),
+            rounded_number(if is_cancelled { c } else { z / length }),
+        ];
     }
+    means
 }
 
 /// The normals and angles of [`LANES`] consecutive triangles.
@@ -405,7 +416,7 @@ struct Known(Vec<Line>);
 
 impl Known {
     /// Maximum number of lines.
-    const MOST: usize = 2048 / LANES;
+    const MOST: usize = 8192 / LANES;
 
     fn new(triangles: usize) -> Self {
         let lines = triangles.div_ceil(LANES).clamp(1, Self::MOST);
@@ -438,23 +449,11 @@ impl Known {
 }
 
 impl Line {
-    #[inline(never)]
+    #[inline(always)]
     fn load(&mut self, fill: &Fill<'_>, number: u32) {
         self.number = number;
         let corners = &fill.corners(number);
-        (self.faces, self.angles) = Arch::new().dispatch(Measure(corners));
-    }
-}
-
-/// Computes the normals and angles of triangles.
-struct Measure<'a>(&'a Corners);
-
-impl NullaryFnOnce for Measure<'_> {
-    type Output = ([[f64; LANES]; 3], [[f64; LANES]; 3]);
-
-    #[inline(always)]
-    fn call(self) -> Self::Output {
-        (face_normals(self.0), angles(self.0))
+        (self.faces, self.angles) = (face_normals(corners), angles(corners));
     }
 }
 
