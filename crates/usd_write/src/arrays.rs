@@ -537,7 +537,10 @@ fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
         if let Some(place) = bytes.get_mut(CODES + group) {
             *place = code;
         }
-        bytes.extend_from_slice(encoded.get(..used).unwrap_or_default());
+        // A constant length is a single instruction, a variable one a call.
+        let end = bytes.len() + used;
+        bytes.extend_from_slice(&encoded);
+        bytes.truncate(end);
     }
     compressed(&bytes)
 }
@@ -588,10 +591,6 @@ fn most_common(values: impl Iterator<Item = i32> + Clone, count: usize) -> i32 {
         }
         turn ^= 1;
     }
-    let least_first = table
-        .iter()
-        .zip(-half..)
-        .map(|([even, odd], value)| (even + odd, value));
     let better = |best: (u32, i32), other: (u32, i32)| {
         if other.0 > best.0 || (other.0 == best.0 && other.1 < best.1) {
             other
@@ -599,10 +598,15 @@ fn most_common(values: impl Iterator<Item = i32> + Clone, count: usize) -> i32 {
             best
         }
     };
-    // In ascending order, a strict comparison keeps the smallest value on a tie.
-    let mut best = least_first.fold(
-        (0, 0),
-        |best, other| if other.0 > best.0 { other } else { best },
+    // Two passes without branches. The first value with the largest count is the smallest on a tie.
+    let count_of = |[even, odd]: &[u32; 2]| even + odd;
+    let most = table.iter().map(count_of).fold(0, u32::max);
+    let first = (-half..)
+        .zip(&table)
+        .find(|(_, counters)| count_of(counters) == most);
+    let mut best = (
+        most,
+        first.filter(|_| most > 0).map_or(0, |(value, _)| value),
     );
     // A value outside of the table can only win if all those outside are at least as many.
     if others > 0 && others >= best.0 {
