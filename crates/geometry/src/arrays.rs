@@ -254,4 +254,52 @@ mod tests {
         let empty = with(Vec::new());
         assert!(empty.is_watertight(), "it has no open edge");
     }
+
+    #[test]
+    fn watertight_at_points_of_any_number_of_edges() {
+        let watertight_by_count = |mesh: &MeshArrays| {
+            let mut counts = std::collections::HashMap::new();
+            for [a, b, c] in &mesh.triangles {
+                for edge in [(*a, *b), (*b, *c), (*c, *a)] {
+                    *counts.entry(edge).or_insert(0) += 1;
+                }
+            }
+            let has_opposite = |(a, b): &(u32, u32)| counts.contains_key(&(*b, *a));
+            counts.values().all(|count| *count == 1) && counts.keys().all(has_opposite)
+        };
+        for sides in 3..12 {
+            // Two pyramids on one base, tips first, so that these are the lower points of many edges.
+            let next = |i: u32| 2 + (i + 1) % sides;
+            let faces = (0..sides).flat_map(|i| [[0, 2 + i, next(i)], [1, next(i), 2 + i]]);
+            let whole = MeshArrays {
+                points: vec![[0.0; 3]; sides as usize + 2],
+                triangles: faces.collect(),
+                normals: Corners {
+                    values: Vec::new(),
+                    indices: Vec::new(),
+                },
+                uvs: None,
+                colors: None,
+            };
+            assert!(whole.is_watertight() && watertight_by_count(&whole));
+            for i in 0..whole.triangles.len() {
+                let changed = |change: &dyn Fn(&mut Vec<[u32; 3]>)| {
+                    let mut mesh = whole.clone();
+                    change(&mut mesh.triangles);
+                    assert_eq!(
+                        mesh.is_watertight(),
+                        watertight_by_count(&mesh),
+                        "{:?}",
+                        mesh.triangles
+                    );
+                };
+                changed(&|triangles| drop(triangles.remove(i)));
+                changed(&|triangles| triangles[i].reverse());
+                changed(&|triangles| triangles.push(triangles[i]));
+                changed(&|triangles| triangles[i][0] ^= 1);
+                // A pair of triangles back to back is another surface.
+                changed(&|triangles| triangles.extend([[2, 3, 4], [4, 3, 2]]));
+            }
+        }
+    }
 }
