@@ -293,7 +293,7 @@ mod tests {
                         mesh.triangles
                     );
                 };
-                changed(&|triangles| drop(triangles.remove(i)));
+                changed(&|triangles| _ = triangles.remove(i));
                 changed(&|triangles| triangles[i].reverse());
                 changed(&|triangles| triangles.push(triangles[i]));
                 changed(&|triangles| triangles[i][0] ^= 1);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::assembly::Assembly;
 use super::normals::Shading;
+use super::number::short;
 use super::{Error, Source, codes};
 use urdf_usd_robot::{Material, Mesh};
 
@@ -254,9 +255,24 @@ fn next_word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(word)
 }
 
+/// Returns whether a number that was rounded to double precision becomes the same in single precision as if it
+/// had been rounded to that at once: it is neither half-way between two such numbers nor near the smallest.
+fn rounds_once(number: f64) -> bool {
+    const HALF_WAY: u64 = 1 << 28;
+    let lost = number.to_bits() & (2 * HALF_WAY - 1);
+    number == 0.0 || (lost != HALF_WAY && number.abs() >= 1e-37)
+}
+
 /// Returns the next number, or NaN if the next word is none; the triangle is then unusable.
 fn next_number(rest: &mut &[u8]) -> f32 {
     let before = *rest;
+    let start = before.iter().position(|&b| b > b' ').unwrap_or_default();
+    if let Some((number, after)) = before.get(start..).and_then(short)
+        && rounds_once(number)
+    {
+        *rest = after;
+        return number as f32;
+    }
     let number = next_word(rest)
         .and_then(|word| str::from_utf8(word).ok())
         .and_then(|word| word.parse().ok());
@@ -364,6 +380,38 @@ mod tests {
             assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
             assert!(diagnostics.is_empty());
         }
+    }
+
+    #[test]
+    fn ascii_numbers_are_those_of_the_standard_library() {
+        let words = [
+            "1.5",
+            "-0.1",
+            "16777217",
+            "16777217.00000001",
+            "16777219",
+            "1.0000000596046448",
+            "0.3e-7",
+            "1e-40",
+            "-1.1754943e-38",
+            "7.0064923e-46",
+            "123456789012345",
+            "0.1234567",
+            "1.2345678e12",
+            "1e20",
+        ];
+        for word in words {
+            let mut rest = format!(" {word} 1.000000000000000").into_bytes();
+            rest.push(b'\n');
+            let found = super::next_number(&mut &rest[..]);
+            assert_eq!(
+                found.to_bits(),
+                word.parse::<f32>().unwrap().to_bits(),
+                "{word}"
+            );
+        }
+        // Half-way between two numbers in single precision once it is rounded to double precision.
+        assert!(!super::rounds_once(16_777_217.0) && super::rounds_once(16_777_218.0));
     }
 
     #[test]
