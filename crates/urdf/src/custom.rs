@@ -160,21 +160,23 @@ impl Xml<'_> {
             attributes,
             elements: Vec::new(),
         };
-        let mut seen: Vec<&str> = Vec::new();
+        // Bits by the index of known children, of which there are fewer than 32.
+        let mut seen: u32 = 0;
         for child in elements(node) {
             let name = qualified_name(child);
-            let repeated = seen.contains(&name);
-            match known
-                .children
-                .iter()
-                .find(|k| k.name == name)
+            let mut children = (0..).zip(known.children);
+            match children
+                .find(|(_, known)| known.name == name)
                 .filter(|_| !self.is_left_out(child))
             {
-                Some(Known {
-                    kind: Kind::Owner, ..
-                }) => {}
-                Some(inner) if inner.kind == Kind::Many || !repeated => {
-                    seen.extend(Some(inner.name).filter(|_| !repeated));
+                Some((
+                    _,
+                    Known {
+                        kind: Kind::Owner, ..
+                    },
+                )) => {}
+                Some((index, inner)) if inner.kind == Kind::Many || seen & (1 << index) == 0 => {
+                    seen |= 1 << index;
                     custom.elements.extend(self.remnant(child, inner));
                 }
                 _ => custom.elements.extend(self.element(child)),

@@ -121,7 +121,7 @@ pub(crate) fn read_xml<T>(
         // The loop ends: comments are repaired once, and each of at most 32 prefixes once.
         let error = match source.parse() {
             Ok(document) => {
-                let mut xml = Xml::new(&source, &document, file.clone());
+                let mut xml = Xml::new(&source, file.clone());
                 report_repairs(&mut xml, &source);
                 let value = read(&mut xml, document.root_element());
                 return (value, xml.into_diagnostics());
@@ -541,13 +541,10 @@ fn add_world(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot) {
     if robot.link_named(WORLD).is_some() {
         return;
     }
-    let end = |joint: Node<'_>, which: &str| {
-        let node = children(joint, which).next()?;
-        Some(node.attribute("link")?.to_owned())
-    };
     for joint in children(root, "joint") {
-        let child = end(joint, "child").and_then(|child| robot.link_named(&child));
-        if child.is_none() || end(joint, "parent").as_deref() != Some(WORLD) {
+        let end = |which: &str| children(joint, which).next()?.attribute("link");
+        let child = end("child").and_then(|child| robot.link_named(child));
+        if child.is_none() || end("parent") != Some(WORLD) {
             continue;
         }
         let mut world = Link::new(WORLD);

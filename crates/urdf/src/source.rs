@@ -95,7 +95,10 @@ impl<'a> Source<'a> {
                 ));
             }
         }
-        (max_attributes(text) > MAX_ATTRIBUTES)
+        // Without `<` in a value, which the parser refuses, a tag lies between two of them.
+        let mut pieces = text.split('<');
+        let is_suspicious = pieces.any(|piece| count(piece.as_bytes(), b'=') > MAX_ATTRIBUTES);
+        (is_suspicious && max_attributes(text) > MAX_ATTRIBUTES)
             .then(|| format!("one element has more than {MAX_ATTRIBUTES} attributes"))
     }
 
@@ -158,10 +161,9 @@ impl<'a> Source<'a> {
         let Some(&(start, line, column)) = self.marks.get(index) else {
             return (1, 1);
         };
-        let until = self.original[start..]
-            .char_indices()
-            .take_while(|&(at, _)| start + at < offset);
-        until.fold((line, column), |position, (_, c)| advance(position, c))
+        let text = self.original.as_bytes();
+        let until = text.get(start..offset.min(text.len()));
+        advance((line, column), until.unwrap_or_default())
     }
 
     /// Returns the repaired text.
@@ -347,25 +349,35 @@ fn end_of_tag(text: &str) -> Option<usize> {
 }
 
 fn marks(text: &str) -> Vec<(usize, u32, u32)> {
-    let mut marks = vec![(0, 1, 1)];
-    let mut position = (1, 1);
-    let mut next = MARK_INTERVAL;
-    for (at, c) in text.char_indices() {
-        if at >= next {
-            marks.push((at, position.0, position.1));
-            next = at + MARK_INTERVAL;
+    let mut marks = Vec::with_capacity(1 + text.len() / MARK_INTERVAL);
+    let (mut start, mut position) = (0, (1, 1));
+    loop {
+        marks.push((start, position.0, position.1));
+        let end = text.ceil_char_boundary(start + MARK_INTERVAL);
+        if end >= text.len() {
+            return marks;
         }
-        position = advance(position, c);
+        let passed = text.as_bytes().get(start..end);
+        position = advance(position, passed.unwrap_or_default());
+        start = end;
     }
-    marks
 }
 
-fn advance((line, column): (u32, u32), c: char) -> (u32, u32) {
-    if c == '\n' {
-        (line.saturating_add(1), 1)
-    } else {
-        (line, column.saturating_add(1))
-    }
+/// Returns the position after `text`, which is UTF-8, from the one before it.
+fn advance((line, column): (u32, u32), text: &[u8]) -> (u32, u32) {
+    let lines = count(text, b'\n');
+    let column = if lines == 0 { column } else { 1 };
+    let last = text.rsplit(|&byte| byte == b'\n').next();
+    let last = last.unwrap_or_default();
+    // Bytes that continue a character are 0b10xxxxxx.
+    let characters = last.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+    let add =
+        |number: u32, more: usize| number.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+    (add(line, lines), add(column, characters))
+}
+
+fn count(text: &[u8], wanted: u8) -> usize {
+    text.iter().filter(|&&byte| byte == wanted).count()
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Reads elements and attributes with their positions, and reports findings about them.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use roxmltree::{Attribute, Document, NodeId};
+use roxmltree::{Attribute, NodeId};
 
 use super::codes;
 use super::source::Source;
@@ -18,6 +19,8 @@ pub(crate) type Node<'a> = roxmltree::Node<'a, 'a>;
 const MAX_FINDINGS: usize = 1000;
 /// Maximum number of characters of a name in a message.
 const MAX_LABEL: usize = 60;
+/// Room for the description of an element.
+const TYPICAL_LABEL: usize = 48;
 /// Maximum number of ancestors in the description of an element.
 const MAX_STEPS: usize = 64;
 /// Maximum magnitude of a number. Larger ones count as infinite: writers use single precision.
@@ -35,8 +38,9 @@ enum Trouble {
 pub(crate) struct Xml<'a> {
     source: &'a Source<'a>,
     file: Option<Arc<Path>>,
-    /// Ordinals of elements that have siblings of the same name.
-    ordinals: HashMap<NodeId, u32>,
+    /// Ordinals of elements that have siblings of the same name, by their parent; computed when one
+    /// is needed.
+    ordinals: RefCell<HashMap<NodeId, HashMap<NodeId, u32>>>,
     /// Elements without a counterpart in the model: they are kept whole as custom data.
     left_out: HashSet<NodeId>,
     /// Number of custom elements and attributes so far, including those beyond the limit.
@@ -45,17 +49,12 @@ pub(crate) struct Xml<'a> {
 }
 
 impl<'a> Xml<'a> {
-    pub(super) fn new(
-        source: &'a Source<'a>,
-        document: &Document<'_>,
-        file: Option<Arc<Path>>,
-    ) -> Self {
-        let (ordinals, left_out) = (ordinals(document), HashSet::new());
+    pub(super) fn new(source: &'a Source<'a>, file: Option<Arc<Path>>) -> Self {
         Self {
             source,
             file,
-            ordinals,
-            left_out,
+            ordinals: RefCell::default(),
+            left_out: HashSet::new(),
             kept: 0,
             findings: Collector::new(Most::Together(MAX_FINDINGS)),
         }
@@ -204,27 +203,39 @@ impl<'a> Xml<'a> {
     pub fn label(&self, node: Node<'_>) -> String {
         // The robot is implied, unless it is the element itself.
         let named = |n: &Node<'_>| n.is_element() && (n.parent_element().is_some() || *n == node);
-        let mut steps: Vec<String> = node
-            .ancestors()
-            .filter(named)
-            .take(MAX_STEPS)
-            .map(|n| self.step(n))
-            .collect();
-        steps.reverse();
-        steps.join(" / ")
+        let steps = node.ancestors().filter(named).take(MAX_STEPS);
+        let steps: Vec<Node<'_>> = steps.collect();
+        let mut label = String::with_capacity(TYPICAL_LABEL);
+        for step in steps.into_iter().rev() {
+            if !label.is_empty() {
+                label.push_str(" / ");
+            }
+            self.push_step(&mut label, step);
+        }
+        label
     }
 
     /// Describes an element without its ancestors: by its name, its `reference`, or its ordinal.
-    fn step(&self, node: Node<'_>) -> String {
-        let name = short(qualified_name(node));
-        match (
-            name_of(node).or_else(|| node.attribute("reference")),
-            self.ordinals.get(&node.id()),
-        ) {
-            (Some(label), _) => format!("{name} \"{}\"", short(label)),
-            (None, Some(ordinal)) => format!("{name} {ordinal}"),
-            (None, None) => name,
+    fn push_step(&self, out: &mut String, node: Node<'_>) {
+        push_short(out, qualified_name(node));
+        if let Some(label) = name_of(node).or_else(|| node.attribute("reference")) {
+            out.push_str(" \"");
+            push_short(out, label);
+            out.push('"');
+        } else if let Some(ordinal) = self.ordinal(node) {
+            out.push_str(&format!(" {ordinal}"));
         }
+    }
+
+    /// Returns the ordinal of an element that has siblings of the same name.
+    fn ordinal(&self, node: Node<'_>) -> Option<u32> {
+        let parent = node.parent_element()?;
+        // For all children at once: counting siblings for each label would be quadratic.
+        let mut ordinals = self.ordinals.borrow_mut();
+        let ordinals = ordinals
+            .entry(parent.id())
+            .or_insert_with(|| ordinals_in(parent));
+        ordinals.get(&node.id()).copied()
     }
 
     /// Returns the only element `name` in `node`, or the first; reports the others.
@@ -256,25 +267,31 @@ impl<'a> Xml<'a> {
         otherwise: &str,
     ) -> Option<[f64; N]> {
         let attribute = node.attribute_node(name)?;
-        match parse_numbers(attribute.value()) {
-            Ok(numbers) => {
-                let count = numbers.len();
-                let exact = <[f64; N]>::try_from(numbers).ok();
-                if exact.is_none() {
-                    let message = format!(
-                        "{name} needs {}, but \"{}\" has {count}",
-                        count_of(N),
-                        short(attribute.value())
-                    );
-                    self.wrong_number(&codes::BAD_NUMBER, node, attribute, &message, otherwise);
+        let (mut numbers, mut count) = ([0.0; N], 0);
+        for number in parse_numbers(attribute.value()) {
+            match number {
+                Ok(number) => {
+                    if let Some(place) = numbers.get_mut(count) {
+                        *place = number;
+                    }
+                    count += 1;
                 }
-                exact
-            }
-            Err(trouble) => {
-                self.report_trouble(node, attribute, &trouble, otherwise);
-                None
+                Err(trouble) => {
+                    self.report_trouble(node, attribute, &trouble, otherwise);
+                    return None;
+                }
             }
         }
+        if count != N {
+            let message = format!(
+                "{name} needs {}, but \"{}\" has {count}",
+                count_of(N),
+                short(attribute.value())
+            );
+            self.wrong_number(&codes::BAD_NUMBER, node, attribute, &message, otherwise);
+            return None;
+        }
+        Some(numbers)
     }
 
     /// Returns the number in the attribute `name`, like [`Self::numbers`].
@@ -287,6 +304,7 @@ impl<'a> Xml<'a> {
     pub fn any_numbers(&mut self, node: Node<'_>, name: &str, otherwise: &str) -> Option<Vec<f64>> {
         let attribute = node.attribute_node(name)?;
         parse_numbers(attribute.value())
+            .collect::<Result<_, _>>()
             .map_err(|trouble| self.report_trouble(node, attribute, &trouble, otherwise))
             .ok()
     }
@@ -382,17 +400,22 @@ pub(crate) fn name_of<'n>(node: Node<'n>) -> Option<&'n str> {
 /// Returns the name of an element as written, with its prefix.
 pub(crate) fn qualified_name<'n>(node: Node<'n>) -> &'n str {
     // From the text: the parser resolves prefixes to namespaces and does not keep them.
+    let local = node.tag_name().name();
     let tag = node
         .document()
         .input_text()
         .get(node.range())
         .and_then(|text| text.strip_prefix('<'));
+    // Nearly all names have no prefix, so nothing needs to be searched for.
+    let rest = tag.and_then(|tag| tag.strip_prefix(local));
+    if rest.is_some_and(|rest| rest.starts_with([' ', '>', '/', '\n', '\t', '\r'])) {
+        return local;
+    }
     let name = tag.and_then(|tag| {
         tag.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>'))
             .next()
     });
-    name.filter(|name| !name.is_empty())
-        .unwrap_or(node.tag_name().name())
+    name.filter(|name| !name.is_empty()).unwrap_or(local)
 }
 
 /// Returns the name of an attribute as written, with its prefix.
@@ -405,9 +428,21 @@ pub(crate) fn qualified_attribute<'n>(node: Node<'n>, attribute: Attribute<'n, '
 
 /// Returns `text`, truncated if it is long.
 pub(crate) fn short(text: &str) -> String {
-    match text.char_indices().nth(MAX_LABEL) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+    let mut out = String::new();
+    push_short(&mut out, text);
+    out
+}
+
+/// Appends `text`, truncated if it is long.
+fn push_short(out: &mut String, text: &str) {
+    // A text has at least as many bytes as characters.
+    let is_long = text.len() > MAX_LABEL;
+    let end = is_long
+        .then(|| text.char_indices().nth(MAX_LABEL))
+        .flatten();
+    match end {
+        Some((end, _)) => out.extend([&text[..end], "…"]),
+        None => out.push_str(text),
     }
 }
 
@@ -419,32 +454,29 @@ fn count_of(count: usize) -> String {
     }
 }
 
-fn parse_numbers(text: &str) -> Result<Vec<f64>, Trouble> {
+fn parse_numbers(text: &str) -> impl Iterator<Item = Result<f64, Trouble>> {
     let number = |word: &str| match word.parse::<f64>() {
         Ok(number) if number.abs() <= MAX_MAGNITUDE => Ok(number),
         Ok(_) => Err(Trouble::NonFinite(word.to_owned())),
         Err(_) => Err(Trouble::Bad(word.to_owned())),
     };
-    text.split_whitespace().map(number).collect()
+    text.split_whitespace().map(number)
 }
 
-/// Returns ordinals for elements that have siblings of the same name.
-fn ordinals(document: &Document<'_>) -> HashMap<NodeId, u32> {
-    // For all elements at once: counting siblings for each label would be quadratic.
+/// Returns ordinals for the elements in `parent` that have siblings of the same name.
+fn ordinals_in(parent: Node<'_>) -> HashMap<NodeId, u32> {
     let mut ordinals = HashMap::new();
-    for parent in document
-        .descendants()
-        .filter(|node| node.first_element_child().is_some())
-    {
-        let mut groups: HashMap<&str, Vec<NodeId>> = HashMap::new();
-        for child in parent.children().filter(|child| child.is_element()) {
-            groups
-                .entry(child.tag_name().name())
-                .or_default()
-                .push(child.id());
+    // The first element of each name, and the number of them so far.
+    let mut groups: HashMap<&str, (NodeId, u32)> = HashMap::new();
+    for child in elements(parent) {
+        let name = child.tag_name().name();
+        let (first, count) = groups.entry(name).or_insert((child.id(), 0));
+        *count += 1;
+        if *count == 2 {
+            ordinals.insert(*first, 1);
         }
-        for group in groups.into_values().filter(|group| group.len() > 1) {
-            ordinals.extend(group.into_iter().zip(1..));
+        if *count > 1 {
+            ordinals.insert(child.id(), *count);
         }
     }
     ordinals
