@@ -168,18 +168,26 @@ pub fn identifiers_without(
         } else {
             near
         };
-        let mut candidate = base.clone();
-        let number = next.entry(base.clone()).or_insert(1);
         // A name that is an identifier already stays, even if it comes later.
-        while taken.contains(&candidate)
-            || is_reserved(index, &candidate)
-            || (candidate != *name && exact.contains(candidate.as_str()))
-        {
-            candidate = format!("{base}_{number}");
-            *number += 1;
+        let is_free = |candidate: &str| {
+            !taken.contains(candidate)
+                && !is_reserved(index, candidate)
+                && (candidate == *name || !exact.contains(candidate))
+        };
+        let mut identifier = base;
+        if !is_free(&identifier) {
+            let base = identifier;
+            let number = next.entry(base.clone()).or_insert(1);
+            loop {
+                identifier = format!("{base}_{number}");
+                *number += 1;
+                if is_free(&identifier) {
+                    break;
+                }
+            }
         }
-        taken.insert(candidate.clone());
-        out.push(candidate);
+        taken.insert(identifier.clone());
+        out.push(identifier);
     }
     out
 }

@@ -11,13 +11,13 @@ use std::collections::HashMap;
 use openusd::gf;
 use openusd::sdf::{
     self, AssetPath, ChildrenKey, FieldKey, Payload, PayloadListOp, Reference, ReferenceListOp,
-    SpecData, SpecType, Specifier, StringListOp, TokenListOp, Variability,
+    SpecType, Specifier, StringListOp, TokenListOp, Variability,
 };
 use openusd::tf::Token;
 
 use urdf_usd_robot::names::is_identifier;
 
-use super::specs::{PrimId, Specs};
+use super::specs::{PrimId, Spec, Specs};
 use super::text::write_specs;
 
 /// A value of metadata or of a dictionary.
@@ -36,6 +36,10 @@ pub struct Error {
 /// Number of fields and properties that most prims have at most. Lists of them start with room for as
 /// many, since growing lists took a tenth of the time of authoring.
 const TYPICAL_LENGTH: usize = 8;
+
+/// Number of fields that most properties have at most, beside metadata: type, variability, `custom` or
+/// connections, value.
+const TYPICAL_FIELDS: usize = 3;
 
 /// The path of a layer's own metadata.
 const ROOT: &str = "/";
@@ -286,16 +290,16 @@ impl Layer {
     /// Returns an empty layer with REP-158's stage metadata: metres, kilograms, z up, one time code
     /// per second. An empty `doc` or `default_prim` is not authored.
     pub fn new(doc: &str, default_prim: &str) -> Self {
-        let mut root = SpecData::new(SpecType::PseudoRoot);
+        let mut root = Spec::with_capacity(SpecType::PseudoRoot, TYPICAL_LENGTH);
         if !default_prim.is_empty() {
-            root.add(FieldKey::DefaultPrim, token(default_prim));
+            root.add(FieldKey::DefaultPrim.as_str(), token(default_prim));
         }
         if !doc.is_empty() {
-            root.add(FieldKey::Documentation, string(doc));
+            root.add(FieldKey::Documentation.as_str(), string(doc));
         }
         root.add("kilogramsPerUnit", Value::Double(1.0));
         root.add("metersPerUnit", Value::Double(1.0));
-        root.add(FieldKey::TimeCodesPerSecond, Value::Double(1.0));
+        root.add(FieldKey::TimeCodesPerSecond.as_str(), Value::Double(1.0));
         root.add("upAxis", Value::Token(Token::new("Z")));
         let mut specs = Specs::default();
         specs.insert(ROOT, root);
@@ -317,7 +321,7 @@ impl Layer {
     pub fn metadata(&mut self, field: &str, value: Value) -> &mut Self {
         let root = self.specs.id(ROOT);
         if let Some(root) = root.and_then(|root| self.specs.spec_mut(root)) {
-            root.add(field, value);
+            root.add(field.to_owned(), value);
         }
         self
     }
@@ -429,12 +433,13 @@ impl Layer {
     }
 
     fn specify(&mut self, path: &str, specifier: Specifier, type_name: &str) -> Prim<'_> {
+        let type_name = (!type_name.is_empty()).then(|| self.specs.token(type_name));
         let mut prim = self.over(path);
         prim.edit(|spec| {
             if spec.ty == SpecType::Prim {
-                spec.add(FieldKey::Specifier, Value::Specifier(specifier));
-                if !type_name.is_empty() {
-                    spec.add(FieldKey::TypeName, token(type_name));
+                spec.add(FieldKey::Specifier.as_str(), Value::Specifier(specifier));
+                if let Some(type_name) = type_name {
+                    spec.add(FieldKey::TypeName.as_str(), Value::Token(type_name));
                 }
             }
         });
@@ -466,10 +471,10 @@ impl Layer {
     /// children. No search for duplicates is needed: a spec that does not exist yet can't be in a
     /// list.
     fn create(&mut self, path: &str) -> Result<PrimId, Error> {
-        let (mut missing, mut rest) = (Vec::new(), path);
-        let mut parent = loop {
+        // Descendants of the first missing one; most prims are created after their parents.
+        let (mut below, mut rest) = (Vec::new(), path);
+        let (mut parent, first) = loop {
             let (above, element) = split(rest).ok_or_else(|| not_a_prim(path))?;
-            missing.push((rest, element));
             let known = match above {
                 ROOT => self.specs.id(ROOT),
                 _ => self.prim(above),
@@ -478,11 +483,14 @@ impl Layer {
                 Some(_) if above == ROOT && matches!(element, Element::Variant { .. }) => {
                     return Err(not_a_prim(path));
                 }
-                Some(known) => break known,
-                None => rest = above,
+                Some(known) => break (known, (rest, element)),
+                None => {
+                    below.push((rest, element));
+                    rest = above;
+                }
             }
         };
-        for (path, element) in missing.into_iter().rev() {
+        for (path, element) in std::iter::once(first).chain(below.into_iter().rev()) {
             parent = match element {
                 Element::Variant { set, selection } => {
                     let above = self.specs.path(parent);
@@ -490,16 +498,19 @@ impl Layer {
                     let set = self.specs.id(&set_path).unwrap_or_else(|| {
                         self.enter(parent, ChildrenKey::VariantSetChildren, set.into());
                         self.specs
-                            .insert(&set_path, SpecData::new(SpecType::VariantSet))
+                            .insert(&set_path, Spec::with_capacity(SpecType::VariantSet, 1))
                     });
                     self.enter(set, ChildrenKey::VariantChildren, selection.into());
-                    self.specs.insert(path, SpecData::new(SpecType::Variant))
+                    self.specs
+                        .insert(path, Spec::with_capacity(SpecType::Variant, TYPICAL_LENGTH))
                 }
                 Element::Prim(name) => {
                     self.enter(parent, ChildrenKey::PrimChildren, name.into());
-                    let mut spec = SpecData::new(SpecType::Prim);
-                    spec.fields.reserve(TYPICAL_LENGTH);
-                    spec.add(FieldKey::Specifier, Value::Specifier(Specifier::Over));
+                    let mut spec = Spec::with_capacity(SpecType::Prim, TYPICAL_LENGTH);
+                    spec.add(
+                        FieldKey::Specifier.as_str(),
+                        Value::Specifier(Specifier::Over),
+                    );
                     self.specs.insert(path, spec)
                 }
             };
@@ -517,20 +528,20 @@ impl Layer {
             _ => {
                 let mut names = Vec::with_capacity(TYPICAL_LENGTH);
                 names.push(name);
-                spec.add(key, Value::TokenVec(names));
+                spec.add(key.as_str(), Value::TokenVec(names));
             }
         }
     }
 
     /// Creates a property spec; one of the same name is replaced.
-    fn property(&mut self, prim: PrimId, name: &str, spec: SpecData) -> Result<(), Error> {
+    fn property(&mut self, prim: PrimId, name: &str, spec: Spec) -> Result<(), Error> {
         if !name.split(':').all(is_identifier) {
             return Err(error(
                 format!("{}.{name}", self.specs.path(prim)),
                 "the name is no namespaced identifier",
             ));
         }
-        let name = Token::from(name);
+        let name = self.specs.token(name);
         if self.specs.set_property(prim, name.clone(), spec) {
             self.enter(prim, ChildrenKey::PropertyChildren, name);
         }
@@ -618,7 +629,7 @@ impl Prim<'_> {
 
     /// Sets any metadata, by the name of its field in OpenUSD.
     pub fn metadata(&mut self, field: &str, value: Value) -> &mut Self {
-        self.edit(|spec| spec.add(field, value))
+        self.edit(|spec| spec.add(field.to_owned(), value))
     }
 
     /// Applies API schemas: `prepend apiSchemas = […]`. Schemas already applied are not repeated.
@@ -636,7 +647,7 @@ impl Prim<'_> {
                 extend(list, schemas);
             }
             _ => spec.add(
-                FieldKey::ApiSchemas,
+                FieldKey::ApiSchemas.as_str(),
                 Value::TokenListOp(TokenListOp::prepended(schemas)),
             ),
         })
@@ -660,7 +671,7 @@ impl Prim<'_> {
                 }
             }
             _ => spec.add(
-                FieldKey::ApiSchemas,
+                FieldKey::ApiSchemas.as_str(),
                 Value::TokenListOp(TokenListOp::deleted(schemas)),
             ),
         })
@@ -694,7 +705,7 @@ impl Prim<'_> {
         self.edit(|spec| match spec.get_mut(FieldKey::References.as_str()) {
             Some(Value::ReferenceListOp(op)) => extend(&mut op.prepended_items, [reference]),
             _ => spec.add(
-                FieldKey::References,
+                FieldKey::References.as_str(),
                 Value::ReferenceListOp(ReferenceListOp::prepended([reference])),
             ),
         })
@@ -714,7 +725,7 @@ impl Prim<'_> {
         self.edit(|spec| match spec.get_mut(FieldKey::Payload.as_str()) {
             Some(Value::PayloadListOp(op)) => extend(&mut op.prepended_items, [payload]),
             _ => spec.add(
-                FieldKey::Payload,
+                FieldKey::Payload.as_str(),
                 Value::PayloadListOp(PayloadListOp::prepended([payload])),
             ),
         })
@@ -728,7 +739,7 @@ impl Prim<'_> {
         self.edit(|spec| match spec.get_mut(FieldKey::InheritPaths.as_str()) {
             Some(Value::PathListOp(op)) => extend(&mut op.prepended_items, [class]),
             _ => spec.add(
-                FieldKey::InheritPaths,
+                FieldKey::InheritPaths.as_str(),
                 Value::PathListOp(sdf::PathListOp::prepended([class])),
             ),
         })
@@ -749,7 +760,7 @@ impl Prim<'_> {
             |spec| match spec.get_mut(FieldKey::VariantSetNames.as_str()) {
                 Some(Value::StringListOp(op)) => extend(&mut op.prepended_items, [name]),
                 _ => spec.add(
-                    FieldKey::VariantSetNames,
+                    FieldKey::VariantSetNames.as_str(),
                     Value::StringListOp(StringListOp::prepended([name])),
                 ),
             },
@@ -770,7 +781,7 @@ impl Prim<'_> {
                     map.insert(set, selection);
                 }
                 _ => spec.add(
-                    FieldKey::VariantSelection,
+                    FieldKey::VariantSelection.as_str(),
                     Value::VariantSelectionMap(HashMap::from([(set, selection)])),
                 ),
             },
@@ -779,32 +790,32 @@ impl Prim<'_> {
 
     /// Sets `kind`: `component`, `assembly`, `subcomponent` …
     pub fn kind(&mut self, kind: &str) -> &mut Self {
-        self.metadata(FieldKey::Kind.as_str(), token(kind))
+        self.field(FieldKey::Kind, token(kind))
     }
 
     /// Sets whether the prim's composition may be shared with equal prims.
     pub fn instanceable(&mut self, instanceable: bool) -> &mut Self {
-        self.metadata(FieldKey::Instanceable.as_str(), Value::Bool(instanceable))
+        self.field(FieldKey::Instanceable, Value::Bool(instanceable))
     }
 
     /// Sets whether the prim, with its descendants, is part of the scene.
     pub fn active(&mut self, active: bool) -> &mut Self {
-        self.metadata(FieldKey::Active.as_str(), Value::Bool(active))
+        self.field(FieldKey::Active, Value::Bool(active))
     }
 
     /// Sets the display name.
     pub fn display_name(&mut self, name: &str) -> &mut Self {
-        self.metadata(FieldKey::DisplayName.as_str(), string(name))
+        self.field(FieldKey::DisplayName, string(name))
     }
 
     /// Sets the documentation.
     pub fn doc(&mut self, text: &str) -> &mut Self {
-        self.metadata(FieldKey::Documentation.as_str(), string(text))
+        self.field(FieldKey::Documentation, string(text))
     }
 
     /// Sets whether browsers hide the prim.
     pub fn hidden(&mut self, hidden: bool) -> &mut Self {
-        self.metadata(FieldKey::Hidden.as_str(), Value::Bool(hidden))
+        self.field(FieldKey::Hidden, Value::Bool(hidden))
     }
 
     /// Sets the asset info, which identifies the asset; see [`dictionary`].
@@ -812,7 +823,7 @@ impl Prim<'_> {
         &mut self,
         entries: impl IntoIterator<Item = (K, Value)>,
     ) -> &mut Self {
-        self.metadata(FieldKey::AssetInfo.as_str(), dictionary(entries))
+        self.field(FieldKey::AssetInfo, dictionary(entries))
     }
 
     /// Sets custom data; see [`dictionary`].
@@ -820,17 +831,21 @@ impl Prim<'_> {
         &mut self,
         entries: impl IntoIterator<Item = (K, Value)>,
     ) -> &mut Self {
-        self.metadata(FieldKey::CustomData.as_str(), dictionary(entries))
+        self.field(FieldKey::CustomData, dictionary(entries))
     }
 
-    fn edit(&mut self, change: impl FnOnce(&mut SpecData)) -> &mut Self {
+    fn field(&mut self, key: FieldKey, value: Value) -> &mut Self {
+        self.edit(|spec| spec.add(key.as_str(), value))
+    }
+
+    fn edit(&mut self, change: impl FnOnce(&mut Spec)) -> &mut Self {
         if let Some(spec) = self.id.and_then(|id| self.layer.specs.spec_mut(id)) {
             change(spec);
         }
         self
     }
 
-    fn property(&mut self, name: &str, spec: SpecData) -> Result<(), Error> {
+    fn property(&mut self, name: &str, spec: Spec) -> Result<(), Error> {
         match self.id {
             Some(id) => self.layer.property(id, name, spec),
             None => Ok(()),
@@ -889,7 +904,10 @@ fn target_path(text: &str) -> Result<sdf::Path, Error> {
     if !path.is_abs() || path.is_abs_root() || path.contains_prim_variant_selection() {
         return Err(error(text, "it is no absolute path outside variants"));
     }
-    check_names(&path)?;
+    // `openusd` has checked ASCII names already, by the same rule.
+    if !text.is_ascii() {
+        check_names(&path)?;
+    }
     if let Some((_, property)) = path.split_property()
         && !property.split(':').all(is_identifier)
     {
@@ -928,24 +946,25 @@ fn is_variant_name(name: &str) -> bool {
             .all(|c| c == '|' || c == '-' || unicode_ident::is_xid_continue(c))
 }
 
-fn attribute_spec(attribute: Attribute) -> Result<SpecData, Error> {
-    let mut spec = SpecData::new(SpecType::Attribute);
+fn attribute_spec(attribute: Attribute) -> Result<Spec, Error> {
+    let fields = attribute.metadata.len() + TYPICAL_FIELDS;
+    let mut spec = Spec::with_capacity(SpecType::Attribute, fields);
     let type_name = match attribute.type_name {
         Cow::Borrowed(name) => Token::new(name),
         Cow::Owned(name) => name.into(),
     };
-    spec.add(FieldKey::TypeName, Value::Token(type_name));
+    spec.add(FieldKey::TypeName.as_str(), Value::Token(type_name));
     if attribute.uniform {
         spec.add(
-            FieldKey::Variability,
+            FieldKey::Variability.as_str(),
             Value::Variability(Variability::Uniform),
         );
     }
     if attribute.custom {
-        spec.add(FieldKey::Custom, Value::Bool(true));
+        spec.add(FieldKey::Custom.as_str(), Value::Bool(true));
     }
     if let Some(value) = attribute.value {
-        spec.add(FieldKey::Default, value);
+        spec.add(FieldKey::Default.as_str(), value);
     }
     if !attribute.connections.is_empty() {
         let sources = attribute
@@ -954,7 +973,7 @@ fn attribute_spec(attribute: Attribute) -> Result<SpecData, Error> {
             .map(|path| target_path(path))
             .collect::<Result<Vec<_>, _>>()?;
         spec.add(
-            FieldKey::ConnectionPaths,
+            FieldKey::ConnectionPaths.as_str(),
             Value::PathListOp(sdf::PathListOp::explicit(sources)),
         );
     }
@@ -964,15 +983,16 @@ fn attribute_spec(attribute: Attribute) -> Result<SpecData, Error> {
     Ok(spec)
 }
 
-fn relationship_spec(relationship: Relationship) -> Result<SpecData, Error> {
-    let mut spec = SpecData::new(SpecType::Relationship);
+fn relationship_spec(relationship: Relationship) -> Result<Spec, Error> {
+    let fields = relationship.metadata.len() + TYPICAL_FIELDS;
+    let mut spec = Spec::with_capacity(SpecType::Relationship, fields);
     // A plain `rel` is uniform; without the field it would be varying.
     spec.add(
-        FieldKey::Variability,
+        FieldKey::Variability.as_str(),
         Value::Variability(Variability::Uniform),
     );
     if relationship.custom {
-        spec.add(FieldKey::Custom, Value::Bool(true));
+        spec.add(FieldKey::Custom.as_str(), Value::Bool(true));
     }
     let paths = |of: &[String]| {
         of.iter()
@@ -988,7 +1008,7 @@ fn relationship_spec(relationship: Relationship) -> Result<SpecData, Error> {
     if relationship.prepend {
         list.deleted_items = paths(&relationship.deleted)?;
     }
-    spec.add(FieldKey::TargetPaths, Value::PathListOp(list));
+    spec.add(FieldKey::TargetPaths.as_str(), Value::PathListOp(list));
     for (field, value) in relationship.metadata {
         spec.add(field, value);
     }

@@ -4,6 +4,7 @@
 use nalgebra::{Unit, UnitQuaternion, Vector3};
 
 use super::{Attribute, Prim};
+use openusd::tf::Token;
 use urdf_usd_robot::Pose;
 
 /// Returns a quaternion w, x, y, z in single precision. w is not negative, so that equal rotations
@@ -65,10 +66,13 @@ pub fn place(prim: &mut Prim<'_>, pose: &Pose, scale: Option<&Vector3<f64>>) {
         Attribute::double3(vec3d(&pose.translation.vector)),
     )
     .attribute("xformOp:orient", orientation(&pose.rotation));
-    let mut order = vec!["xformOp:translate", "xformOp:orient"];
+    let mut order = vec![
+        Token::new("xformOp:translate"),
+        Token::new("xformOp:orient"),
+    ];
     if let Some(scale) = scale {
         prim.attribute("xformOp:scale", Attribute::float3(vec3f(scale)));
-        order.push("xformOp:scale");
+        order.push(Token::new("xformOp:scale"));
     }
     prim.attribute("xformOpOrder", Attribute::token_array(order).uniform());
 }

@@ -10,13 +10,11 @@ mod value;
 
 use std::fmt::Display;
 
-use openusd::sdf::{
-    self, ChildrenKey, FieldKey, ListOp, SpecData, SpecType, Specifier, Value, Variability,
-};
+use openusd::sdf::{self, ChildrenKey, FieldKey, ListOp, SpecType, Specifier, Value, Variability};
 use openusd::tf::Token;
 
 use super::Error;
-use super::specs::{PrimId, Specs};
+use super::specs::{PrimId, Spec, Specs};
 use order::dictionary_order;
 
 /// Returns the text of a layer.
@@ -72,15 +70,15 @@ struct Writer<'a> {
     path: String,
 }
 
-/// Fields of a prim that are not metadata, or are written at a fixed place.
+/// Fields of a prim that are not metadata, or are written at a fixed place; the most frequent ones first.
 const PRIM_STRUCTURE: [&str; 10] = [
-    FieldKey::Comment.as_str(),
     FieldKey::Specifier.as_str(),
+    ChildrenKey::PropertyChildren.as_str(),
+    ChildrenKey::PrimChildren.as_str(),
     FieldKey::TypeName.as_str(),
+    FieldKey::Comment.as_str(),
     FieldKey::PrimOrder.as_str(),
     FieldKey::PropertyOrder.as_str(),
-    ChildrenKey::PrimChildren.as_str(),
-    ChildrenKey::PropertyChildren.as_str(),
     ChildrenKey::VariantChildren.as_str(),
     ChildrenKey::VariantSetChildren.as_str(),
     "properties",
@@ -95,13 +93,14 @@ const LAYER_STRUCTURE: [&str; 5] = [
     ChildrenKey::PrimChildren.as_str(),
 ];
 
-/// Fields of an attribute or relationship that are not metadata, or are written at a fixed place.
+/// Fields of an attribute or relationship that are not metadata, or are written at a fixed place; the most
+/// frequent ones first.
 const PROPERTY_STRUCTURE: [&str; 10] = [
-    FieldKey::Comment.as_str(),
     FieldKey::TypeName.as_str(),
+    FieldKey::Default.as_str(),
     FieldKey::Variability.as_str(),
     FieldKey::Custom.as_str(),
-    FieldKey::Default.as_str(),
+    FieldKey::Comment.as_str(),
     FieldKey::TimeSamples.as_str(),
     FieldKey::ConnectionPaths.as_str(),
     FieldKey::TargetPaths.as_str(),
@@ -110,43 +109,43 @@ const PROPERTY_STRUCTURE: [&str; 10] = [
 ];
 
 /// Returns the metadata among the fields of `spec`, sorted by name.
-fn metadata<'a>(spec: &'a SpecData, structure: &[&str]) -> Vec<(&'a str, &'a Value)> {
+fn metadata<'a>(spec: &'a Spec, structure: &[&str]) -> Vec<(&'a str, &'a Value)> {
     let mut fields: Vec<(&str, &Value)> = spec
         .fields
         .iter()
-        .map(|(name, value)| (name.as_str(), value))
+        .map(|(name, value)| (&**name, value))
         .filter(|(name, _)| !structure.contains(name))
         .collect();
     fields.sort_by(|a, b| dictionary_order(a.0, b.0));
     fields
 }
 
-fn comment(spec: &SpecData) -> Option<&str> {
+fn comment(spec: &Spec) -> Option<&str> {
     match spec.get(FieldKey::Comment.as_str()) {
         Some(Value::String(comment)) if !comment.is_empty() => Some(comment),
         _ => None,
     }
 }
 
-fn tokens<'a>(spec: &'a SpecData, field: &str) -> &'a [Token] {
+fn tokens<'a>(spec: &'a Spec, field: &str) -> &'a [Token] {
     match spec.get(field) {
         Some(Value::TokenVec(tokens)) => tokens,
         _ => &[],
     }
 }
 
-fn token(spec: &SpecData, field: FieldKey) -> Option<&str> {
+fn token(spec: &Spec, field: FieldKey) -> Option<&str> {
     match spec.get(field.as_str()) {
         Some(Value::Token(token)) if !token.is_empty() => Some(token.as_str()),
         _ => None,
     }
 }
 
-fn is_true(spec: &SpecData, field: FieldKey) -> bool {
+fn is_true(spec: &Spec, field: FieldKey) -> bool {
     matches!(spec.get(field.as_str()), Some(Value::Bool(true)))
 }
 
-fn is_uniform(spec: &SpecData) -> bool {
+fn is_uniform(spec: &Spec) -> bool {
     matches!(
         spec.get(FieldKey::Variability.as_str()),
         Some(Value::Variability(Variability::Uniform))
@@ -209,7 +208,7 @@ const UNSPECIFIED: &str = "it is listed as a child but there is no spec";
 
 impl<'a> Writer<'a> {
     /// Returns the spec of a prim, a variant or a variant set.
-    fn spec(&self, id: PrimId) -> Result<&'a SpecData, Error> {
+    fn spec(&self, id: PrimId) -> Result<&'a Spec, Error> {
         self.specs
             .spec(id)
             .ok_or_else(|| refuse(&self.specs.path(id), UNSPECIFIED))
@@ -257,7 +256,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn layer_metadata(&mut self, root: &dyn Display, spec: &SpecData) -> Result<(), Error> {
+    fn layer_metadata(&mut self, root: &dyn Display, spec: &Spec) -> Result<(), Error> {
         let before = self.out.len();
         self.out.push_str("(\n");
         let empty = self.out.len();
@@ -394,7 +393,7 @@ impl<'a> Writer<'a> {
         &mut self,
         steps: &mut Vec<Step<'a>>,
         id: PrimId,
-        spec: &'a SpecData,
+        spec: &'a Spec,
         indent: usize,
     ) -> Result<(), Error> {
         for (field, keyword) in [
@@ -433,7 +432,7 @@ impl<'a> Writer<'a> {
         &mut self,
         steps: &mut Vec<Step<'a>>,
         parent: PrimId,
-        spec: &'a SpecData,
+        spec: &'a Spec,
         indent: usize,
         blank_before_first: bool,
     ) -> Result<(), Error> {
@@ -534,7 +533,7 @@ impl<'a> Writer<'a> {
         self.body(steps, id, spec, indent)
     }
 
-    fn prim_metadata(&mut self, id: PrimId, spec: &SpecData, indent: usize) -> Result<(), Error> {
+    fn prim_metadata(&mut self, id: PrimId, spec: &Spec, indent: usize) -> Result<(), Error> {
         self.parentheses(&self.specs.path(id), spec, &PRIM_STRUCTURE, indent)
     }
 
@@ -542,7 +541,7 @@ impl<'a> Writer<'a> {
     fn parentheses(
         &mut self,
         path: &dyn Display,
-        spec: &SpecData,
+        spec: &Spec,
         structure: &[&str],
         indent: usize,
     ) -> Result<(), Error> {
@@ -737,10 +736,10 @@ impl<'a> Writer<'a> {
     fn attribute(
         &mut self,
         path: &PropertyPath<'_>,
-        spec: &SpecData,
+        spec: &Spec,
         indent: usize,
     ) -> Result<(), Error> {
-        if spec.contains("spline") {
+        if spec.get("spline").is_some() {
             return Err(refuse(path, "splines are not written"));
         }
         let type_name =
@@ -757,9 +756,10 @@ impl<'a> Writer<'a> {
         let connections = spec.get(FieldKey::ConnectionPaths.as_str());
         // Samples and connections declare the attribute too, so an empty declaration is not
         // repeated.
-        let described = comment(spec).is_some() || !metadata(spec, &PROPERTY_STRUCTURE).is_empty();
-        if described || default.is_some() || custom || (connections.is_none() && samples.is_none())
-        {
+        let is_declared = default.is_some() || custom;
+        let is_described =
+            || comment(spec).is_some() || !metadata(spec, &PROPERTY_STRUCTURE).is_empty();
+        if is_declared || (connections.is_none() && samples.is_none()) || is_described() {
             self.line(indent, if custom { "custom " } else { "" });
             declaration.write(&mut self.out);
             if let Some(default) = default {
@@ -812,11 +812,11 @@ impl<'a> Writer<'a> {
     fn relationship(
         &mut self,
         path: &PropertyPath<'_>,
-        spec: &SpecData,
+        spec: &Spec,
         indent: usize,
     ) -> Result<(), Error> {
         for field in [FieldKey::Default, FieldKey::TimeSamples] {
-            if spec.contains(field.as_str()) {
+            if spec.get(field.as_str()).is_some() {
                 return Err(refuse(path, "a relationship with a value is not written"));
             }
         }

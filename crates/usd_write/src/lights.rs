@@ -14,6 +14,9 @@ const POINT: f64 = 0.001;
 
 /// Returns the paths of the robot's lights; none is planned for another prim.
 pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<String> {
+    if robot.lights().is_empty() {
+        return Vec::new();
+    }
     let taken = plan.children();
     let mut by_link: BTreeMap<LinkId, Vec<(usize, &Light)>> = BTreeMap::new();
     for (index, light) in robot.lights().iter().enumerate() {

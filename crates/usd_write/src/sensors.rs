@@ -448,6 +448,9 @@ impl Planner<'_> {
     /// Names the requested prims, one pass per link, avoiding the existing children of the link's
     /// prim.
     fn name(&mut self) -> BTreeMap<LinkId, Vec<Granted>> {
+        if self.wishes.is_empty() {
+            return BTreeMap::new();
+        }
         let taken = self.plan.children();
         let named = |(holder, wishes): (LinkId, Vec<Wish>)| {
             let wanted: Vec<&str> = wishes.iter().map(|wish| wish.name.as_str()).collect();

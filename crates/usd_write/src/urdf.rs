@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use openusd::sdf::Value;
 
 use super::Scene;
-use super::plan::{LINK_SCOPES, ROOT_SCOPES};
+use super::plan::{LINK_SCOPES, Plan, ROOT_SCOPES};
 use super::sensors::{SensorPlan, SensorPrim, SensorPrimKind};
 use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
 use urdf_usd_usd_author::layout::{
@@ -30,7 +30,8 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     layer.over(&root);
     let mut writer = Writer {
         layer: &mut layer,
-        taken: scene.plan.children(),
+        plan: &scene.plan,
+        taken: None,
     };
     // The world's geometry is in the default prim.
     writer.keep(
@@ -176,11 +177,16 @@ impl Guest<'_> {
 
 struct Writer<'a> {
     layer: &'a mut Layer,
-    /// Names of children in use, by prim.
-    taken: HashMap<String, Vec<String>>,
+    plan: &'a Plan,
+    /// Names of children in use, by prim, once elements need them.
+    taken: Option<HashMap<String, Vec<String>>>,
 }
 
 impl Writer<'_> {
+    fn taken(&mut self) -> &mut HashMap<String, Vec<String>> {
+        self.taken.get_or_insert_with(|| self.plan.children())
+    }
+
     /// Authors a joint's URDF attributes with the prefix, each finished by `finish`.
     fn joint(
         &mut self,
@@ -310,7 +316,7 @@ impl Writer<'_> {
     }
 
     fn reserve(&mut self, path: &str, names: &[&str]) {
-        let taken = self.taken.entry(path.to_owned()).or_default();
+        let taken = self.taken().entry(path.to_owned()).or_default();
         taken.extend(names.iter().map(|&name| name.to_owned()));
     }
 
@@ -323,7 +329,7 @@ impl Writer<'_> {
             .iter()
             .map(|element| element.name.as_str())
             .collect();
-        let taken = self.taken.get(path).cloned().unwrap_or_default();
+        let taken = self.taken().get(path).cloned().unwrap_or_default();
         let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
         let identifiers = names::identifiers(&wanted, "element", &taken);
         for (element, name) in elements.iter().zip(&identifiers) {
@@ -341,7 +347,7 @@ impl Writer<'_> {
             self.attributes(&below, "", &element.attributes, &SCOPE_ATTRIBUTES);
             self.elements(&below, &element.children, depth + 1);
         }
-        self.taken
+        self.taken()
             .entry(path.to_owned())
             .or_default()
             .extend(identifiers.iter().cloned());
