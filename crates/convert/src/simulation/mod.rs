@@ -10,6 +10,8 @@ mod support;
 
 pub use actuation::{DriveChoice, Rule};
 
+use std::collections::BTreeMap;
+
 use urdf_usd_diagnostic::{Diagnostic, did_you_mean, nearest};
 use urdf_usd_kinematics::Mechanism;
 use urdf_usd_resolve::Files;
@@ -41,15 +43,20 @@ pub(super) fn complete(
     let mut found = Vec::new();
     let mechanism = Mechanism::of(robot);
     let home = home(robot, &mechanism, options.pose.as_deref())?;
-    let actuation = actuation::choose(
-        robot,
-        &mechanism,
-        home.as_ref(),
-        options.base,
-        &options.rule,
-        files,
-        &mut found,
-    )?;
+    // The other outputs have no drives for simulations, but a file of drives is checked in any case.
+    let has_drives = crate::writes_drives(options) || !options.overlays.is_empty();
+    let actuation = match has_drives || options.rule.file.is_some() {
+        true => actuation::choose(
+            robot,
+            &mechanism,
+            home.as_ref(),
+            options.base,
+            &options.rule,
+            files,
+            &mut found,
+        )?,
+        false => BTreeMap::new(),
+    };
     // A source whose links do not collide keeps that, unless the user asks for all collisions.
     let self_collision = match (options.self_collision, robot.simulation().self_collision) {
         (SelfCollision::NotTouching, SelfCollision::None) => SelfCollision::None,
