@@ -6,7 +6,7 @@ use std::path::Path;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::Source;
-use urdf_usd_resolve::package_of;
+use urdf_usd_resolve::Files;
 use urdf_usd_usd_author::{Value, string};
 use urdf_usd_usd_read::AssetInfo;
 
@@ -42,7 +42,13 @@ impl Identity {
     /// Returns the identity of the asset of `robot`, described by `source`.
     ///
     /// `file` is the location of the source, `info` has its own statements, which come first.
-    pub fn new(source: &Source, file: Option<&Path>, robot: &str, info: AssetInfo) -> Self {
+    pub fn new(
+        source: &Source,
+        file: Option<&Path>,
+        robot: &str,
+        info: AssetInfo,
+        files: &Files,
+    ) -> Self {
         let AssetInfo {
             identifier,
             version,
@@ -50,8 +56,9 @@ impl Identity {
             aggregate,
         } = info;
         let file = file.filter(|_| source.is_file());
-        let package = file.and_then(Path::parent).and_then(package_of);
-        let in_package = package.as_ref().zip(file).and_then(|(package, file)| {
+        let folder = file.and_then(Path::parent);
+        let package = folder.and_then(|folder| files.package_of(folder));
+        let in_package = package.as_ref().zip(file).and_then(|((package, _), file)| {
             let inside = file.strip_prefix(&package.folder).ok()?;
             Some(format!(
                 "package://{}/{}",
@@ -74,7 +81,7 @@ impl Identity {
         let version = version.or_else(|| {
             package
                 .filter(|_| in_package.is_some())
-                .and_then(|package| package.version())
+                .and_then(|(_, version)| version)
         });
         let name = || {
             file?
@@ -101,13 +108,16 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::Arc;
 
     use super::*;
+    use urdf_usd_resolve::Resolver;
     use urdf_usd_urdf::xacro::Argument;
 
     #[test]
     fn an_asset_is_called_after_its_file_in_a_package_or_else_after_the_robot() {
         let folder = tempfile::tempdir().unwrap();
+        let files = || Files::new(Arc::new(Resolver::new(Default::default())));
         let at = |path: &str| folder.path().join(path);
         fs::create_dir_all(at("arm_description/urdf")).unwrap();
         let manifest = |version: &str| {
@@ -123,6 +133,7 @@ mod tests {
                 Some(&at(path)),
                 "my arm",
                 AssetInfo::default(),
+                &files(),
             )
         };
         let names = |identity: &Identity| (identity.identifier.clone(), identity.version.clone());
@@ -148,7 +159,7 @@ mod tests {
             file: Some(file.clone()),
         };
         assert_eq!(
-            Identity::new(&text, Some(&file), "my arm", AssetInfo::default()).identifier,
+            Identity::new(&text, Some(&file), "my arm", AssetInfo::default(), &files()).identifier,
             "my arm"
         );
         let xacro = |arguments| Source::Xacro {
@@ -160,7 +171,8 @@ mod tests {
                 &xacro(Vec::new()),
                 Some(&file),
                 "my arm",
-                AssetInfo::default()
+                AssetInfo::default(),
+                &files()
             )
             .identifier,
             uri
@@ -171,7 +183,8 @@ mod tests {
                 &xacro(vec![argument]),
                 Some(&file),
                 "my arm",
-                AssetInfo::default()
+                AssetInfo::default(),
+                &files()
             )
             .identifier,
             format!("{uri}#my%20arm")
@@ -180,7 +193,13 @@ mod tests {
         // A source that is an asset keeps what it says.
         let own = "package://rover/urdf/rover.urdf";
         let source = Source::File(file.clone());
-        let kept = Identity::new(&source, Some(&file), "my arm", AssetInfo::from_uri(own));
+        let kept = Identity::new(
+            &source,
+            Some(&file),
+            "my arm",
+            AssetInfo::from_uri(own),
+            &files(),
+        );
         assert_eq!(kept.identifier, own);
         assert_eq!(
             kept.ros,

@@ -41,6 +41,7 @@ pub mod xrdf;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -229,9 +230,12 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
 fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Report, Failure> {
     let (start, started) = (Instant::now(), SystemTime::now());
     let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
-    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(
-        job.options.resolve.clone(),
-    ))));
+    let resolver = resolve::Resolver::new(job.options.resolve.clone());
+    let files = resolve::Files::new(Arc::new(resolver));
+    let files = Arc::new(match context.store.is_enabled() {
+        true => files,
+        false => files.without_states(),
+    });
     // The output of xacro depends on more than files, so it is always run again; the conversion of
     // an unchanged text can be recalled.
     let expanded = job
@@ -369,7 +373,7 @@ fn run(
         Existing::Replace => None,
         Existing::Keep { .. } => Report::read(&directory).ok(),
     };
-    let mut identity = identify(job, file, &mut reading);
+    let mut identity = identify(work, file, &mut reading);
     let info = source_info(source, job, &identity, &reading);
     let extended = earlier
         .as_ref()
@@ -378,7 +382,7 @@ fn run(
         |extended: &&earlier::Extended| extended.job.options.variants != job.options.variants;
     if let Some(extended) = extended.as_ref().filter(is_reread) {
         reading = read_by(&extended.job)?;
-        identity = identify(job, file, &mut reading);
+        identity = identify(work, file, &mut reading);
     }
     let work = Work {
         job: extended.as_ref().map_or(job, |extended| &extended.job),
@@ -486,9 +490,10 @@ fn run(
 }
 
 /// Returns the identity of the asset of the robot that was read.
-fn identify(job: &Job, file: Option<&Path>, reading: &mut source::Reading) -> Identity {
+fn identify(work: Work<'_>, file: Option<&Path>, reading: &mut source::Reading) -> Identity {
     let info = std::mem::take(&mut reading.info);
-    Identity::new(&job.source, file, reading.robot.name(), info)
+    let Work { job, files, .. } = work;
+    Identity::new(&job.source, file, reading.robot.name(), info, files)
 }
 
 fn source_info(
@@ -823,6 +828,10 @@ fn check_inputs_kept(
     outputs: &publish::Files,
     files: &resolve::Files,
 ) -> Result<(), Stop> {
+    // Nothing is in a folder that does not exist yet.
+    if fs::symlink_metadata(&report.directory).is_err() {
+        return Ok(());
+    }
     // These paths include those with links resolved, so that an input is found by any name.
     let used: HashSet<PathBuf> = files.used().into_iter().collect();
     let last = previous(&report.directory).1;
@@ -971,10 +980,10 @@ fn publish(
     let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;
     // Published files of known content need not be read to be compared.
     let slot = slot.with_known(memo::published(&report.directory, store));
-    let paths: Vec<PathBuf> = outputs
-        .keys()
-        .map(String::as_str)
-        .chain([REPORT])
+    // Only a store remembers their states.
+    let recorded = outputs.keys().map(String::as_str).chain([REPORT]);
+    let paths: Vec<PathBuf> = recorded
+        .filter(|_| store.is_enabled())
         .map(|path| slot.directory().join(path))
         .collect();
     check(&slot.directory(), &outputs)?;

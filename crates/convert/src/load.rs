@@ -144,27 +144,34 @@ fn meshes<'a>(
     work: Work<'_>,
 ) -> Result<Meshes<'a>, Diagnostic> {
     let mut diagnostics = Vec::new();
-    let located: Vec<Result<Located, Diagnostic>> = references
+    // Visuals and collisions often have the same mesh.
+    let mut uris: Vec<&str> = Vec::new();
+    let mut index_of: HashMap<&str, usize> = HashMap::new();
+    for reference in references {
+        index_of.entry(&reference.uri).or_insert_with(|| {
+            uris.push(&reference.uri);
+            uris.len() - 1
+        });
+    }
+    let found: Vec<Result<Located, urdf_usd_resolve::Error>> = uris
         .par_iter()
-        .map(|reference| {
-            work.files
-                .locate(&reference.uri, base)
-                .map_err(|error| error.at(reference.place.clone()))
-        })
+        .map(|uri| work.files.locate(uri, base))
         .collect();
     // References to the same file share a mesh.
     let mut by_path: HashMap<&Path, usize> = HashMap::new();
     let mut files: Vec<MeshFile<'_>> = Vec::new();
-    let mut file_of: Vec<Option<usize>> = vec![None; located.len()];
-    for ((reference, result), file_of) in references.iter().zip(&located).zip(&mut file_of) {
-        match result {
-            Ok(located) => {
+    let mut file_of: Vec<Option<usize>> = vec![None; references.len()];
+    for (reference, file_of) in references.iter().zip(&mut file_of) {
+        let index = index_of.get(reference.uri.as_str());
+        match index.and_then(|&index| found.get(index)) {
+            None => {}
+            Some(Ok(located)) => {
                 *file_of = Some(*by_path.entry(&located.path).or_insert_with(|| {
                     files.push(MeshFile { reference, located });
                     files.len() - 1
                 }));
             }
-            Err(diagnostic) => diagnostics.push(diagnostic.clone()),
+            Some(Err(error)) => diagnostics.push(error.clone().at(reference.place.clone())),
         }
     }
     let bytes = files.iter().fold(0_u64, |bytes, file| {

@@ -538,7 +538,7 @@ pub(super) fn decoded(bytes: &[u8], path: &Path) -> Result<urdf::Decoded, Diagno
 /// Returns the beginning of a regular file. Other files are reported when they are opened as a
 /// whole.
 fn start(path: &Path) -> Option<Vec<u8>> {
-    let mut start = Vec::new();
+    let mut start = Vec::with_capacity(START as usize);
     resolve::Opened::at(path)
         .ok()?
         .file

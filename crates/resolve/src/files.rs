@@ -12,7 +12,7 @@ use rustix::fs::FileType;
 
 use super::candidates::near_names;
 use super::lookups::Lookups;
-use super::package::{Search, manifests_around};
+use super::package::{Search, manifests_around, package_around};
 use super::place::{Opened, Place};
 use super::roots::Roots;
 use super::states::{Seen, States, stamp};
@@ -83,8 +83,8 @@ struct State {
     read: HashMap<PathBuf, Arc<[u8]>>,
     used: BTreeSet<PathBuf>,
     /// States of all files opened, and of all paths that decided what references mean, when each
-    /// was first examined.
-    seen: Seen,
+    /// was first examined; `None` if they are not recorded.
+    seen: Option<Seen>,
     /// Ancestors of refused paths, with symbolic links resolved, up to the deepest one that exists.
     /// Empty if nothing was refused.
     refused: BTreeMap<PathBuf, Option<PathBuf>>,
@@ -94,8 +94,15 @@ struct State {
 impl State {
     /// Records that `path` was opened or looked for.
     fn note(&mut self, path: PathBuf) {
-        self.seen.note(&path);
+        self.see(&path);
         self.used.insert(path);
+    }
+
+    /// Records the state of `path`.
+    fn see(&mut self, path: &Path) {
+        if let Some(seen) = &mut self.seen {
+            seen.note(path);
+        }
     }
 }
 
@@ -105,8 +112,19 @@ impl Files {
         Self {
             resolver,
             lookups: Lookups::default(),
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                seen: Some(Seen::default()),
+                ..State::default()
+            }),
         }
+    }
+
+    /// Does not record states, which [`Self::states`] lacks then: they take a call of the system for each
+    /// path, and only caches of outcomes need them.
+    #[must_use]
+    pub fn without_states(self) -> Self {
+        self.state().seen = None;
+        self
     }
 
     /// Allows reading from the URDF's `folder`, and from the package that contains it.
@@ -119,7 +137,7 @@ impl Files {
         ] {
             manifests_around(&folder, &self.lookups)
                 .iter()
-                .for_each(|manifest| state.seen.note(manifest));
+                .for_each(|manifest| state.see(manifest));
             // A folder with `..` is added in its resolved form only: roots are compared by their
             // components. An unresolvable folder is empty here, thus relative.
             let settled =
@@ -204,6 +222,14 @@ impl Files {
         let mut state = self.state();
         state.note(path);
         real.into_iter().for_each(|real| state.note(real));
+    }
+
+    /// Returns the package that contains `folder`, as [`package_of`](super::package_of), and its
+    /// version. Each package.xml is read once.
+    pub fn package_of(&self, folder: &Path) -> Option<(Package, Option<String>)> {
+        let package = package_around(folder, &self.lookups)?;
+        let version = self.lookups.manifest_version(&package.folder);
+        Some((package, version))
     }
 
     /// Returns the resolver of the references.
@@ -300,7 +326,7 @@ impl Files {
                 .seen
                 .take()
                 .iter()
-                .for_each(|place| self.state().seen.note(place));
+                .for_each(|place| self.state().see(place));
             allowed
         };
         for candidate in candidates {
@@ -308,7 +334,7 @@ impl Files {
             state.note(normalised(candidate));
             // The kernel resolves `..` after a symbolic link, so `normalised` may name another
             // file.
-            state.seen.note(candidate);
+            state.see(candidate);
             drop(state);
             // The place is checked before the file is opened, and the file is opened relative to
             // the checked folder: see `place`.
@@ -351,7 +377,8 @@ impl Files {
     /// first examined. Anything that changed since `started` is marked as unreliable.
     pub fn states(&self, started: SystemTime) -> States {
         let state = self.state();
-        let states = state.seen.states().since(started);
+        let seen = state.seen.as_ref().map(Seen::states);
+        let states = seen.unwrap_or_default().since(started);
         // A refusal also depends on where the allowed folders lead.
         let roots = if state.refused.is_empty() {
             Vec::new()
@@ -376,7 +403,7 @@ impl Files {
         let mut search = Search::new(name, &self.lookups);
         let found = search.run(&self.resolver.options, folders);
         let mut state = self.state();
-        search.seen.iter().for_each(|place| state.seen.note(place));
+        search.seen.iter().for_each(|place| state.see(place));
         let Some(package) = found else {
             state
                 .used

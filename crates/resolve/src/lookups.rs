@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::package::{MANIFEST, manifest_text};
+use super::package::{MANIFEST, Manifest, read_manifest};
 
 /// A cache that lives as long as one conversion. Threads share it.
 #[derive(Debug, Default)]
@@ -14,13 +14,6 @@ pub(super) struct Lookups {
     real: Mutex<HashMap<PathBuf, Option<PathBuf>>>,
     /// The package.xml of folders; `None` if there is none.
     manifests: Mutex<HashMap<PathBuf, Option<Manifest>>>,
-}
-
-/// A package.xml.
-#[derive(Clone, Debug)]
-struct Manifest {
-    /// `None` if the file can't be read or contains no name.
-    name: Option<String>,
 }
 
 impl Lookups {
@@ -47,11 +40,15 @@ impl Lookups {
         self.manifest(folder)?.name
     }
 
+    /// Returns the `<version>` in the package.xml of `folder`.
+    pub fn manifest_version(&self, folder: &Path) -> Option<String> {
+        self.manifest(folder)?.version
+    }
+
     fn manifest(&self, folder: &Path) -> Option<Manifest> {
         cached(&self.manifests, folder, || {
-            folder.join(MANIFEST).is_file().then(|| Manifest {
-                name: manifest_text(folder, "name"),
-            })
+            let is_there = folder.join(MANIFEST).is_file();
+            is_there.then(|| read_manifest(folder).unwrap_or_default())
         })
     }
 }

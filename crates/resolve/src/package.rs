@@ -23,11 +23,6 @@ pub struct Package {
 }
 
 impl Package {
-    /// Returns the version in its package.xml.
-    pub fn version(&self) -> Option<String> {
-        manifest_text(&self.folder, "version")
-    }
-
     /// Returns the folders that belong to the package, with symbolic links resolved: its own, and
     /// its source folder if it was installed by links.
     ///
@@ -90,8 +85,15 @@ fn is_below_top(folder: &Path) -> bool {
     folder.parent().is_some()
 }
 
-/// Returns the text of the element `tag` in the package.xml of `folder`.
-pub(super) fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
+/// The elements of a package.xml that are read; `None` if they are missing or blank.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Manifest {
+    pub name: Option<String>,
+    pub version: Option<String>,
+}
+
+/// Reads the package.xml of `folder`; `None` if that is impossible.
+pub(super) fn read_manifest(folder: &Path) -> Option<Manifest> {
     let Opened { file, meta, .. } = Opened::at(&folder.join(MANIFEST)).ok()?;
     // One byte of spare capacity lets `read_to_string` find the end without growing.
     let mut text = String::with_capacity(meta.len().min(MAX_MANIFEST_BYTES) as usize + 1);
@@ -100,12 +102,15 @@ pub(super) fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
         .ok()?;
     let document = roxmltree::Document::parse(text.trim_start_matches('\u{feff}')).ok()?;
     let package = Some(document.root_element()).filter(|root| root.has_tag_name("package"))?;
-    let text = package
-        .children()
-        .find(|node| node.has_tag_name(tag))?
-        .text()?
-        .trim();
-    (!text.is_empty()).then(|| text.to_owned())
+    let text = |tag: &str| {
+        let mut children = package.children();
+        let text = children.find(|node| node.has_tag_name(tag))?.text()?.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    Some(Manifest {
+        name: text("name"),
+        version: text("version"),
+    })
 }
 
 /// A search for a package, with the places examined so far.

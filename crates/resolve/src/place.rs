@@ -169,15 +169,26 @@ impl Walk {
         if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
             // Their parent is known only after following the links before them.
             && !parent.components().any(|part| part == Component::ParentDir)
-            && let Ok(folder) =
-                openat2(CWD, parent, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS)
         {
-            return Ok(Self {
-                path: parent.to_owned(),
-                folder,
-                left: vec![name.to_owned()],
-                to_folder,
-            });
+            match openat2(
+                CWD,
+                parent,
+                FOLDER,
+                Mode::empty(),
+                ResolveFlags::NO_SYMLINKS,
+            ) {
+                Ok(folder) => {
+                    return Ok(Self {
+                        path: parent.to_owned(),
+                        folder,
+                        left: vec![name.to_owned()],
+                        to_folder,
+                    });
+                }
+                // No link comes before the missing folder, so a walk would not find it either.
+                Err(Errno::NOENT) => return Err(Errno::NOENT.into()),
+                Err(_) => {}
+            }
         }
         let mut walk = Self {
             path: PathBuf::new(),
