@@ -75,10 +75,10 @@ pub fn tiers(mesh: &MeshArrays, parts: &[Range<usize>]) -> [Option<Simplified>; 
     {
         return [None, None];
     }
-    let Some(source) = Source::new(mesh, parts) else {
+    let Some((source, triangles)) = Source::new(mesh, parts) else {
         return [None, None];
     };
-    let [medium, low] = source.simplified();
+    let [medium, low] = source.simplified(triangles);
     // A tier is compared with the next finer one that is made.
     let mut most = mesh.triangles.len();
     [medium, low].map(|triangles| {
@@ -109,8 +109,6 @@ struct Source<'a> {
     /// Single precision is finer than any bound there, and no power of a distance overflows.
     points: Vec<[f32; 3]>,
     vertices: Vec<Vertex>,
-    /// Its triangles, in terms of vertices.
-    triangles: Vec<[u32; 3]>,
 }
 
 /// Attributes that corners of triangles share.
@@ -190,8 +188,9 @@ fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<[u32
 }
 
 impl<'a> Source<'a> {
-    /// Returns `None` if the mesh has no finite, positive size to measure by.
-    fn new(mesh: &'a MeshArrays, parts: &[Range<usize>]) -> Option<Self> {
+    /// Returns the source and its triangles in terms of vertices; `None` if the mesh has no finite, positive
+    /// size to measure by.
+    fn new(mesh: &'a MeshArrays, parts: &[Range<usize>]) -> Option<(Self, Vec<[u32; 3]>)> {
         let (low, high) = mesh
             .bounds()
             .filter(|_| mesh.points.as_flattened().iter().all(|x| x.is_finite()))?;
@@ -211,17 +210,18 @@ impl<'a> Source<'a> {
             .map(|p| [0, 1, 2].map(|k| (p[k] - middle[k]) / diagonal))
             .collect();
         let (vertices, triangles) = vertices(mesh, parts);
-        Some(Self {
+        let source = Self {
             mesh,
             points,
             vertices,
-            triangles,
-        })
+        };
+        Some((source, triangles))
     }
 
     /// Returns the triangles (of vertices) of the medium and the low tier.
-    fn simplified(&self) -> [Vec<[u32; 3]>; 2] {
-        let mut decimation = Decimation::new(self, LOW_DEVIATION);
+    fn simplified(&self, triangles: Vec<[u32; 3]>) -> [Vec<[u32; 3]>; 2] {
+        let mut decimation = Decimation::new(self, &triangles, LOW_DEVIATION);
+        drop(triangles);
         [MEDIUM_DEVIATION, LOW_DEVIATION].map(|deviation| {
             decimation.collapse(deviation);
             decimation.remaining().collect()

@@ -59,20 +59,57 @@ const ROUNDING: f32 = 4e-7;
 /// A triangle of the mesh. The first wedge is [`NONE`] once it is removed. Each is in one line of the processor's
 /// cache.
 #[derive(Clone, Copy)]
-#[repr(align(64))]
+#[repr(align(32))]
 struct Triangle {
     /// The source's vertices.
     wedges: [u32; 3],
     points: [u32; 3],
-    /// The next corner at the same point.
-    next: [u32; 3],
     /// Maximum distance between the triangle and the places of the source that are mapped to it.
     error: f32,
-    /// A bound of the distance by corner, relative to how far a place is from the corner (0 there, 1 at the
-    /// opposite edge): corners are places of the source.
-    slopes: [f32; 3],
     /// The same for texture coordinates, weighted.
     drift: f32,
+}
+
+/// A point of the mesh: its triangles, and its place in the order of collapses.
+#[derive(Clone, Copy)]
+struct Node {
+    /// The first of its corners in [`Decimation::corners`], and their number.
+    start: u32,
+    count: u16,
+    retries: u8,
+    state: State,
+    /// The roots of the least cost of a collapse without errors so far, when it was last determined, and
+    /// the weighted errors around the point.
+    own: f32,
+    error: f32,
+}
+
+impl Node {
+    /// Returns the places of its corners in [`Decimation::corners`].
+    fn span(&self) -> Range<usize> {
+        // The start of a point without corners is not kept up to date.
+        let start = if self.count == 0 {
+            0
+        } else {
+            self.start as usize
+        };
+        start..start + usize::from(self.count)
+    }
+
+    /// Returns the cost of the cheapest collapse.
+    fn cost(&self) -> f32 {
+        (self.own + self.error).powi(2)
+    }
+}
+
+/// Returns the number of a triangle's corner.
+fn corner_number(triangle: u32, corner: usize) -> u32 {
+    triangle << 2 | corner as u32
+}
+
+/// Returns the triangle and the corner with this number.
+fn split(number: u32) -> (u32, usize) {
+    (number >> 2, (number & 3) as usize)
 }
 
 /// A triangle seen from one of its points.
@@ -85,6 +122,8 @@ struct Spoke {
     /// The other points, in winding order.
     from: u32,
     to: u32,
+    /// The triangle's error.
+    error: f32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,7 +132,9 @@ enum State {
     Waiting,
     /// No collapse is possible before something changes around the point.
     Stuck,
-    Removed,
+    /// Removed, or a point such as the end of a seam, which hardly ever may move after changes around it
+    /// either.
+    Settled,
 }
 
 /// A queue of points by their costs, to half a power of two. Points of one cost leave in the order in
@@ -149,68 +190,84 @@ impl Queue {
 pub(super) struct Decimation<'a> {
     source: &'a Source<'a>,
     triangles: Vec<Triangle>,
-    /// The first corner at each point: three times the triangle plus the corner.
-    first: Vec<u32>,
-    states: Vec<State>,
-    /// The cost of the cheapest collapse of each point, when it was last determined.
-    costs: Vec<f32>,
-    retries: Vec<u8>,
+    /// Bounds of the distance by corner of a triangle, relative to how far a place is from the corner (0 there, 1
+    /// at the opposite edge): corners are places of the source.
+    slopes: Vec<[f32; 3]>,
+    nodes: Vec<Node>,
+    /// The corners at each point, without those of removed triangles, next to each other: they are loaded at
+    /// once, not one after the other. They are in the order around the point since its last visit. A point
+    /// that gets more of them moves to the end.
+    corners: Vec<u32>,
     queue: Queue,
     /// Maximum deviation of the tier that is being made.
     bound: f32,
     /// The factor from squared distances to costs, which are at most 1 within the last tier's bound.
     cost_scale: f32,
-    /// The last stamp of each point, to mark the neighbours of two points.
-    marks: [Vec<u32>; 2],
-    /// The stamps of the neighbours that are marked now.
-    marked: [u32; 2],
-    stamp: u32,
-    /// Scratch memory.
+    /// The factor from errors to roots of costs.
+    error_scale: f32,
+    /// Scratch memory: the triangles at a point, its neighbours and their offsets from it.
     fan: Vec<Spoke>,
+    neighbours: Vec<u32>,
     ring: Vec<Point>,
+    list: Vec<u32>,
     candidates: Vec<(f32, u32)>,
     sides: [Side; 2],
 }
 
 impl<'a> Decimation<'a> {
-    /// Takes a mesh that is to be collapsed up to `max_bound`.
-    pub(super) fn new(source: &'a Source<'a>, max_bound: f32) -> Self {
-        let count = source.points.len();
-        let mut first = vec![NONE; count];
-        let mut triangles: Vec<Triangle> = source
-            .triangles
+    /// Takes the triangles of a mesh, which is to be collapsed up to `max_bound`.
+    pub(super) fn new(source: &'a Source<'a>, triangles: &[[u32; 3]], max_bound: f32) -> Self {
+        let triangles: Vec<Triangle> = triangles
             .iter()
             .map(|&wedges| Triangle {
                 wedges,
                 points: wedges.map(|wedge| source.vertices[wedge as usize].point),
-                next: [NONE; 3],
                 error: 0.0,
-                slopes: [0.0; 3],
                 drift: 0.0,
             })
             .collect();
-        for (number, triangle) in triangles.iter_mut().enumerate().rev() {
+        let node = Node {
+            start: 0,
+            count: 0,
+            retries: 0,
+            state: State::Stuck,
+            own: 0.0,
+            error: 0.0,
+        };
+        let mut nodes = vec![node; source.points.len()];
+        for point in triangles.iter().flat_map(|triangle| triangle.points) {
+            nodes[point as usize].count += 1;
+        }
+        let count = 3 * triangles.len();
+        // Some room for points that get more corners.
+        let mut corners = Vec::with_capacity(count + count / 2);
+        corners.resize(count, 0);
+        let mut end = 0;
+        for node in &mut nodes {
+            node.start = end;
+            end += u32::from(std::mem::take(&mut node.count));
+        }
+        for (number, triangle) in (0..).zip(&triangles) {
             for (corner, point) in triangle.points.into_iter().enumerate() {
-                let corner_number = (3 * number + corner) as u32;
-                triangle.next[corner] =
-                    std::mem::replace(&mut first[point as usize], corner_number);
+                let node = &mut nodes[point as usize];
+                node.count += 1;
+                corners[node.span().end - 1] = corner_number(number, corner);
             }
         }
         Self {
             source,
+            slopes: vec![[0.0; 3]; triangles.len()],
             triangles,
-            first,
-            states: vec![State::Stuck; count],
-            costs: vec![0.0; count],
-            retries: vec![0; count],
+            nodes,
+            corners,
             queue: Queue::new(),
             bound: 0.0,
             cost_scale: 1.0 / (max_bound * max_bound),
-            marks: [vec![0; count], vec![0; count]],
-            marked: [0; 2],
-            stamp: 0,
+            error_scale: ERROR_WEIGHT / max_bound,
             fan: Vec::new(),
+            neighbours: Vec::new(),
             ring: Vec::new(),
+            list: Vec::new(),
             candidates: Vec::new(),
             sides: Default::default(),
         }
@@ -219,25 +276,33 @@ impl<'a> Decimation<'a> {
     /// Collapses edges as long as the result stays within `bound` of the source.
     pub(super) fn collapse(&mut self, bound: f32) {
         self.bound = bound;
-        self.retries.fill(0);
         self.queue.bucket = 0;
-        for (point, cost) in (0..).zip(&self.costs) {
-            let state = &mut self.states[point as usize];
-            if *state == State::Stuck && cost.is_finite() {
-                *state = State::Waiting;
-                self.queue.push(point, self.queue.bucket_of(*cost));
+        for (point, node) in (0..).zip(&mut self.nodes) {
+            node.retries = 0;
+            if node.state == State::Stuck && node.own.is_finite() {
+                node.state = State::Waiting;
+                self.queue.push(point, self.queue.bucket_of(node.cost()));
             }
         }
         let last = self.queue.bucket_of(bound * bound * self.cost_scale);
         while let Some(point) = self.queue.pop(last) {
-            if self.states[point as usize] == State::Waiting {
+            let node = &self.nodes[point as usize];
+            if node.state != State::Waiting {
+                continue;
+            }
+            // Its cost has grown by the errors of collapses since, as far as these are known.
+            let bucket = self.queue.bucket_of(node.cost());
+            if bucket > self.queue.bucket && bucket <= last {
+                self.queue.push(point, bucket);
+            } else {
                 self.visit(point);
             }
         }
         for bucket in &mut self.queue.buckets {
             for point in bucket.drain(..) {
-                if self.states[point as usize] == State::Waiting {
-                    self.states[point as usize] = State::Stuck;
+                let state = &mut self.nodes[point as usize].state;
+                if *state == State::Waiting {
+                    *state = State::Stuck;
                 }
             }
         }
@@ -249,38 +314,24 @@ impl<'a> Decimation<'a> {
         remaining.map(|t| t.wedges)
     }
 
-    /// Collects the triangles at a point into `fan`, in order around it, and marks its neighbours.
-    /// Returns whether they close around it; `None` if they are no single fan.
+    /// Collects the triangles at a point into `fan`, in order around it, and its neighbours. Returns whether they
+    /// close around it; `None` if they are no single fan.
     fn look_around(&mut self, point: u32) -> Option<bool> {
+        let corners = &mut self.corners[self.nodes[point as usize].span()];
         self.fan.clear();
-        let mut link = NONE;
-        let mut at = self.first[point as usize];
-        while at != NONE {
-            let (number, corner) = (at / 3, (at % 3) as usize);
+        self.fan.extend(corners.iter().map(|&number| {
+            let (number, corner) = split(number);
             let triangle = &self.triangles[number as usize];
-            let next = triangle.next[corner];
-            if triangle.wedges[0] == NONE {
-                // Unlink triangles that were removed since.
-                match link {
-                    NONE => self.first[point as usize] = next,
-                    _ => self.triangles[(link / 3) as usize].next[(link % 3) as usize] = next,
-                }
-            } else {
-                if self.fan.len() == MAX_SPOKES {
-                    return None;
-                }
-                let [from, to] = others(corner);
-                self.fan.push(Spoke {
-                    triangle: number,
-                    corner: corner as u8,
-                    wedge: triangle.wedges[corner],
-                    from: triangle.points[from],
-                    to: triangle.points[to],
-                });
-                link = at;
+            let [from, to] = others(corner);
+            Spoke {
+                triangle: number,
+                corner: corner as u8,
+                wedge: triangle.wedges[corner],
+                from: triangle.points[from],
+                to: triangle.points[to],
+                error: triangle.error,
             }
-            at = next;
-        }
+        }));
         let fan = &mut self.fan[..];
         let count = fan.len();
         if count == 0 {
@@ -313,21 +364,8 @@ impl<'a> Decimation<'a> {
             // So that triangles of one side of a seam are together.
             fan.rotate_left(seam);
         }
-        self.stamp += 1;
-        self.marked[0] = self.stamp;
-        let end = fan.last().filter(|_| !is_closed).map(|spoke| spoke.to);
-        let ring = fan.iter().map(|spoke| spoke.from).chain(end);
-        let at = self.source.points[point as usize];
-        self.ring.clear();
-        for neighbour in ring {
-            let mark = &mut self.marks[0][neighbour as usize];
-            // A point that is there twice belongs to an edge of more than two triangles.
-            if *mark == self.stamp {
-                return None;
-            }
-            *mark = self.stamp;
-            self.ring
-                .push(subtract(self.source.points[neighbour as usize], at));
+        for (number, spoke) in corners.iter_mut().zip(&*fan) {
+            *number = corner_number(spoke.triangle, spoke.corner.into());
         }
         Some(is_closed)
     }
@@ -348,35 +386,59 @@ impl<'a> Decimation<'a> {
         }
     }
 
+    /// Collects the neighbours around the fan, and their offsets from its point.
+    fn collect_ring(&mut self, point: u32, is_closed: bool) {
+        let fan = &self.fan;
+        let end = fan.last().filter(|_| !is_closed).map(|spoke| spoke.to);
+        self.neighbours.clear();
+        self.neighbours
+            .extend(fan.iter().map(|spoke| spoke.from).chain(end));
+        let points = &self.source.points;
+        let at = points[point as usize];
+        let neighbours = self.neighbours.iter();
+        self.ring.clear();
+        self.ring
+            .extend(neighbours.map(|neighbour| subtract(points[*neighbour as usize], at)));
+    }
+
     /// Lists the neighbours to which the point may move with their costs, as far as these are within
     /// the limit.
     fn rank(&mut self, point: u32, seams: Option<[usize; 2]>) {
         self.candidates.clear();
         let ring = &self.ring[..];
-        let mut areas = [([0.0; 3], 0.0); MAX_SPOKES];
+        // The planes go through the point, so that the sum of the squared distances from them, weighted by the
+        // areas, is a quadratic form of the offset (Garland and Heckbert, Surface simplification using
+        // quadric error metrics, 1997).
+        let mut form = [0.0_f32; 6];
         let mut total = 0.0;
         let mut error = 0_f32;
         for (i, spoke) in self.fan.iter().enumerate() {
             let next = if i + 1 == ring.len() { 0 } else { i + 1 };
-            let area = cross(ring[i], ring[next]);
-            let length = norm(area);
+            let [x, y, z] = cross(ring[i], ring[next]);
+            let length: f32 = norm([x, y, z]);
             total += length;
-            areas[i] = (area, if length > 0.0 { 1.0 / length } else { 0.0 });
-            error = error.max(self.triangles[spoke.triangle as usize].error);
+            let weight = if length > 0.0 { 1.0 / length } else { 0.0 };
+            let products = [x * x, y * y, z * z, 2.0 * x * y, 2.0 * x * z, 2.0 * y * z];
+            for (sum, product) in form.iter_mut().zip(products) {
+                *sum += product * weight;
+            }
+            error = error.max(spoke.error);
         }
-        let areas = &areas[..self.fan.len()];
-        let share = self.cost_scale / total.max(f32::MIN_POSITIVE);
-        let error = ERROR_WEIGHT * error * self.cost_scale.sqrt();
+        let share = PLANE_WEIGHT * self.cost_scale / total.max(f32::MIN_POSITIVE);
+        let error = self.error_scale * error;
+        // So that the roots of the cost and the error add up to at most 1.
+        let most = (1.0 - error).max(0.0).powi(2);
+        let mut least = f32::INFINITY;
         let mut consider = |i: usize, line: f32| {
             let to = ring[i];
-            let squares = areas
-                .iter()
-                .map(|(area, weight)| dot(*area, to).powi(2) * weight);
-            let own = PLANE_WEIGHT * squares.sum::<f32>() * share
-                + (line + LENGTH_WEIGHT * dot(to, to)) * self.cost_scale;
-            let cost = (own.sqrt() + error).powi(2);
-            if cost <= 1.0 {
-                self.candidates.push((cost, i as u32));
+            let [x, y, z] = to;
+            let [xx, yy, zz, xy, xz, yz] = form;
+            let squares = x * (xx * x + xy * y + xz * z) + y * (yy * y + yz * z) + zz * z * z;
+            let own =
+                share * squares.max(0.0) + (line + LENGTH_WEIGHT * dot(to, to)) * self.cost_scale;
+            if own <= most {
+                least = least.min(own);
+                self.candidates.push((own, i as u32));
             }
         };
         match seams {
@@ -387,30 +449,46 @@ impl<'a> Decimation<'a> {
                 consider(other, line);
             }
         }
-        let costs = self.candidates.iter().map(|(cost, _)| *cost);
-        self.costs[point as usize] = costs.fold(f32::INFINITY, f32::min);
+        let node = &mut self.nodes[point as usize];
+        node.own = least.sqrt();
+        node.error = error;
     }
 
     fn visit(&mut self, point: u32) {
-        self.states[point as usize] = State::Stuck;
-        self.costs[point as usize] = f32::INFINITY;
+        let node = &mut self.nodes[point as usize];
+        node.own = f32::INFINITY;
+        if usize::from(node.count) > MAX_SPOKES {
+            node.state = State::Stuck;
+            return;
+        }
+        node.state = State::Settled;
         let Some(is_closed) = self.look_around(point) else {
             return;
         };
         let Some(seams) = self.seams(is_closed) else {
+            // The end of a seam moves when a neighbour takes its place.
+            self.nodes[point as usize].state = State::Stuck;
             return;
         };
+        self.collect_ring(point, is_closed);
         self.rank(point, seams);
         if self.candidates.is_empty() {
             return;
         }
-        // Costs mostly grow while a point waits. They are updated only here.
-        let bucket = self.queue.bucket_of(self.costs[point as usize]);
+        // Costs mostly grow while a point waits.
+        let node = &mut self.nodes[point as usize];
+        let bucket = self.queue.bucket_of(node.cost());
         if bucket > self.queue.bucket {
-            self.states[point as usize] = State::Waiting;
+            node.state = State::Waiting;
             self.queue.push(point, bucket);
             return;
         }
+        // A neighbour that is there twice belongs to an edge of more than two triangles.
+        let neighbours = &self.neighbours;
+        if (1..neighbours.len()).any(|i| neighbours[..i].contains(&neighbours[i])) {
+            return;
+        }
+        node.state = State::Stuck;
         let mut sides = std::mem::take(&mut self.sides);
         let tries = if self.project(seams, is_closed, &mut sides) {
             MAX_TRIES
@@ -448,11 +526,11 @@ impl<'a> Decimation<'a> {
             side.drift = 0.0;
             for spoke in spokes {
                 let triangle = &self.triangles[spoke.triangle as usize];
-                side.errors.push(triangle.error);
+                side.errors.push(spoke.error);
                 let [from, to] = others(spoke.corner.into());
                 let corners = [spoke.corner.into(), from, to];
-                side.slopes
-                    .push(corners.map(|corner| triangle.slopes[corner]));
+                let slopes = &self.slopes[spoke.triangle as usize];
+                side.slopes.push(corners.map(|corner| slopes[corner]));
                 side.drift = side.drift.max(triangle.drift);
             }
             if !side.is_whole {
@@ -540,12 +618,13 @@ impl<'a> Decimation<'a> {
                 return false;
             };
             side.heir = heir;
+            let heir_slopes = self.slopes[heir as usize];
             let heir = &self.triangles[heir as usize];
             let ring = [0, 1].map(|i| self.ring[(side.spokes.start + i) % self.ring.len()]);
             let (line, share) = from_segment(ring[0], ring[1]);
             let wedges = [ends[0], ends[1], ends[1]];
             let [normal, uv] = self.differences(own, wedges, [1.0 - share, share, 0.0]);
-            side.made_drift = heir.drift.max(side.drift.hypot(uv));
+            side.made_drift = heir.drift.max(length(side.drift, uv));
             let line = line.sqrt();
             let error = side.errors[0] + line;
             let [_, from, to] = side.slopes[0];
@@ -555,7 +634,7 @@ impl<'a> Decimation<'a> {
                     point if point == spokes[0].to => (to + line) / (1.0 - share),
                     _ => error,
                 };
-                heir.slopes[corner].max(slope)
+                heir_slopes[corner].max(slope)
             });
             side.made.clear();
             side.made.push(Made {
@@ -565,14 +644,14 @@ impl<'a> Decimation<'a> {
             let worst = side.made[0].error.max(side.made_drift).max(normal);
             return worst <= self.bound;
         }
-        let Some((number, shares)) = side.map() else {
+        let Some((number, shares)) = side.locate() else {
             return false;
         };
         let spoke = &spokes[number];
         let wedges = [side.replacement, corner(spoke, 0), corner(spoke, 1)];
         let [normal, uv] = self.differences(own, wedges, shares);
-        side.made_drift = side.drift.hypot(uv);
-        if normal.max(side.made_drift) > self.bound {
+        side.made_drift = length(side.drift, uv);
+        if normal.max(side.made_drift) > self.bound || !side.map(number, shares, self.bound) {
             return false;
         }
         spokes.iter().enumerate().all(|(i, spoke)| {
@@ -616,24 +695,16 @@ impl<'a> Decimation<'a> {
             let corner = triangle.points.iter().position(|p| *p == point)?;
             Some(triangle.wedges[corner])
         };
-        let mut at = self.first[to as usize];
-        for _ in 0..2 * MAX_SPOKES {
-            if at == NONE {
-                break;
-            }
-            let (number, corner) = (at / 3, (at % 3) as usize);
-            let triangle = &self.triangles[number as usize];
-            at = triangle.next[corner];
-            if triangle.wedges[0] != NONE
-                && number != ear.triangle
-                && triangle.points.contains(&end)
-            {
-                let is_smooth =
-                    [to, end].map(|point| wedge(number, point) == wedge(ear.triangle, point));
-                return (is_smooth == [true; 2]).then_some(number);
-            }
-        }
-        None
+        let corners = &self.corners[self.nodes[to as usize].span()];
+        let mut numbers = corners
+            .iter()
+            .take(MAX_SPOKES)
+            .map(|number| split(*number).0);
+        let number = numbers.find(|number| {
+            *number != ear.triangle && self.triangles[*number as usize].points.contains(&end)
+        })?;
+        let is_smooth = [to, end].map(|point| wedge(number, point) == wedge(ear.triangle, point));
+        (is_smooth == [true; 2]).then_some(number)
     }
 
     /// Returns whether a new triangle has an area and faces where its corners' normals point.
@@ -681,47 +752,50 @@ impl<'a> Decimation<'a> {
 
     /// Returns whether a collapse keeps the surface a manifold (the link condition): the ends have
     /// no common neighbours but the `lost` corners opposite the edge.
-    fn keeps_topology(&mut self, to: u32, lost: usize) -> bool {
-        self.stamp += 1;
-        self.marked[1] = self.stamp;
+    fn keeps_topology(&self, to: u32, lost: usize) -> bool {
+        let node = &self.nodes[to as usize];
+        if usize::from(node.count) > MAX_SPOKES {
+            return false;
+        }
+        // One bit for each neighbour of the point.
+        let bit = |end: u32| {
+            let place = self.neighbours.iter().position(|point| *point == end);
+            place.map_or(0, |place| 1_u64 << place)
+        };
         let mut common = 0;
-        let mut spokes = 0;
-        let mut at = self.first[to as usize];
-        while at != NONE {
-            let (number, corner) = (at / 3, (at % 3) as usize);
-            let triangle = &self.triangles[number as usize];
-            at = triangle.next[corner];
-            if triangle.wedges[0] == NONE {
-                continue;
-            }
-            spokes += 1;
-            let ends = others(corner).map(|corner| triangle.points[corner]);
-            let is_common = ends.map(|end| self.is_marked(0, end));
+        for number in &self.corners[node.span()] {
+            let (number, corner) = split(*number);
+            let points = self.triangles[number as usize].points;
+            let [from, to] = others(corner).map(|corner| bit(points[corner]));
             // A triangle opposite the point: the collapse would make a second one there.
-            if is_common == [true; 2] || spokes > MAX_SPOKES {
+            if from != 0 && to != 0 {
                 return false;
             }
-            for (end, is_common) in ends.into_iter().zip(is_common) {
-                if !self.is_marked(1, end) {
-                    self.marks[1][end as usize] = self.stamp;
-                    common += usize::from(is_common);
-                }
-            }
+            common |= from | to;
         }
-        common == lost
-    }
-
-    fn is_marked(&self, which: usize, point: u32) -> bool {
-        self.marks[which][point as usize] == self.marked[which]
+        common.count_ones() as usize == lost
     }
 
     /// Collapses the edge from `point` to `to`.
     fn apply(&mut self, point: u32, to: u32, sides: &[Side; 2]) {
         for side in sides {
             for (i, spoke) in self.fan[side.spokes.clone()].iter().enumerate() {
-                let triangle = &mut self.triangles[spoke.triangle as usize];
+                let number = spoke.triangle as usize;
+                let triangle = &mut self.triangles[number];
                 if spoke.from == to || spoke.to == to {
                     triangle.wedges[0] = NONE;
+                    let opposite = if spoke.from == to {
+                        spoke.to
+                    } else {
+                        spoke.from
+                    };
+                    let node = &mut self.nodes[opposite as usize];
+                    let corners = &mut self.corners[node.span()];
+                    if let Some(place) = corners.iter().position(|i| split(*i).0 == spoke.triangle)
+                    {
+                        corners.copy_within(place + 1.., place);
+                        node.count -= 1;
+                    }
                     continue;
                 }
                 let corner = usize::from(spoke.corner);
@@ -729,38 +803,92 @@ impl<'a> Decimation<'a> {
                 triangle.wedges[corner] = side.replacement;
                 let Made { error, slopes } = side.made[i];
                 triangle.error = error;
+                triangle.drift = side.made_drift;
+                for point in triangle.points {
+                    let node = &mut self.nodes[point as usize];
+                    node.error = node.error.max(self.error_scale * error);
+                }
                 let [one, other] = others(corner);
                 for (corner, slope) in [corner, one, other].into_iter().zip(slopes) {
-                    triangle.slopes[corner] = slope;
+                    self.slopes[number][corner] = slope;
                 }
-                triangle.drift = side.made_drift;
-                let first = &mut self.first[to as usize];
-                triangle.next[corner] =
-                    std::mem::replace(first, 3 * spoke.triangle + corner as u32);
             }
             if side.errors.len() == 2 {
-                let triangle = &mut self.triangles[side.heir as usize];
-                Made {
-                    error: triangle.error,
-                    slopes: triangle.slopes,
-                } = side.made[0];
-                triangle.drift = side.made_drift;
+                let Made { error, slopes } = side.made[0];
+                let heir = &mut self.triangles[side.heir as usize];
+                heir.error = error;
+                heir.drift = side.made_drift;
+                self.slopes[side.heir as usize] = slopes;
             }
         }
-        self.first[point as usize] = NONE;
-        self.states[point as usize] = State::Removed;
-        for i in 0..=self.fan.len() {
-            let neighbour = match self.fan.get(i) {
-                Some(spoke) => spoke.from,
-                None => self.fan[i - 1].to,
-            };
-            let at = neighbour as usize;
-            if self.states[at] == State::Stuck && self.retries[at] < MAX_RETRIES {
-                self.retries[at] += 1;
-                self.states[at] = State::Waiting;
-                self.queue.push(neighbour, self.queue.bucket);
+        self.move_corners(point, to);
+        self.nodes[point as usize].state = State::Settled;
+        for neighbour in &self.neighbours {
+            let node = &mut self.nodes[*neighbour as usize];
+            if node.state == State::Stuck && node.retries < MAX_RETRIES {
+                node.retries += 1;
+                node.state = State::Waiting;
+                self.queue.push(*neighbour, self.queue.bucket);
             }
         }
+    }
+
+    /// Moves the corners at `point` to its neighbour `to`, into the place of the removed ones: that keeps the
+    /// order around it.
+    fn move_corners(&mut self, point: u32, to: u32) {
+        let start = self.fan.iter().position(|spoke| spoke.from == to);
+        let (before, after) = self.fan.split_at(start.unwrap_or(0));
+        let mut moved = after
+            .iter()
+            .chain(before)
+            .filter(|spoke| spoke.from != to && spoke.to != to)
+            .map(|spoke| corner_number(spoke.triangle, spoke.corner.into()));
+        self.list.clear();
+        for &number in &self.corners[self.nodes[to as usize].span()] {
+            if self.triangles[split(number).0 as usize].wedges[0] == NONE {
+                self.list.extend(moved.by_ref());
+            } else {
+                self.list.push(number);
+            }
+        }
+        let count = self.list.len();
+        self.nodes[point as usize].count = 0;
+        let node = &mut self.nodes[to as usize];
+        if count <= usize::from(node.count) {
+            node.count = count as u16;
+            let span = node.span();
+            self.corners[span].copy_from_slice(&self.list);
+            return;
+        }
+        node.count = 0;
+        if self.corners.len() + count > self.corners.capacity() {
+            self.compact();
+        }
+        let node = &mut self.nodes[to as usize];
+        node.start = self.corners.len() as u32;
+        node.count = count as u16;
+        self.corners.extend_from_slice(&self.list);
+    }
+
+    /// Closes the gaps between the corners.
+    fn compact(&mut self) {
+        let (mut from, mut end) = (0, 0);
+        while let Some(number) = self.corners.get(from) {
+            let (number, corner) = split(*number);
+            let point = self.triangles[number as usize].points[corner];
+            let node = &mut self.nodes[point as usize];
+            // All other corners are left over from earlier.
+            if node.count > 0 && node.start as usize == from {
+                let span = node.span();
+                node.start = end as u32;
+                self.corners.copy_within(span.clone(), end);
+                end += span.len();
+                from = span.end;
+            } else {
+                from += 1;
+            }
+        }
+        self.corners.truncate(end);
     }
 }
 
@@ -875,33 +1003,20 @@ impl Side {
                 .all(|edge| turn(self.centre, edge[0], edge[1]) >= 0.0)
     }
 
-    /// Maps the old triangles to those from the apex, and determines the errors of these. Returns the
-    /// place of the point on them: the number of the edge of the triangle and the shares of its three
-    /// corners, or of the first and last corner of the polygon if the point is on a seam; `None` if a
-    /// new triangle would face away or be steep.
-    fn map(&mut self) -> Option<(usize, [f32; 3])> {
+    /// Returns the place of the point on the triangles from the apex: the number of the edge of the triangle and
+    /// the shares of its three corners, or of the first and last corner of the polygon if the point is on a
+    /// seam; `None` if a new triangle would face away.
+    fn locate(&mut self) -> Option<(usize, [f32; 3])> {
         let Self {
-            ref errors,
-            ref slopes,
             ref corners,
-            ref places,
-            ref mut made,
-            ref mut flat,
-            ref mut exits,
             ref mut lefts,
             centre,
-            rounding,
             apex,
             ..
         } = *self;
+        let tip = corners[apex];
         let count = corners.len();
-        let (tip, tip_place) = (corners[apex], places[apex]);
         let after = |i: usize| if i + 1 == count { 0 } else { i + 1 };
-        let before = |i: usize| if i == 0 { count - 1 } else { i - 1 };
-        made.clear();
-        made.resize(count, Made::default());
-        exits.clear();
-        exits.resize(count, [1.0, 0.0]);
         // The point's triangle, and the shares of its corners.
         let mut own = None;
         if !self.is_whole {
@@ -931,17 +1046,50 @@ impl Side {
             }
             i = next;
         }
-        let (number, shares) = own?;
+        own
+    }
+
+    /// Maps the old triangles to those from the apex, and determines the errors of these; `false` if the way of
+    /// the point, which is at this place on them, is longer than `bound`.
+    fn map(&mut self, number: usize, shares: [f32; 3], bound: f32) -> bool {
+        let Self {
+            ref errors,
+            ref slopes,
+            ref corners,
+            ref places,
+            ref mut made,
+            ref mut flat,
+            ref mut exits,
+            ref lefts,
+            centre,
+            rounding,
+            apex,
+            ..
+        } = *self;
+        let count = corners.len();
+        let (tip, tip_place) = (corners[apex], places[apex]);
+        let after = |i: usize| if i + 1 == count { 0 } else { i + 1 };
+        let before = |i: usize| if i == 0 { count - 1 } else { i - 1 };
+        let ends = [apex, number, after(number)].map(|i| places[i]);
+        let new = [0, 1, 2].map(|k| (0..3).map(|i| shares[i] * ends[i][k]).sum::<f32>());
+        let gap = norm(new) + rounding;
+        if gap > bound {
+            return false;
+        }
+        made.clear();
+        made.resize(count, Made::default());
+        exits.clear();
+        exits.resize(count, [1.0, 0.0]);
         let whole = errors.iter().copied().fold(0.0, f32::max);
         let offset = [0, 1].map(|k| centre[k] - tip[k]);
-        if offset[0].hypot(offset[1]) <= 10.0 * rounding {
+        if offset[0] * offset[0] + offset[1] * offset[1] <= 100.0 * rounding * rounding {
             // The point is shifted to the apex, so that no edges cross: all triangles are moved with it.
             let error = whole + norm(tip_place) + 2.0 * rounding;
             made.fill(Made {
                 error,
                 slopes: [f32::INFINITY; 3],
             });
-            return Some((number, shares));
+            return true;
         }
         // The edge from the centre to a corner crosses the new triangles from the point's to the
         // corner. So a new triangle meets the old ones that are on the other side of it, seen from
@@ -1034,9 +1182,6 @@ impl Side {
         }
         // At the point, the old error is zero. It grows towards the corners by the slope up to the error, while
         // the gap shrinks.
-        let ends = [apex, number, after(number)].map(|i| places[i]);
-        let new = [0, 1, 2].map(|k| (0..3).map(|i| shares[i] * ends[i][k]).sum::<f32>());
-        let gap = norm(new) + rounding;
         let own = &mut made[number];
         own.error = own.error.max(gap);
         for (i, (error, slopes)) in errors.iter().zip(slopes).enumerate() {
@@ -1060,8 +1205,13 @@ impl Side {
                 made.error = made.error.min(slope);
             }
         }
-        Some((number, shares))
+        true
     }
+}
+
+/// Returns the length of a vector in the plane.
+fn length(x: f32, y: f32) -> f32 {
+    (x * x + y * y).sqrt()
 }
 
 /// Returns twice the area of a triangle, positive if it is counter-clockwise.
@@ -1104,11 +1254,9 @@ fn from_segment(from: Point, to: Point) -> (f32, f32) {
 
 /// Returns the other corners of a triangle, in winding order.
 fn others(corner: usize) -> [usize; 2] {
-    match corner {
-        0 => [1, 2],
-        1 => [2, 0],
-        _ => [0, 1],
-    }
+    // A branch on the corner would be mispredicted often.
+    const OTHERS: [[usize; 2]; 3] = [[1, 2], [2, 0], [0, 1]];
+    OTHERS[corner]
 }
 
 #[cfg(test)]
@@ -1177,6 +1325,51 @@ mod tests {
         }
     }
 
+    /// Asserts that the corners listed at each point are those of the triangles that remain.
+    fn assert_listed(decimation: &Decimation<'_>) {
+        let mut expected = vec![Vec::new(); decimation.nodes.len()];
+        for (number, triangle) in (0..).zip(&decimation.triangles) {
+            for corner in 0..3 {
+                if triangle.wedges[0] != NONE {
+                    let vertex = &decimation.source.vertices[triangle.wedges[corner] as usize];
+                    assert_eq!(vertex.point, triangle.points[corner]);
+                    expected[vertex.point as usize].push(corner_number(number, corner));
+                }
+            }
+        }
+        for (node, expected) in decimation.nodes.iter().zip(expected) {
+            let mut listed = decimation.corners[node.span()].to_vec();
+            listed.sort_unstable();
+            assert_eq!(listed, expected);
+        }
+    }
+
+    #[test]
+    fn points_list_their_corners() {
+        let mut ball = crate::shapes::ball(60);
+        let mut random = Random::new(7);
+        for coordinate in ball.points.iter_mut().flatten() {
+            *coordinate *= 1.0 + (random.number() % 1000) as f32 * 1e-5;
+        }
+        let count = ball.triangles.len();
+        // Two parts, for a seam.
+        let parts = [0..count / 2, count / 2..count];
+        let (source, triangles) = Source::new(&ball, &parts).unwrap();
+        let mut decimation = Decimation::new(&source, &triangles, 0.02);
+        assert_listed(&decimation);
+        let mut left = triangles.len();
+        for bound in [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02] {
+            decimation.collapse(bound);
+            assert_listed(&decimation);
+            decimation.compact();
+            assert_eq!(decimation.corners.len(), 3 * decimation.remaining().count());
+            assert_listed(&decimation);
+            assert!(decimation.remaining().count() < left);
+            left = decimation.remaining().count();
+        }
+        assert!(left < count / 20, "{left}");
+    }
+
     #[test]
     fn errors_bound_the_maps() {
         let mut random = Random::new(1);
@@ -1225,8 +1418,11 @@ mod tests {
             }
             for apex in 0..side.places.len() {
                 side.apex = apex;
-                if (is_whole || apex == 0 || apex + 1 == side.places.len()) && side.map().is_some()
-                {
+                if !(is_whole || apex == 0 || apex + 1 == side.places.len()) {
+                    continue;
+                }
+                if let Some((number, shares)) = side.locate() {
+                    assert!(side.map(number, shares, f32::INFINITY));
                     mapped += 1;
                     assert_bounded(&side);
                 }
