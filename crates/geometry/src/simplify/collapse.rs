@@ -211,7 +211,8 @@ pub(super) struct Decimation<'a> {
     ring: Vec<Point>,
     list: Vec<u32>,
     candidates: Vec<(f32, u32)>,
-    sides: [Side; 2],
+    /// `None` while they are in use.
+    sides: Option<Box<[Side; 2]>>,
 }
 
 impl<'a> Decimation<'a> {
@@ -269,7 +270,7 @@ impl<'a> Decimation<'a> {
             ring: Vec::new(),
             list: Vec::new(),
             candidates: Vec::new(),
-            sides: Default::default(),
+            sides: Some(Box::default()),
         }
     }
 
@@ -489,7 +490,9 @@ impl<'a> Decimation<'a> {
             return;
         }
         node.state = State::Stuck;
-        let mut sides = std::mem::take(&mut self.sides);
+        let Some(mut sides) = self.sides.take() else {
+            return;
+        };
         let tries = if self.project(seams, is_closed, &mut sides) {
             MAX_TRIES
         } else {
@@ -505,7 +508,7 @@ impl<'a> Decimation<'a> {
                 break;
             }
         }
-        self.sides = sides;
+        self.sides = Some(sides);
     }
 
     /// Projects the ring on each side of the seam that the point lies on, if any, into its plane.
@@ -647,13 +650,19 @@ impl<'a> Decimation<'a> {
         let Some((number, shares)) = side.locate() else {
             return false;
         };
+        // The cheapest reason to fail comes first: normals are elsewhere in memory.
+        let gap = side.way(number, shares);
+        if gap > self.bound {
+            return false;
+        }
         let spoke = &spokes[number];
         let wedges = [side.replacement, corner(spoke, 0), corner(spoke, 1)];
         let [normal, uv] = self.differences(own, wedges, shares);
         side.made_drift = length(side.drift, uv);
-        if normal.max(side.made_drift) > self.bound || !side.map(number, shares, self.bound) {
+        if normal.max(side.made_drift) > self.bound {
             return false;
         }
+        side.map(number, shares, gap);
         spokes.iter().enumerate().all(|(i, spoke)| {
             let next = if i + 1 == count { 0 } else { i + 1 };
             if i == side.apex || next == side.apex {
@@ -1049,9 +1058,21 @@ impl Side {
         own
     }
 
-    /// Maps the old triangles to those from the apex, and determines the errors of these; `false` if the way of
-    /// the point, which is at this place on them, is longer than `bound`.
-    fn map(&mut self, number: usize, shares: [f32; 3], bound: f32) -> bool {
+    /// Returns the way of the point to its place on the triangles from the apex, rounded up.
+    fn way(&self, number: usize, shares: [f32; 3]) -> f32 {
+        let next = if number + 1 == self.places.len() {
+            0
+        } else {
+            number + 1
+        };
+        let ends = [self.apex, number, next].map(|i| self.places[i]);
+        let new = [0, 1, 2].map(|k| (0..3).map(|i| shares[i] * ends[i][k]).sum::<f32>());
+        norm(new) + self.rounding
+    }
+
+    /// Maps the old triangles to those from the apex, and determines the errors of these. The point is at this
+    /// place on them, and `gap` is its way there.
+    fn map(&mut self, number: usize, shares: [f32; 3], gap: f32) {
         let Self {
             ref errors,
             ref slopes,
@@ -1070,12 +1091,6 @@ impl Side {
         let (tip, tip_place) = (corners[apex], places[apex]);
         let after = |i: usize| if i + 1 == count { 0 } else { i + 1 };
         let before = |i: usize| if i == 0 { count - 1 } else { i - 1 };
-        let ends = [apex, number, after(number)].map(|i| places[i]);
-        let new = [0, 1, 2].map(|k| (0..3).map(|i| shares[i] * ends[i][k]).sum::<f32>());
-        let gap = norm(new) + rounding;
-        if gap > bound {
-            return false;
-        }
         made.clear();
         made.resize(count, Made::default());
         exits.clear();
@@ -1089,7 +1104,7 @@ impl Side {
                 error,
                 slopes: [f32::INFINITY; 3],
             });
-            return true;
+            return;
         }
         // The edge from the centre to a corner crosses the new triangles from the point's to the
         // corner. So a new triangle meets the old ones that are on the other side of it, seen from
@@ -1205,7 +1220,6 @@ impl Side {
                 made.error = made.error.min(slope);
             }
         }
-        true
     }
 }
 
@@ -1422,7 +1436,8 @@ mod tests {
                     continue;
                 }
                 if let Some((number, shares)) = side.locate() {
-                    assert!(side.map(number, shares, f32::INFINITY));
+                    let gap = side.way(number, shares);
+                    side.map(number, shares, gap);
                     mapped += 1;
                     assert_bounded(&side);
                 }
