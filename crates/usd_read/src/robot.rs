@@ -49,7 +49,10 @@ use urdf_usd_robot::{
     Arena, ArenaMap, Connector, Inertial, Joint, JointId, JointKind, Link, LinkId, Mass, Pose,
     Robot, WORLD,
 };
-use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, asset_paths, on_large_stack, text};
+use urdf_usd_stage::{
+    Layer, LayerId, LayerPlaces, Options, Prim, PrimId, Stage, Value, asset_paths, on_large_stack,
+    text,
+};
 use urdf_usd_usd_author::isaac_schema::{JOINT_NAME_OVERRIDE, NAME_OVERRIDE};
 use urdf_usd_usd_author::layout::MASS_FRAME;
 
@@ -332,13 +335,21 @@ impl Reading {
         keeps_state: bool,
     ) -> Result<Self, ReadError> {
         let mut scene = Scene::new(stage);
+        let mut places = LayerPlaces::default();
         for error in &stage.errors {
             let file = error
                 .layer
                 .as_ref()
                 .map_or_else(|| stage.entry.clone(), Into::into);
+            let element = error.path.clone().unwrap_or_default();
+            let is_source = |layer: &Layer| error.layer.as_ref() == Some(&layer.identifier);
+            let layer = stage.layers.iter().position(is_source).map(LayerId);
+            let found = layer.and_then(|layer| places.of(stage, layer)?.1.at(&element));
+            let (line, column) = found.unwrap_or_default();
             let place = Place {
-                element: error.path.clone().unwrap_or_default(),
+                element,
+                line,
+                column,
                 ..Place::file(file)
             };
             let help = "correct the layer, or put what is missing where it looks for it; the rest of the asset is read";

@@ -34,6 +34,7 @@ pub(crate) enum NodeKind {
     Root,
     Inherit,
     Variant,
+    Relocate,
     Reference,
     Payload,
     Specialize,
@@ -51,6 +52,7 @@ impl NodeKind {
             Self::Root => "contains",
             Self::Inherit => "inherits",
             Self::Variant => "selects the variant",
+            Self::Relocate => "is relocated from",
             Self::Reference => "references",
             Self::Payload => "has the payload",
             Self::Specialize => "specializes",
@@ -63,6 +65,7 @@ impl NodeKind {
             Self::Root => "prim",
             Self::Inherit => "inherit",
             Self::Variant => "variant",
+            Self::Relocate => "relocate",
             Self::Reference => "reference",
             Self::Payload => "payload",
             Self::Specialize => "specialize",
@@ -225,6 +228,15 @@ impl Graph {
         if !node.is_culled {
             node.is_culled = true;
             node.restricted_at = paths.len(node.path);
+        }
+    }
+
+    /// Discards the opinions of a subtree, also those about ancestors.
+    pub fn elide(&mut self, top: NodeId) {
+        for id in self.subtree(top) {
+            let node = &mut self[id];
+            node.is_culled = true;
+            node.restricted_at = 1;
         }
     }
 
@@ -433,6 +445,16 @@ impl Graph {
         (instance, class)
     }
 
+    /// Returns the node of the prim that has the first arc of a chain of classes. A relocated prim has those
+    /// of its source.
+    fn instance_of(&self, paths: &Paths, id: NodeId) -> NodeId {
+        let mut instance = self.class_hierarchy(paths, id).0;
+        while self[instance].kind == NodeKind::Relocate {
+            instance = self[instance].parent;
+        }
+        instance
+    }
+
     /// Returns the authored arc from which the arc of a node was propagated, and the number of steps.
     pub fn first_origin(&self, id: NodeId) -> (NodeId, usize) {
         let (mut id, mut steps) = (id, 0);
@@ -524,7 +546,7 @@ impl Graph {
         // the one that was propagated further.
         let depth = |node: &Node| match is_authored(node) {
             true => 0,
-            false => self[self.class_hierarchy(paths, node.origin).0].depth,
+            false => self[self.instance_of(paths, node.origin)].depth,
         };
         let by_depth = depth(x).cmp(&depth(y));
         let by_steps = b_steps.cmp(&a_steps);

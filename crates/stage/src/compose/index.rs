@@ -1,6 +1,6 @@
 //! Composes the index of a prim: a tree of sites, one for each arc.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use openusd::sdf;
 use openusd::tf::Token;
@@ -41,6 +41,8 @@ struct Frame<'f> {
 /// itself, of which the strongest comes first, are [`VariantTask`]s.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Step {
+    Relocates,
+    ImpliedRelocates,
     References,
     Payloads,
     Inherits,
@@ -53,14 +55,28 @@ enum Step {
 }
 
 /// A variant set whose variant has to be selected.
-#[derive(Clone)]
 struct VariantTask {
-    node: NodeId,
-    is_ancestral: bool,
-    /// The path of the prim with the set, in the layer stack of the node.
-    path: PathId,
+    prim: VariantPrim,
     set: String,
     number: u32,
+}
+
+/// The prim of variant sets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct VariantPrim {
+    node: NodeId,
+    is_ancestral: bool,
+    /// The path of the prim in the layer stack of the node.
+    path: PathId,
+}
+
+/// The variant sets of a prim whose variants have to be selected, with their numbers, in order.
+///
+/// One queue for each prim: the strongest of all sets is the first of a queue, so that many sets of one
+/// prim are not compared with each other.
+struct VariantQueue {
+    prim: VariantPrim,
+    sets: VecDeque<(u32, String)>,
 }
 
 /// An arc to add.
@@ -87,7 +103,7 @@ struct Indexer<'c, 'f> {
     frame: Option<&'f Frame<'f>>,
     /// Steps by kind and order; see [`Indexer::add_step`].
     steps: BTreeSet<(Step, u32, NodeId)>,
-    variants: Vec<VariantTask>,
+    variants: Vec<VariantQueue>,
     /// Variant sets without a selection so far.
     unselected: Vec<VariantTask>,
 }
@@ -113,7 +129,10 @@ impl Composer {
         let path = self.paths.child(parent.graph.root().path, name);
         let mut graph = parent.graph.clone();
         self.move_to_child(&mut graph, path, parent.is_instance);
-        let mut graph = self.evaluate(graph, None);
+        let mut graph = match self.discard_moved(&mut graph, None) {
+            true => graph,
+            false => self.evaluate(graph, None),
+        };
         self.cull(&mut graph);
         let order = graph.compact();
         let is_instance = self.is_instance(&graph);
@@ -167,9 +186,43 @@ impl Composer {
             if chain.is_empty() && is_inert {
                 graph.set_inert(&self.paths, NodeId::ROOT, true);
             }
-            graph = self.evaluate(graph, Some(frame));
+            if !self.discard_moved(&mut graph, Some(frame)) {
+                graph = self.evaluate(graph, Some(frame));
+            }
         }
         graph
+    }
+
+    /// Discards all opinions about a prim if a relocate moved it away from one of its sites, and returns
+    /// whether it did: no arc may bring it in there.
+    fn discard_moved(&mut self, graph: &mut Graph, frame: Option<&Frame<'_>>) -> bool {
+        let is_moved = |id: &NodeId| {
+            let node = &graph[*id];
+            let relocates = self.layers.moved(node.stack);
+            node.contributes() && relocates.is_some_and(|moved| moved.is_source(node.path))
+        };
+        let Some(moved) = graph.ids().find(is_moved) else {
+            return false;
+        };
+        if let Some(frame) = frame {
+            let parent = &frame.graph[frame.parent];
+            let message = format!(
+                "the {} targets {}, which a relocate moves or removes; name the path to which it moves",
+                frame.kind.name(),
+                self.paths.text(graph[moved].path)
+            );
+            let layer = self.layers.stack(parent.stack).root;
+            self.add_error(CompositionError {
+                message,
+                layer: Some(self.layers.layer(layer).identifier.clone()),
+                path: Some(self.paths.text(parent.path)),
+            });
+        }
+        graph.set_inert(&self.paths, NodeId::ROOT, true);
+        for child in graph.root().children.clone() {
+            graph.elide(child);
+        }
+        true
     }
 
     /// Turns the index of a prim into the beginning of that of its child.
@@ -287,6 +340,7 @@ impl Composer {
     pub fn child_names(&self, index: &Index) -> Vec<Token> {
         let mut names: Vec<Token> = Vec::new();
         let mut known: HashSet<Token> = HashSet::new();
+        let mut moved: HashSet<&str> = HashSet::new();
         let is_direct = |id: NodeId| {
             let mut chain = index.graph.chain(id);
             chain.any(|above| above != NodeId::ROOT && !index.graph[above].is_ancestral)
@@ -295,6 +349,10 @@ impl Composer {
             let node = &index.graph[*id];
             if !node.contributes() || (index.is_instance && !(node.has_specs && is_direct(*id))) {
                 continue;
+            }
+            if let Some(relocates) = self.layers.moved(node.stack) {
+                moved.extend(relocates.rename(&self.paths, node.path, &mut names));
+                known = names.iter().cloned().collect();
             }
             for member in self.layers.stack(node.stack).members.iter().rev() {
                 let opened = self.layers.opened(member.layer);
@@ -317,6 +375,7 @@ impl Composer {
                 }
             }
         }
+        names.retain(|name| !moved.contains(name.as_str()));
         names
     }
 }
@@ -352,6 +411,8 @@ impl Indexer<'_, '_> {
 
     fn take(&mut self, step: Step, node: NodeId) {
         match step {
+            Step::Relocates => self.add_relocated(node),
+            Step::ImpliedRelocates => self.imply_relocated(node),
             Step::References => self.add_assets(node, NodeKind::Reference),
             Step::Payloads => self.add_assets(node, NodeKind::Payload),
             Step::Inherits => self.add_classes(node, NodeKind::Inherit),
@@ -404,8 +465,16 @@ impl Indexer<'_, '_> {
             if is_outermost && is_grafted {
                 self.add_step(Step::AncestralVariantSets, id);
             }
+            if kind == NodeKind::Relocate {
+                self.add_step(Step::ImpliedRelocates, id);
+            }
             let node = &self.graph[id];
-            if !node.contributes() || !node.has_specs {
+            let contributes = node.contributes();
+            if contributes && !is_grafted && self.composer.layers.moved(stack).is_some() {
+                self.add_step(Step::Relocates, id);
+            }
+            let node = &self.graph[id];
+            if !contributes || !node.has_specs {
                 continue;
             }
             let has = self.composer.layers.fields(stack, path);
@@ -469,6 +538,25 @@ impl Indexer<'_, '_> {
             frame = at.previous;
         }
         false
+    }
+
+    /// Returns whether an arc only propagates a class to the source of a relocate, where its site has no
+    /// meaning.
+    fn is_below_relocate(&self, arc: &NewArc) -> bool {
+        arc.kind.is_class()
+            && arc.parent != arc.origin
+            && (self.graph.chain(arc.parent))
+                .map(|id| self.kind(id))
+                .find(|kind| !kind.is_class())
+                == Some(NodeKind::Relocate)
+    }
+
+    /// Returns the kind that a node has in the graph of which this one becomes a part.
+    fn kind(&self, id: NodeId) -> NodeKind {
+        match self.frame {
+            Some(frame) if id == NodeId::ROOT => frame.kind,
+            _ => self.graph[id].kind,
+        }
     }
 
     /// Returns the path of a node when its graph is part of that of the frame: the graph is composed for an
@@ -541,20 +629,28 @@ impl Indexer<'_, '_> {
 
     /// Adds a node for an arc, and the steps of the node.
     fn add(&mut self, mut arc: NewArc) -> Option<NodeId> {
+        let is_too_deep = self.composer.paths.prims(arc.path) as usize > DEEPEST;
+        if self.composer.nodes >= MAX_NODES {
+            self.report_limit(is_too_deep);
+            return None;
+        }
         // The steps of the node and its place among the others depend on the nodes so far.
         self.composer.steps += self.graph.len();
-        if arc.kind != NodeKind::Variant && self.is_cycle(arc.parent, arc.stack, arc.path) {
-            self.report_cycle(&arc);
+        let may_cycle = arc.kind != NodeKind::Variant && !self.is_below_relocate(&arc);
+        if may_cycle && self.is_cycle(arc.parent, arc.stack, arc.path) {
+            // A propagated class that maps to the prim itself is no arc that a layer has.
+            if arc.parent == arc.origin || arc.path != self.graph[arc.parent].path {
+                self.report_cycle(&arc);
+            }
             return None;
         }
         arc.skips_duplicates |= self.frame.is_some_and(|frame| frame.skips_duplicates);
         if arc.skips_duplicates && self.is_duplicate(arc.stack, arc.path) {
             return None;
         }
-        let is_too_deep = self.composer.paths.prims(arc.path) as usize > DEEPEST;
         let is_too_nested = arc.with_ancestral && self.composer.depth >= MAX_NESTED;
-        if self.composer.nodes >= MAX_NODES || is_too_deep || is_too_nested {
-            self.report_limit(&arc);
+        if is_too_deep || is_too_nested {
+            self.report_limit(is_too_deep);
             return None;
         }
         self.composer.nodes += 1;
@@ -609,14 +705,14 @@ impl Indexer<'_, '_> {
         Some(id)
     }
 
-    fn report_limit(&mut self, arc: &NewArc) {
+    fn report_limit(&mut self, is_too_deep: bool) {
         let mut root = &self.graph;
         let mut frame = self.frame;
         while let Some(at) = frame {
             (root, frame) = (at.graph, at.previous);
         }
         let path = self.composer.paths.text(root.root().path);
-        let reason = match self.composer.paths.prims(arc.path) as usize > DEEPEST {
+        let reason = match is_too_deep {
             true => format!("lead to a prim nested more than {DEEPEST} deep"),
             false if self.composer.nodes >= MAX_NODES => {
                 format!(
@@ -638,7 +734,114 @@ impl Indexer<'_, '_> {
     fn map_of(&mut self, target: PathId, node: NodeId, offset: sdf::LayerOffset) -> Map {
         let paths = &mut self.composer.paths;
         let source = paths.plain(self.graph[node].path);
-        Map::new(paths, target, source, offset)
+        let map = Map::new(paths, target, source, offset);
+        let moved = self.composer.layers.moved(self.graph[node].stack);
+        match moved.and_then(|moved| moved.map(paths, source)) {
+            Some(moved) => moved.compose(paths, &map),
+            None => map,
+        }
+    }
+
+    /// Adds the source of a relocated prim, with the opinions about its ancestors.
+    fn add_relocated(&mut self, id: NodeId) {
+        let paths = &self.composer.paths;
+        let node = &self.graph[id];
+        if !node.contributes() && self.graph.levels_below_arc(paths, id) == 0 {
+            return;
+        }
+        let (stack, depth) = (node.stack, paths.prims(node.path));
+        let moved = self.composer.layers.moved(stack);
+        let Some(path) = moved.and_then(|moved| moved.source(node.path)) else {
+            return;
+        };
+        // Opinions that arcs bring in at the target, other than those of variants, do not count.
+        for child in node.children.clone() {
+            if self.graph[child].kind != NodeKind::Variant {
+                self.graph.elide(child);
+            }
+        }
+        let added = self.add(NewArc {
+            kind: NodeKind::Relocate,
+            parent: id,
+            origin: id,
+            stack,
+            path,
+            map: Map::IDENTITY,
+            number: 0,
+            depth,
+            source: super::super::LayerId(0),
+            is_inert: true,
+            with_ancestral: true,
+            skips_duplicates: false,
+            is_loaded: false,
+        });
+        let Some(added) = added else {
+            return;
+        };
+        let specs: Vec<_> = self.composer.layers.specs(stack, path).collect();
+        for (member, _) in specs {
+            let message = "the opinions of this prim do not count, as a relocate moves it; write them at its new path".to_owned();
+            self.composer.report(message, Some(member), Some(path));
+        }
+        self.discard_moved_below(added);
+    }
+
+    /// Discards the opinions below a source that other relocates move elsewhere.
+    fn discard_moved_below(&mut self, top: NodeId) {
+        let mut open = vec![top];
+        while let Some(id) = open.pop() {
+            for child in self.graph[id].children.clone() {
+                let node = &self.graph[child];
+                let moved = self.composer.layers.moved(node.stack);
+                if node.kind == NodeKind::Relocate {
+                    continue;
+                }
+                if node.contributes() && moved.is_some_and(|moved| moved.is_source(node.path)) {
+                    self.graph.elide(child);
+                } else {
+                    open.push(child);
+                }
+            }
+        }
+    }
+
+    /// Propagates the source of a relocate across the arc that brings in the relocated prim: arcs of the
+    /// layer stack above may refer to it.
+    fn imply_relocated(&mut self, id: NodeId) {
+        let node = &self.graph[id];
+        let path = node.path;
+        let above = self.graph.parent(id);
+        let across = above.and_then(|above| Some((above, self.graph.parent(above)?)));
+        let Some((above, parent)) = across.filter(|_| !node.is_ancestral) else {
+            return;
+        };
+        let map = &self.graph[above].to_parent;
+        let Some(path) = map.to_target(&mut self.composer.paths, path) else {
+            return;
+        };
+        let mut known = self.graph[parent]
+            .children
+            .iter()
+            .map(|id| &self.graph[*id]);
+        if known.any(|known| known.path == path && known.kind == NodeKind::Relocate) {
+            return;
+        }
+        let node = &self.graph[parent];
+        self.add(NewArc {
+            kind: NodeKind::Relocate,
+            parent,
+            origin: id,
+            stack: node.stack,
+            path,
+            map: Map::IDENTITY,
+            number: 0,
+            depth: self.composer.paths.prims(node.path),
+            source: super::super::LayerId(0),
+            is_inert: true,
+            with_ancestral: false,
+            skips_duplicates: false,
+            is_loaded: false,
+        });
     }
 
     /// Adds the references or payloads of a node.
@@ -849,8 +1052,12 @@ impl Indexer<'_, '_> {
         let above = &self.graph[parent];
         let (stack, parent_path) = (above.stack, above.path);
         let path = class_path(self.composer, parent_path, &map)?;
-        if let Some(known) = self.child_at(parent, stack, path) {
-            return Some(known);
+        let known = match self.kind(parent) {
+            NodeKind::Relocate => self.same_class(parent, kind, &map, origin),
+            _ => self.child_at(parent, stack, path),
+        };
+        if known.is_some() {
+            return known;
         }
         let contributes = path != parent_path && Some((stack, path)) != same;
         let depth = self.composer.paths.prims(parent_path);
@@ -891,6 +1098,22 @@ impl Indexer<'_, '_> {
         children.find(|child| self.graph[*child].is_at(stack, path))
     }
 
+    /// Returns the child of the source of a relocate for a class. The sites of classes there have no meaning.
+    fn same_class(
+        &self,
+        parent: NodeId,
+        kind: NodeKind,
+        map: &Map,
+        origin: NodeId,
+    ) -> Option<NodeId> {
+        let levels = |id| self.graph.levels_below_arc(&self.composer.paths, id);
+        let mut children = self.graph[parent].children.iter().copied();
+        children.find(|child| {
+            let node = &self.graph[*child];
+            node.kind == kind && node.to_parent == *map && levels(node.origin) == levels(origin)
+        })
+    }
+
     /// Copies the node of a specialize to the children of the root.
     fn propagate_specialize(&mut self, id: NodeId) -> Option<NodeId> {
         let node = &self.graph[id];
@@ -922,8 +1145,18 @@ impl Indexer<'_, '_> {
         if top == NodeId::ROOT {
             return;
         }
-        for id in self.graph.subtree(top) {
-            if self.graph[id].kind == NodeKind::Specialize {
+        let mut open = vec![top];
+        while let Some(id) = open.pop() {
+            let (node, parent) = (&self.graph[id], &self.graph[self.graph[id].parent]);
+            // Below the source of a relocate, such a node only propagates a class.
+            if node.parent != node.origin
+                && parent.kind == NodeKind::Relocate
+                && parent.is_at(node.stack, node.path)
+            {
+                continue;
+            }
+            open.extend(node.children.iter().rev());
+            if node.kind == NodeKind::Specialize {
                 self.propagate_specialize(id);
             }
         }
@@ -946,6 +1179,16 @@ impl Indexer<'_, '_> {
         while let Some((to, from, transfer, is_first)) = open.pop()
             && self.composer.exceeded().is_none()
         {
+            // Classes skip the source of a relocate, whose site no class has.
+            if self.graph[to].kind == NodeKind::Relocate {
+                let node = &self.graph[to];
+                let (above, map) = (node.parent, node.to_parent.clone());
+                let paths = &mut self.composer.paths;
+                let transfer = map.with_identity(paths).compose(paths, &transfer);
+                open.push((above, from, transfer, is_first));
+                self.add_step(Step::ImpliedClasses, to);
+                continue;
+            }
             let children = self.graph[self.graph.owner(from)].children.clone();
             let levels = self.graph.levels_below_arc(&self.composer.paths, from);
             for child in children {
@@ -1012,14 +1255,32 @@ impl Indexer<'_, '_> {
         if self.composer.layers.fields(stack, path) & fields::VARIANT_SETS == 0 {
             return;
         }
-        for (number, set) in (0..).zip(self.composer.variant_sets(stack, path)) {
-            self.variants.push(VariantTask {
-                node,
-                is_ancestral,
-                path,
-                set,
-                number,
-            });
+        let sets: VecDeque<_> = (0..).zip(self.composer.variant_sets(stack, path)).collect();
+        let prim = VariantPrim {
+            node,
+            is_ancestral,
+            path,
+        };
+        if !sets.is_empty() {
+            self.variants.push(VariantQueue { prim, sets });
+        }
+    }
+
+    /// Adds the sets without a selection to the queues again.
+    fn retry_unselected(&mut self) {
+        for VariantTask { prim, set, number } in self.unselected.drain(..) {
+            match self.variants.last_mut() {
+                Some(last)
+                    if last.prim == prim
+                        && last.sets.back().is_some_and(|(known, _)| *known < number) =>
+                {
+                    last.sets.push_back((number, set));
+                }
+                _ => self.variants.push(VariantQueue {
+                    prim,
+                    sets: VecDeque::from([(number, set)]),
+                }),
+            }
         }
     }
 
@@ -1035,36 +1296,49 @@ impl Indexer<'_, '_> {
         let depths = self
             .variants
             .iter()
-            .map(|task| self.graph.chain(task.node).count());
+            .map(|queue| self.graph.chain(queue.prim.node).count());
         self.composer.steps += depths.sum::<usize>();
         let paths = &self.composer.paths;
-        let tasks = self.variants.iter().enumerate();
-        let tasks = tasks.filter(|(_, task)| task.is_ancestral == is_ancestral);
-        let (first, _) = tasks.min_by(|(_, a), (_, b)| {
-            let by_node = self.graph.compare(paths, a.node, b.node);
-            by_node.then_with(|| (a.path, a.number).cmp(&(b.path, b.number)))
+        let queues = self.variants.iter_mut().enumerate();
+        let queues = queues.filter(|(_, queue)| queue.prim.is_ancestral == is_ancestral);
+        let graph = &self.graph;
+        let (index, first) = queues.min_by(|(_, a), (_, b)| {
+            let by_node = graph.compare(paths, a.prim.node, b.prim.node);
+            let number = |queue: &VariantQueue| queue.sets.front().map(|(number, _)| *number);
+            by_node.then_with(|| (a.prim.path, number(a)).cmp(&(b.prim.path, number(b))))
         })?;
-        Some(self.variants.swap_remove(first))
+        let prim = first.prim;
+        let next = first.sets.pop_front();
+        if first.sets.is_empty() {
+            self.variants.swap_remove(index);
+        }
+        let (number, set) = next?;
+        Some(VariantTask { prim, set, number })
     }
 
     /// Adds the selected variant of a set.
     fn select(&mut self, task: VariantTask) {
-        if !self.counts_at(task.node, task.path) {
+        let prim = task.prim;
+        if !self.counts_at(prim.node, prim.path) {
             return;
+        }
+        // Looking for a selection takes time in proportion to the number of nodes.
+        if self.composer.nodes >= MAX_NODES {
+            return self.report_limit(false);
         }
         let Some((variant, is_loaded)) = self.selected(&task) else {
             self.unselected.push(task);
             return;
         };
-        let node = &self.graph[task.node];
+        let node = &self.graph[prim.node];
         let (stack, path) = (node.stack, node.path);
         let paths = &mut self.composer.paths;
-        let selected = paths.variant(task.path, &task.set, &variant);
-        let variant_path = paths.replace_prefix(path, task.path, selected);
-        let depth = paths.prims(task.path);
+        let selected = paths.variant(prim.path, &task.set, &variant);
+        let variant_path = paths.replace_prefix(path, prim.path, selected);
+        let depth = paths.prims(prim.path);
         // As for the inherit below which it is: see `add_class`.
-        let skips_duplicates = task.is_ancestral
-            && self.graph.chain(task.node).any(|id| {
+        let skips_duplicates = prim.is_ancestral
+            && self.graph.chain(prim.node).any(|id| {
                 let node = &self.graph[id];
                 node.kind.is_class()
                     && !node.is_inert
@@ -1072,8 +1346,8 @@ impl Indexer<'_, '_> {
             });
         let added = self.add(NewArc {
             kind: NodeKind::Variant,
-            parent: task.node,
-            origin: task.node,
+            parent: prim.node,
+            origin: prim.node,
             stack,
             path: variant_path,
             map: Map::IDENTITY,
@@ -1081,19 +1355,19 @@ impl Indexer<'_, '_> {
             depth,
             source: super::super::LayerId(0),
             is_inert: false,
-            with_ancestral: task.is_ancestral,
+            with_ancestral: prim.is_ancestral,
             skips_duplicates,
             is_loaded,
         });
         // The variant may select variants of sets that had no selection.
         if added.is_some() {
-            self.variants.append(&mut self.unselected);
+            self.retry_unselected();
         }
     }
 
     /// Returns the selected variant of a set, and whether it depends on a payload.
     fn selected(&mut self, task: &VariantTask) -> Option<(String, bool)> {
-        let (top, path) = self.strongest(task.node, self.composer.paths.plain(task.path));
+        let (top, path) = self.strongest(task.prim.node, self.composer.paths.plain(task.prim.path));
         // The nodes below it, the strongest first, with the path of the prim in their namespaces.
         let mut nodes: Vec<(NodeId, PathId)> = Vec::new();
         let mut stack = vec![(top, path)];

@@ -13,6 +13,7 @@ use super::super::{CompositionError, Value, text};
 use super::graph::StackId;
 use super::messages::{file_name, shorten};
 use super::paths::{PathId, Paths};
+use super::relocates::Relocates;
 
 /// Maximum number of layers in a layer stack, counted with repetitions.
 pub const MAX_SUBLAYERS: usize = 1024;
@@ -83,6 +84,7 @@ pub(crate) struct Stack {
     pub variables: Rc<HashMap<String, Value>>,
     /// The layer stack whose variables those are, for layer stacks below.
     variables_of: StackId,
+    pub relocates: Relocates,
 }
 
 /// A layer that cannot be opened.
@@ -100,6 +102,8 @@ pub(crate) struct Layers {
     stacks: Vec<Stack>,
     /// Number of prims of all open layers.
     prims: usize,
+    /// True if a layer stack has relocates.
+    has_relocates: bool,
     by_root: HashMap<(LayerId, StackId), StackId>,
     pub errors: Vec<CompositionError>,
 }
@@ -112,6 +116,7 @@ impl Layers {
             by_location: HashMap::new(),
             stacks: Vec::new(),
             prims: 0,
+            has_relocates: false,
             by_root: HashMap::new(),
             errors: Vec::new(),
         }
@@ -144,6 +149,12 @@ impl Layers {
     /// Returns the number of prims of all open layers.
     pub fn prims(&self) -> usize {
         self.prims
+    }
+
+    /// Returns the relocates of a layer stack, if it has any.
+    pub fn moved(&self, stack: StackId) -> Option<&Relocates> {
+        let relocates = self.has_relocates.then(|| &self.stack(stack).relocates);
+        relocates.filter(|relocates| !relocates.is_empty())
     }
 
     pub fn resolver(&self) -> &Shallow {
@@ -247,6 +258,13 @@ impl Layers {
                     _ => 0,
                 }
             });
+            if prim.metadata.iter().any(|key| key == "relocates") {
+                self.errors.push(CompositionError {
+                    message: "the relocates of a prim have no effect: OpenUSD reads only those of the metadata of the layer; write them there".to_owned(),
+                    layer: Some(layer.identifier.clone()),
+                    path: Some(prim.path.clone()),
+                });
+            }
             if let Some(path) = paths.parse(&prim.path) {
                 specs.insert(
                     path,
@@ -301,9 +319,12 @@ impl Layers {
             false => outer,
         };
         let members = self.members(paths, root, &variables);
+        let relocates = self.relocates(paths, &members);
+        self.has_relocates |= !relocates.is_empty();
         self.stacks.push(Stack {
             members,
             root,
+            relocates,
             variables,
             variables_of: if own || above.is_none() {
                 id
@@ -337,6 +358,12 @@ impl Layers {
             stack
                 .members
                 .splice(own.unwrap_or(0)..own.unwrap_or(0), members);
+            let members = stack.members.clone();
+            let relocates = self.relocates(paths, &members);
+            self.has_relocates |= !relocates.is_empty();
+            if let Some(stack) = self.stacks.get_mut(root.0 as usize) {
+                stack.relocates = relocates;
+            }
         }
     }
 
@@ -373,14 +400,6 @@ impl Layers {
                 break;
             }
             members.push(member);
-            if self
-                .layer(member.layer)
-                .metadata
-                .contains_key("layerRelocates")
-            {
-                let message = "its relocates are not composed: its prims stay at the paths from which it moves them; rename them where they are defined".to_owned();
-                self.report(message, member.layer);
-            }
             let sublayers = self.sublayers(paths, root, member, &above, variables);
             stack.extend(
                 sublayers
@@ -393,7 +412,7 @@ impl Layers {
     }
 
     /// Adds an error about a layer.
-    fn report(&mut self, message: String, layer: LayerId) {
+    pub(super) fn report(&mut self, message: String, layer: LayerId) {
         self.errors.push(CompositionError {
             message,
             layer: Some(self.layer(layer).identifier.clone()),

@@ -35,6 +35,14 @@ impl Map {
         Self::canonical(paths, vec![(source, Some(target))], offset)
     }
 
+    /// Maps the sources of relocates to their targets, and all other paths to themselves.
+    pub fn relocating(paths: &mut Paths, pairs: impl Iterator<Item = (PathId, PathId)>) -> Self {
+        let moved = pairs.map(|(source, target)| (source, Some(target)));
+        let all = std::iter::once((PathId::ROOT, Some(PathId::ROOT))).chain(moved);
+        let all = all.collect();
+        Self::canonical(paths, all, LayerOffset::IDENTITY)
+    }
+
     fn pairs(&self) -> &[Pair] {
         self.pairs.as_deref().unwrap_or_default()
     }

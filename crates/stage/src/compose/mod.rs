@@ -13,6 +13,7 @@ mod layers;
 mod map;
 mod messages;
 mod paths;
+mod relocates;
 mod sites;
 
 use std::collections::{BTreeMap, HashMap};
@@ -125,9 +126,9 @@ impl Composer {
         });
     }
 
-    /// Adds an error unless there are too many.
+    /// Adds an error unless there are too many, or it repeats the last one.
     fn add_error(&mut self, error: CompositionError) {
-        if self.errors.len() < MAX_ERRORS {
+        if self.errors.len() < MAX_ERRORS && self.errors.last() != Some(&error) {
             self.errors.push(error);
         }
     }

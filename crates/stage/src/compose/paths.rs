@@ -160,6 +160,14 @@ impl Paths {
         self.append(prim, element)
     }
 
+    /// Returns the name of the prim at the end of a path; empty for another path.
+    pub fn name(&self, id: PathId) -> &str {
+        match self.entry(id).element {
+            Element::Prim(name) => self.name_text(name),
+            Element::Variant(..) => "",
+        }
+    }
+
     /// Returns the parent; that of the pseudo-root is itself.
     pub fn parent(&self, id: PathId) -> PathId {
         self.entry(id).parent

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use openusd::ar::Resolver as _;
-use openusd::sdf::{self, AbstractData, LayerOffset};
+use openusd::sdf::{self, AbstractData, LayerOffset, PathExpression};
 
 use super::super::compose::{Index, NodeId, NodeKind, StackId, edit};
 use super::super::layer::{fields, is_list_of_specs};
@@ -15,6 +15,10 @@ use super::super::prim::{
 use super::super::shared::{SharedValue, weight};
 use super::super::{CompositionError, LayerId, Value, text, texts};
 use super::{MAX_ARRAY_BYTES, MAX_VALUE_BYTES, Reader};
+
+/// Maximum length of a path expression that is composed of several: each reference to the weaker expression
+/// repeats it.
+const MAX_EXPRESSION: usize = 16 << 10;
 
 /// The opinions of a layer about a prim.
 struct Opinions {
@@ -351,11 +355,18 @@ impl Reader {
         if let Some(known) = known {
             return (known, relationships);
         }
-        let is_connected = attributes
-            .values()
-            .any(|attribute| !attribute.connections.is_empty());
+        let has_paths = |attribute: &Attribute| {
+            let value = attribute.value.as_ref();
+            let value = value.and_then(SharedValue::unless_large_array);
+            !attribute.connections.is_empty()
+                || matches!(
+                    value,
+                    Some(Value::PathExpression(_) | Value::PathExpressionVec(_))
+                )
+        };
+        let is_connected = attributes.values().any(has_paths);
         let attributes = Arc::new(attributes);
-        // Connections target prims of this instance, so that they cannot be shared.
+        // Connections and path expressions target prims of this instance, so that they cannot be shared.
         if let Some(prototype) = prototype.filter(|_| !is_connected) {
             self.shared.insert(prototype, Arc::clone(&attributes));
         }
@@ -459,7 +470,14 @@ impl Reader {
             )
         };
         let times = found.samples.iter().map(|(time, _)| *time).collect();
-        let default = found.default.filter(|value| !is_none(value));
+        let mut default = found.default.filter(|value| !is_none(value));
+        // A reference to a weaker expression, of which there is none, matches nothing.
+        if let Some(value) = default.as_mut().filter(|value| is_open(value))
+            && let Value::PathExpression(expression) = value.make_mut()
+        {
+            let strong = std::mem::take(expression);
+            *expression = strong.compose_over(&PathExpression::nothing());
+        }
         let first = || {
             let (_, value) = found.samples.into_iter().next()?;
             Some(SharedValue::from(value)).filter(|value| !is_none(value))
@@ -510,13 +528,20 @@ impl Reader {
                 let key = key.as_str();
                 let opened = self.composer.layers.opened(site.layer);
                 match key {
-                    "default" if found.default.is_none() => {
+                    "default" if found.default.as_ref().is_none_or(is_open) => {
                         let value = match self.large_array(site.layer, &path) {
                             Some(array) => Some(array),
                             None => self.small_default(site.layer, &path),
                         };
-                        found.default = value
-                            .map(|value| self.resolved(index, node, site.layer, offset, value));
+                        let Some(value) = value else {
+                            continue;
+                        };
+                        let value = self.resolved(index, node, site.layer, offset, value);
+                        let value = self.expressed(index, node, site, value);
+                        found.default = Some(match found.default.take() {
+                            Some(strong) => self.over(strong, &value, site),
+                            None => value,
+                        });
                     }
                     "timeSamples" if found.default.is_none() && found.samples.is_empty() => {
                         let value = opened.data.try_field(&path, key).ok().flatten();
@@ -558,6 +583,70 @@ impl Reader {
             }
         }
         found
+    }
+
+    /// Maps the paths of a path expression to the namespace of the stage. Patterns outside of the namespace that
+    /// the arcs map match nothing.
+    fn expressed(
+        &mut self,
+        index: &Index,
+        node: NodeId,
+        site: &Site,
+        mut value: SharedValue,
+    ) -> SharedValue {
+        if !matches!(
+            value.unless_large_array(),
+            Some(Value::PathExpression(_) | Value::PathExpressionVec(_))
+        ) {
+            return value;
+        }
+        let owner = sdf::Path::new(prim_of(&site.path)).unwrap_or_default();
+        let owner = owner.strip_all_variant_selections();
+        let mut map = |expression: &mut PathExpression| {
+            let absolute = std::mem::take(expression).make_absolute(&owner);
+            *expression = absolute.map_paths(|path| match path.as_str() {
+                // `//` searches all prims, in whatever layer it is.
+                "/" => Some(path.clone()),
+                _ => sdf::Path::new(&self.mapped(index, node, path)?).ok(),
+            });
+        };
+        match value.make_mut() {
+            Value::PathExpression(expression) => map(expression),
+            Value::PathExpressionVec(expressions) => expressions.iter_mut().for_each(map),
+            _ => {}
+        }
+        value
+    }
+
+    /// Composes a path expression over the one of the next weaker layer, which `%_` names.
+    fn over(&mut self, mut strong: SharedValue, weak: &SharedValue, site: &Site) -> SharedValue {
+        let Value::PathExpression(expression) = strong.make_mut() else {
+            return strong;
+        };
+        let nothing = PathExpression::nothing();
+        let weak = match weak.unless_large_array() {
+            Some(Value::PathExpression(weak)) => weak,
+            // A block ends the composition; a value of another type does not count.
+            Some(Value::ValueBlock | Value::None) => &nothing,
+            _ => return strong,
+        };
+        let text = expression.to_string();
+        let len = text.len() + text.matches("%_").count() * weak.to_string().len();
+        let weak = match len > MAX_EXPRESSION {
+            false => weak,
+            true => {
+                self.unread.push(CompositionError {
+                    message: format!(
+                        "this path expression is not composed: with stronger ones it has more than {MAX_EXPRESSION} characters"
+                    ),
+                    layer: Some(self.composer.layers.layer(site.layer).identifier.clone()),
+                    path: Some(site.path.clone()),
+                });
+                &nothing
+            }
+        };
+        *expression = std::mem::take(expression).compose_over(weak);
+        strong
     }
 
     /// Reads the default of an attribute that is not a large array of a binary layer, and adds its size to
@@ -724,6 +813,12 @@ impl Reader {
             path: Some(site.path.clone()),
         }
     }
+}
+
+/// Returns whether a value is a path expression with a reference to the next weaker one.
+fn is_open(value: &SharedValue) -> bool {
+    let value = value.unless_large_array();
+    matches!(value, Some(Value::PathExpression(expression)) if expression.contains_weaker_reference())
 }
 
 /// Returns the path of the prim of a property.

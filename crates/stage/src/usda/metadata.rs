@@ -9,7 +9,7 @@ use openusd::tf;
 use super::lexer::Token;
 use super::path::is_variant_name;
 use super::property::{depth_of, steps_up};
-use super::{ListEdit, Parsed, Parser};
+use super::{ListEdit, Parsed, Parser, relocate_place};
 
 /// The types of metadata of OpenUSD's own (`SdfSchema`). Those of its schema libraries are in
 /// `openusd::sdf::schema_field_type`.
@@ -466,6 +466,9 @@ impl Parser<'_> {
             let start = parser.start();
             let source = path.make_absolute(&parser.path()?);
             parser.check_prim_path(start, &source)?;
+            if let Some(positions) = &mut parser.positions {
+                positions.push((relocate_place(source.as_str()), start));
+            }
             parser.expect(b':')?;
             let start = parser.start();
             let mut target = parser.path()?;

@@ -130,6 +130,11 @@ pub fn positions(text: &str) -> Vec<(String, usize)> {
     parser.positions.unwrap_or_default()
 }
 
+/// Returns the path under which [`positions`] has the relocate of a prim.
+pub fn relocate_place(source: &str) -> String {
+    format!("<{source}>")
+}
+
 /// Counts the lines and columns before a fault.
 fn locate(text: &str, fault: Fault) -> TextError {
     let before = text.get(..fault.at.min(text.len())).unwrap_or(text);

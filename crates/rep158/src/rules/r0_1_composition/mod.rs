@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         });
         // An error without a layer is reported for the root layer.
         let path = error.path.clone().unwrap_or_default();
-        let help = "put the file at this path, or correct the path";
+        let help = "put the missing file at its path, or correct the arc or relocate in this layer";
         findings.layer(LayerId(layer.unwrap_or(0)), path, &error.message, help);
     }
 }
