@@ -116,7 +116,7 @@ def test_relocates_compose_as_in_openusd(case, tmp_path):
         ("swapped", "is the source of another relocate", 4),
         ("same_target", "has the same target", 4),
         ("root_prim", "its source is a root prim", 4),
-        ("source_of_an_arc", "which a relocate moves or removes", 9),
+        ("source_of_an_arc", "which a relocate moves or removes", 10),
         ("opinion_at_the_source", "the opinions of this prim do not count", 9),
     ],
 )
@@ -158,7 +158,7 @@ def test_path_expressions_compose_as_in_openusd(expressions, tmp_path):
 
 def test_path_expressions_that_grow_without_bound_are_cut(tmp_path):
     layers = ", ".join(f"@l{index}.usda@" for index in range(40))
-    for name, head, text in [("a", f"(subLayers = [{layers}])", "")] + [(f"l{index}", "", "%_ + %_ + a") for index in range(40)]:
+    for name, head, text in [("a", f"(subLayers = [{layers}])", "%_")] + [(f"l{index}", "", "%_ + %_ + a") for index in range(40)]:
         (tmp_path / f"{name}.usda").write_text(f'#usda 1.0\n{head}\nover "W"\n{{\n    pathExpression e = "{text}"\n}}\n')
     found = json.loads(run("check", "--format", "json", tmp_path / "a.usda").stdout)["diagnostics"]
     cut = [each["where"] for each in found if "more than 16384 characters" in each["message"]]

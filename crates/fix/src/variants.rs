@@ -86,7 +86,7 @@ pub fn add_selections(
 /// with each of them takes about as long as opening it.
 fn may_select(stage: &Stage, set: &str) -> bool {
     let inside = format!("{{{set}=");
-    let mut prims = stage.layers.iter().flat_map(|layer| &layer.prims);
+    let mut prims = stage.layers.iter().flat_map(|layer| layer.prims.iter());
     prims.any(|prim| {
         prim.path.contains(&inside) && !(prim.selections.is_empty() && prim.arcs.is_empty())
     })

@@ -69,7 +69,7 @@ pub fn contents(layer: &Layer) -> Vec<Item> {
         })
         .map(|prim| prim.path.as_str())
         .collect();
-    for prim in &layer.prims {
+    for prim in layer.prims.iter() {
         for found in parts(prim) {
             if contents.iter().any(|known| known.content == found.content) {
                 continue;

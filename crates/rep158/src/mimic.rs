@@ -84,6 +84,10 @@ pub fn of_dialects(prim: &Prim, of: &[Dialect]) -> Vec<Relation> {
         let base = leader.schema.trim_end_matches(":*");
         prim.has(base).then(|| base.to_owned())
     };
+    // Few prims follow another one, and looking for the relations takes long.
+    if !of.iter().any(|dialect| schema(*dialect).is_some()) {
+        return Vec::new();
+    }
     dialects::relations(&JointPrim(prim))
         .into_iter()
         .filter(|relation| of.contains(&relation.dialect))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc as Shared;
 
 use openusd::sdf::{self, AbstractData, FieldKey, SpecType};
 
@@ -27,7 +28,7 @@ pub struct Layer {
     /// The layer metadata: `metersPerUnit`, `defaultPrim`, `subLayers`.
     pub metadata: BTreeMap<String, Value>,
     /// Every prim with an opinion, also in variants, sorted by path.
-    pub prims: Vec<LayerPrim>,
+    pub prims: Shared<[LayerPrim]>,
 }
 
 /// The opinions of a layer about a prim.
@@ -49,6 +50,8 @@ pub struct LayerPrim {
     pub metadata: Vec<String>,
     /// Authored properties, sorted by name.
     pub properties: Vec<LayerProperty>,
+    /// The path as the data of the layer has it. Checking the text again takes long.
+    pub(super) key: sdf::Path,
 }
 
 /// The opinions of a layer about a property.
@@ -67,6 +70,8 @@ pub struct LayerProperty {
     pub elements: usize,
     /// The authored asset paths.
     pub assets: Vec<String>,
+    /// The path as the data of the layer has it.
+    pub(super) key: sdf::Path,
 }
 
 impl Layer {
@@ -207,6 +212,7 @@ fn prim(layer: LayerId, data: &dyn AbstractData, path: &sdf::Path) -> LayerPrim 
         selections,
         metadata,
         properties: Vec::new(),
+        key: path.clone(),
     }
 }
 
@@ -258,6 +264,7 @@ fn property(
             .flat_map(asset_paths)
             .map(|(authored, _)| authored)
             .collect(),
+        key: path.clone(),
     }
 }
 

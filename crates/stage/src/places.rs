@@ -168,7 +168,7 @@ def Xform "robot" (
         std::fs::write(&file, LAYER).unwrap();
         let stage = crate::Stage::open(&file, &crate::Options::default()).unwrap();
         let places = Places::of(&std::fs::read(&file).unwrap());
-        for prim in &stage.layers[0].prims {
+        for prim in stage.layers[0].prims.iter() {
             assert!(places.0.contains_key(&prim.path), "{}", prim.path);
             for property in &prim.properties {
                 assert!(

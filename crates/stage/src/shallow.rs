@@ -8,18 +8,19 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::SystemTime;
 
 use openusd::ar::{
     self, Asset, AssetBuffer, AssetInfo, DefaultResolver, ResolvedPath, Resolver, SharedBuffer,
 };
-use openusd::sdf::FileFormat as _;
+use openusd::sdf::{self, AbstractData, FileFormat as _};
 use openusd::usdc::CrateFile;
 use openusd::usdz::UsdzFileFormat;
 use urdf_usd_resolve::{Files, LFS_HELP, LFS_START, Opened, Resolver as Packages};
 
+use super::layer::{Layer, LayerId};
 use super::shared::{CodedArrays, coded_arrays};
 use super::{tables, usda};
 
@@ -117,10 +118,73 @@ struct Survey {
     arrays: Option<Arc<CodedArrays>>,
 }
 
+/// The content of a file.
+enum Content {
+    Asset(Box<dyn Asset>),
+    /// The text of a layer without large values.
+    Light(Light),
+}
+
+/// A text layer without large values, which several stages share.
+#[derive(Clone)]
+pub(super) struct Light(Arc<sdf::Data>);
+
+impl AbstractData for Light {
+    fn has_spec(&self, path: &sdf::Path) -> bool {
+        self.0.has_spec(path)
+    }
+
+    fn has_field(&self, path: &sdf::Path, field: &str) -> bool {
+        self.0.has_field(path, field)
+    }
+
+    fn spec_type(&self, path: &sdf::Path) -> Option<sdf::SpecType> {
+        self.0.spec_type(path)
+    }
+
+    fn try_field(
+        &self,
+        path: &sdf::Path,
+        field: &str,
+    ) -> Result<Option<Cow<'_, sdf::Value>>, sdf::DataError> {
+        self.0.try_field(path, field)
+    }
+
+    fn list_fields(&self, path: &sdf::Path) -> Option<Vec<String>> {
+        self.0.list_fields(path)
+    }
+
+    fn spec_paths(&self) -> Vec<sdf::Path> {
+        self.0.spec_paths()
+    }
+
+    fn create_spec(&mut self, path: sdf::Path, ty: sdf::SpecType) {
+        Arc::make_mut(&mut self.0).create_spec(path, ty);
+    }
+
+    fn erase_spec(&mut self, path: &sdf::Path) {
+        Arc::make_mut(&mut self.0).erase_spec(path);
+    }
+
+    fn set_field(&mut self, path: &sdf::Path, field: &str, value: sdf::Value) {
+        Arc::make_mut(&mut self.0).set_field(path, field, value);
+    }
+
+    fn erase_field(&mut self, path: &sdf::Path, field: &str) {
+        Arc::make_mut(&mut self.0).erase_field(path, field);
+    }
+}
+
 /// Caches the layers of an asset by location, so that opening it with other variants parses and encodes
 /// no text again and shares decoded arrays.
 #[derive(Default)]
-pub(super) struct Surveys(Mutex<HashMap<String, Arc<Survey>>>);
+pub(super) struct Surveys {
+    encoded: Mutex<HashMap<String, Arc<Survey>>>,
+    /// The text layers without large values, which are not encoded.
+    light: Mutex<HashMap<String, Light>>,
+    /// What layers hold; see [`Layer`].
+    read: Mutex<HashMap<String, Layer>>,
+}
 
 impl std::fmt::Debug for Surveys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -147,18 +211,54 @@ impl Shallow {
 
     /// Returns the cached survey of a layer.
     fn surveyed(&self, location: &str) -> Option<Arc<Survey>> {
-        let surveys = self.surveys.0.lock();
-        let surveys = surveys.unwrap_or_else(PoisonError::into_inner);
-        let survey = surveys.get(location).cloned()?;
-        let is_file = self.in_memory(&file_path(location)).is_none();
-        is_file.then_some(survey)
+        let survey = held(&self.surveys.encoded).get(location).cloned()?;
+        self.is_file(location).then_some(survey)
+    }
+
+    /// Returns whether a layer is a file, whose content may be cached.
+    fn is_file(&self, location: &str) -> bool {
+        self.in_memory(&file_path(location)).is_none()
+    }
+
+    /// Opens a text layer that has no large values; returns `None` for any other layer.
+    ///
+    /// # Errors
+    /// If the layer cannot be read.
+    pub(super) fn light(&self, location: &ResolvedPath) -> io::Result<Option<Light>> {
+        let name = location.to_string_lossy();
+        let is_text = has_ending(&name, "usd") && self.surveyed(&name).is_none();
+        if !is_text {
+            return Ok(None);
+        }
+        if let Some(known) = held(&self.surveys.light).get(&*name)
+            && self.is_file(&name)
+        {
+            return Ok(Some(known.clone()));
+        }
+        Ok(match self.load(location)? {
+            Content::Light(light) => Some(light),
+            Content::Asset(_) => None,
+        })
+    }
+
+    /// Returns a layer that was read before, if it has the same id.
+    pub(super) fn known_layer(&self, location: &str, id: LayerId) -> Option<Layer> {
+        let layer = held(&self.surveys.read).get(location).cloned()?;
+        let arcs = || layer.prims.iter().flat_map(|prim| &prim.arcs);
+        let has_id = arcs().all(|arc| arc.site.layer == id);
+        (has_id && self.is_file(location)).then_some(layer)
+    }
+
+    /// Caches a layer.
+    pub(super) fn keep_layer(&self, location: &str, layer: &Layer) {
+        if self.is_file(location) {
+            held(&self.surveys.read).insert(location.to_owned(), layer.clone());
+        }
     }
 
     /// Returns the large arrays of an open layer.
     pub(super) fn arrays(&self, location: &str) -> Option<Arc<CodedArrays>> {
-        let surveys = self.surveys.0.lock();
-        let surveys = surveys.unwrap_or_else(PoisonError::into_inner);
-        surveys.get(location)?.arrays.clone()
+        held(&self.surveys.encoded).get(location)?.arrays.clone()
     }
 
     /// Checks a layer in the binary encoding, and finds its large arrays.
@@ -173,6 +273,69 @@ impl Shallow {
             bytes,
             arrays: (!arrays.is_empty()).then(|| Arc::new(arrays)),
         })
+    }
+
+    /// Opens a file, or one in a package.
+    fn load(&self, resolved_path: &ResolvedPath) -> io::Result<Content> {
+        let location = resolved_path.to_string_lossy();
+        let path = file_path(&location);
+        if let Some(survey) = self.surveyed(&location) {
+            return Ok(Content::Asset(asset(&survey.bytes)));
+        }
+        let bytes = match (
+            self.in_memory(&path),
+            ar::split_package_relative_path_outer(&path),
+        ) {
+            (Some(content), _) => content.to_vec(),
+            (None, Some((package, inner))) => {
+                openusd::usdz::package_entry(self, &package, &inner)?.to_vec()
+            }
+            (None, None) => {
+                let note = |error: &io::Error| {
+                    self.files
+                        .iter()
+                        .for_each(|files| files.note_failure(error))
+                };
+                let mut file = open_file(self.files.as_deref(), &path).inspect_err(note)?;
+                // `openusd` reads the entries of a package from the open file.
+                if begins_with(&mut file, PACKAGE)? {
+                    return Ok(Content::Asset(Box::new(file)));
+                }
+                content(file)?
+            }
+        };
+        let is_package = bytes.starts_with(PACKAGE);
+        let is_binary = is_package || bytes.starts_with(BINARY);
+        // `parsed_location` has changed the locations of layers that are named .usda, and no
+        // others.
+        let is_text = path != location;
+        if is_text && is_binary {
+            return Err(rejected(format!(
+                "{path} is in the binary encoding: name it .usd or .usdc"
+            )));
+        }
+        let is_parsed = !is_binary && (is_text || has_ending(&path, "usd"));
+        let bytes = match is_parsed {
+            true => match parsed(&bytes, &path).map_err(rejected)? {
+                usda::ParsedLayer::Light(data) => {
+                    let light = Light(Arc::new(data));
+                    if self.is_file(&location) {
+                        let known = light.clone();
+                        held(&self.surveys.light).insert(location.clone().into_owned(), known);
+                    }
+                    return Ok(Content::Light(light));
+                }
+                usda::ParsedLayer::Encoded(bytes) => bytes,
+            },
+            false => bytes,
+        };
+        let bytes = AssetBuffer::Owned(bytes).into_shared();
+        if !is_parsed && (!is_binary || is_package) {
+            return Ok(Content::Asset(asset(&bytes)));
+        }
+        let survey = Arc::new(Self::survey(&location, bytes)?);
+        held(&self.surveys.encoded).insert(location.clone().into_owned(), Arc::clone(&survey));
+        Ok(Content::Asset(asset(&survey.bytes)))
     }
 
     fn identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
@@ -234,66 +397,14 @@ impl Resolver for Shallow {
     }
 
     fn open_asset(&self, resolved_path: &ResolvedPath) -> io::Result<Box<dyn Asset>> {
-        let location = resolved_path.to_string_lossy();
-        let path = file_path(&location);
-        let asset = |bytes: &SharedBuffer| -> io::Result<Box<dyn Asset>> {
-            Ok(Box::new(io::Cursor::new(AssetBuffer::Shared(
-                bytes.clone(),
-            ))))
-        };
-        if let Some(survey) = self.surveyed(&location) {
-            return asset(&survey.bytes);
-        }
-        let bytes = match (
-            self.in_memory(&path),
-            ar::split_package_relative_path_outer(&path),
-        ) {
-            (Some(content), _) => content.to_vec(),
-            (None, Some((package, inner))) => {
-                openusd::usdz::package_entry(self, &package, &inner)?.to_vec()
+        match self.load(resolved_path)? {
+            Content::Asset(asset) => Ok(asset),
+            Content::Light(light) => {
+                let bytes = usda::write(sdf::Data::clone(&light.0));
+                let bytes = bytes.map_err(|error| rejected(error.to_string()))?;
+                Ok(asset(&AssetBuffer::Owned(bytes).into_shared()))
             }
-            (None, None) => {
-                let note = |error: &io::Error| {
-                    self.files
-                        .iter()
-                        .for_each(|files| files.note_failure(error))
-                };
-                let mut file = open_file(self.files.as_deref(), &path).inspect_err(note)?;
-                // `openusd` reads the entries of a package from the open file.
-                if begins_with(&mut file, PACKAGE)? {
-                    return Ok(Box::new(file));
-                }
-                content(file)?
-            }
-        };
-        let is_package = bytes.starts_with(PACKAGE);
-        let is_binary = is_package || bytes.starts_with(BINARY);
-        // `parsed_location` has changed the locations of layers that are named .usda, and no
-        // others.
-        let is_text = path != location;
-        if is_text && is_binary {
-            return Err(rejected(format!(
-                "{path} is in the binary encoding: name it .usd or .usdc"
-            )));
         }
-        let is_parsed = !is_binary && (is_text || has_ending(&path, "usd"));
-        let bytes = match is_parsed {
-            true => binary(&bytes, &path).map_err(rejected)?,
-            false => bytes,
-        };
-        let bytes = AssetBuffer::Owned(bytes).into_shared();
-        if !is_parsed && (!is_binary || is_package) {
-            return asset(&bytes);
-        }
-        let survey = Arc::new(Self::survey(&location, bytes)?);
-        let mut surveys = self
-            .surveys
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        surveys.insert(location.clone().into_owned(), Arc::clone(&survey));
-        drop(surveys);
-        asset(&survey.bytes)
     }
 
     fn get_extension<'a>(&self, asset_path: &'a str) -> &'a str {
@@ -328,6 +439,15 @@ impl Resolver for Shallow {
     fn cache_id(&self) -> Option<u64> {
         self.paths.cache_id()
     }
+}
+
+fn asset(bytes: &SharedBuffer) -> Box<dyn Asset> {
+    Box::new(io::Cursor::new(AssetBuffer::Shared(bytes.clone())))
+}
+
+/// Locks a cache. A panic leaves it whole.
+fn held<T>(cache: &Mutex<T>) -> MutexGuard<'_, T> {
+    cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Opens a regular file, if `files` permits it. The path is resolved only once, so that it cannot be
@@ -421,9 +541,9 @@ fn has_ending(path: &str, ending: &str) -> bool {
 }
 
 /// Parses the text of a layer, and writes it in the binary encoding.
-fn binary(text: &[u8], path: &str) -> Result<Vec<u8>, String> {
+fn parsed(text: &[u8], path: &str) -> Result<usda::ParsedLayer, String> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    usda::encode(text).map_err(|error| match error {
+    usda::parse_or_encode(text).map_err(|error| match error {
         usda::EncodeError::Text(error) => {
             let (line, column) = (error.line, error.column);
             format!("{}, {name}:{line}:{column}", error.message)

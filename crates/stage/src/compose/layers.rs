@@ -52,8 +52,7 @@ impl Opened {
     /// Returns a field of a prim of the layer.
     pub fn field(&self, spec: Spec, key: &str) -> Option<Value> {
         let prim = self.layer.prims.get(spec.prim)?;
-        let path = sdf::Path::new(&prim.path).ok()?;
-        let value = self.data.try_field(&path, key).ok()??;
+        let value = self.data.try_field(&prim.key, key).ok()??;
         Some(value.into_owned())
     }
 
@@ -231,13 +230,26 @@ impl Layers {
                 file_name(&path)
             )
         })?;
-        let data = format
-            .read(&self.resolver, &location)
-            .map_err(|error| shorten(&error.to_string()))?;
+        let light = self.resolver.light(&location);
+        let data = match light.map_err(|error| shorten(&error.to_string()))? {
+            Some(data) => Box::new(data),
+            None => format
+                .read(&self.resolver, &location)
+                .map_err(|error| shorten(&error.to_string()))?,
+        };
         let id = LayerId(self.opened.len());
-        let path = PathBuf::from(shallow::file_path(&name).as_ref());
-        let is_binary = shallow::is_binary_layer(&path.to_string_lossy());
-        let layer = Layer::read(id, identifier.to_owned(), path, data.as_ref(), is_binary);
+        let layer = self.resolver.known_layer(&name, id).map(|layer| Layer {
+            identifier: identifier.to_owned(),
+            is_local: false,
+            ..layer
+        });
+        let layer = layer.unwrap_or_else(|| {
+            let path = PathBuf::from(shallow::file_path(&name).as_ref());
+            let is_binary = shallow::is_binary_layer(&path.to_string_lossy());
+            let layer = Layer::read(id, identifier.to_owned(), path, data.as_ref(), is_binary);
+            self.resolver.keep_layer(&name, &layer);
+            layer
+        });
         self.adopt(paths, layer, data, location.clone());
         Ok(id)
     }

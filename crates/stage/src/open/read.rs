@@ -23,6 +23,8 @@ const MAX_EXPRESSION: usize = 16 << 10;
 /// The opinions of a layer about a prim.
 struct Opinions {
     site: Site,
+    /// An index into [`Layer::prims`](super::Layer::prims).
+    prim: usize,
     node: NodeId,
     /// Maps the times of the layer to those of the stage.
     offset: LayerOffset,
@@ -31,9 +33,23 @@ struct Opinions {
 /// A property with its sites, the strongest first.
 struct Property {
     name: String,
-    /// The sites, each with an index into the [`Opinions`] about the prim.
-    sites: Vec<(Site, usize)>,
+    sites: Vec<PropertySite>,
     is_relationship: bool,
+}
+
+/// The opinions of a layer about a property.
+struct PropertySite {
+    site: Site,
+    /// The path as the data of the layer has it.
+    key: sdf::Path,
+    /// An index into the [`Opinions`] about the prim.
+    number: usize,
+}
+
+impl Property {
+    fn sites(&self) -> Vec<Site> {
+        self.sites.iter().map(|found| found.site.clone()).collect()
+    }
 }
 
 /// The resolved fields of a prim.
@@ -124,13 +140,14 @@ impl Reader {
                 continue;
             }
             let mut path: Option<String> = None;
-            for (member, _) in self.composer.layers.specs(node.stack, node.path) {
+            for (member, spec) in self.composer.layers.specs(node.stack, node.path) {
                 let path = path.get_or_insert_with(|| self.composer.paths.text(node.path));
                 found.push(Opinions {
                     site: Site {
                         layer: member.layer,
                         path: path.clone(),
                     },
+                    prim: spec.prim,
                     node: *id,
                     offset: node.to_root.offset.concatenate(&member.offset),
                 });
@@ -239,10 +256,13 @@ impl Reader {
     fn fields(&self, index: &Index, opinions: &[Opinions]) -> Fields {
         let mut fields = Fields::default();
         let mut is_decided = false;
-        for Opinions { site, node, .. } in opinions {
+        for Opinions {
+            site, prim, node, ..
+        } in opinions
+        {
             let opened = self.composer.layers.opened(site.layer);
             let is_loaded = index.graph[*node].is_loaded;
-            if let Some(spec) = opened.layer.prim(&site.path) {
+            if let Some(spec) = opened.layer.prims.get(*prim) {
                 let stack = index.graph[*node].stack;
                 let arcs = spec
                     .arcs
@@ -274,8 +294,8 @@ impl Reader {
                     fields.unloaded.push(spec.type_name.clone());
                 }
             }
-            if let Ok(path) = sdf::Path::new(&site.path) {
-                fields.add(opened.data.as_ref(), &path);
+            if let Some(spec) = opened.layer.prims.get(*prim) {
+                fields.add(opened.data.as_ref(), &spec.key);
             }
         }
         fields
@@ -377,9 +397,15 @@ impl Reader {
     fn property_sites(&mut self, prim: &str, opinions: &[Opinions]) -> Vec<Property> {
         let mut properties: Vec<Property> = Vec::new();
         let mut by_name: HashMap<&str, usize> = HashMap::new();
-        for (number, Opinions { site, .. }) in opinions.iter().enumerate() {
+        for (
+            number,
+            Opinions {
+                site, prim: own, ..
+            },
+        ) in opinions.iter().enumerate()
+        {
             let layer = self.composer.layers.layer(site.layer);
-            let spec = layer.prim(&site.path);
+            let spec = layer.prims.get(*own);
             for property in spec.iter().flat_map(|spec| &spec.properties) {
                 let index = *by_name.entry(&property.name).or_insert_with(|| {
                     properties.push(Property {
@@ -395,7 +421,11 @@ impl Reader {
                 let path = format!("{}.{}", site.path, property.name);
                 if known.is_relationship == property.is_relationship {
                     let layer = site.layer;
-                    known.sites.push((Site { layer, path }, number));
+                    known.sites.push(PropertySite {
+                        site: Site { layer, path },
+                        key: property.key.clone(),
+                        number,
+                    });
                     continue;
                 }
                 let kind = |is_relationship| match is_relationship {
@@ -425,12 +455,12 @@ impl Reader {
     ) -> Relationship {
         let targets = self.targets(index, "targetPaths", opinions, property);
         let (mut is_custom, mut metadata) = (false, BTreeMap::new());
-        for (site, _) in &property.sites {
-            let Ok(path) = sdf::Path::new(&site.path) else {
-                continue;
-            };
+        for PropertySite {
+            site, key: path, ..
+        } in &property.sites
+        {
             let data = self.composer.layers.opened(site.layer).data.as_ref();
-            for (key, value) in fields(data, &path) {
+            for (key, value) in fields(data, path) {
                 match key.as_str() {
                     "custom" => is_custom |= value == Value::Bool(true),
                     "targetPaths" | "variability" => {}
@@ -443,11 +473,7 @@ impl Reader {
             targets,
             is_custom,
             metadata,
-            sites: property
-                .sites
-                .iter()
-                .map(|(site, _)| site.clone())
-                .collect(),
+            sites: property.sites(),
         }
     }
 
@@ -490,11 +516,7 @@ impl Reader {
             times,
             connections,
             metadata: found.metadata,
-            sites: property
-                .sites
-                .iter()
-                .map(|(site, _)| site.clone())
-                .collect(),
+            sites: property.sites(),
         }
     }
 
@@ -506,10 +528,12 @@ impl Reader {
         property: &Property,
     ) -> AttributeFields {
         let mut found = AttributeFields::default();
-        for (site, number) in &property.sites {
-            let Ok(path) = sdf::Path::new(&site.path) else {
-                continue;
-            };
+        for PropertySite {
+            site,
+            key: path,
+            number,
+        } in &property.sites
+        {
             let (node, offset) = opinions
                 .get(*number)
                 .map_or((NodeId::ROOT, LayerOffset::IDENTITY), |opinion| {
@@ -520,7 +544,7 @@ impl Reader {
                 .layers
                 .opened(site.layer)
                 .data
-                .list_fields(&path);
+                .list_fields(path);
             let mut names = names.unwrap_or_default();
             // Samples are stronger than the default of the same layer.
             names.sort_by_key(|name| name != "timeSamples");
@@ -529,9 +553,9 @@ impl Reader {
                 let opened = self.composer.layers.opened(site.layer);
                 match key {
                     "default" if found.default.as_ref().is_none_or(is_open) => {
-                        let value = match self.large_array(site.layer, &path) {
+                        let value = match self.large_array(site.layer, path) {
                             Some(array) => Some(array),
-                            None => self.small_default(site.layer, &path),
+                            None => self.small_default(site.layer, path),
                         };
                         let Some(value) = value else {
                             continue;
@@ -544,7 +568,7 @@ impl Reader {
                         });
                     }
                     "timeSamples" if found.default.is_none() && found.samples.is_empty() => {
-                        let value = opened.data.try_field(&path, key).ok().flatten();
+                        let value = opened.data.try_field(path, key).ok().flatten();
                         if let Some(Value::TimeSamples(samples)) = value.as_deref() {
                             self.value_bytes += 8 * samples.len();
                             let mut samples: Vec<(f64, Value)> = samples
@@ -574,7 +598,7 @@ impl Reader {
                     "connectionPaths" => found.is_connected = true,
                     key if is_list_of_specs(key) || key == super::super::usda::FIRST_TOKEN => {}
                     key => {
-                        let value = opened.data.try_field(&path, key).ok().flatten();
+                        let value = opened.data.try_field(path, key).ok().flatten();
                         if let Some(value) = value.as_deref() {
                             found.add(&mut self.value_bytes, key, value);
                         }
@@ -743,15 +767,13 @@ impl Reader {
     ) -> Vec<String> {
         let mut targets: Vec<String> = Vec::new();
         let mut errors: Vec<CompositionError> = Vec::new();
-        for (site, number) in property.sites.iter().rev() {
+        for PropertySite { site, key, number } in property.sites.iter().rev() {
             let Some(Opinions { node, .. }) = opinions.get(*number) else {
                 continue;
             };
             let opened = self.composer.layers.opened(site.layer);
-            let value = sdf::Path::new(&site.path)
-                .ok()
-                .and_then(|path| Some(opened.data.try_field(&path, field).ok()??.into_owned()));
-            let Some(Value::PathListOp(op)) = value else {
+            let value = opened.data.try_field(key, field).ok().flatten();
+            let Some(Value::PathListOp(op)) = value.map(std::borrow::Cow::into_owned) else {
                 continue;
             };
             if op.explicit {

@@ -22,7 +22,9 @@ use openusd::sdf::{self, SpecData, SpecType, Value, ValueTypeName};
 use openusd::usdc::CrateWriter;
 
 use super::DEEPEST;
+use super::layer::is_list_of_specs;
 use super::shallow::MAX_LAYER_BLOCKS;
+use super::value::array_len;
 use lexer::{Lexer, Token, is_identifier};
 
 /// The position of an error in the text of a layer, and what is wrong there.
@@ -60,6 +62,11 @@ type Parsed<T> = Result<T, Fault>;
 /// The first place that OpenUSD's grammar does not allow, and text that is nested deeper than
 /// [`DEEPEST`].
 pub fn parse(text: &[u8]) -> Result<sdf::Data, TextError> {
+    specs(text).map(sdf::Data::from_specs)
+}
+
+/// As [`parse`], the specs by path.
+fn specs(text: &[u8]) -> Result<HashMap<sdf::Path, SpecData>, TextError> {
     let readable = match str::from_utf8(text) {
         Ok(text) => text,
         Err(error) => {
@@ -76,9 +83,60 @@ pub fn parse(text: &[u8]) -> Result<sdf::Data, TextError> {
     };
     let parsed = Parser::new(readable).and_then(|mut parser| {
         parser.layer()?;
-        Ok(sdf::Data::from_specs(parser.specs))
+        Ok(parser.specs)
     });
     parsed.map_err(|fault| locate(readable, fault))
+}
+
+/// Maximum number of specs of a layer that is kept as it was parsed: about 100 MB.
+const MAX_LIGHT_SPECS: usize = 400_000;
+
+/// Maximum length of an array in such a layer. Larger ones are decoded from the binary encoding at the first
+/// access, once for all attributes that share them.
+const MAX_LIGHT_ARRAY: usize = 256;
+
+/// Maximum nesting of dictionaries in such a layer.
+const MAX_LIGHT_DEPTH: usize = 16;
+
+/// A text layer.
+pub(super) enum ParsedLayer {
+    /// Without large values.
+    Light(sdf::Data),
+    /// In the binary encoding.
+    Encoded(Vec<u8>),
+}
+
+/// Parses the text of a layer, and encodes one with large values.
+///
+/// # Errors
+/// As [`encode`].
+pub(super) fn parse_or_encode(text: &[u8]) -> Result<ParsedLayer, EncodeError> {
+    let specs = specs(text)?;
+    let is_light = specs.len() <= MAX_LIGHT_SPECS && specs.values().all(is_light);
+    let data = sdf::Data::from_specs(specs);
+    Ok(match is_light {
+        true => ParsedLayer::Light(data),
+        false => ParsedLayer::Encoded(write(data)?),
+    })
+}
+
+/// Returns whether a spec has no large values.
+fn is_light(spec: &SpecData) -> bool {
+    let mut fields = spec.fields.iter();
+    fields.all(|(key, value)| is_list_of_specs(key) || is_small(value, 0))
+}
+
+fn is_small(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Dictionary(entries) => {
+            depth < MAX_LIGHT_DEPTH && entries.values().all(|entry| is_small(entry, depth + 1))
+        }
+        Value::TimeSamples(samples) => {
+            samples.len() <= MAX_LIGHT_ARRAY
+                && samples.iter().all(|(_, sample)| is_small(sample, depth))
+        }
+        value => array_len(value).is_none_or(|len| len <= MAX_LIGHT_ARRAY),
+    }
 }
 
 /// The reason why the text of a layer can't be had in the binary encoding.

@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .enumerate()
         .filter(|(_, layer)| !layer.is_binary)
     {
-        for prim in &layer.prims {
+        for prim in layer.prims.iter() {
             for property in prim
                 .properties
                 .iter()

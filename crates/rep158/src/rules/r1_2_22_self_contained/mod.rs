@@ -43,7 +43,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         for path in layer.sublayers() {
             check_path(String::new(), path);
         }
-        for prim in &layer.prims {
+        for prim in layer.prims.iter() {
             for arc in &prim.arcs {
                 check_path(prim.path.clone(), &arc.asset);
             }

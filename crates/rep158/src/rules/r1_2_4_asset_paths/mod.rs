@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         for path in layer.sublayers() {
             report(String::new(), "sublayer", path);
         }
-        for prim in &layer.prims {
+        for prim in layer.prims.iter() {
             for arc in &prim.arcs {
                 let what = if arc.kind == ArcKind::Payload {
                     "payload"

@@ -20,7 +20,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate() {
         let mut reported = BTreeSet::new();
-        for prim in &layer.prims {
+        for prim in layer.prims.iter() {
             for property in &prim.properties {
                 let Some(rest) = property.name.strip_prefix("ext_physics:") else {
                     continue;

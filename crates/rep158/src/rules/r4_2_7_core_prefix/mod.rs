@@ -62,7 +62,7 @@ const CORE: &[&str] = &[
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate() {
         let mut reported = BTreeSet::new();
-        for prim in &layer.prims {
+        for prim in layer.prims.iter() {
             for property in &prim.properties {
                 let Some(name) = property
                     .name
