@@ -111,9 +111,7 @@ impl Layer {
         is_binary: bool,
     ) -> Self {
         let root = sdf::Path::abs_root();
-        let metadata = fields(data, &root)
-            .filter(|(key, _)| !is_list_of_specs(key))
-            .collect();
+        let metadata = fields(data, &root, |_| true).collect();
         let mut prims = BTreeMap::new();
         let mut properties = Vec::new();
         for path in data.spec_paths() {
@@ -149,15 +147,16 @@ impl Layer {
     }
 }
 
-/// Iterates over the fields of a spec, without those that cannot be read.
+/// Iterates over the wanted fields of a spec, without lists of specs, and those that cannot be read.
 pub(super) fn fields<'a>(
     data: &'a dyn AbstractData,
     path: &'a sdf::Path,
+    is_wanted: impl Fn(&str) -> bool + 'a,
 ) -> impl Iterator<Item = (String, Value)> + 'a {
     let names = data.list_fields(path).unwrap_or_default();
-    let names = names
-        .into_iter()
-        .filter(|name| name != super::usda::FIRST_TOKEN);
+    let names = names.into_iter().filter(move |name| {
+        name != super::usda::FIRST_TOKEN && !is_list_of_specs(name) && is_wanted(name)
+    });
     names.filter_map(move |name| {
         let value = data.try_field(path, &name).ok()??.into_owned();
         Some((name, value))

@@ -356,21 +356,29 @@ impl Composer {
             }
             for member in self.layers.stack(node.stack).members.iter().rev() {
                 let opened = self.layers.opened(member.layer);
-                let field = |key: &str| match node.path {
-                    PathId::ROOT => {
-                        let value = opened.data.try_field(&sdf::Path::abs_root(), key).ok()??;
-                        Some(value.into_owned())
-                    }
-                    path => opened.field(*opened.specs.get(&path)?, key),
+                let root_field = |key: &str| {
+                    let value = opened.data.try_field(&sdf::Path::abs_root(), key).ok()??;
+                    Some(value.into_owned())
                 };
-                if let Some(Value::TokenVec(children)) = field("primChildren") {
+                let (children, order) = match node.path {
+                    PathId::ROOT => (root_field("primChildren"), root_field("primOrder")),
+                    path => {
+                        let Some(spec) = opened.specs.get(&path).copied() else {
+                            continue;
+                        };
+                        let has_order = spec.fields & fields::ORDER != 0;
+                        let order = has_order.then(|| opened.field(spec, "primOrder"));
+                        (opened.field(spec, "primChildren"), order.flatten())
+                    }
+                };
+                if let Some(Value::TokenVec(children)) = children {
                     names.extend(
                         children
                             .into_iter()
                             .filter(|name| known.insert(name.clone())),
                     );
                 }
-                if let Some(Value::TokenVec(order)) = field("primOrder") {
+                if let Some(Value::TokenVec(order)) = order {
                     sdf::apply_ordering(&mut names, &order);
                 }
             }

@@ -27,6 +27,7 @@ pub(crate) mod fields {
     pub const VARIANT_SETS: u8 = 1 << 4;
     pub const SELECTIONS: u8 = 1 << 5;
     pub const INSTANCEABLE: u8 = 1 << 6;
+    pub const ORDER: u8 = 1 << 7;
 }
 
 /// The prim of a layer at a path.
@@ -267,6 +268,7 @@ impl Layers {
                     "variantSetNames" => fields::VARIANT_SETS,
                     "variantSelection" => fields::SELECTIONS,
                     "instanceable" => fields::INSTANCEABLE,
+                    "primOrder" => fields::ORDER,
                     _ => 0,
                 }
             });

@@ -460,11 +460,10 @@ impl Reader {
         } in &property.sites
         {
             let data = self.composer.layers.opened(site.layer).data.as_ref();
-            for (key, value) in fields(data, path) {
+            let is_wanted = |key: &str| !matches!(key, "targetPaths" | "variability");
+            for (key, value) in fields(data, path, is_wanted) {
                 match key.as_str() {
                     "custom" => is_custom |= value == Value::Bool(true),
-                    "targetPaths" | "variability" => {}
-                    key if is_list_of_specs(key) => {}
                     _ => merge(&mut metadata, key, value),
                 }
             }
@@ -862,7 +861,20 @@ fn is_direct_class(index: &Index, node: NodeId) -> bool {
 impl Fields {
     /// Adds the fields of a prim in the next weaker layer.
     fn add(&mut self, data: &dyn AbstractData, path: &sdf::Path) {
-        for (key, value) in fields(data, path) {
+        let is_wanted = |key: &str| {
+            !matches!(
+                key,
+                "specifier"
+                    | "references"
+                    | "payload"
+                    | "inheritPaths"
+                    | "specializes"
+                    | "variantSelection"
+                    | "propertyOrder"
+                    | "primOrder"
+            )
+        };
+        for (key, value) in fields(data, path, is_wanted) {
             match (key.as_str(), value) {
                 ("variantSetNames", Value::StringListOp(names)) => {
                     names.iter().for_each(|name| {
@@ -885,13 +897,7 @@ impl Fields {
                     self.instanceable.get_or_insert(flag);
                 }
                 ("apiSchemas", Value::TokenListOp(op)) => self.schemas.push(op),
-                (
-                    "specifier" | "typeName" | "kind" | "active" | "instanceable" | "apiSchemas"
-                    | "references" | "payload" | "inheritPaths" | "specializes"
-                    | "variantSelection" | "propertyOrder" | "primOrder",
-                    _,
-                ) => {}
-                (other, _) if is_list_of_specs(other) => {}
+                ("typeName" | "kind" | "active" | "instanceable" | "apiSchemas", _) => {}
                 (_, value) => merge(&mut self.metadata, key, value),
             }
         }
