@@ -182,7 +182,7 @@ pub(super) struct Surveys {
     encoded: Mutex<HashMap<String, Arc<Survey>>>,
     /// The text layers without large values, which are not encoded.
     light: Mutex<HashMap<String, Light>>,
-    /// What layers hold; see [`Layer`].
+    /// The prims and metadata of layers.
     read: Mutex<HashMap<String, Layer>>,
 }
 

@@ -163,7 +163,7 @@ impl Relocates {
         for (source, target) in &moved {
             origins.push((self.origin(paths, *source, &mut left)?, *target));
         }
-        // Of two sources with the same target, the map has the one before all relocates.
+        // A map has one source for each target: the one before all relocates.
         for (source, target) in origins.into_iter().chain(moved) {
             let mut prim = source;
             loop {
