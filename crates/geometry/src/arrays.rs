@@ -63,11 +63,11 @@ impl Outline {
 /// Returns whether two lists of the same length have the same values, each once. Sorts them if they are long.
 fn are_same_and_distinct(forth: &mut [u32], back: &mut [u32]) -> bool {
     if let (Some(forth), Some(back)) = (padded(forth), padded(back)) {
-        // Counts the values that equal each lane, without branches: the lengths can't be predicted.
+        // Counts the values of both that equal each lane of one, without branches: the lengths can't be predicted.
         let [mut in_forth, mut in_back] = [u32x4::ZERO; 2];
-        for value in forth.to_array() {
-            in_forth -= forth.simd_eq(u32x4::splat(value));
-            in_back -= back.simd_eq(u32x4::splat(value));
+        for (there, here) in forth.to_array().into_iter().zip(back.to_array()) {
+            in_forth -= forth.simd_eq(u32x4::splat(there));
+            in_back -= forth.simd_eq(u32x4::splat(here));
         }
         return in_forth == u32x4::ONE && in_back == u32x4::ONE;
     }
@@ -253,6 +253,26 @@ mod tests {
         assert!(!twice.is_watertight(), "four triangles share each edge");
         let empty = with(Vec::new());
         assert!(empty.is_watertight(), "it has no open edge");
+    }
+
+    #[test]
+    fn same_and_distinct() {
+        // All lists of up to four numbers below five.
+        let lists = |length: u32| {
+            let digit = |list: u32, place| list / 5_u32.pow(place) % 5;
+            (0..5_u32.pow(length)).map(move |list| (0..length).map(move |i| digit(list, i)))
+        };
+        for length in 0..5 {
+            for forth in lists(length) {
+                for back in lists(length) {
+                    let [mut forth, mut back]: [Vec<u32>; 2] =
+                        [forth.clone().collect(), back.collect()];
+                    let sets = [&forth, &back].map(std::collections::BTreeSet::from_iter);
+                    let expected = sets[0] == sets[1] && sets[0].len() == forth.len();
+                    assert_eq!(are_same_and_distinct(&mut forth, &mut back), expected);
+                }
+            }
+        }
     }
 
     #[test]

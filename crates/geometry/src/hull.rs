@@ -527,7 +527,7 @@ impl Cloud {
             of_bc + of_ca + of_ab
         };
         let d = self.farthest(|d| volume(d).abs())?;
-        // More than twice the error bound of that step: no result can be larger that takes further steps.
+        // More than twice the error bound of that step, so no point that takes further steps is farther.
         if volume(self.point(d)).abs() > 1e-14 * self.diagonal.powi(3) {
             return Some(d);
         }

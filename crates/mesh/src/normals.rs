@@ -165,7 +165,7 @@ struct Portion {
     chosen: Vec<u32>,
 }
 
-/// Computes the normals of the corners at some points for which `given` has none.
+/// The corners at some points, for which normals are computed where `given` has none.
 struct AtPoints<'a> {
     fill: &'a Fill<'a>,
     points: Range<usize>,

@@ -278,8 +278,8 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
     }
 
     fn polygons(&mut self, indices: &Indices, counts: &[u32]) {
-        // The indices are in memory, with as many bytes for each.
-        self.triangles.reserve(counts.len().min(indices.len()));
+        // A polygon that is usable has three corners, which are in memory already.
+        self.triangles.reserve(counts.len().min(indices.len() / 3));
         let mut start = 0;
         for (i, &count) in counts.iter().enumerate() {
             let end = start + count as usize;
@@ -441,10 +441,14 @@ impl<'a, 'input> Names<'_, 'a, 'input> {
                 .filter(|other| Some(*other) != own)
         });
         match other {
-            Some(other) => assembly
-                .spend(self.xml.numbers(other).len())
-                .is_ok()
-                .then_some(other),
+            Some(other) => {
+                // First its nodes, which are visited even if they hold no text.
+                let length = other.range().len();
+                assembly.spend(length).ok()?;
+                let list = self.xml.numbers(other).len();
+                assembly.spend(list.saturating_sub(length)).ok()?;
+                Some(other)
+            }
             None => own,
         }
     }
@@ -524,7 +528,8 @@ impl<T, const N: usize> Values<T, N> {
             .map_or(1, |last| last + 1)
             .min(stride);
         let mut numbers = Numbers(array.as_bytes());
-        (0..skipped).for_each(|_| _ = numbers.word());
+        // An offset may be larger than any list.
+        _ = (0..skipped).all(|_| numbers.word().is_some());
         let is_plain = stride == N && columns.iter().copied().eq((0..N).map(Some));
         loop {
             let mut value = [self.missing; N];
@@ -626,6 +631,17 @@ mod tests {
         integers("", &mut list);
         integers(" ", &mut list);
         assert_eq!(list.len(), 15);
+    }
+
+    #[test]
+    fn lists_that_end_before_their_offset() {
+        let xml = roxmltree::Document::parse("<accessor offset='4294967295'/>").unwrap();
+        let mut values = Values::new(["S", "T"], 0.0, |uv| uv);
+        // The time is that of the list, not of the offset.
+        for _ in 0..1000 {
+            values.append("1 2 3 4", Some(xml.root_element()));
+        }
+        assert!(values.list.is_empty());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Takes long lists of numbers out of a document before it is parsed.
 //!
-//! An XML parser looks at each character, though there is nothing in the lists that most of a file consists of.
+//! An XML parser examines each character for markup, also in the lists, which are most of a file and have none.
 
 use std::borrow::Cow;
 
@@ -24,20 +24,26 @@ pub(super) struct Document<'t> {
 
 impl<'t> Document<'t> {
     /// Takes the lists out of a document. Documents with a DOCTYPE or CDATA are left as they are: text can be
-    /// inside of these without being that of an element.
+    /// inside of these without being that of an element. So are those with a [`MARK`], also as a character
+    /// reference, which would refer to a list.
     pub fn of(text: &'t str) -> Self {
         let whole = Self {
             text: Cow::Borrowed(text),
             lists: Vec::new(),
         };
+        if text.contains(MARK) || text.contains("&#") {
+            return whole;
+        }
         let mut lists = Vec::new();
         let mut short = String::new();
         for part in text.split_inclusive('<') {
-            if part.contains(MARK) || (part.starts_with('!') && !part.starts_with("!--")) {
+            if part.starts_with('!') && !part.starts_with("!--") {
                 return whole;
             }
+            let (part, end) = part
+                .strip_suffix('<')
+                .map_or((part, ""), |part| (part, "<"));
             let (tag, list) = part.split_at(part.find('>').map_or(part.len(), |end| end + 1));
-            let (list, end) = list.split_at(list.len().saturating_sub(1));
             short.push_str(tag);
             let breaks = (list.len() >= LONG && is_of_lists(tag))
                 .then(|| Arch::new().dispatch(Breaks(list.as_bytes())))
@@ -69,14 +75,15 @@ pub(super) fn original<'a>(text: &'a str, lists: &[&'a str]) -> &'a str {
         .unwrap_or(text)
 }
 
+/// Returns whether a tag, without its `<`, opens an element of [`ELEMENTS`].
 fn is_of_lists(tag: &str) -> bool {
     let name = tag
         .split(|c: char| c == '>' || c.is_ascii_whitespace())
         .next();
-    name.is_some_and(|name| ELEMENTS.contains(&name))
+    name.is_some_and(|name| ELEMENTS.contains(&name)) && !tag.ends_with("/>")
 }
 
-/// Counts the line breaks in a text; `None` if it has other characters than those of numbers and white space.
+/// A text whose line breaks are counted; `None` if it has other characters than those of numbers and white space.
 struct Breaks<'a>(&'a [u8]);
 
 impl NullaryFnOnce for Breaks<'_> {
@@ -143,6 +150,11 @@ mod tests {
             format!("<p><![CDATA[1]]>{list}</p><p>{list}</p>"),
             format!("<!DOCTYPE p [<!ENTITY q '<p>{list}</p>'>]><p>{list}</p>"),
             format!("<p>{MARK}0</p><p>{list}</p>"),
+            format!("<p>&#xf8ff;0</p><p>{list}</p>"),
+            format!("<matrix><p x=''/>{list}</matrix>"),
+            "<p>1</p>\u{e9}".to_owned(),
+            "<p>\u{1f916}".to_owned(),
+            "\u{e9}".to_owned(),
             "<p>1</p>".to_owned(),
             String::new(),
         ] {

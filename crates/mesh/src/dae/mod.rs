@@ -61,12 +61,8 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
     let first_line = 1 + text[..space].matches('\n').count() as u32;
     // The parser reports one undeclared prefix at a time; each pass declares it.
     for _ in 0..MAX_PREFIXES {
-        let options = ParsingOptions {
-            allow_dtd: true,
-            ..ParsingOptions::default()
-        };
         let short = lists::Document::of(&text[space..]);
-        let error = match Document::parse_with_options(&short.text, options) {
+        let error = match parse(&short.text) {
             Ok(document) => {
                 return read_document(
                     source,
@@ -84,7 +80,9 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
         let (roxmltree::Error::UnknownNamespace(prefix, _), Some(root)) =
             (&error, root_name_end(&text))
         else {
-            return Err(unreadable(&error, first_line));
+            // Its column is that in the whole file.
+            let whole = parse(&text[space..]).err();
+            return Err(unreadable(&whole.unwrap_or(error), first_line));
         };
         let mut patched = text.into_owned();
         patched.insert_str(
@@ -98,6 +96,14 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
         "the XML uses many namespace prefixes without declaring them",
     )
     .help("export the mesh again"))
+}
+
+fn parse(text: &str) -> Result<Document<'_>, roxmltree::Error> {
+    let options = ParsingOptions {
+        allow_dtd: true,
+        ..ParsingOptions::default()
+    };
+    Document::parse_with_options(text, options)
 }
 
 /// Returns the end of the root element's name: after the first `<` that opens neither a comment, an

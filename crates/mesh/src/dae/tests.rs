@@ -386,6 +386,9 @@ fn errors_say_where() {
         4
     );
     assert_eq!(read("a.dae", b"\n<!-- x -->\n<html/>").unwrap_err().line, 3);
+    let list = "1 ".repeat(500);
+    let error = read("a.dae", format!("<p>{list}</p></q>").as_bytes()).unwrap_err();
+    assert!(error.message.ends_with(" at 1:1008"), "{error}");
     let deep = file(
         "",
         "",
