@@ -145,25 +145,17 @@ fn meshes<'a>(
 ) -> Result<Meshes<'a>, Diagnostic> {
     let mut diagnostics = Vec::new();
     // Visuals and collisions often have the same mesh.
-    let mut uris: Vec<&str> = Vec::new();
-    let mut index_of: HashMap<&str, usize> = HashMap::new();
-    for reference in references {
-        index_of.entry(&reference.uri).or_insert_with(|| {
-            uris.push(&reference.uri);
-            uris.len() - 1
-        });
-    }
-    let found: Vec<Result<Located, urdf_usd_resolve::Error>> = uris
-        .par_iter()
-        .map(|uri| work.files.locate(uri, base))
+    let uris: HashSet<&str> = references.iter().map(|r| r.uri.as_str()).collect();
+    let found: HashMap<&str, Result<Located, urdf_usd_resolve::Error>> = uris
+        .into_par_iter()
+        .map(|uri| (uri, work.files.locate(uri, base)))
         .collect();
     // References to the same file share a mesh.
     let mut by_path: HashMap<&Path, usize> = HashMap::new();
     let mut files: Vec<MeshFile<'_>> = Vec::new();
     let mut file_of: Vec<Option<usize>> = vec![None; references.len()];
     for (reference, file_of) in references.iter().zip(&mut file_of) {
-        let index = index_of.get(reference.uri.as_str());
-        match index.and_then(|&index| found.get(index)) {
+        match found.get(reference.uri.as_str()) {
             None => {}
             Some(Ok(located)) => {
                 *file_of = Some(*by_path.entry(&located.path).or_insert_with(|| {

@@ -119,8 +119,8 @@ impl Files {
         }
     }
 
-    /// Does not record states, which [`Self::states`] lacks then: they take a call of the system for each
-    /// path, and only caches of outcomes need them.
+    /// Does not record states, which [`Self::states`] lacks then: they take a system call for each path,
+    /// and only caches of outcomes need them.
     #[must_use]
     pub fn without_states(self) -> Self {
         self.state().seen = None;

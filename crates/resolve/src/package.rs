@@ -10,8 +10,9 @@ use super::{Error, Options, codes};
 /// Name of the file that makes a folder a package.
 pub(super) const MANIFEST: &str = "package.xml";
 
-/// Maximum number of bytes read of a package.xml, far more than any has.
-const MAX_MANIFEST_BYTES: u64 = 1 << 20;
+/// Maximum number of bytes read of a package.xml, far more than any has. The parser compares all pairs of
+/// attributes of an element: more bytes would take it seconds.
+const MAX_MANIFEST_BYTES: u64 = 1 << 17;
 
 /// A ROS package.
 #[derive(Clone, Debug, PartialEq, Eq)]

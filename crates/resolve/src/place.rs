@@ -7,9 +7,9 @@
 //! the walk ends elsewhere, and *that* place is checked; nothing is looked up twice.
 //!
 //! On Linux, one call of `openat2` with `RESOLVE_NO_SYMLINKS` opens the last folder of a path without
-//! links. Only if it fails, the path is walked. `RESOLVE_BENEATH` does not fit instead of the
-//! walk: it refuses links between several allowed roots, which are legitimate
-//! (`colcon build --symlink-install` creates absolute ones).
+//! links, or finds that it is missing. The path is walked only if that fails otherwise.
+//! `RESOLVE_BENEATH` does not fit instead of the walk: it refuses links between several allowed
+//! roots, which are legitimate (`colcon build --symlink-install` creates absolute ones).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};

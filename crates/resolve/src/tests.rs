@@ -628,6 +628,14 @@ fn a_manifest_at_the_top_of_the_file_system_is_no_package() {
 }
 
 #[test]
+fn a_long_manifest_is_not_parsed() {
+    let attributes: String = (0..20_000).map(|i| format!(" a{i}=''")).collect();
+    let manifest = format!("<package{attributes}><name>arm</name></package>");
+    let world = World::new(&[("arm/package.xml", &manifest)]);
+    assert_eq!(super::package_of(&world.at("arm")), None);
+}
+
+#[test]
 fn files_can_be_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Files>();

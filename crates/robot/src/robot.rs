@@ -304,25 +304,17 @@ impl Robot {
     }
 
     /// Checks that the robot has a link.
-    fn check_link(&self, link: LinkId, of: &str) -> Result<(), InvalidRobot> {
+    fn check_link(&self, link: LinkId, of: impl fmt::Display) -> Result<(), InvalidRobot> {
         if self.links.contains(link) {
             Ok(())
         } else {
-            Err(InvalidRobot::Dangling(of.to_owned()))
+            Err(InvalidRobot::Dangling(of.to_string()))
         }
-    }
-
-    /// Checks that the robot has a link that nothing with a name refers to.
-    fn check_own_link(&self, link: LinkId) -> Result<(), InvalidRobot> {
-        let is_there = self.links.contains(link);
-        is_there
-            .then_some(())
-            .ok_or_else(|| InvalidRobot::Dangling(format!("{link:?}")))
     }
 
     /// Checks that the robot has a link, and the meshes and materials of shapes on it.
     fn check_shapes(&self, link: LinkId, shapes: &[Shape]) -> Result<(), InvalidRobot> {
-        self.check_own_link(link)?;
+        self.check_link(link, format_args!("{link:?}"))?;
         if shapes.iter().all(|shape| self.has_parts_of(shape)) {
             Ok(())
         } else {
@@ -698,7 +690,7 @@ impl Robot {
             }
         }
         let mut links = planning.links();
-        links.try_for_each(|link| self.check_own_link(link))
+        links.try_for_each(|link| self.check_link(link, format_args!("{link:?}")))
     }
 
     /// Returns pairs of links that are excluded from collision checks. Links connected by a joint
@@ -717,7 +709,7 @@ impl Robot {
     ) -> Result<(), InvalidRobot> {
         let pairs: Vec<(LinkId, LinkId)> = pairs.into_iter().collect();
         for link in pairs.iter().flat_map(|&pair| <[LinkId; 2]>::from(pair)) {
-            self.check_own_link(link)?;
+            self.check_link(link, format_args!("{link:?}"))?;
         }
         self.disabled_collisions.extend(pairs);
         Ok(())
@@ -742,7 +734,7 @@ impl Robot {
     pub fn set_simulation(&mut self, simulation: Simulation) -> Result<(), InvalidRobot> {
         let pairs = simulation.touching.iter();
         for link in pairs.flat_map(<[LinkId; 2]>::from) {
-            self.check_own_link(link)?;
+            self.check_link(link, format_args!("{link:?}"))?;
         }
         let missing = |joint: &&JointId| !self.joints.contains(**joint);
         if let Some(joint) = simulation.actuation.keys().find(missing) {

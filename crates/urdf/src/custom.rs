@@ -165,16 +165,9 @@ impl Xml<'_> {
         for child in elements(node) {
             let name = qualified_name(child);
             let mut children = (0..).zip(known.children);
-            match children
-                .find(|(_, known)| known.name == name)
-                .filter(|_| !self.is_left_out(child))
-            {
-                Some((
-                    _,
-                    Known {
-                        kind: Kind::Owner, ..
-                    },
-                )) => {}
+            let inner = children.find(|(_, inner)| inner.name == name);
+            match inner.filter(|_| !self.is_left_out(child)) {
+                Some((_, inner)) if inner.kind == Kind::Owner => {}
                 Some((index, inner)) if inner.kind == Kind::Many || seen & (1 << index) == 0 => {
                     seen |= 1 << index;
                     custom.elements.extend(self.remnant(child, inner));

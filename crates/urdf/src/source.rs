@@ -78,10 +78,18 @@ impl<'a> Source<'a> {
                 "it has more than {MAX_NAMESPACES} namespace declarations"
             ));
         }
+        // Without `<` in a value, which the parser refuses, a tag lies between two of them.
+        let has_many = |text: &str| {
+            let mut pieces = text.split('<');
+            pieces.any(|piece| count(piece.as_bytes(), b'=') > MAX_ATTRIBUTES)
+        };
+        let mut is_long = has_many(text) && max_attributes(text) > MAX_ATTRIBUTES;
         if text.contains("<!ENTITY") {
             // One reference may expand to 255 others, each as long as all declarations together.
             let (declarations, content) =
                 text.split_at(end_of_root_name(text).unwrap_or(text.len()));
+            // The value of an entity may contain elements.
+            is_long |= has_many(declarations);
             let nested = if declarations.contains('&') { 256 } else { 1 };
             let references = content.matches('&').count();
             if references
@@ -95,11 +103,7 @@ impl<'a> Source<'a> {
                 ));
             }
         }
-        // Without `<` in a value, which the parser refuses, a tag lies between two of them.
-        let mut pieces = text.split('<');
-        let is_suspicious = pieces.any(|piece| count(piece.as_bytes(), b'=') > MAX_ATTRIBUTES);
-        (is_suspicious && max_attributes(text) > MAX_ATTRIBUTES)
-            .then(|| format!("one element has more than {MAX_ATTRIBUTES} attributes"))
+        is_long.then(|| format!("one element has more than {MAX_ATTRIBUTES} attributes"))
     }
 
     /// Parses the repaired text.
@@ -434,6 +438,9 @@ mod tests {
             (0..3000).map(|i| format!("a{i}='>' ")).collect::<String>()
         );
         assert!(Source::new(&many).excess().unwrap().contains("attributes"));
+        let declared = format!("<!DOCTYPE a [<!ENTITY e \"{many}\">]><a>&e;</a>");
+        let found = Source::new(&declared).excess();
+        assert!(found.unwrap().contains("attributes"));
         let spaces = format!("<a>{}</a>", "<b xmlns:b='c'/>".repeat(3000));
         assert!(Source::new(&spaces).excess().unwrap().contains("namespace"));
         let bomb = format!(

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hashbrown::{Equivalent, HashMap};
+use hashbrown::{Equivalent, HashMap, HashSet};
 use openusd::sdf::{self, SpecData, SpecType, Value};
 use openusd::tf::Token;
 
@@ -115,7 +115,7 @@ pub(super) struct Specs {
     prims: Vec<Prim>,
     properties: Map<(PrimId, Token), Spec>,
     /// Names of properties and types, each allocated once.
-    tokens: Map<Token, ()>,
+    tokens: HashSet<Token, foldhash::fast::RandomState>,
 }
 
 impl Specs {
@@ -176,11 +176,11 @@ impl Specs {
 
     /// Returns a token that is shared by all users of its text.
     pub(super) fn token(&mut self, text: &str) -> Token {
-        if let Some((known, ())) = self.tokens.get_key_value(&Text(text)) {
+        if let Some(known) = self.tokens.get(&Text(text)) {
             return known.clone();
         }
         let token = Token::from(text);
-        self.tokens.insert(token.clone(), ());
+        self.tokens.insert(token.clone());
         token
     }
 

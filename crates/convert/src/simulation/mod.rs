@@ -44,8 +44,7 @@ pub(super) fn complete(
     let mechanism = Mechanism::of(robot);
     let home = home(robot, &mechanism, options.pose.as_deref())?;
     // The other outputs have no drives for simulations, but a file of drives is checked in any case.
-    let has_drives = crate::writes_drives(options) || !options.overlays.is_empty();
-    let actuation = match has_drives || options.rule.file.is_some() {
+    let actuation = match crate::writes_drives(options) || options.rule.file.is_some() {
         true => actuation::choose(
             robot,
             &mechanism,

@@ -73,14 +73,15 @@ struct Triangle {
 /// A point of the mesh: its triangles, and its place in the order of collapses.
 #[derive(Clone, Copy)]
 struct Node {
-    /// The first of its corners in [`Decimation::corners`], and their number.
+    /// The place of its first corner in [`Decimation::corners`].
     start: u32,
+    /// The number of its corners.
     count: u16,
     retries: u8,
     state: State,
-    /// The roots of the least cost of a collapse without errors so far, when it was last determined, and
-    /// the weighted errors around the point.
+    /// The root of the least cost of a collapse without errors so far, when it was last determined.
     own: f32,
+    /// The weighted maximum of the errors around the point.
     error: f32,
 }
 
@@ -132,8 +133,8 @@ enum State {
     Waiting,
     /// No collapse is possible before something changes around the point.
     Stuck,
-    /// Removed, or a point such as the end of a seam, which hardly ever may move after changes around it
-    /// either.
+    /// Removed, or hardly ever able to move after changes around it either: its triangles are no single fan,
+    /// or each move costs too much.
     Settled,
 }
 
