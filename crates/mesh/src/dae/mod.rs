@@ -44,6 +44,9 @@ const MAX_DEPTH: usize = 128;
 /// Maximum number of nodes of a scene, counted once per instance.
 const MAX_NODES: usize = 100_000;
 
+/// Maximum number of attributes of an element: the parser's search for duplicates is quadratic.
+const MAX_ATTRIBUTES: usize = 2000;
+
 /// Maximum number of undeclared namespace prefixes that are added to a file.
 const MAX_PREFIXES: usize = 16;
 
@@ -59,6 +62,12 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
     // XML may not start with white space; files do.
     let space = text.len() - text.trim_start().len();
     let first_line = 1 + text[..space].matches('\n').count() as u32;
+    if let Some(before) = before_crowded_tag(&text) {
+        let message = format!("an element has more than {MAX_ATTRIBUTES} attributes");
+        return Err(Error::new(&codes::UNREADABLE, message)
+            .line(1 + before.matches('\n').count() as u32)
+            .help("export the mesh again"));
+    }
     // The parser reports one undeclared prefix at a time; each pass declares it.
     for _ in 0..MAX_PREFIXES {
         let short = lists::Document::of(&text[space..]);
@@ -104,6 +113,27 @@ fn parse(text: &str) -> Result<Document<'_>, roxmltree::Error> {
         ..ParsingOptions::default()
     };
     Document::parse_with_options(text, options)
+}
+
+/// Returns the text before the first tag with more than [`MAX_ATTRIBUTES`].
+fn before_crowded_tag(text: &str) -> Option<&str> {
+    let start = text.match_indices('<').find_map(|(start, _)| {
+        let (mut quote, mut count) = (None, 0);
+        let tag = text.get(start + 1..)?;
+        for &byte in tag.as_bytes() {
+            match (quote, byte) {
+                // No value of an attribute has it.
+                (_, b'<') => break,
+                (Some(open), _) => quote = quote.filter(|_| open != byte),
+                (None, b'"' | b'\'') => quote = Some(byte),
+                (None, b'=') => count += 1,
+                (None, b'>') => break,
+                (None, _) => {}
+            }
+        }
+        (count > MAX_ATTRIBUTES && !tag.starts_with("!--")).then_some(start)
+    })?;
+    text.get(..start)
 }
 
 /// Returns the end of the root element's name: after the first `<` that opens neither a comment, an

@@ -389,6 +389,10 @@ fn errors_say_where() {
     let list = "1 ".repeat(500);
     let error = read("a.dae", format!("<p>{list}</p></q>").as_bytes()).unwrap_err();
     assert!(error.message.ends_with(" at 1:1008"), "{error}");
+    let attributes: String = (0..2001).map(|i| format!(" a{i}='='")).collect();
+    let error = read("a.dae", format!("<p>\n<q{attributes}/></p>").as_bytes()).unwrap_err();
+    assert_eq!(error.line, 2);
+    assert!(error.message.contains("2000 attributes"), "{error}");
     let deep = file(
         "",
         "",
