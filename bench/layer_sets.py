@@ -1,4 +1,4 @@
-"""Generated sets of OpenUSD layers, what OpenUSD composes of them, and how this program's composition differs.
+"""Generates sets of OpenUSD layers, composes them with OpenUSD, and compares the result with this program's composition.
 
 A set is made from a seed alone, so that a seed names a case. Sets of the kinds with `cyclic` have arcs to any prim, also to the one with the arc and
 to those around it; the others have arcs to later prims and layers only.
@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from pxr import Sdf, Tf, Usd
 
 ARCS = ("references", "payload", "inherits", "specializes")
-#: What may stand before an arc: a plain list twice as often as each edit.
+#: Edits of lists of arcs: a plain list twice as often as each edit.
 EDITS = ("", "", "prepend ", "append ", "add ", "delete ", "reorder ")
 SCHEMAS = ('"PhysicsMassAPI"', '"PhysicsRigidBodyAPI"', '"PhysicsCollisionAPI"')
 
 
 @dataclass
 class Kind:
-    """What the sets of a kind have."""
+    """The features of the sets of a kind."""
 
     edits: bool = False
     """Edits of lists, and variants inside of variants."""
@@ -215,9 +215,13 @@ class Set:
 
 
 def limited(seconds):
-    """Limits a process, since OpenUSD does not end, or takes all memory, for some sets with cycles."""
+    """Limits the memory and processor time of a process: for some sets with cycles, OpenUSD does not end, or takes all memory.
+
+    Processor time does not depend on the load of the machine; the alarm ends a process that waits forever.
+    """
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    signal.alarm(seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    signal.alarm(20 * seconds)
 
 
 def composed_here(program, entries):
@@ -307,7 +311,7 @@ def dump_prim(prim):
     }
 
 
-#: Errors here about what OpenUSD leaves out without an error.
+#: Errors here about opinions that OpenUSD leaves out without an error.
 SILENT = (" is outside of ", "this opinion does not count", "have no effect")
 
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::SystemTime;
@@ -38,6 +39,10 @@ const PACKAGE: &[u8] = b"PK";
 
 /// Maximum size of a layer, in bytes.
 const MAX_BYTES: u64 = 4 << 30;
+
+/// Maximum number of specs of all text layers that are kept as they were parsed: about 300 MB, several times
+/// their size in the binary encoding.
+const MAX_LIGHT_SPECS: usize = 400_000;
 
 /// Maximum number of blocks in braces of a text layer: prims, variants and dictionaries.
 pub const MAX_LAYER_BLOCKS: usize = 2_000_000;
@@ -182,6 +187,8 @@ pub(super) struct Surveys {
     encoded: Mutex<HashMap<String, Arc<Survey>>>,
     /// The text layers without large values, which are not encoded.
     light: Mutex<HashMap<String, Light>>,
+    /// Number of specs of these layers.
+    light_specs: AtomicUsize,
     /// The prims and metadata of layers.
     read: Mutex<HashMap<String, Layer>>,
 }
@@ -315,11 +322,14 @@ impl Shallow {
             )));
         }
         let is_parsed = !is_binary && (is_text || has_ending(&path, "usd"));
+        let kept = &self.surveys.light_specs;
+        let max_specs = MAX_LIGHT_SPECS.saturating_sub(kept.load(Ordering::Relaxed));
         let bytes = match is_parsed {
-            true => match parsed(&bytes, &path).map_err(rejected)? {
-                usda::ParsedLayer::Light(data) => {
+            true => match parsed(&bytes, &path, max_specs).map_err(rejected)? {
+                usda::ParsedLayer::Light(data, specs) => {
                     let light = Light(Arc::new(data));
                     if self.is_file(&location) {
+                        kept.fetch_add(specs, Ordering::Relaxed);
                         let known = light.clone();
                         held(&self.surveys.light).insert(location.clone().into_owned(), known);
                     }
@@ -540,10 +550,10 @@ fn has_ending(path: &str, ending: &str) -> bool {
         .is_some_and(|(_, found)| found.eq_ignore_ascii_case(ending))
 }
 
-/// Parses the text of a layer, and writes it in the binary encoding.
-fn parsed(text: &[u8], path: &str) -> Result<usda::ParsedLayer, String> {
+/// Parses the text of a layer; see [`usda::parse_or_encode`].
+fn parsed(text: &[u8], path: &str, max_specs: usize) -> Result<usda::ParsedLayer, String> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    usda::parse_or_encode(text).map_err(|error| match error {
+    usda::parse_or_encode(text, max_specs).map_err(|error| match error {
         usda::EncodeError::Text(error) => {
             let (line, column) = (error.line, error.column);
             format!("{}, {name}:{line}:{column}", error.message)

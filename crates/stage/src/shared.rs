@@ -17,7 +17,7 @@ use openusd::usdc::CrateFile;
 use super::value::array_len;
 
 /// Minimum decoded size in bytes of an array that is decoded lazily.
-const MIN_LAZY_BYTES: usize = 4 << 10;
+pub(super) const MIN_LAZY_BYTES: usize = 4 << 10;
 
 /// The value of an attribute. Clones share it; large arrays of binary layers are decoded at the first
 /// access.
@@ -246,6 +246,10 @@ fn element_bytes(kind: u64) -> Option<usize> {
     })
 }
 
+/// Bytes that a path expression takes for each character of its text: each pattern has a path, components and
+/// an operator.
+pub(super) const EXPRESSION_WEIGHT: usize = 32;
+
 /// Estimates the heap size of a value, in bytes.
 pub(super) fn weight(value: &Value) -> usize {
     match value {
@@ -264,6 +268,11 @@ pub(super) fn weight(value: &Value) -> usize {
         Value::TokenListOp(op) => 32 * op.iter().count(),
         Value::StringListOp(op) => op.iter().map(|text| 24 + text.len()).sum(),
         Value::PathListOp(op) => 32 * op.iter().count(),
+        Value::PathExpression(expression) => EXPRESSION_WEIGHT * expression.to_string().len(),
+        Value::PathExpressionVec(expressions) => expressions
+            .iter()
+            .map(|expression| 96 + EXPRESSION_WEIGHT * expression.to_string().len())
+            .sum(),
         Value::Matrix4dVec(all) => 128 * all.len(),
         Value::Matrix3dVec(all) => 72 * all.len(),
         Value::IntVec(_) | Value::UintVec(_) | Value::FloatVec(_) => {

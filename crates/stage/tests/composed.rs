@@ -340,3 +340,39 @@ fn opening_with_other_variants_composes_what_differs() {
         }
     }
 }
+
+/// Opens a text layer.
+fn open_text(text: &str) -> Result<Stage, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = folder.path().join("a.usda");
+    std::fs::write(&entry, text).unwrap();
+    Stage::open(&entry, &Options::default()).map_err(|error| error.reason)
+}
+
+#[test]
+fn arrays_of_several_kilobytes_are_shared_between_prims() {
+    let numbers = |count: usize| vec!["1"; count].join(", ");
+    let (few, many) = (numbers(100), numbers(600));
+    let text = format!(
+        "#usda 1.0\ndef \"S\"\n{{\n    double[] few = [{few}]\n    double[] many = [{many}]\n}}\n\
+         def \"A\" (references = </S>)\n{{\n}}\n"
+    );
+    let stage = open_text(&text).unwrap();
+    let shown = |name: &str| format!("{:?}", stage.prims[1].attributes[name].value);
+    assert_eq!(shown("many"), "Some([600 elements])");
+    assert!(shown("few").contains("1.0, 1.0"), "{}", shown("few"));
+}
+
+#[test]
+fn long_path_expressions_of_many_prims_are_refused() {
+    let patterns: Vec<String> = (0..2000)
+        .map(|index| format!("/C/pattern{index}"))
+        .collect();
+    let text = patterns.join(" + ");
+    let prims = (0..1000).map(|index| format!("def \"A{index}\" (inherits = </C>)\n{{\n}}\n"));
+    let prims: String = prims.collect();
+    let layer =
+        format!("#usda 1.0\nclass \"C\"\n{{\n    pathExpression e = \"{text}\"\n}}\n{prims}");
+    let error = open_text(&layer).unwrap_err();
+    assert!(error.contains("take more than 512 MiB"), "{error}");
+}

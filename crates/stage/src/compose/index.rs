@@ -741,13 +741,23 @@ impl Indexer<'_, '_> {
     /// Returns the map of an arc from a node to a target.
     fn map_of(&mut self, target: PathId, node: NodeId, offset: sdf::LayerOffset) -> Map {
         let paths = &mut self.composer.paths;
-        let source = paths.plain(self.graph[node].path);
+        let (stack, path) = (self.graph[node].stack, self.graph[node].path);
+        let source = paths.plain(path);
         let map = Map::new(paths, target, source, offset);
-        let moved = self.composer.layers.moved(self.graph[node].stack);
-        match moved.and_then(|moved| moved.map(paths, source)) {
-            Some(moved) => moved.compose(paths, &map),
-            None => map,
+        let Some(moved) = self.composer.layers.moved(stack) else {
+            return map;
+        };
+        // Composing takes the square of the number of relocates, and each relocated prim has the arcs above it.
+        let key = (stack, source, target);
+        if let Some(known) = self.composer.relocating.get(&key) {
+            return known.with_offset(offset);
         }
+        let Some(moved) = moved.map(paths, source) else {
+            return map;
+        };
+        let map = moved.compose(paths, &map);
+        self.composer.relocating.insert(key, map.clone());
+        map
     }
 
     /// Adds the source of a relocated prim, with the opinions about its ancestors.

@@ -103,7 +103,7 @@ pub(crate) struct Layers {
     /// Number of prims of all open layers.
     prims: usize,
     /// True if a layer stack has relocates.
-    has_relocates: bool,
+    pub has_relocates: bool,
     by_root: HashMap<(LayerId, StackId), StackId>,
     pub errors: Vec<CompositionError>,
 }

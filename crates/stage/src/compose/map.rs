@@ -69,6 +69,14 @@ impl Map {
         }
     }
 
+    /// Returns the map of the same paths that maps times by another offset.
+    pub fn with_offset(&self, offset: LayerOffset) -> Self {
+        Self {
+            offset,
+            ..self.clone()
+        }
+    }
+
     /// Sorts the pairs and removes those that others imply.
     fn canonical(paths: &mut Paths, mut pairs: Vec<Pair>, offset: LayerOffset) -> Self {
         pairs.sort_by_key(|(source, target)| (paths.len(*source), *source, *target));

@@ -65,6 +65,8 @@ pub(crate) struct Composer {
     /// Selected variants that override those of the layers.
     chosen: HashMap<PathId, BTreeMap<String, String>>,
     loads_payloads: bool,
+    /// The maps of arcs with relocates by layer stack, source and target, without offsets.
+    relocating: HashMap<(StackId, PathId, PathId), map::Map>,
     pub errors: Vec<CompositionError>,
     /// Number of nodes that were added for the current prim.
     nodes: usize,
@@ -107,6 +109,7 @@ impl Composer {
             layers,
             root: stack,
             loads_payloads,
+            relocating: HashMap::new(),
             errors: Vec::new(),
             nodes: 0,
             depth: 0,
@@ -140,7 +143,11 @@ impl Composer {
             || self.paths.visited() > MAX_PATH_STEPS + 10 * further
             || self.paths.count() > MAX_PATHS;
         is_exceeded.then(|| {
-            "its references, payloads, inherits and specializes lead to too many paths: let prims that need the same target refer to it once, and shorten chains of such arcs".to_owned()
+            let relocates = match self.layers.has_relocates {
+                true => ", and relocate fewer prims",
+                false => "",
+            };
+            format!("its references, payloads, inherits and specializes lead to too many paths: let prims that need the same target refer to it once, and shorten chains of such arcs{relocates}")
         })
     }
 

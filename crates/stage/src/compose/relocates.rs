@@ -220,19 +220,21 @@ impl Layers {
     pub(super) fn relocates(&mut self, paths: &mut Paths, members: &[Member]) -> Relocates {
         let mut authored: BTreeMap<PathId, Authored> = BTreeMap::new();
         let mut count = 0;
-        for member in members {
+        'members: for member in members {
             let metadata = &self.layer(member.layer).metadata;
             let Some(Value::Relocates(pairs)) = metadata.get("layerRelocates") else {
                 continue;
             };
-            for (source, target) in pairs.clone() {
+            let left = MAX_RELOCATES + 1 - count;
+            let pairs: Vec<_> = pairs.iter().take(left).cloned().collect();
+            for (source, target) in pairs {
                 count += 1;
                 if count > MAX_RELOCATES {
                     let message = format!(
                         "its layer stack has more than {MAX_RELOCATES} relocates; the others are not composed"
                     );
                     self.report(message, member.layer);
-                    break;
+                    break 'members;
                 }
                 let from = paths.parse(source.as_str());
                 let to = paths.parse(target.as_str());

@@ -1,6 +1,7 @@
 //! The arcs and variant sets at a site: the list edits of the layers of a layer stack, combined.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{Hash, Hasher};
 
 use openusd::sdf::{self, LayerOffset, ListOp};
 
@@ -30,50 +31,53 @@ impl PartialEq for AssetArc {
     }
 }
 
+impl Eq for AssetArc {}
+
+impl Hash for AssetArc {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.identifier, &self.prim, self.offset.to_bits()).hash(state);
+    }
+}
+
 /// Applies the edits of a stronger layer to a list, as `SdfListOp::ApplyOperations`: it deletes, adds,
 /// prepends, appends and then reorders.
-pub(crate) fn edit<T, U: Clone + PartialEq>(
+pub(crate) fn edit<T, U: Clone + Eq + Hash>(
     list: &mut Vec<U>,
     op: &ListOp<T>,
     mut map: impl FnMut(&T, bool) -> Option<U>,
 ) where
     T: Default + Clone + PartialEq,
 {
+    let mut known: HashSet<U> = HashSet::new();
+    let mut mapped = |items: &[T], is_deleted: bool| -> Vec<U> {
+        let items = items.iter();
+        items.filter_map(|item| map(item, is_deleted)).collect()
+    };
     if op.explicit {
-        list.clear();
-        for item in op.explicit_items.iter().filter_map(|item| map(item, false)) {
-            if !list.contains(&item) {
-                list.push(item);
-            }
-        }
+        *list = mapped(&op.explicit_items, false);
+        list.retain(|item| known.insert(item.clone()));
         return;
     }
-    for item in op.deleted_items.iter().filter_map(|item| map(item, true)) {
-        list.retain(|known| *known != item);
+    let deleted: HashSet<U> = mapped(&op.deleted_items, true).into_iter().collect();
+    list.retain(|item| !deleted.contains(item));
+    let added = mapped(&op.added_items, false);
+    if !added.is_empty() {
+        known.extend(list.iter().cloned());
+        list.extend(added.into_iter().filter(|item| known.insert(item.clone())));
     }
-    for item in op.added_items.iter().filter_map(|item| map(item, false)) {
-        if !list.contains(&item) {
-            list.push(item);
-        }
-    }
-    for item in op
-        .prepended_items
-        .iter()
-        .rev()
-        .filter_map(|item| map(item, false))
-    {
-        list.retain(|known| *known != item);
-        list.insert(0, item);
-    }
-    for item in op.appended_items.iter().filter_map(|item| map(item, false)) {
-        list.retain(|known| *known != item);
-        list.push(item);
-    }
-    let order: Vec<U> = op
-        .ordered_items
-        .iter()
-        .filter_map(|item| map(item, false))
-        .collect();
+    // The first of equal prepended items stays, and the last of equal appended ones.
+    let mut first = mapped(&op.prepended_items, false);
+    known.clear();
+    first.retain(|item| known.insert(item.clone()));
+    list.retain(|item| !known.contains(item));
+    list.splice(0..0, first);
+    let mut last = mapped(&op.appended_items, false);
+    known.clear();
+    last.reverse();
+    last.retain(|item| known.insert(item.clone()));
+    list.retain(|item| !known.contains(item));
+    list.extend(last.into_iter().rev());
+    let order = mapped(&op.ordered_items, false);
     sdf::apply_ordering(list, &order);
 }
 

@@ -12,7 +12,7 @@ use super::super::prim::{
     Arc as CompositionArc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier,
     VariantSet,
 };
-use super::super::shared::{SharedValue, weight};
+use super::super::shared::{EXPRESSION_WEIGHT, SharedValue, weight};
 use super::super::{CompositionError, LayerId, Value, text, texts};
 use super::{MAX_ARRAY_BYTES, MAX_VALUE_BYTES, Reader};
 
@@ -655,6 +655,8 @@ impl Reader {
         };
         let text = expression.to_string();
         let len = text.len() + text.matches("%_").count() * weak.to_string().len();
+        // Many layers with one reference each compose a long expression as often.
+        self.value_bytes += EXPRESSION_WEIGHT * text.len();
         let weak = match len > MAX_EXPRESSION {
             false => weak,
             true => {

@@ -24,6 +24,7 @@ use openusd::usdc::CrateWriter;
 use super::DEEPEST;
 use super::layer::is_list_of_specs;
 use super::shallow::MAX_LAYER_BLOCKS;
+use super::shared::MIN_LAZY_BYTES;
 use super::value::array_len;
 use lexer::{Lexer, Token, is_identifier};
 
@@ -88,34 +89,31 @@ fn specs(text: &[u8]) -> Result<HashMap<sdf::Path, SpecData>, TextError> {
     parsed.map_err(|fault| locate(readable, fault))
 }
 
-/// Maximum number of specs of a layer that is kept as it was parsed: about 100 MB.
-const MAX_LIGHT_SPECS: usize = 400_000;
-
-/// Maximum length of an array in such a layer. Larger ones are decoded from the binary encoding at the first
-/// access, once for all attributes that share them.
-const MAX_LIGHT_ARRAY: usize = 256;
+/// Maximum number of time samples of an attribute in a layer that is kept as it was parsed.
+const MAX_LIGHT_SAMPLES: usize = 256;
 
 /// Maximum nesting of dictionaries in such a layer.
 const MAX_LIGHT_DEPTH: usize = 16;
 
 /// A text layer.
 pub(super) enum ParsedLayer {
-    /// Without large values.
-    Light(sdf::Data),
+    /// Without large values, with the number of its specs.
+    Light(sdf::Data, usize),
     /// In the binary encoding.
     Encoded(Vec<u8>),
 }
 
-/// Parses the text of a layer, and encodes one with large values.
+/// Parses the text of a layer, and encodes one with large values, or with more than `max_specs` specs.
 ///
 /// # Errors
 /// As [`encode`].
-pub(super) fn parse_or_encode(text: &[u8]) -> Result<ParsedLayer, EncodeError> {
+pub(super) fn parse_or_encode(text: &[u8], max_specs: usize) -> Result<ParsedLayer, EncodeError> {
     let specs = specs(text)?;
-    let is_light = specs.len() <= MAX_LIGHT_SPECS && specs.values().all(is_light);
+    let count = specs.len();
+    let is_light = count <= max_specs && specs.values().all(is_light);
     let data = sdf::Data::from_specs(specs);
     Ok(match is_light {
-        true => ParsedLayer::Light(data),
+        true => ParsedLayer::Light(data, count),
         false => ParsedLayer::Encoded(write(data)?),
     })
 }
@@ -132,10 +130,22 @@ fn is_small(value: &Value, depth: usize) -> bool {
             depth < MAX_LIGHT_DEPTH && entries.values().all(|entry| is_small(entry, depth + 1))
         }
         Value::TimeSamples(samples) => {
-            samples.len() <= MAX_LIGHT_ARRAY
+            samples.len() <= MAX_LIGHT_SAMPLES
                 && samples.iter().all(|(_, sample)| is_small(sample, depth))
         }
-        value => array_len(value).is_none_or(|len| len <= MAX_LIGHT_ARRAY),
+        // Larger arrays are decoded from the binary encoding at the first access, once for all attributes that
+        // share them.
+        value => array_len(value).is_none_or(|len| len * element_bytes(value) < MIN_LAZY_BYTES),
+    }
+}
+
+/// Returns the size of an element of an array, or more.
+fn element_bytes(array: &Value) -> usize {
+    match array {
+        Value::IntVec(_) | Value::UintVec(_) | Value::FloatVec(_) => 4,
+        Value::Matrix3dVec(_) => 72,
+        Value::Matrix4dVec(_) => 128,
+        _ => 32,
     }
 }
 
