@@ -20,7 +20,7 @@ use depths::Depths;
 use solid::{Solid, surface_samples};
 
 use crate::Bounds;
-use crate::vector::{cross, norm, subtract};
+use crate::vector::{cross, dot, norm, subtract};
 
 /// A point in metres.
 pub type Point = [f64; 3];
@@ -87,11 +87,22 @@ pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
         Wanted::Count(_) => 0.0,
     };
     let solid = Solid::new(&distinct(triangles), finest);
-    let body = Candidates::new(&solid);
+    let body = Candidates::new(&solid, thickness(triangles));
     match wanted {
         Wanted::Error(error) => body.with_error(error, MOST_SPHERES),
         Wanted::Count(count) => body.with_count(count.min(MOST_SPHERES)),
     }
+}
+
+/// Returns the mean thickness of a body: twice its volume by its area, if its surface has no holes.
+fn thickness(triangles: &[Triangle]) -> f64 {
+    let [volume, area] = triangles
+        .iter()
+        .fold([0.0; 2], |[volume, area], [a, b, c]| {
+            let across = cross(subtract(*b, *a), subtract(*c, *a));
+            [volume + dot(*a, across) / 6.0, area + norm(across) / 2.0]
+        });
+    2.0 * volume.abs() / area
 }
 
 /// Returns the triangles without those that repeat another one with the same orientation. A surface that
@@ -119,10 +130,10 @@ struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    fn new(solid: &'a Solid) -> Self {
+    fn new(solid: &'a Solid, thickness: f64) -> Self {
         let depths = Depths::new(solid);
         Self {
-            middles: depths.middles(MOST_BALLS),
+            middles: depths.middles(MOST_BALLS, thickness),
             depths,
             solid,
         }
@@ -312,6 +323,16 @@ mod tests {
             "{}",
             fit.spheres.len()
         );
+    }
+
+    #[test]
+    fn plates_thinner_than_cells_need_few_spheres() {
+        for thickness in [0.0015, 0.002, 0.003] {
+            let (low, high) = ([0.0; 3], [0.2, 0.2, thickness]);
+            let fit = fit(&cuboid(low, high, false), Wanted::Error(0.02)).unwrap();
+            check(&fit, low, high);
+            assert!(fit.spheres.len() < 70, "{thickness}: {}", fit.spheres.len());
+        }
     }
 
     #[test]

@@ -10,10 +10,24 @@ use std::collections::HashMap;
 use super::solid::{Cell, Place, Solid};
 use super::surface::distance_square;
 use super::{Point, Triangle};
-use crate::vector::{add, norm, subtract};
+use crate::vector::{add, cross, dot, norm, scale, subtract};
 
 /// Minimum slope of depth towards a neighbour for a point not to be on the medial axis.
 const RIDGE: f64 = 0.75;
+
+/// Returns the point that is a depth below the plane of a triangle, seen from a point over it, or from
+/// outside if the point is in the plane.
+fn beyond(point: Point, [a, b, c]: &Triangle, depth: f64) -> Point {
+    let across = cross(subtract(*b, *a), subtract(*c, *a));
+    let normal = scale(across, 1.0 / norm(across));
+    let height = dot(subtract(point, *a), normal);
+    let below = if height < -1e-6 * depth {
+        depth
+    } else {
+        -depth
+    };
+    add(point, scale(normal, below - height))
+}
 
 /// The distances of the cells of a body from its outer surface.
 pub(super) struct Depths<'a> {
@@ -80,8 +94,11 @@ impl<'a> Depths<'a> {
     }
 
     /// Returns points near the medial axis with their depths: cells of which no neighbour is deeper
-    /// by (nearly) the distance to it. Of more than `most`, every second, third … is returned.
-    pub fn middles(&self, most: usize) -> Vec<(Point, f64)> {
+    /// by (nearly) the distance to it. In bodies of a mean thickness below two cells also points below
+    /// the surface next to cells whose centre is outside: there may be no others. Of more than `most`,
+    /// every second, third … is returned.
+    pub fn middles(&self, most: usize, thickness: f64) -> Vec<(Point, f64)> {
+        let is_thin = thickness < 2.0 * self.solid.edge;
         // The side of a cell of the surface is expensive to know, and rarely needed.
         let mut known: HashMap<usize, bool> = HashMap::new();
         let mut is_inside = |cell: usize| match self.solid.cells[cell] {
@@ -94,7 +111,7 @@ impl<'a> Depths<'a> {
         };
         let mut middles = Vec::new();
         for (cell, distance) in self.distances.iter().enumerate() {
-            if self.solid.cells[cell] == Cell::Outside || *distance <= 0.0 {
+            if self.solid.cells[cell] == Cell::Outside || (*distance <= 0.0 && !is_thin) {
                 continue;
             }
             let deeper = || {
@@ -106,16 +123,28 @@ impl<'a> Depths<'a> {
             };
             if deeper().any(|next| self.solid.cells[next] == Cell::Inside)
                 || deeper().any(&mut is_inside)
-                || !is_inside(cell)
             {
                 continue;
             }
-            middles.push(self.solid.center(cell));
+            let center = self.solid.center(cell);
+            if *distance > 0.0 && is_inside(cell) {
+                middles.push((center, true));
+            } else if is_thin && *distance < self.solid.edge {
+                let depth = self.solid.edge.min(thickness) / 2.0;
+                middles.extend(self.near[cell].map(|near| (beyond(center, near, depth), false)));
+            }
         }
         let stride = middles.len().div_ceil(most).max(1);
         let mut near = Near::default();
-        let deeper = |start: &Point| self.deeper(*start, &mut near);
-        middles.iter().step_by(stride).filter_map(deeper).collect()
+        let inside =
+            |(point, is_known): &&(Point, bool)| *is_known || self.solid.depth(*point) > 0.0;
+        let deeper = |(start, _): &(Point, bool)| self.deeper(*start, &mut near);
+        middles
+            .iter()
+            .step_by(stride)
+            .filter(inside)
+            .filter_map(deeper)
+            .collect()
     }
 
     /// Refines a point inside by a pattern search for more depth; returns the deepest with its depth.
