@@ -74,7 +74,8 @@ pub fn load(
     mesh.digest = digest(&mesh);
     let asked = source.asked.take();
     let diagnostics = source.finish();
-    if let Some(content) = known {
+    // Without descriptors, this mesh may lack files that exist.
+    if let Some(content) = known.filter(|_| !files.lacked_descriptors()) {
         keep(&mesh, store);
         // Last: an entry must not refer to arrays that are not stored yet.
         store.put_content(
@@ -1105,6 +1106,22 @@ mod tests {
             fourth.1[0].place.file.as_deref(),
             Some(&*folder.path().join("b/a.obj"))
         );
+    }
+
+    #[test]
+    fn meshes_that_were_read_without_descriptors_are_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        example(folder.path());
+        let (store, files) = (Store::on_disk(&cache, 1 << 20), files());
+        let name = folder.path().join("a.obj");
+        let located = files.locate(&name.to_string_lossy(), None).unwrap();
+        // EMFILE: another thread of the conversion met the limit.
+        files.note_failure(&std::io::Error::from_raw_os_error(24));
+        load(&located, &files, Options::default(), &store).unwrap();
+        assert_eq!(entries(&cache), Vec::<PathBuf>::new());
+        loaded(folder.path(), "a.obj", &store);
+        assert_eq!(entries(&cache).len(), 2);
     }
 
     #[test]
