@@ -52,6 +52,15 @@ def scratch():
     return Path(tempfile.mkdtemp(dir=os.environ["URDF_USD_TEST_FOLDER"]))
 
 
+@functools.cache
+def example(package, name):
+    """Returns an example of a crate, as a program; `cargo build --workspace --all-targets` builds all of them."""
+    built = PROGRAM.parent / "examples" / name
+    if not built.is_file():
+        cargo = ["cargo", "build", "--ignore-rust-version", "--locked", "--quiet", "-p", package, "--example", name]
+        subprocess.run([*cargo, "--target-dir", PROGRAM.parents[1]], cwd=ROOT, check=True)
+    return str(built)
+
 
 #: The real robots. They are listed here, so that a clone without them can name the skipped tests.
 REAL_ROBOTS = (

@@ -1,8 +1,6 @@
 """The library's kinematics and dynamics, compared with Pinocchio's on every robot."""
 
-import functools
 import os
-import subprocess
 
 import conftest
 import pytest
@@ -12,14 +10,8 @@ from worker import worker
 CONFIGURATIONS = 100
 
 
-@functools.cache
 def library():
-    """Returns the example `answers` of crates/kinematics; `cargo build --workspace --all-targets` builds it."""
-    built = conftest.PROGRAM.parent / "examples" / "answers"
-    if not built.is_file():
-        cargo = ["cargo", "build", "--ignore-rust-version", "--locked", "--quiet", "-p", "urdf_usd_kinematics", "--example", "answers"]
-        subprocess.run([*cargo, "--target-dir", conftest.PROGRAM.parents[1]], cwd=conftest.ROOT, check=True)
-    return str(built)
+    return conftest.example("urdf_usd_kinematics", "answers")
 
 
 def in_pinocchio(what, *arguments):

@@ -1,9 +1,7 @@
 """Sets of layers compose as in OpenUSD: prim stacks, values, targets, variants and metadata. `bench/compose` compares more of them."""
 
-import functools
 import importlib.util
 import json
-import subprocess
 import textwrap
 
 import conftest
@@ -15,14 +13,8 @@ layer_sets = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(layer_sets)
 
 
-@functools.cache
 def program():
-    """Returns the example `composed_stages` of crates/stage; `cargo build --workspace --all-targets` builds it."""
-    built = conftest.PROGRAM.parent / "examples" / "composed_stages"
-    if not built.is_file():
-        cargo = ["cargo", "build", "--ignore-rust-version", "--locked", "--quiet", "-p", "urdf_usd_stage", "--example", "composed_stages"]
-        subprocess.run([*cargo, "--target-dir", conftest.PROGRAM.parents[1]], cwd=conftest.ROOT, check=True)
-    return built
+    return conftest.example("urdf_usd_stage", "composed_stages")
 
 
 def composed_by_openusd(entry):
