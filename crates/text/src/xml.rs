@@ -1,4 +1,4 @@
-//! Writes XML in the style of robot descriptions.
+//! Writes XML in the style of robot descriptions, and bounds the XML that a parser gets.
 //!
 //! This module knows nothing of robots, nor of the meaning of any element.
 
@@ -20,6 +20,38 @@ pub fn number(value: f64) -> String {
 /// Formats numbers, separated by spaces.
 pub fn numbers(values: impl IntoIterator<Item = f64>) -> String {
     values.into_iter().map(number).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the offset of the first tag of `text` with more than `limit` attributes, in bytes: the
+/// parser's search for duplicates is quadratic. Tags in comments, character data and entities count,
+/// too. The time is linear.
+pub fn crowded_tag(text: &str, limit: usize) -> Option<usize> {
+    let mut pieces = text.split('<');
+    let mut start = pieces.next()?.len();
+    // A value has no `<`, so a tag ends before the next one.
+    for piece in pieces {
+        let equals = piece.bytes().filter(|&byte| byte == b'=').count();
+        if equals > limit && !piece.starts_with("!--") && attributes(piece) > limit {
+            return Some(start);
+        }
+        start += 1 + piece.len();
+    }
+    None
+}
+
+/// Returns the number of `=` outside of the values of the tag that `text` begins with.
+fn attributes(text: &str) -> usize {
+    let (mut quote, mut count) = (None, 0);
+    for byte in text.bytes() {
+        match (quote, byte) {
+            (Some(open), _) => quote = quote.filter(|_| open != byte),
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'=') => count += 1,
+            (None, b'>') => break,
+            (None, _) => {}
+        }
+    }
+    count
 }
 
 /// Escapes `text` for an attribute or for the content of an element. Sets `is_changed` if U+FFFD
@@ -176,6 +208,25 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tags_with_many_attributes_are_found() {
+        let tag = |count| format!("<e {}/>", "é='=1 >' ".repeat(count));
+        let found = |text: &str| crowded_tag(text, 3);
+        assert_eq!(found(&format!("<a>======{}", tag(3))), None);
+        assert_eq!(found(&format!("<a>= {}", tag(4))), Some(5));
+        assert_eq!(
+            found(&format!("<!--{}--><b c=\"{}", tag(4), tag(4))),
+            Some(4)
+        );
+        assert_eq!(
+            found("<!-- a=1 b=2 c=3 d=4 --><b c='= = = =' d='' e=''>f=g"),
+            None
+        );
+        assert_eq!(found(&format!("<!ENTITY a \"{}\">", tag(4))), Some(12));
+        assert_eq!(found("a=b c=d e=f g=h"), None);
+        assert_eq!(found(&format!("a=b c=d e=f g=h{}", tag(4))), Some(15));
+    }
 
     #[test]
     fn numbers_are_the_shortest_that_read_back() {

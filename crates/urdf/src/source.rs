@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use roxmltree::{Document, Error, ParsingOptions};
+use urdf_usd_text::xml::crowded_tag;
 
 /// Maximum length of a text: 64 MiB. The largest real ones have 1 MiB.
 pub const MAX_TEXT_BYTES: usize = 64 << 20;
@@ -78,18 +79,10 @@ impl<'a> Source<'a> {
                 "it has more than {MAX_NAMESPACES} namespace declarations"
             ));
         }
-        // Without `<` in a value, which the parser refuses, a tag lies between two of them.
-        let has_many = |text: &str| {
-            let mut pieces = text.split('<');
-            pieces.any(|piece| count(piece.as_bytes(), b'=') > MAX_ATTRIBUTES)
-        };
-        let mut is_long = has_many(text) && max_attributes(text) > MAX_ATTRIBUTES;
         if text.contains("<!ENTITY") {
             // One reference may expand to 255 others, each as long as all declarations together.
             let (declarations, content) =
                 text.split_at(end_of_root_name(text).unwrap_or(text.len()));
-            // The value of an entity may contain elements.
-            is_long |= has_many(declarations);
             let nested = if declarations.contains('&') { 256 } else { 1 };
             let references = content.matches('&').count();
             if references
@@ -103,7 +96,9 @@ impl<'a> Source<'a> {
                 ));
             }
         }
-        is_long.then(|| format!("one element has more than {MAX_ATTRIBUTES} attributes"))
+        // Elements in the values of entities count, too.
+        crowded_tag(text, MAX_ATTRIBUTES)
+            .map(|_| format!("one element has more than {MAX_ATTRIBUTES} attributes"))
     }
 
     /// Parses the repaired text.
@@ -277,26 +272,6 @@ fn end_of_doctype(text: &str) -> Option<usize> {
     }
 }
 
-/// Returns an upper bound of the number of attributes of any element of `text`.
-fn max_attributes(text: &str) -> usize {
-    let in_tag = |tag: &str| {
-        let mut quote = None;
-        let counts = tag.bytes().filter(|&byte| match quote {
-            None => {
-                quote = Some(byte).filter(|byte| matches!(byte, b'"' | b'\''));
-                byte == b'='
-            }
-            Some(open) => {
-                quote = quote.filter(|_| open != byte);
-                false
-            }
-        });
-        counts.count()
-    };
-    let tags = markup(text).filter(|range| !is_opaque(&text[range.clone()]));
-    tags.map(|range| in_tag(&text[range])).max().unwrap_or(0)
-}
-
 /// Replaces every comment in `text` by spaces.
 fn blank_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -317,10 +292,6 @@ fn blank(text: &str) -> String {
 
 /// Delimiters of comments, character data and processing instructions: their content is not markup.
 const OPAQUE: [(&str, &str); 3] = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
-
-fn is_opaque(markup: &str) -> bool {
-    OPAQUE.iter().any(|(open, _)| markup.starts_with(open))
-}
 
 /// Returns the ranges of the tags, comments and other markup of `text`.
 fn markup(text: &str) -> impl Iterator<Item = Range<usize>> {

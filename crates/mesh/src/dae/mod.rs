@@ -37,6 +37,7 @@ use super::{Error, Source, UpAxis, codes};
 use crate::texture::Loaded;
 use urdf_usd_diagnostic::Code;
 use urdf_usd_robot::Mesh;
+use urdf_usd_text::xml::crowded_tag;
 
 /// Maximum depth of nested nodes, instances of nodes included.
 const MAX_DEPTH: usize = 128;
@@ -62,7 +63,8 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
     // XML may not start with white space; files do.
     let space = text.len() - text.trim_start().len();
     let first_line = 1 + text[..space].matches('\n').count() as u32;
-    if let Some(before) = before_crowded_tag(&text) {
+    if let Some(start) = crowded_tag(&text, MAX_ATTRIBUTES) {
+        let before = text.get(..start).unwrap_or_default();
         let message = format!("an element has more than {MAX_ATTRIBUTES} attributes");
         return Err(Error::new(&codes::UNREADABLE, message)
             .line(1 + before.matches('\n').count() as u32)
@@ -113,27 +115,6 @@ fn parse(text: &str) -> Result<Document<'_>, roxmltree::Error> {
         ..ParsingOptions::default()
     };
     Document::parse_with_options(text, options)
-}
-
-/// Returns the text before the first tag with more than [`MAX_ATTRIBUTES`].
-fn before_crowded_tag(text: &str) -> Option<&str> {
-    let start = text.match_indices('<').find_map(|(start, _)| {
-        let (mut quote, mut count) = (None, 0);
-        let tag = text.get(start + 1..)?;
-        for &byte in tag.as_bytes() {
-            match (quote, byte) {
-                // No value of an attribute has it.
-                (_, b'<') => break,
-                (Some(open), _) => quote = quote.filter(|_| open != byte),
-                (None, b'"' | b'\'') => quote = Some(byte),
-                (None, b'=') => count += 1,
-                (None, b'>') => break,
-                (None, _) => {}
-            }
-        }
-        (count > MAX_ATTRIBUTES && !tag.starts_with("!--")).then_some(start)
-    })?;
-    text.get(..start)
 }
 
 /// Returns the end of the root element's name: after the first `<` that opens neither a comment, an
