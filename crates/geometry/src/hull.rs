@@ -5,9 +5,9 @@
 //! cloud and however nearly flat the face. So the hull is closed and convex by construction, and no
 //! tolerance needs tuning.
 //!
-//! Physics engines want few corners. A hull with many is replaced by the hull of a subset of its
-//! corners, chosen greedily: next is always the one farthest outside. The result is inside the full
-//! hull and has the same bounds.
+//! Physics engines want few corners. So the construction of a collider's hull takes the point farthest
+//! outside of any face next, and ends early once the points that are left are near enough. The result is
+//! inside the full hull and has the same bounds.
 
 #![allow(
     clippy::indexing_slicing,
@@ -15,13 +15,12 @@
 )]
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::ops::Range;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 use nalgebra::Vector3;
 use pulp::{Arch, NullaryFnOnce};
 use robust::{Coord3D, orient3d};
-use wide::f64x4;
 
 use crate::deviation::{Surface, distance_squared};
 use crate::{Corners, MeshArrays};
@@ -63,9 +62,7 @@ pub struct Flat;
 /// # Errors
 /// If the points (those that are finite) span no volume.
 pub fn convex_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
-    let (points, cloud) = Cloud::of(&outer(points));
-    let hull = cloud.exact_hull().ok_or(Flat)?;
-    Ok(mesh(&points, &cloud, &cloud.reduced(&points, hull, 0.0)))
+    reduced_hull(points, 0.0)
 }
 
 /// Returns the convex hull of points like [`convex_hull`], without corners that protrude by less than 0.05 %
@@ -73,10 +70,15 @@ pub fn convex_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
 ///
 /// Points on cut edges are collinear but for rounding: their hull has faces without a reliable normal.
 pub(crate) fn clean_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
+    reduced_hull(points, PROTRUSION)
+}
+
+/// Returns a hull with few corners, of points that protrude by more than `least`, relative to the diagonal of
+/// the bounding box.
+fn reduced_hull(points: &[[f32; 3]], least: f64) -> Result<MeshArrays, Flat> {
     let (points, cloud) = Cloud::of(&outer(points));
-    let hull = cloud.exact_hull().ok_or(Flat)?;
-    let least = PROTRUSION * cloud.diagonal;
-    Ok(mesh(&points, &cloud, &cloud.reduced(&points, hull, least)))
+    let hull = cloud.reduced(&points, least * cloud.diagonal).ok_or(Flat)?;
+    Ok(mesh(&points, &cloud, &hull))
 }
 
 /// The corners of a hull, and its faces, counter-clockwise seen from outside.
@@ -88,7 +90,7 @@ pub(crate) struct ExactHull {
 /// Returns the exact convex hull of points; `None` if they span no volume.
 pub(crate) fn exact_hull(points: &[[f32; 3]]) -> Option<ExactHull> {
     let (points, cloud) = Cloud::of(&outer(points));
-    Some(ExactHull::of(&points, &cloud.exact_hull()?.faces))
+    Some(ExactHull::of(&points, &cloud.exact_hull()?))
 }
 
 /// Returns the convex hull of points in one plane or on one line, for which [`convex_hull`] fails.
@@ -281,18 +283,23 @@ struct Face {
     corners: [u32; 3],
     /// Position of the first corner.
     at: Vector3<f64>,
-    /// The cross product of two edges.
+    /// Of unit length; zero if the face has no area.
     normal: Vector3<f64>,
-    /// If the magnitude of the product of `normal` with a point's offset is below this, rounding
-    /// may have changed its sign.
+    /// If the magnitude of a point's height above the face is below this, rounding may have changed its sign.
     unsure: f64,
     /// The faces across the edges that start at each corner.
     neighbours: [u32; 3],
     /// The first of the points assigned to this face: they are outside it. [`NONE`] if there are none.
     outside: u32,
-    /// The farthest of them, the first of equally far ones, and its distance times the length of `normal`.
+    /// The farthest of them, the first of equally far ones, and its height.
     farthest: (f64, u32),
     alive: bool,
+}
+
+impl Face {
+    fn height(&self, point: &Vector3<f64>) -> f64 {
+        (point - self.at).dot(&self.normal)
+    }
 }
 
 /// "No point" in lists of points.
@@ -311,47 +318,7 @@ struct Faces {
     dead: Vec<u32>,
     /// Edges of the horizon in the direction of the visible face, and the face beyond.
     rim: Vec<(u32, u32, u32)>,
-    /// The planes of the last faces.
-    planes: Vec<Planes>,
-}
-
-/// The planes of several faces, for vectorised comparisons with one point.
-struct Planes {
-    at: [f64x4; 3],
-    normal: [f64x4; 3],
-    /// As [`Face::unsure`]. Lanes without a face have height 0 and -1 here: no point is outside.
-    unsure: f64x4,
-}
-
-impl Planes {
-    const COUNT: usize = 4;
-
-    /// Replaces `planes` by those of all `faces`.
-    fn fill(planes: &mut Vec<Self>, faces: &[Face]) {
-        planes.clear();
-        planes.extend(faces.chunks(Self::COUNT).map(|faces| {
-            let (mut at, mut normal, mut unsure) = ([[0.0; 4]; 3], [[0.0; 4]; 3], [-1.0; 4]);
-            for (i, face) in faces.iter().enumerate() {
-                for k in 0..3 {
-                    at[k][i] = face.at[k];
-                    normal[k][i] = face.normal[k];
-                }
-                unsure[i] = face.unsure;
-            }
-            Self {
-                at: at.map(f64x4::new),
-                normal: normal.map(f64x4::new),
-                unsure: f64x4::new(unsure),
-            }
-        }));
-    }
-
-    /// Returns the heights of a point above the planes, times the lengths of their normals.
-    #[inline(always)]
-    fn heights(&self, point: &Vector3<f64>) -> f64x4 {
-        let [x, y, z] = [0, 1, 2].map(|k| (f64x4::splat(point[k]) - self.at[k]) * self.normal[k]);
-        x + y + z
-    }
+    orphans: Orphans,
 }
 
 impl Faces {
@@ -359,6 +326,114 @@ impl Faces {
     fn alive(&self) -> Vec<[u32; 3]> {
         let alive = self.all.iter().filter(|face| face.alive);
         alive.map(|face| face.corners).collect()
+    }
+
+    /// Returns whether no point is farther than `distance` from the hull.
+    fn are_near(&self, distance: f32, points: &[[f32; 3]]) -> bool {
+        let corners = |face: [u32; 3]| face.map(|corner| points[corner as usize]);
+        // Most points are near the face that they are assigned to.
+        let alive = self.all.iter().filter(|face| face.alive);
+        let mut far = alive.flat_map(|face| {
+            let triangle = corners(face.corners);
+            let is_far = move |missed: &u32| {
+                distance_squared(points[*missed as usize], &triangle) > distance * distance
+            };
+            self.outside(face).filter(is_far)
+        });
+        let Some(first) = far.next() else {
+            return true;
+        };
+        let faces = self.alive();
+        let surface = Surface::new(points, &faces);
+        std::iter::once(first).chain(far).all(|missed| {
+            let near = |face: usize| corners(faces[face]);
+            surface
+                .find(points[missed as usize], distance, near)
+                .is_some()
+        })
+    }
+
+    /// Returns the points assigned to a face.
+    fn outside(&self, face: &Face) -> impl Iterator<Item = u32> {
+        let listed = |point: u32| (point != NONE).then_some(point);
+        std::iter::successors(listed(face.outside), move |point| {
+            listed(self.next[*point as usize])
+        })
+    }
+}
+
+/// Points that lost their face, as a structure of arrays for vectorised loops.
+#[derive(Default)]
+struct Orphans {
+    points: Vec<u32>,
+    /// Their coordinates, up to a whole number of lanes.
+    at: [Vec<f64>; 3],
+    /// The largest height of each point above a face, and the number of that face, as floats: they share the
+    /// masks of the heights.
+    heights: Vec<f64>,
+    faces: Vec<f64>,
+}
+
+impl Orphans {
+    fn clear(&mut self) {
+        self.points.clear();
+        self.at.iter_mut().for_each(Vec::clear);
+    }
+
+    fn push(&mut self, point: u32, at: &Vector3<f64>) {
+        self.points.push(point);
+        for (axis, x) in self.at.iter_mut().zip(at.iter()) {
+            axis.push(*x);
+        }
+    }
+
+    /// Finds the highest of `faces` below each point.
+    #[inline(always)]
+    fn measure(&mut self, faces: &[Face]) {
+        let Self {
+            points,
+            at,
+            heights,
+            faces: highest,
+        } = self;
+        let count = points.len().next_multiple_of(WIDE_LANES);
+        at.iter_mut().for_each(|axis| axis.resize(count, 0.0));
+        heights.resize(count, 0.0);
+        highest.resize(count, 0.0);
+        let [xs, ys, zs] = at.each_ref().map(|axis| axis.as_chunks::<WIDE_LANES>().0);
+        let heights = heights.as_chunks_mut::<WIDE_LANES>().0;
+        let highest = highest.as_chunks_mut::<WIDE_LANES>().0;
+        let at = xs.iter().zip(ys).zip(zs);
+        for (((xs, ys), zs), (heights, highest)) in at.zip(heights.iter_mut().zip(highest)) {
+            let (mut most, mut numbers) = ([f64::NEG_INFINITY; WIDE_LANES], [0.0; WIDE_LANES]);
+            for (Face { at, normal, .. }, number) in faces.iter().zip(0_u32..) {
+                for i in 0..WIDE_LANES {
+                    let height = (xs[i] - at.x) * normal.x
+                        + (ys[i] - at.y) * normal.y
+                        + (zs[i] - at.z) * normal.z;
+                    let is_higher = height > most[i];
+                    most[i] = if is_higher { height } else { most[i] };
+                    numbers[i] = if is_higher {
+                        f64::from(number)
+                    } else {
+                        numbers[i]
+                    };
+                }
+            }
+            (*heights, *highest) = (most, numbers);
+        }
+    }
+}
+
+/// Measures points that lost their face against new faces.
+struct Measure<'a>(&'a mut Orphans, &'a [Face]);
+
+impl NullaryFnOnce for Measure<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.0.measure(self.1);
     }
 }
 
@@ -369,13 +444,6 @@ struct Cloud {
     extremes: [Option<(u32, u32)>; 3],
     /// The length of the diagonal of the box around them.
     diagonal: f64,
-}
-
-/// A hull of a [`Cloud`].
-struct CloudHull {
-    /// The tetrahedron that it was grown from.
-    simplex: [u32; 4],
-    faces: Vec<[u32; 3]>,
 }
 
 impl Cloud {
@@ -457,13 +525,20 @@ impl Cloud {
     fn face(&self, corners: [u32; 3], neighbours: [u32; 3]) -> Face {
         let [a, b, c] = corners.map(|i| *self.point(i));
         let (along, across) = (b - a, c - a);
-        // The rounding error of the product is less than 20 times half of this epsilon.
-        let lengths = (along.norm_squared() * across.norm_squared()).sqrt();
-        let unsure = 32.0 * f64::EPSILON * lengths * self.diagonal;
+        let normal = along.cross(&across);
+        let area = normal.norm();
+        let (normal, unsure) = if area > 0.0 {
+            // The rounding error is less than 24 times half of this epsilon, for edges at right angles.
+            let lengths = (along.norm_squared() * across.norm_squared()).sqrt();
+            let unsure = 32.0 * f64::EPSILON * (lengths / area) * self.diagonal;
+            (normal / area, unsure)
+        } else {
+            (Vector3::zeros(), f64::INFINITY)
+        };
         Face {
             corners,
             at: a,
-            normal: along.cross(&across),
+            normal,
             unsure,
             neighbours,
             outside: NONE,
@@ -475,7 +550,7 @@ impl Cloud {
     /// Returns whether a point is outside a face. Evaluates its plane first, and the slower exact
     /// predicate only where rounding may have changed the sign.
     fn is_outside(&self, face: &Face, point: u32) -> bool {
-        let height = (self.point(point) - face.at).dot(&face.normal);
+        let height = face.height(self.point(point));
         if height.abs() > face.unsure {
             height > 0.0
         } else {
@@ -542,16 +617,15 @@ impl Cloud {
         self.farthest(|d| side(d).abs())
     }
 
-    /// Returns the hull; `None` if the points span no volume.
-    fn exact_hull(&self) -> Option<CloudHull> {
-        let simplex = self.first_simplex()?;
-        let faces = self.hull(simplex);
-        (!self.is_flat(&faces)).then_some(CloudHull { simplex, faces })
+    /// Returns the faces of the hull; `None` if the points span no volume.
+    fn exact_hull(&self) -> Option<Vec<[u32; 3]>> {
+        let faces = self.hull(self.first_simplex()?);
+        (!self.is_flat(&faces)).then_some(faces)
     }
 
     /// Computes the hull by Quickhull, from a tetrahedron of its points.
     fn hull(&self, simplex: [u32; 4]) -> Vec<[u32; 3]> {
-        let mut faces = self.tetrahedron(simplex, 0..self.points.len() as u32);
+        let mut faces = self.tetrahedron(simplex);
         // `add` appends faces, so the loop ends when no face has a point outside.
         let mut next = 0;
         while let Some(face) = faces.all.get(next) {
@@ -565,48 +639,59 @@ impl Cloud {
         faces.alive()
     }
 
-    /// Returns `hull` if it has few corners and `least` is zero, else the hull of as many of its corners as
-    /// the tolerance requires, of those that protrude by more than `least`; `points` are the cloud's.
-    fn reduced(&self, points: &[[f32; 3]], hull: CloudHull, least: f64) -> Vec<[u32; 3]> {
-        let CloudHull { simplex, faces } = hull;
-        let mut is_corner = vec![false; points.len()];
-        for corner in faces.as_flattened() {
-            is_corner[*corner as usize] = true;
+    /// Returns the faces of the hull of as many points as the tolerance requires, of those that protrude by more
+    /// than `least`; `points` are the cloud's. If they are few and `least` is zero, the hull is exact. `None` if the
+    /// points span no volume.
+    fn reduced(&self, points: &[[f32; 3]], least: f64) -> Option<Vec<[u32; 3]>> {
+        let simplex = self.first_simplex()?;
+        let mut faces = self.tetrahedron(simplex);
+        let mut taken = simplex.len();
+        // The extremes come first, so that the reduced hull has the bounds of the full one. Those of a hull without
+        // small protrusions may protrude by rounding only.
+        let extremes = self.extremes.into_iter().flatten();
+        let extremes = extremes.flat_map(|(low, high)| [low, high]);
+        for extreme in extremes.filter(|_| least <= 0.0) {
+            let mut all = faces.all.iter();
+            if let Some(seen) = all.position(|face| face.alive && self.is_outside(face, extreme)) {
+                self.add(&mut faces, seen as u32, extreme);
+                taken += 1;
+            }
         }
-        let corners = (0..).zip(&is_corner).filter(|(_, is_corner)| **is_corner);
-        let corners: Vec<u32> = corners.map(|(corner, _)| corner).collect();
-        if corners.len() <= FEW_CORNERS && least <= 0.0 {
-            return faces;
-        }
-        // The extremes come first, so that the reduced hull has the bounds of the full one.
-        let extremes: Vec<u32> = self
-            .extremes
-            .into_iter()
-            .flatten()
-            .flat_map(|(low, high)| [low, high])
-            .collect();
-        let mut growth = Growth::new(self, simplex, corners.into_iter());
-        // Extremes may protrude by rounding only.
-        let extremes = extremes.into_iter().filter(|_| least == 0.0);
-        extremes.for_each(|extreme| growth.take(extreme));
+        // The faces by the height of their farthest point, which does not change. Bits of positive floats are in
+        // order.
+        let mut waiting = BinaryHeap::new();
+        let mut first = 0;
         // Stop at the first limit at which all points left outside are within the tolerance.
         // Checking after every corner would build a search tree each time.
         for bound in [FEW_CORNERS, MOST_CORNERS / 2, MOST_CORNERS] {
-            while growth.taken < bound
-                && let Some(point) = growth.farthest(least)
-            {
-                growth.take(point);
+            while taken < bound {
+                for (face, number) in faces.all[first..].iter().zip(first as u32..) {
+                    if face.alive && face.outside != NONE {
+                        let (height, point) = face.farthest;
+                        waiting.push((height.max(0.0).to_bits(), Reverse(number), point));
+                    }
+                }
+                first = faces.all.len();
+                let Some((height, Reverse(seen), point)) = waiting.pop() else {
+                    break;
+                };
+                if least > 0.0 && f64::from_bits(height) <= least {
+                    waiting.clear();
+                } else if faces.all[seen as usize].alive {
+                    self.add(&mut faces, seen, point);
+                    taken += 1;
+                }
             }
-            if growth.is_near((DEVIATION * self.diagonal) as f32, points) {
+            if faces.are_near((DEVIATION * self.diagonal) as f32, points) {
                 break;
             }
         }
-        let reduced = growth.faces.alive();
+        let reduced = faces.alive();
         // Some corners of a thin hull may span no volume, though all of them do.
         if self.is_flat(&reduced) {
-            faces
+            self.exact_hull()
         } else {
-            reduced
+            Some(reduced)
         }
     }
 
@@ -633,8 +718,8 @@ impl Cloud {
         })
     }
 
-    /// Returns the faces of a tetrahedron and assigns the outside points among `points` to them.
-    fn tetrahedron(&self, [a, b, c, d]: [u32; 4], points: impl Iterator<Item = u32>) -> Faces {
+    /// Returns the faces of a tetrahedron and assigns the points outside to them.
+    fn tetrahedron(&self, [a, b, c, d]: [u32; 4]) -> Faces {
         let face = |corners, neighbours| self.face(corners, neighbours);
         let mut faces = Faces {
             all: vec![
@@ -648,34 +733,39 @@ impl Cloud {
             by_end: vec![0; self.points.len()],
             ..Faces::default()
         };
-        Planes::fill(&mut faces.planes, &faces.all);
-        for point in points.filter(|i| ![a, b, c, d].contains(i)) {
-            self.assign(&mut faces.all, &faces.planes, &mut faces.next, point);
+        for (point, number) in self.points.iter().zip(0..) {
+            if ![a, b, c, d].contains(&number) {
+                faces.orphans.push(number, point);
+            }
         }
+        self.assign(&mut faces.all, &mut faces.orphans, &mut faces.next);
         faces
     }
 
-    /// Assigns a point to the first of `faces` that it is outside of; `planes` are theirs. If there is none, it
-    /// is inside the hull and is dropped.
-    #[inline]
-    fn assign(&self, faces: &mut [Face], planes: &[Planes], next: &mut [u32], point: u32) {
-        let at = self.point(point);
-        for (faces, planes) in faces.chunks_mut(Planes::COUNT).zip(planes) {
-            let heights = planes.heights(at);
-            // Points that may be outside: the exact predicate decides where rounding may have changed the sign.
-            let mut left = heights.simd_ge(-planes.unsure).to_bitmask();
-            while left != 0 {
-                let i = left.trailing_zeros() as usize;
-                left &= left - 1;
-                let (face, height) = (&mut faces[i], heights.as_array()[i]);
-                if height > face.unsure || self.side(face.corners, point) < 0.0 {
-                    next[point as usize] = std::mem::replace(&mut face.outside, point);
-                    let (farthest, first) = face.farthest;
-                    if height.total_cmp(&farthest).then(first.cmp(&point)).is_gt() {
-                        face.farthest = (height, point);
-                    }
-                    return;
+    /// Assigns each point to the one of `faces` that it is farthest outside of. Points outside of none are inside the
+    /// hull and are dropped.
+    fn assign(&self, faces: &mut [Face], orphans: &mut Orphans, next: &mut [u32]) {
+        Arch::new().dispatch(Measure(orphans, faces));
+        let unsure = faces
+            .iter()
+            .fold(0.0_f64, |most, face| most.max(face.unsure));
+        let heights = orphans.heights.iter().zip(&orphans.faces);
+        for (&point, (&height, &number)) in orphans.points.iter().zip(heights) {
+            let mut number = number as usize;
+            // The exact predicate decides where rounding may have changed the sign.
+            if height <= faces[number].unsure {
+                let is_outside = |face: &Face| self.is_outside(face, point);
+                let certain = height < -unsure;
+                match faces.iter().position(|face| !certain && is_outside(face)) {
+                    Some(found) => number = found,
+                    None => continue,
                 }
+            }
+            let face = &mut faces[number];
+            next[point as usize] = std::mem::replace(&mut face.outside, point);
+            let (farthest, first) = face.farthest;
+            if height.total_cmp(&farthest).then(first.cmp(&point)).is_gt() {
+                face.farthest = (height, point);
             }
         }
     }
@@ -690,7 +780,7 @@ impl Cloud {
             by_end,
             dead,
             rim,
-            planes,
+            orphans,
         } = faces;
         // The faces visible from a point are connected, so a search from one of them finds all.
         all[seen as usize].alive = false;
@@ -733,23 +823,21 @@ impl Cloud {
             }
             all.push(self.face([from, to, point], neighbours));
         }
+        // The new faces suffice: a point outside a removed and a remaining face that are neighbours is also
+        // outside the new face between them, whose normal is a positive mix of theirs.
         let (old, new) = all.split_at_mut(first as usize);
-        planes.clear();
+        orphans.clear();
         for face in dead {
-            // The new faces suffice: a point outside a removed and a remaining face that are
-            // neighbours is also outside the new face between them, whose normal is a positive mix
-            // of theirs.
             let mut orphan = std::mem::replace(&mut old[*face as usize].outside, NONE);
             while orphan != NONE {
-                let following = next[orphan as usize];
                 if orphan != point {
-                    if planes.is_empty() {
-                        Planes::fill(planes, new);
-                    }
-                    self.assign(new, planes, next, orphan);
+                    orphans.push(orphan, self.point(orphan));
                 }
-                orphan = following;
+                orphan = next[orphan as usize];
             }
+        }
+        if !orphans.points.is_empty() {
+            self.assign(new, orphans, next);
         }
     }
 
@@ -796,289 +884,6 @@ fn point_of(key: u128) -> [f32; 3] {
         let ordered = (key >> shift) as u32;
         f32::from_bits(ordered ^ ((!(ordered as i32 >> 31) as u32) | 1 << 31))
     })
-}
-
-/// A hull to which corners are added one at a time.
-struct Growth<'a> {
-    cloud: &'a Cloud,
-    faces: Faces,
-    /// The number of faces measured so far.
-    measured: usize,
-    /// The planes of the faces that are alive.
-    planes: Vec<Plane>,
-    /// The points outside the hull.
-    left: Missed,
-    /// The number of points added.
-    taken: usize,
-}
-
-/// The plane of a face.
-struct Plane {
-    face: u32,
-    /// A corner of the face.
-    at: Vector3<f64>,
-    /// Unit length.
-    normal: Vector3<f64>,
-}
-
-/// Points outside a hull under construction, as a structure of arrays for vectorised loops.
-#[derive(Default)]
-struct Missed {
-    points: Vec<u32>,
-    /// Their coordinates.
-    at: [Vec<f64>; 3],
-    /// The face that is alive whose plane each point is farthest outside of, and that distance.
-    faces: Vec<u32>,
-    distances: Vec<f64>,
-}
-
-impl Missed {
-    fn len(&self) -> usize {
-        self.points.len()
-    }
-
-    fn push(&mut self, point: u32, at: [f64; 3]) {
-        self.points.push(point);
-        self.at
-            .iter_mut()
-            .zip(at)
-            .for_each(|(axis, x)| axis.push(x));
-        self.faces.push(NONE);
-        self.distances.push(f64::NEG_INFINITY);
-    }
-
-    fn swap(&mut self, i: usize, j: usize) {
-        self.points.swap(i, j);
-        self.at.iter_mut().for_each(|axis| axis.swap(i, j));
-        self.faces.swap(i, j);
-        self.distances.swap(i, j);
-    }
-
-    fn truncate(&mut self, count: usize) {
-        self.points.truncate(count);
-        self.at.iter_mut().for_each(|axis| axis.truncate(count));
-        self.faces.truncate(count);
-        self.distances.truncate(count);
-    }
-
-    /// Moves the points for which `is_last` holds after the others, and returns the number of others.
-    fn partition(&mut self, is_last: impl Fn(u32, f64) -> bool) -> usize {
-        let mut first = 0;
-        let mut end = self.len();
-        while first < end {
-            if is_last(self.faces[first], self.distances[first]) {
-                end -= 1;
-                self.swap(first, end);
-            } else {
-                first += 1;
-            }
-        }
-        first
-    }
-
-    /// Updates the farthest planes of a range of points by these planes.
-    ///
-    /// With `FOLLOW` the planes are compared in the loop over them, which is a step more for each point and
-    /// plane. Without, the plane is looked up afterwards, which is faster if that of few points changes.
-    #[inline(always)]
-    fn hold_against<const FOLLOW: bool>(&mut self, range: Range<usize>, planes: &[Plane]) {
-        let mut from = range.start;
-        while from + WIDE_LANES <= range.end {
-            self.hold_some_against::<FOLLOW, WIDE_LANES>(from, planes);
-            from += WIDE_LANES;
-        }
-        (from..range.end).for_each(|at| self.hold_some_against::<FOLLOW, 1>(at, planes));
-    }
-
-    /// Updates `N` consecutive points. The arrays have a constant length, so the compiler
-    /// vectorises the loops.
-    #[inline(always)]
-    fn hold_some_against<const FOLLOW: bool, const N: usize>(
-        &mut self,
-        from: usize,
-        planes: &[Plane],
-    ) {
-        let all = [&self.at[0], &self.at[1], &self.at[2], &self.distances]
-            .map(|numbers| numbers[from..].first_chunk::<N>());
-        let [Some(xs), Some(ys), Some(zs), Some(distances)] = all else {
-            return;
-        };
-        let height = |Plane { at, normal, .. }: &Plane, i: usize| {
-            (xs[i] - at.x) * normal.x + (ys[i] - at.y) * normal.y + (zs[i] - at.z) * normal.z
-        };
-        let mut farthest = *distances;
-        // The numbers of planes, as floats: they share the masks of the distances.
-        let mut numbers = [0.0; N];
-        for (plane, number) in planes.iter().zip(0_u32..) {
-            for i in 0..N {
-                let height = height(plane, i);
-                let is_farther = height > farthest[i];
-                farthest[i] = if is_farther { height } else { farthest[i] };
-                if FOLLOW {
-                    numbers[i] = if is_farther {
-                        f64::from(number)
-                    } else {
-                        numbers[i]
-                    };
-                }
-            }
-        }
-        for i in 0..N {
-            if farthest[i] > distances[i] {
-                let found = if FOLLOW {
-                    planes.get(numbers[i] as usize)
-                } else {
-                    planes.iter().find(|plane| height(plane, i) >= farthest[i])
-                };
-                if let Some(plane) = found {
-                    self.faces[from + i] = plane.face;
-                }
-            }
-        }
-        self.distances[from..from + N].copy_from_slice(&farthest);
-    }
-
-    /// Returns the largest distance.
-    fn farthest(&self) -> f64 {
-        let (chunks, rest) = self.distances.as_chunks::<WIDE_LANES>();
-        let mut farthest = [f64::NEG_INFINITY; WIDE_LANES];
-        for distances in chunks {
-            for i in 0..WIDE_LANES {
-                farthest[i] = if distances[i] > farthest[i] {
-                    distances[i]
-                } else {
-                    farthest[i]
-                };
-            }
-        }
-        let all = farthest.iter().chain(rest);
-        all.copied().fold(f64::NEG_INFINITY, f64::max)
-    }
-}
-
-/// Holds the first `kept` points against the planes after the first `known`, and the others against all.
-struct Measure<'a> {
-    left: &'a mut Missed,
-    kept: usize,
-    planes: &'a [Plane],
-    known: usize,
-}
-
-impl NullaryFnOnce for Measure<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let all = self.left.len();
-        self.left
-            .hold_against::<false>(0..self.kept, &self.planes[self.known..]);
-        self.left.hold_against::<true>(self.kept..all, self.planes);
-    }
-}
-
-impl<'a> Growth<'a> {
-    fn new(cloud: &'a Cloud, simplex: [u32; 4], points: impl Iterator<Item = u32>) -> Self {
-        let mut left = Missed::default();
-        for point in points.filter(|point| !simplex.contains(point)) {
-            // Not measured yet: `measure` treats it like a point whose face is gone.
-            left.push(point, (*cloud.point(point)).into());
-        }
-        let faces = cloud.tetrahedron(simplex, std::iter::empty());
-        let mut growth = Self {
-            cloud,
-            faces,
-            measured: 0,
-            planes: Vec::new(),
-            left,
-            taken: simplex.len(),
-        };
-        growth.measure();
-        growth
-    }
-
-    /// Returns the point that is farthest outside, if its distance is above `least`.
-    fn farthest(&self, least: f64) -> Option<u32> {
-        let farthest = self.left.farthest();
-        let all = self.left.distances.iter().zip(&self.left.points);
-        let all = all.filter(|(distance, _)| **distance == farthest && farthest > least);
-        // Ties are broken by number because points change their places.
-        all.map(|(_, point)| *point).min()
-    }
-
-    /// Adds an outside point as a corner.
-    fn take(&mut self, point: u32) {
-        let Some(index) = self.left.points.iter().position(|missed| *missed == point) else {
-            return;
-        };
-        let face = self.left.faces[index];
-        let last = self.left.len() - 1;
-        self.left.swap(index, last);
-        self.left.truncate(last);
-        // The measured distance is rounded. The exact predicate decides.
-        if self.cloud.is_outside(&self.faces.all[face as usize], point) {
-            self.cloud.add(&mut self.faces, face, point);
-            self.taken += 1;
-            self.measure();
-        }
-    }
-
-    /// Measures the points' distances from new faces, and drops points that are no longer outside.
-    fn measure(&mut self) {
-        let (cloud, faces) = (self.cloud, &self.faces.all);
-        self.planes.retain(|plane| faces[plane.face as usize].alive);
-        let known = self.planes.len();
-        for (face, number) in faces[self.measured..].iter().zip(self.measured as u32..) {
-            // A face without area gets a zero normal: no point is outside its plane.
-            let [at, b, c] = face.corners.map(|i| *cloud.point(i));
-            let normal = (b - at)
-                .cross(&(c - at))
-                .try_normalize(0.0)
-                .unwrap_or_default();
-            self.planes.push(Plane {
-                face: number,
-                at,
-                normal,
-            });
-        }
-        self.measured = faces.len();
-        // Points whose face was replaced are measured against all planes again.
-        let is_alive = |face: u32| faces.get(face as usize).is_some_and(|face| face.alive);
-        let left = &mut self.left;
-        let kept = left.partition(|face, _| !is_alive(face));
-        left.distances[kept..].fill(f64::NEG_INFINITY);
-        Arch::new().dispatch(Measure {
-            left: &mut *left,
-            kept,
-            planes: &self.planes,
-            known,
-        });
-        let outside = left.partition(|_, distance| distance <= 0.0);
-        left.truncate(outside);
-    }
-
-    /// Returns whether no point is farther than `distance` from the hull.
-    fn is_near(&self, distance: f32, points: &[[f32; 3]]) -> bool {
-        let faces = &self.faces.all;
-        let corners = |face: [u32; 3]| face.map(|corner| points[corner as usize]);
-        // Most points are near the face whose plane they are farthest outside of.
-        let others = self.left.points.iter().zip(&self.left.faces);
-        let mut others = others.filter(|(missed, face)| {
-            let face = corners(faces[**face as usize].corners);
-            distance_squared(points[**missed as usize], &face) > distance * distance
-        });
-        let Some((first, _)) = others.next() else {
-            return true;
-        };
-        let faces = self.faces.alive();
-        let surface = Surface::new(points, &faces);
-        let is_near = |missed: u32| {
-            let found = surface.find(points[missed as usize], distance, |face| {
-                corners(faces[face])
-            });
-            found.is_some()
-        };
-        is_near(*first) && others.all(|(missed, _)| is_near(*missed))
-    }
 }
 
 impl ExactHull {
@@ -1215,11 +1020,8 @@ mod tests {
                 points.len()
             );
             let (all, cloud) = Cloud::of(&points);
-            let hull = cloud.exact_hull().unwrap();
-            assert_eq!(
-                convex_hull(&points).unwrap(),
-                mesh(&all, &cloud, &cloud.reduced(&all, hull, 0.0))
-            );
+            let hull = cloud.reduced(&all, 0.0).unwrap();
+            assert_eq!(convex_hull(&points).unwrap(), mesh(&all, &cloud, &hull));
         }
         // Flat clouds, and those whose products overflow single precision, are returned unchanged.
         let flat: Vec<_> = ball(300).into_iter().map(|[x, y, _]| [x, y, 0.0]).collect();

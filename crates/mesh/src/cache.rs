@@ -204,7 +204,7 @@ pub struct NoHull {
 /// The inner error if the mesh has no hull ([`thick_hull`]), with whether it is watertight; the
 /// outer one if the mesh is needed and was evicted from the cache.
 pub fn kept_hull(mesh: &LazyMesh, store: &Store) -> Result<Result<Hull, NoHull>, CacheEvicted> {
-    let key = key_of("hull 2", mesh, store);
+    let key = key_of("hull 3", mesh, store);
     if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| decode_hull(bytes, store))) {
         return Ok(Ok(hull));
     }
@@ -270,7 +270,7 @@ pub fn kept_convex_parts(
     store: &Store,
 ) -> Result<Option<ConvexParts>, CacheEvicted> {
     // Increment the version whenever the output of `convex_parts` changes.
-    let key = key_of(&format!("convex parts 1 of {most}"), mesh, store);
+    let key = key_of(&format!("convex parts 2 of {most}"), mesh, store);
     let decode = |bytes: &[u8]| {
         let (head, mut reader) = Reader::head::<u64>(bytes)?;
         Some(ConvexParts {
@@ -321,7 +321,7 @@ pub fn kept_primitive(
 ) -> Result<Option<primitives::Fit>, CacheEvicted> {
     // Increment the version whenever the output of `fit` changes.
     let numbers = [scale.x, scale.y, scale.z, error].map(f64::to_bits);
-    let key = key_of(&format!("primitive 1 {numbers:?}"), mesh, store);
+    let key = key_of(&format!("primitive 2 {numbers:?}"), mesh, store);
     let decode = |bytes: &[u8]| serde_json::from_slice::<Option<KeptFit>>(bytes).ok();
     if let Some(kept) = key.and_then(|key| store.get(&key, decode)) {
         return Ok(kept.map(KeptFit::fit));
