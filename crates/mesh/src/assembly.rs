@@ -406,7 +406,7 @@ impl Assembly {
                 &self.triangles,
                 &mut self.corner_normals,
                 shading,
-                |normal| normals.add(normal),
+                |normal| normals.add(normal).unwrap_or(0),
             );
         }
     }
@@ -534,9 +534,6 @@ impl<const N: usize> Weld<N> {
     /// Adds a value and returns its index; `None` if it is not finite.
     #[inline]
     fn add(&mut self, value: [f32; N]) -> Option<u32> {
-        if !value.iter().all(|x| x.is_finite()) {
-            return None;
-        }
         let value = value.map(|x| x + 0.0);
         if self.slots.len() < 2 * (self.values.len() + 1) {
             self.grow(self.values.len() + 1);
@@ -547,6 +544,10 @@ impl<const N: usize> Weld<N> {
         loop {
             let index = &mut self.slots[slot];
             if *index == NONE {
+                // Values that are not finite are never there, so only new ones are checked.
+                if !value.iter().all(|x| x.is_finite()) {
+                    return None;
+                }
                 *index = self.values.len() as u32;
                 self.values.push(value);
                 return Some(*index);
