@@ -11,11 +11,12 @@
 )]
 
 mod collapse;
+mod pieces;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use self::collapse::Decimation;
+use self::collapse::{Decimation, Kept, Numbers};
 use crate::vector::{dot, norm};
 use crate::{Corners, MeshArrays};
 
@@ -105,9 +106,9 @@ fn most_at_one_point(mesh: &MeshArrays) -> usize {
 /// sides alike or not at all.
 struct Source<'a> {
     mesh: &'a MeshArrays,
-    /// The mesh's points relative to the centre of its bounding box and in units of its diagonal.
-    /// Single precision is finer than any bound there, and no power of a distance overflows.
-    points: Vec<[f32; 3]>,
+    /// The centre and the diagonal of the mesh's bounding box.
+    middle: [f32; 3],
+    diagonal: f32,
     vertices: Vec<Vertex>,
 }
 
@@ -129,7 +130,7 @@ const NONE: u32 = u32::MAX;
 /// Returns the vertices of a mesh and its triangles in terms of them. Corners of one point, part,
 /// texture coordinate and colour whose normals differ by less than [`SMOOTH_DEGREES`] are welded
 /// into one vertex, with the mean of their normals.
-fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<[u32; 3]>) {
+fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<Kept>) {
     let smooth = SMOOTH_DEGREES.to_radians().cos();
     let mut vertices: Vec<Vertex> = Vec::with_capacity(mesh.points.len());
     // Vertices of one point form a linked list: `last` is its head, `before` its links.
@@ -141,7 +142,7 @@ fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<[u32
         .zip(parts)
         .flat_map(|(part, triangles)| triangles.clone().map(move |triangle| (part, triangle)))
     {
-        triangles.push([0, 1, 2].map(|corner| {
+        triangles.push(Kept::new([0, 1, 2].map(|corner| {
             let point = mesh.triangles[triangle][corner];
             let normal = mesh.normals.values[mesh.normals.indices[triangle][corner] as usize];
             let uv = mesh
@@ -177,7 +178,7 @@ fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<[u32
             });
             sums.push(normal);
             new
-        }));
+        })));
     }
     for (vertex, sum) in vertices.iter_mut().zip(sums) {
         // The sum can't vanish: all summands are within 25° of the first.
@@ -190,7 +191,7 @@ fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<[u32
 impl<'a> Source<'a> {
     /// Returns the source and its triangles in terms of vertices; `None` if the mesh has no finite, positive
     /// size to measure by.
-    fn new(mesh: &'a MeshArrays, parts: &[Range<usize>]) -> Option<(Self, Vec<[u32; 3]>)> {
+    fn new(mesh: &'a MeshArrays, parts: &[Range<usize>]) -> Option<(Self, Vec<Kept>)> {
         let (low, high) = mesh
             .bounds()
             .filter(|_| mesh.points.as_flattened().iter().all(|x| x.is_finite()))?;
@@ -204,27 +205,37 @@ impl<'a> Source<'a> {
         if !(diagonal.is_normal() && middle.iter().all(|x| x.is_finite())) {
             return None;
         }
-        let points: Vec<[f32; 3]> = mesh
-            .points
-            .iter()
-            .map(|p| [0, 1, 2].map(|k| (p[k] - middle[k]) / diagonal))
-            .collect();
         let (vertices, triangles) = vertices(mesh, parts);
         let source = Self {
             mesh,
-            points,
+            middle,
+            diagonal,
             vertices,
         };
         Some((source, triangles))
     }
 
+    /// Returns a point relative to the centre of the bounding box and in units of its diagonal.
+    fn position(&self, point: u32) -> [f32; 3] {
+        let point = self.mesh.points[point as usize];
+        [0, 1, 2].map(|k| (point[k] - self.middle[k]) / self.diagonal)
+    }
+
     /// Returns the triangles (of vertices) of the medium and the low tier.
-    fn simplified(&self, triangles: Vec<[u32; 3]>) -> [Vec<[u32; 3]>; 2] {
-        let mut decimation = Decimation::new(self, &triangles, LOW_DEVIATION);
+    fn simplified(&self, mut triangles: Vec<Kept>) -> [Vec<[u32; 3]>; 2] {
+        let bounds = [MEDIUM_DEVIATION, LOW_DEVIATION];
+        if triangles.len() > pieces::MAX_TRIANGLES {
+            return bounds.map(|bound| {
+                triangles = pieces::collapsed(self, &triangles, bound, pieces::MAX_TRIANGLES);
+                triangles.iter().map(|kept| kept.wedges).collect()
+            });
+        }
+        let mut decimation =
+            Decimation::new(self, &triangles, &mut Numbers::new(self), LOW_DEVIATION);
         drop(triangles);
-        [MEDIUM_DEVIATION, LOW_DEVIATION].map(|deviation| {
-            decimation.collapse(deviation);
-            decimation.remaining().collect()
+        bounds.map(|bound| {
+            decimation.collapse(bound);
+            decimation.remaining().map(|kept| kept.wedges).collect()
         })
     }
 

@@ -63,11 +63,33 @@ const ROUNDING: f32 = 4e-7;
 struct Triangle {
     /// The source's vertices.
     wedges: [u32; 3],
+    /// Indices into the points of the decimation.
     points: [u32; 3],
     /// Maximum distance between the triangle and the places of the source that are mapped to it.
     error: f32,
     /// The same for texture coordinates, weighted.
     drift: f32,
+}
+
+/// A triangle between two decimations: a [`Triangle`] with its slopes.
+#[derive(Clone, Copy)]
+pub(super) struct Kept {
+    pub(super) wedges: [u32; 3],
+    error: f32,
+    drift: f32,
+    slopes: [f32; 3],
+}
+
+impl Kept {
+    /// Returns a triangle of the source.
+    pub(super) fn new(wedges: [u32; 3]) -> Self {
+        Self {
+            wedges,
+            error: 0.0,
+            drift: 0.0,
+            slopes: [0.0; 3],
+        }
+    }
 }
 
 /// A point of the mesh: its triangles, and its place in the order of collapses.
@@ -133,6 +155,8 @@ enum State {
     Waiting,
     /// No collapse is possible before something changes around the point.
     Stuck,
+    /// Never moved: it has triangles outside of the decimation.
+    Fixed,
     /// Removed, or hardly ever able to move after changes around it either: its triangles are no single fan,
     /// or each move costs too much.
     Settled,
@@ -190,6 +214,9 @@ impl Queue {
 /// A mesh whose edges are collapsed.
 pub(super) struct Decimation<'a> {
     source: &'a Source<'a>,
+    /// Relative to the centre of the source's bounding box and in units of its diagonal. Single precision is finer
+    /// than any bound there, and no power of a distance overflows.
+    points: Vec<Point>,
     triangles: Vec<Triangle>,
     /// Bounds of the distance by corner of a triangle, relative to how far a place is from the corner (0 there, 1
     /// at the opposite edge): corners are places of the source.
@@ -217,16 +244,31 @@ pub(super) struct Decimation<'a> {
 }
 
 impl<'a> Decimation<'a> {
-    /// Takes the triangles of a mesh, which is to be collapsed up to `max_bound`.
-    pub(super) fn new(source: &'a Source<'a>, triangles: &[[u32; 3]], max_bound: f32) -> Self {
-        let triangles: Vec<Triangle> = triangles
+    /// Takes triangles of the source, which are to be collapsed up to `max_bound`. Their points are numbered
+    /// by their first use; `numbers` has a slot for each point of the source and stays.
+    pub(super) fn new(
+        source: &'a Source<'a>,
+        kept: &[Kept],
+        numbers: &mut Numbers,
+        max_bound: f32,
+    ) -> Self {
+        let mut slopes = Vec::with_capacity(kept.len());
+        let mut triangles = Vec::with_capacity(kept.len());
+        for kept in kept {
+            slopes.push(kept.slopes);
+            triangles.push(Triangle {
+                wedges: kept.wedges,
+                points: kept
+                    .wedges
+                    .map(|wedge| numbers.number(source.vertices[wedge as usize].point)),
+                error: kept.error,
+                drift: kept.drift,
+            });
+        }
+        let points: Vec<Point> = numbers
+            .points
             .iter()
-            .map(|&wedges| Triangle {
-                wedges,
-                points: wedges.map(|wedge| source.vertices[wedge as usize].point),
-                error: 0.0,
-                drift: 0.0,
-            })
+            .map(|&point| source.position(point))
             .collect();
         let node = Node {
             start: 0,
@@ -236,7 +278,7 @@ impl<'a> Decimation<'a> {
             own: 0.0,
             error: 0.0,
         };
-        let mut nodes = vec![node; source.points.len()];
+        let mut nodes = vec![node; points.len()];
         for point in triangles.iter().flat_map(|triangle| triangle.points) {
             nodes[point as usize].count += 1;
         }
@@ -258,7 +300,8 @@ impl<'a> Decimation<'a> {
         }
         Self {
             source,
-            slopes: vec![[0.0; 3]; triangles.len()],
+            points,
+            slopes,
             triangles,
             nodes,
             corners,
@@ -310,10 +353,35 @@ impl<'a> Decimation<'a> {
         }
     }
 
-    /// Returns the remaining triangles, of vertices of the source.
-    pub(super) fn remaining(&self) -> impl Iterator<Item = [u32; 3]> {
-        let remaining = self.triangles.iter().filter(|t| t.wedges[0] != NONE);
-        remaining.map(|t| t.wedges)
+    /// Keeps the points that `is_fixed`, by their index, where they are. No other point moves to one of them
+    /// unless its neighbours show that this keeps the surface a manifold: the triangles outside are unknown.
+    pub(super) fn fix(&mut self, is_fixed: impl Fn(usize) -> bool) {
+        for (i, node) in self.nodes.iter_mut().enumerate() {
+            if is_fixed(i) {
+                node.state = State::Fixed;
+            }
+        }
+    }
+
+    /// Leaves out points at the start of the next [`collapse`](Self::collapse) that are not `chosen`, by their index.
+    pub(super) fn choose(&mut self, is_chosen: impl Fn(usize) -> bool) {
+        for (i, node) in self.nodes.iter_mut().enumerate() {
+            if !is_chosen(i) {
+                node.own = f32::INFINITY;
+            }
+        }
+    }
+
+    /// Returns the remaining triangles.
+    pub(super) fn remaining(&self) -> impl Iterator<Item = Kept> {
+        let all = self.triangles.iter().zip(&self.slopes);
+        all.filter(|(triangle, _)| triangle.wedges[0] != NONE)
+            .map(|(triangle, slopes)| Kept {
+                wedges: triangle.wedges,
+                error: triangle.error,
+                drift: triangle.drift,
+                slopes: *slopes,
+            })
     }
 
     /// Collects the triangles at a point into `fan`, in order around it, and its neighbours. Returns whether they
@@ -395,7 +463,7 @@ impl<'a> Decimation<'a> {
         self.neighbours.clear();
         self.neighbours
             .extend(fan.iter().map(|spoke| spoke.from).chain(end));
-        let points = &self.source.points;
+        let points = &self.points;
         let at = points[point as usize];
         let neighbours = self.neighbours.iter();
         self.ring.clear();
@@ -767,6 +835,14 @@ impl<'a> Decimation<'a> {
         if usize::from(node.count) > MAX_SPOKES {
             return false;
         }
+        if node.state == State::Fixed {
+            // A neighbour that is fixed, too, may be its neighbour outside.
+            let neighbours = self.neighbours.iter().filter(|neighbour| **neighbour != to);
+            let is_fixed = |point: u32| self.nodes[point as usize].state == State::Fixed;
+            if neighbours.copied().any(is_fixed) {
+                return false;
+            }
+        }
         // One bit for each neighbour of the point.
         let bit = |end: u32| {
             let place = self.neighbours.iter().position(|point| *point == end);
@@ -899,6 +975,39 @@ impl<'a> Decimation<'a> {
             }
         }
         self.corners.truncate(end);
+    }
+}
+
+/// Numbers of points in the order of their first use.
+pub(super) struct Numbers {
+    /// The numbers by the points of the source.
+    numbers: Vec<u32>,
+    /// The points of the source that have a number, in their order.
+    pub(super) points: Vec<u32>,
+}
+
+impl Numbers {
+    pub(super) fn new(source: &Source<'_>) -> Self {
+        Self {
+            numbers: vec![NONE; source.mesh.points.len()],
+            points: Vec::new(),
+        }
+    }
+
+    fn number(&mut self, point: u32) -> u32 {
+        let number = &mut self.numbers[point as usize];
+        if *number == NONE {
+            *number = self.points.len() as u32;
+            self.points.push(point);
+        }
+        *number
+    }
+
+    /// Forgets all numbers.
+    pub(super) fn clear(&mut self) {
+        for point in self.points.drain(..) {
+            self.numbers[point as usize] = NONE;
+        }
     }
 }
 
@@ -1347,8 +1456,12 @@ mod tests {
             for corner in 0..3 {
                 if triangle.wedges[0] != NONE {
                     let vertex = &decimation.source.vertices[triangle.wedges[corner] as usize];
-                    assert_eq!(vertex.point, triangle.points[corner]);
-                    expected[vertex.point as usize].push(corner_number(number, corner));
+                    let point = triangle.points[corner] as usize;
+                    assert_eq!(
+                        decimation.source.position(vertex.point),
+                        decimation.points[point]
+                    );
+                    expected[point].push(corner_number(number, corner));
                 }
             }
         }
@@ -1370,7 +1483,8 @@ mod tests {
         // Two parts, for a seam.
         let parts = [0..count / 2, count / 2..count];
         let (source, triangles) = Source::new(&ball, &parts).unwrap();
-        let mut decimation = Decimation::new(&source, &triangles, 0.02);
+        let mut numbers = Numbers::new(&source);
+        let mut decimation = Decimation::new(&source, &triangles, &mut numbers, 0.02);
         assert_listed(&decimation);
         let mut left = triangles.len();
         for bound in [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02] {
