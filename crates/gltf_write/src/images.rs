@@ -24,6 +24,8 @@ const LONGEST: u32 = 8192;
 /// Maximum number of pixels of an image that is resized. Resizing larger ones takes seconds and a
 /// gigabyte of memory, and viewers that need powers of two can't display that size anyway.
 const MOST_PIXELS: u64 = 16 << 20;
+/// Rows of an image that are resized together.
+const BAND_ROWS: u32 = 128;
 /// Quality of resized JPEGs, in percent.
 const JPEG_QUALITY: u8 = 95;
 
@@ -409,11 +411,11 @@ fn fitting_size(texture: &Texture) -> Option<Size> {
 
 fn scaled(texture: &Texture, size: Size) -> Option<Vec<u8>> {
     with_memory_for(size.pixels(), || {
-        encode(
-            &resized(&reader(texture).decode().ok()?, size)?,
-            texture.format,
-        )
-        .ok()
+        let image = reader(texture).decode().ok()?;
+        let resized = resized(&image, size)?;
+        // Encoding takes memory, too.
+        drop(image);
+        encode(&resized, texture.format).ok()
     })
 }
 
@@ -435,13 +437,25 @@ fn resized(image: &DynamicImage, size: Size) -> Option<DynamicImage> {
 }
 
 fn resized_rgba(image: &RgbaImage, to: Size) -> Option<RgbaImage> {
+    let from = TypedImageRef::<U8x4>::from_buffer(image.width(), image.height(), image).ok()?;
     let how = ResizeOptions::new()
         .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
         .use_alpha(false);
-    let from = TypedImageRef::<U8x4>::from_buffer(image.width(), image.height(), image).ok()?;
+    let mut resizer = Resizer::new();
     let mut made = RgbaImage::new(to.width, to.height);
-    let mut to = TypedImage::<U8x4>::from_buffer(to.width, to.height, &mut made).ok()?;
-    Resizer::new().resize_typed(&from, &mut to, &how).ok()?;
+    let height = f64::from(image.height());
+    let scale = height / f64::from(to.height);
+    let mut top = 0;
+    // In bands: the resizer holds the part of the source that it needs in the new width.
+    for band in made.chunks_mut(to.width as usize * 4 * BAND_ROWS as usize) {
+        let rows = BAND_ROWS.min(to.height - top);
+        let start = f64::from(top) * scale;
+        let length = (f64::from(rows) * scale).min(height - start);
+        let how = how.crop(0.0, start, f64::from(image.width()), length);
+        let mut band = TypedImage::<U8x4>::from_buffer(to.width, rows, band).ok()?;
+        resizer.resize_typed(&from, &mut band, &how).ok()?;
+        top += rows;
+    }
     Some(made)
 }
 
@@ -526,6 +540,30 @@ mod tests {
         image::load_from_memory(&picture.unwrap().texture(&Store::none()).unwrap().bytes)
             .unwrap()
             .into_rgba8()
+    }
+
+    #[test]
+    fn bands_join_without_seams() {
+        for [from, to] in [
+            [(37, 300), (64, 512)],
+            [(50, 700), (32, 512)],
+            [(50, 256), (64, 256)],
+        ] {
+            let image = RgbaImage::from_fn(from.0, from.1, |x, y| {
+                image::Rgba([x * 7, y * 3, x * y, x + y].map(|value| value as u8))
+            });
+            let made = resized_rgba(&image, to.into()).unwrap();
+            let how = ResizeOptions::new()
+                .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
+                .use_alpha(false);
+            let mut expected = RgbaImage::new(to.0, to.1);
+            let source = TypedImageRef::<U8x4>::from_buffer(from.0, from.1, &image).unwrap();
+            let mut whole = TypedImage::<U8x4>::from_buffer(to.0, to.1, &mut expected).unwrap();
+            Resizer::new()
+                .resize_typed(&source, &mut whole, &how)
+                .unwrap();
+            assert!(made == expected, "{from:?}");
+        }
     }
 
     #[test]
