@@ -78,9 +78,9 @@ use urdf_usd_usd_write as usd_write;
 
 /// Maximum size of idle mesh arrays and outputs of a conversion in memory, in bytes.
 ///
-/// The rest is spilled to a temporary file beside the output. Robots with half a million triangles,
-/// including simplified tiers, stay below or close to it.
-const MAX_BYTES_IN_MEMORY: usize = 48 << 20;
+/// The rest is spilled to a temporary file beside the output. Robots with up to 300,000 triangles,
+/// including simplified tiers, stay below or close to it; half a million take no longer with the file.
+const MAX_BYTES_IN_MEMORY: usize = 24 << 20;
 /// Help text for a defect.
 pub const REPORT_IT: &str = "please report it with the file";
 /// File name in diagnostics of an XRDF that comes as text.

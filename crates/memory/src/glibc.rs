@@ -18,8 +18,7 @@ unsafe extern "C" {
 const M_TRIM_THRESHOLD: c_int = -1;
 /// Number of bytes by which the heap grows beyond what is needed.
 const M_TOP_PAD: c_int = -2;
-/// Size from which each allocation is its own mapping, which is unmapped when freed. The maximum is
-/// 32 MiB.
+/// Size from which each allocation is its own mapping, which is unmapped when freed.
 const M_MMAP_THRESHOLD: c_int = -3;
 /// Size up to which freed chunks go to bins that are merged later, all at once.
 ///
@@ -27,13 +26,14 @@ const M_MMAP_THRESHOLD: c_int = -3;
 /// robot of thousands of links, this saves a sixth of the time.
 const M_MXFAST: c_int = 1;
 
-/// Keeps freed memory in the process until [`release`].
+/// Keeps freed memory in the process until [`release`], except for arrays of meshes with hundreds of thousands of
+/// triangles: every thread would keep some of them.
 ///
 /// Call it once, before other threads start. If a parameter can't be set, conversions only take
 /// longer.
 pub fn keep_freed() {
     let settings = [
-        (M_MMAP_THRESHOLD, 32 << 20),
+        (M_MMAP_THRESHOLD, 8 << 20),
         (M_TRIM_THRESHOLD, c_int::MAX),
         (M_TOP_PAD, 256 << 10),
         (M_MXFAST, 0),
