@@ -17,7 +17,7 @@ use std::collections::HashSet;
 
 use cover::{Ball, Block, cover};
 use depths::Depths;
-use solid::{Solid, surface_samples};
+use solid::{Solid, close_cracks, edge_of_cells, surface_samples};
 
 use crate::Bounds;
 use crate::vector::{cross, dot, norm, subtract};
@@ -86,7 +86,10 @@ pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
         Wanted::Error(error) => error * GRID,
         Wanted::Count(_) => 0.0,
     };
-    let solid = Solid::new(&distinct(triangles), finest);
+    let mut surface = distinct(triangles);
+    let bounds = Bounds::of(surface.iter().flatten().copied());
+    close_cracks(&mut surface, edge_of_cells(&bounds, finest));
+    let solid = Solid::new(&surface, finest);
     let body = Candidates::new(&solid, thickness(triangles));
     match wanted {
         Wanted::Error(error) => body.with_error(error, MOST_SPHERES),
@@ -109,7 +112,8 @@ fn thickness(triangles: &[Triangle]) -> f64 {
 /// is stored several times would have a multiple of its winding number, and one with holes would
 /// enclose what is far outside of it.
 fn distinct(triangles: &[Triangle]) -> Vec<Triangle> {
-    let mut seen = HashSet::with_capacity(triangles.len());
+    let mut seen: HashSet<_, foldhash::fast::FixedState> =
+        HashSet::with_capacity_and_hasher(triangles.len(), Default::default());
     let key = |triangle: &Triangle| {
         // Adding zero makes -0 and 0 equal.
         let mut corners = triangle.map(|corner| corner.map(|at| (at + 0.0).to_bits()));

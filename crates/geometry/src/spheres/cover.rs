@@ -10,6 +10,8 @@
     reason = "balls and points are numbered here, and the numbers index the arrays that they were made for"
 )]
 
+use pulp::{Arch, NullaryFnOnce};
+
 use super::Point;
 use crate::vector::{add, distance_squared, norm, scale, subtract};
 use crate::{Bounds, Random};
@@ -17,9 +19,9 @@ use crate::{Bounds, Random};
 /// Number of points, about, that the first cover is sought for.
 const FIRST_POINTS: usize = 3000;
 /// Number of improvement attempts per chosen ball.
-const TRIES: usize = 60;
+const TRIES: usize = 70;
 /// Minimum and maximum number of improvement attempts.
-const TRIES_IN_ALL: (usize, usize) = (800, 4500);
+const TRIES_IN_ALL: (usize, usize) = (800, 5500);
 /// Arbitrary, but fixed: the spheres of all robots depend on it.
 const SEED: u64 = 0xd134_2543_de82_ef95;
 /// Minimum and maximum number of balls replaced in one attempt.
@@ -225,17 +227,24 @@ impl<'a> Table<'a> {
         open
     }
 
-    /// Looks at points of which none of some balls covers any, one of each block of all points;
-    /// returns whether there are some.
-    fn look_at_open(&mut self, chosen: &[usize]) -> bool {
-        let mut open: Vec<u64> = self.all.iter().map(Block::full).collect();
-        for &ball in chosen {
-            let row = self.rows_of_all[ball].get_or_insert_with(|| {
-                let bits = |block: &Block| block.covered(&self.balls[ball]);
-                let rows = self.all.iter().map(bits).enumerate();
-                rows.filter(|(_, bits)| *bits != 0).collect()
-            });
-            close(row, &mut open);
+    /// Returns the points of all that a ball covers.
+    fn row_of_all(&mut self, ball: usize) -> &Row {
+        self.rows_of_all[ball].get_or_insert_with(|| {
+            let bits = |block: &Block| block.covered(&self.balls[ball]);
+            let rows = self.all.iter().map(bits).enumerate();
+            rows.filter(|(_, bits)| *bits != 0).collect()
+        })
+    }
+
+    /// Looks at points in `open`, which has a bitset for each block of all points, that none of some
+    /// balls covers, one of each block; returns whether there are some.
+    fn look_at_open(
+        &mut self,
+        mut open: Vec<u64>,
+        chosen: impl IntoIterator<Item = usize>,
+    ) -> bool {
+        for ball in chosen {
+            close(self.row_of_all(ball), &mut open);
         }
         let mut found = false;
         for (block, bits) in self.all.iter().zip(open).filter(|(_, bits)| *bits != 0) {
@@ -245,7 +254,14 @@ impl<'a> Table<'a> {
         found
     }
 
+    /// Returns whether two balls meet.
+    fn meet(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (&self.balls[a], &self.balls[b]);
+        distance_squared(a.0, b.0) <= (a.1 + b.1).powi(2)
+    }
+
     /// Returns the number of points in `open` that a ball covers.
+    #[inline(always)]
     fn gain(&self, ball: usize, open: &[u64]) -> u32 {
         self.rows[ball]
             .iter()
@@ -270,7 +286,8 @@ pub(super) fn cover(
     let mut chosen = Vec::new();
     loop {
         complete(&mut table, &mut chosen, &own, most)?;
-        if !table.look_at_open(&chosen) {
+        let all = blocks.iter().map(Block::full).collect();
+        if !table.look_at_open(all, chosen.iter().copied()) {
             break;
         }
     }
@@ -338,6 +355,8 @@ fn complete(
 /// Removes groups of nearby balls and replaces each if no more balls cover the points left open.
 fn improve(table: &mut Table<'_>, chosen: &mut Vec<usize>) {
     let mut random = Random::new(SEED);
+    // Instructions that count bits are not in the baseline of x86-64.
+    let arch = Arch::new();
     for _ in 0..(TRIES * chosen.len()).clamp(TRIES_IN_ALL.0, TRIES_IN_ALL.1) {
         if chosen.len() < 2 {
             return;
@@ -349,20 +368,60 @@ fn improve(table: &mut Table<'_>, chosen: &mut Vec<usize>) {
         let gap = |ball: &usize| norm(subtract(table.balls[*ball].0, seed)) - table.balls[*ball].1;
         let mut near: Vec<(f64, usize)> = chosen.iter().map(|ball| (gap(ball), *ball)).collect();
         near.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        let kept: Vec<usize> = near[most..].iter().map(|(_, ball)| *ball).collect();
-        let mut open = table.open(&kept);
+        let [removed, kept] = [&near[..most], &near[most..]]
+            .map(|balls| balls.iter().map(|(_, ball)| *ball).collect::<Vec<usize>>());
+        // Only points that removed balls cover are open: the others are covered by the kept ones.
+        let beside: Vec<usize> = kept
+            .iter()
+            .copied()
+            .filter(|kept| removed.iter().any(|ball| table.meet(*kept, *ball)))
+            .collect();
+        let mut open = vec![0; table.blocks.len()];
+        let rows = removed.iter().flat_map(|ball| &table.rows[*ball]);
+        rows.for_each(|(block, bits)| open[*block] |= bits);
+        let rows = beside.iter().map(|ball| &table.rows[*ball]);
+        rows.for_each(|row| close(row, &mut open));
         // A replacement of the same size is accepted, too: it lets the search leave a plateau.
-        if let Some(added) = again(table, &mut open, most, &mut random) {
-            let replaced = [kept, added].concat();
-            if !table.look_at_open(&replaced) {
-                *chosen = replaced;
+        let again = Again {
+            table,
+            open: &mut open,
+            most,
+            random: &mut random,
+        };
+        if let Some(added) = arch.dispatch(again) {
+            let mut open = vec![0; table.all.len()];
+            for ball in &removed {
+                let row = table.row_of_all(*ball);
+                row.iter().for_each(|(block, bits)| open[*block] |= bits);
+            }
+            let around = beside.into_iter().chain(added.iter().copied());
+            if !table.look_at_open(open, around) {
+                *chosen = [kept, added].concat();
             }
         }
     }
 }
 
+/// The arguments of [`again`].
+struct Again<'a, 'b> {
+    table: &'a Table<'b>,
+    open: &'a mut [u64],
+    most: usize,
+    random: &'a mut Random,
+}
+
+impl NullaryFnOnce for Again<'_, '_> {
+    type Output = Option<Vec<usize>>;
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        again(self.table, self.open, self.most, self.random)
+    }
+}
+
 /// Chooses at most `most` balls that cover the points in `open`: in each step the ball with the
 /// largest gain, with random noise, of those that cover the point with the fewest balls.
+#[inline(always)]
 fn again(
     table: &Table<'_>,
     open: &mut [u64],

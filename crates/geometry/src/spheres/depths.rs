@@ -168,7 +168,11 @@ impl<'a> Depths<'a> {
                     let mut next = best.point;
                     next[axis] += sign * size * self.solid.edge;
                     let least = best.nearest.distance;
-                    match self.solid.outer.nearest(next, near.nearest(next), least) {
+                    let found = match near.within(next, least) {
+                        Some(triangle) => Err(triangle),
+                        None => self.solid.outer.nearest(next, near.nearest(next), least),
+                    };
+                    match found {
                         Ok(nearest)
                             if self.solid.is_inside(next, Some(&best), nearest.distance) =>
                         {
@@ -235,13 +239,11 @@ impl<'a> Depths<'a> {
                 // The cube holds a part of the body, whatever its centre is.
                 let partly = reach - skin;
                 if reach <= finest {
-                    let is_kept = match self.solid.outer.nearest(center, near, partly) {
-                        Err(_) => true,
-                        Ok(nearest) => {
-                            self.solid
-                                .is_inside(center, above.as_ref(), nearest.distance)
-                        }
-                    };
+                    let is_near =
+                        |triangle: &Triangle| distance_square(center, triangle) <= partly * partly;
+                    let is_kept = near.is_some_and(is_near)
+                        || self.solid.outer.within(center, partly).is_some()
+                        || self.solid.is_inside(center, above.as_ref(), partly);
                     if is_kept {
                         samples.push((center, reach));
                     }
@@ -309,6 +311,15 @@ impl<'a> Near<'a> {
             self.triangles[self.count % self.triangles.len()] = Some(triangle);
             self.count += 1;
         }
+    }
+
+    /// Returns one of them whose distance from a point is at most `most`, preferably the last one
+    /// returned: it mostly limits the depth of neighbours of the point, too.
+    fn within(&mut self, point: Point, most: f64) -> Option<&'a Triangle> {
+        let mut known = self.triangles.iter().flatten();
+        let place = known.position(|triangle| distance_square(point, triangle).sqrt() <= most)?;
+        self.triangles[..=place].rotate_right(1);
+        self.triangles[0]
     }
 
     /// Returns the one nearest to a point.

@@ -5,13 +5,13 @@
     reason = "cells and nodes are numbered within the grid, and coordinates have three axes"
 )]
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use super::surface::{Nearest, Surface, meets_box};
 use super::{Point, Triangle};
 use crate::Bounds;
-use crate::vector::{add, distance_squared, norm, scale, subtract};
+use crate::vector::{add, cross, distance_squared, norm, scale, subtract};
 
 /// Approximate number of cells of the body's bounding box.
 const CELLS: f64 = 60_000.0;
@@ -21,6 +21,12 @@ const MOST_ALONG: f64 = 240.0;
 const FEWEST_ALONG: f64 = 16.0;
 /// Width of the margin around the bounding box, in cells.
 const MARGIN: usize = 2;
+
+/// Minimum number of triangles for each edge of a hole in a surface that is mostly closed.
+const MIN_PER_CRACK: usize = 50;
+
+/// Maximum distance of an outer cell that a point's side is found from, in cells along an axis.
+const FARTHEST: isize = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cell {
@@ -55,21 +61,13 @@ impl Solid {
     /// Builds the grid of the body that `triangles` bound. Its cells are not much finer than `finest`.
     pub fn new(triangles: &[Triangle], finest: f64) -> Self {
         let bounds = Bounds::of(triangles.iter().flatten().copied());
-        let size = bounds.size();
-        let longest = size.iter().copied().fold(0.0, f64::max).max(1e-9);
-        // Give flat bodies some thickness, so that their grids have a reasonable cell size.
-        let volume: f64 = size
-            .iter()
-            .map(|side| side.max(longest / MOST_ALONG))
-            .product();
-        let edge = (volume / CELLS)
-            .cbrt()
-            .max(longest / MOST_ALONG)
-            .max(finest.min(longest / FEWEST_ALONG));
+        let edge = edge_of_cells(&bounds, finest);
         // The half puts the lower sides of the bounding box inside cells: a side on the border of
         // two cells would mark both.
         let low = subtract(bounds.low, [edge * (MARGIN as f64 + 0.5); 3]);
-        let count = size.map(|side| (side / edge).ceil() as usize + 2 * MARGIN + 2);
+        let count = bounds
+            .size()
+            .map(|side| (side / edge).ceil() as usize + 2 * MARGIN + 2);
         let mut solid = Self {
             low,
             edge,
@@ -78,7 +76,7 @@ impl Solid {
             all: Surface::new(triangles.to_vec()),
             outer: Surface::new(Vec::new()),
             seen: Vec::new(),
-            is_closed: is_closed(triangles),
+            is_closed: open_edges(triangles).is_empty(),
             distances: vec![OnceLock::new(); count.iter().product()],
             steps: steps()
                 .iter()
@@ -344,42 +342,67 @@ impl Solid {
         {
             return is_inside;
         }
-        // Neither is it in a ball around a cell's centre, or one around the point, that no triangle
-        // meets. Caps of holes are such triangles: there the body is known to one cell.
+        let beside = |side: Cell| {
+            let next = |(step, _): &(isize, f64)| cell.wrapping_add_signed(*step);
+            let is_there = move |next: &usize| self.cells.get(*next) == Some(&side);
+            self.steps.iter().map(next).filter(is_there)
+        };
+        // Neither is it in a ball around the point that no triangle meets, or one around a cell's centre.
+        // Caps of holes are such triangles: there the body is known to one cell.
         let own = distance.powi(2);
         for side in [Cell::Inside, Cell::Outside] {
-            for (step, _) in &self.steps {
-                let next = cell.wrapping_add_signed(*step);
-                if self.cells.get(next) == Some(&side) {
-                    let center = self.center(next);
-                    if distance_squared(point, center) < own {
-                        return side == Cell::Inside;
-                    }
-                    let known = self.distances[next].get_or_init(|| {
-                        let near = near.map(|near| near.nearest.triangle);
-                        let nearest = self.outer.nearest(center, near, f64::NEG_INFINITY);
-                        nearest.map_or(0.0, |nearest| nearest.distance)
-                    });
-                    if distance_squared(point, center) < known.powi(2) {
-                        return side == Cell::Inside;
-                    }
-                }
+            if beside(side).any(|next| distance_squared(point, self.center(next)) < own) {
+                return side == Cell::Inside;
             }
         }
-        // Around an outer cell a surface without holes winds zero times.
-        if self.is_closed {
-            for (step, _) in &self.steps {
-                let next = cell.wrapping_add_signed(*step);
-                if self.cells.get(next) == Some(&Cell::Outside) {
-                    if let Some(count) = self.all.crossings(point, self.center(next)) {
-                        return count != 0;
-                    }
-                    break;
-                }
+        let is_in_ball = |next: usize| {
+            let center = self.center(next);
+            let known = self.distances[next].get_or_init(|| {
+                let near = near.map(|near| near.nearest.triangle);
+                let nearest = self.outer.nearest(center, near, f64::NEG_INFINITY);
+                nearest.map_or(0.0, |nearest| nearest.distance)
+            });
+            distance_squared(point, center) < known.powi(2)
+        };
+        // Around an outer cell a surface without holes winds zero times. Deep in a wall of many triangles
+        // there is none beside.
+        let outside = |times: isize| {
+            let next = move |(step, _): &(isize, f64)| cell.wrapping_add_signed(times * step);
+            let is_there = |next: &usize| self.cells.get(*next) == Some(&Cell::Outside);
+            let centers = self.steps.iter().map(next).filter(is_there);
+            let centers = centers.map(|next| self.center(next));
+            centers
+                .min_by(|a, b| distance_squared(point, *a).total_cmp(&distance_squared(point, *b)))
+        };
+        if self.is_closed
+            && let Some(center) = (1..=FARTHEST).find_map(outside)
+            && let Some(count) = self.all.crossings(point, center)
+        {
+            // A cavity that can't be seen is part of the body.
+            return count != 0 || beside(Cell::Inside).any(is_in_ball);
+        }
+        for side in [Cell::Inside, Cell::Outside] {
+            if beside(side).any(is_in_ball) {
+                return side == Cell::Inside;
             }
         }
         self.all.encloses(point)
     }
+}
+
+/// Returns the edge of the cells of a body within `bounds`: not much less than `finest`.
+pub(super) fn edge_of_cells(bounds: &Bounds<f64>, finest: f64) -> f64 {
+    let size = bounds.size();
+    let longest = size.iter().copied().fold(0.0, f64::max).max(1e-9);
+    // Give flat bodies some thickness, so that their grids have a reasonable cell size.
+    let volume: f64 = size
+        .iter()
+        .map(|side| side.max(longest / MOST_ALONG))
+        .product();
+    (volume / CELLS)
+        .cbrt()
+        .max(longest / MOST_ALONG)
+        .max(finest.min(longest / FEWEST_ALONG))
 }
 
 /// A point with its nearest triangle.
@@ -403,9 +426,14 @@ pub(super) fn steps() -> Vec<[i64; 3]> {
     steps
 }
 
-/// Returns whether every edge is used equally often in both directions.
-fn is_closed(triangles: &[Triangle]) -> bool {
-    let mut edges: HashMap<[[u64; 3]; 2], i64> = HashMap::new();
+/// The corner of an edge: the bits of its coordinates.
+type Corner = [u64; 3];
+
+/// Returns the edges that are used more often in one direction than in the other, with the
+/// difference; none if the surface has no holes.
+fn open_edges(triangles: &[Triangle]) -> Vec<([Corner; 2], i32)> {
+    let mut edges: HashMap<[Corner; 2], i32, foldhash::fast::FixedState> =
+        HashMap::with_capacity_and_hasher(triangles.len() * 3 / 2, Default::default());
     for triangle in triangles {
         // Adding zero turns -0.0 into 0.0, so that both have the same bits.
         let corners = triangle.map(|corner| corner.map(|at| (at + 0.0).to_bits()));
@@ -421,7 +449,63 @@ fn is_closed(triangles: &[Triangle]) -> bool {
             }
         }
     }
-    edges.values().all(|ways| *ways == 0)
+    edges.retain(|_, ways| *ways != 0);
+    edges.into_iter().collect()
+}
+
+/// Adds triangles that close holes narrower than `width`, if all holes are and the surface is mostly
+/// closed: cracks between patches that don't quite meet, and missing small triangles.
+///
+/// Each hole is bounded by edges that lead around it (the boundary of triangles is a cycle), and is
+/// filled with a fan of triangles.
+pub(super) fn close_cracks(triangles: &mut Vec<Triangle>, width: f64) {
+    let mut open = open_edges(triangles);
+    if open.len() > triangles.len() / MIN_PER_CRACK {
+        return;
+    }
+    // The order of a hash map is arbitrary.
+    open.sort_unstable();
+    let mut next: BTreeMap<Corner, Vec<Corner>> = BTreeMap::new();
+    for ([from, to], ways) in open {
+        // Opposite to the triangle beside the hole.
+        let (from, to) = if ways > 0 { (to, from) } else { (from, to) };
+        let ends = next.entry(from).or_default();
+        ends.extend((0..ways.unsigned_abs()).map(|_| to));
+    }
+    let mut fans = Vec::new();
+    while let Some((start, _)) = next.first_key_value() {
+        let mut path = vec![*start];
+        while let Some(last) = path.last()
+            && let Some(ends) = next.get_mut(last)
+        {
+            let end = ends.pop();
+            if ends.is_empty() {
+                next.remove(last);
+            }
+            let Some(end) = end else { break };
+            let Some(first) = path.iter().position(|corner| *corner == end) else {
+                path.push(end);
+                continue;
+            };
+            let cycle: Vec<Point> = path[first..]
+                .iter()
+                .map(|corner| corner.map(f64::from_bits))
+                .collect();
+            path.truncate(first + 1);
+            let fan = cycle[1..]
+                .windows(2)
+                .map(|edge| [cycle[0], edge[0], edge[1]]);
+            fans.extend(fan);
+        }
+    }
+    let is_narrow = |[a, b, c]: &Triangle| {
+        let sides = [subtract(*b, *a), subtract(*c, *b), subtract(*a, *c)];
+        let longest = sides.map(norm).into_iter().fold(0.0, f64::max);
+        norm(cross(sides[0], sides[1])) <= width * longest
+    };
+    if fans.iter().all(is_narrow) {
+        triangles.extend(fans);
+    }
 }
 
 /// Samples triangles at a spacing of about `edge`. Returns points, each with the radius of a ball;
@@ -429,15 +513,20 @@ fn is_closed(triangles: &[Triangle]) -> bool {
 pub(super) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, f64)> {
     // The bounds of the triangles' parts in each cell of a grid.
     let mut boxes: HashMap<[i64; 3], Bounds<f64>, foldhash::fast::FixedState> = HashMap::default();
+    let mut stack = Vec::new();
     for triangle in triangles {
         let bounds = Bounds::of(*triangle);
-        let low = bounds.low.map(|at| (at / edge).floor() as i64);
-        let high = bounds.high.map(|at| (at / edge).floor() as i64);
-        let mut stack = vec![(triangle.to_vec(), low, high)];
+        let [low, high] = [bounds.low, bounds.high].map(|at| at.map(|at| floor(at / edge)));
+        if low == high {
+            let whole = boxes.entry(low).or_insert(bounds);
+            *whole = whole.with(bounds);
+            continue;
+        }
+        stack.push((triangle.to_vec(), low, high));
         while let Some((polygon, low, high)) = stack.pop() {
             let bounds = Bounds::of(polygon.iter().copied());
             // The part may be in fewer cells than the range that it was cut from.
-            let cell = |at: f64, k: usize| ((at / edge).floor() as i64).clamp(low[k], high[k]);
+            let cell = |at: f64, k: usize| floor(at / edge).clamp(low[k], high[k]);
             let from: [i64; 3] = std::array::from_fn(|k| cell(bounds.low[k], k));
             let to: [i64; 3] = std::array::from_fn(|k| cell(bounds.high[k], k));
             let axis = (0..3).fold(0, |best, k| {
@@ -517,6 +606,13 @@ pub(crate) fn surface_points(triangles: &[Triangle], edge: f64) -> Vec<Point> {
     boxes.into_iter().map(middle).collect()
 }
 
+/// Returns the largest integer that is not above a number. `f64::floor` is a function on processors whose
+/// baseline has no instruction for it.
+fn floor(at: f64) -> i64 {
+    let whole = at as i64;
+    whole - i64::from(whole as f64 > at)
+}
+
 /// Cuts a convex polygon at a plane across an axis; returns the parts below and above.
 fn cut(polygon: &[Point], axis: usize, at: f64) -> [Vec<Point>; 2] {
     let [mut below, mut above] = [(); 2].map(|()| Vec::with_capacity(polygon.len() + 1));
@@ -544,6 +640,49 @@ fn cut(polygon: &[Point], axis: usize, at: f64) -> [Vec<Point>; 2] {
 mod tests {
     use super::*;
     use crate::Random;
+
+    #[test]
+    fn cracks_are_closed_and_openings_are_not() {
+        let (corners, sides) = crate::shapes::cuboid([-0.5; 3], [0.5; 3]);
+        let mut triangles: Vec<Triangle> = sides
+            .iter()
+            .flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]])
+            .map(|triangle| triangle.map(|corner| corners[corner]))
+            .collect();
+        for _ in 0..3 {
+            let middle = |a: Point, b: Point| scale(add(a, b), 0.5);
+            let quarters = triangles.iter().flat_map(|&[a, b, c]| {
+                let [d, e, f] = [middle(a, b), middle(b, c), middle(c, a)];
+                [[a, d, f], [d, b, e], [f, e, c], [d, e, f]]
+            });
+            triangles = quarters.collect();
+        }
+        let whole = triangles.clone();
+        close_cracks(&mut triangles, 0.01);
+        assert_eq!(triangles, whole);
+        // Two triangles whose common corner is slightly off their neighbour's edge.
+        let [a, b, c] = triangles.swap_remove(100);
+        let off = add(scale(add(a, b), 0.5), [2e-3, 1e-3, 1e-3]);
+        triangles.extend([[a, off, c], [off, b, c]]);
+        let with_crack = triangles.clone();
+        assert_eq!(open_edges(&triangles).len(), 3);
+        close_cracks(&mut triangles, 0.01);
+        assert_eq!(open_edges(&triangles), []);
+        let surface = Surface::new(triangles);
+        assert!(surface.encloses([0.4, 0.1, -0.2]) && !surface.encloses([0.6, 0.1, -0.2]));
+        // Too wide.
+        let mut triangles = with_crack.clone();
+        close_cracks(&mut triangles, 1e-4);
+        assert_eq!(triangles, with_crack);
+        // A crack, and an opening that is none.
+        let mut triangles = with_crack;
+        triangles.truncate(triangles.len() - 20);
+        let is_left = |[a, b, c]: &Triangle| [a, b, c].iter().any(|at| at[0] < 0.4);
+        triangles.retain(is_left);
+        let open = triangles.clone();
+        close_cracks(&mut triangles, 0.01);
+        assert_eq!(triangles, open);
+    }
 
     #[test]
     fn samples_of_the_surface_cover_it() {

@@ -135,6 +135,18 @@ impl Surface {
         found.map_or(Ok(Nearest { triangle, distance }), Err)
     }
 
+    /// Returns a triangle whose distance from a point is at most `most`, if there is one.
+    pub(super) fn within(&self, point: Point, most: f64) -> Option<&Triangle> {
+        let square = most * most;
+        self.near.search(point, square, |number| {
+            let triangle = &self.tree.items()[number];
+            if distance_square(point, triangle) <= square {
+                return ControlFlow::Break(triangle);
+            }
+            ControlFlow::Continue(square)
+        })
+    }
+
     /// Returns the difference of the winding numbers at two points, for triangles without holes: the
     /// number of those that the segment between them crosses from behind, minus the other ones.
     /// Returns `None` if it meets an edge or a corner.
