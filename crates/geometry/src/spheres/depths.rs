@@ -168,11 +168,7 @@ impl<'a> Depths<'a> {
                     let mut next = best.point;
                     next[axis] += sign * size * self.solid.edge;
                     let least = best.nearest.distance;
-                    let found = match near.within(next, least) {
-                        Some(triangle) => Err(triangle),
-                        None => self.solid.outer.nearest(next, near.nearest(next), least),
-                    };
-                    match found {
+                    match self.solid.outer.nearest(next, near.nearest(next), least) {
                         Ok(nearest)
                             if self.solid.is_inside(next, Some(&best), nearest.distance) =>
                         {
@@ -311,15 +307,6 @@ impl<'a> Near<'a> {
             self.triangles[self.count % self.triangles.len()] = Some(triangle);
             self.count += 1;
         }
-    }
-
-    /// Returns one of them whose distance from a point is at most `most`, preferably the last one
-    /// returned: it mostly limits the depth of neighbours of the point, too.
-    fn within(&mut self, point: Point, most: f64) -> Option<&'a Triangle> {
-        let mut known = self.triangles.iter().flatten();
-        let place = known.position(|triangle| distance_square(point, triangle).sqrt() <= most)?;
-        self.triangles[..=place].rotate_right(1);
-        self.triangles[0]
     }
 
     /// Returns the one nearest to a point.
