@@ -26,12 +26,13 @@ pub fn numbers(values: impl IntoIterator<Item = f64>) -> String {
 /// parser's search for duplicates is quadratic. Tags in comments, character data and entities count,
 /// too. The time is linear.
 pub fn crowded_tag(text: &str, limit: usize) -> Option<usize> {
-    let mut pieces = text.split('<');
+    let has_more = |text: &str| text.bytes().filter(|&byte| byte == b'=').count() > limit;
+    // Most texts have fewer attributes than that.
+    let mut pieces = Some(text).filter(|text| has_more(text))?.split('<');
     let mut start = pieces.next()?.len();
     // A value has no `<`, so a tag ends before the next one.
     for piece in pieces {
-        let equals = piece.bytes().filter(|&byte| byte == b'=').count();
-        if equals > limit && !piece.starts_with("!--") && attributes(piece) > limit {
+        if has_more(piece) && !piece.starts_with("!--") && attributes(piece) > limit {
             return Some(start);
         }
         start += 1 + piece.len();

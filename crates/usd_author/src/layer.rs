@@ -33,13 +33,8 @@ pub struct Error {
     pub reason: String,
 }
 
-/// Number of fields and properties that most prims have at most. Lists of them start with room for as
-/// many, since growing lists took a tenth of the time of authoring.
-const TYPICAL_LENGTH: usize = 8;
-
-/// Number of fields that most properties have at most, beside metadata: type, variability, `custom` or
-/// connections, value.
-const TYPICAL_FIELDS: usize = 3;
+/// Number of fields of most layers' metadata.
+const TYPICAL_METADATA: usize = 8;
 
 /// The path of a layer's own metadata.
 const ROOT: &str = "/";
@@ -290,7 +285,10 @@ impl Layer {
     /// Returns an empty layer with REP-158's stage metadata: metres, kilograms, z up, one time code
     /// per second. An empty `doc` or `default_prim` is not authored.
     pub fn new(doc: &str, default_prim: &str) -> Self {
-        let mut root = Spec::with_capacity(SpecType::PseudoRoot, TYPICAL_LENGTH);
+        let mut root = Spec {
+            fields: Vec::with_capacity(TYPICAL_METADATA),
+            ..Spec::new(SpecType::PseudoRoot)
+        };
         if !default_prim.is_empty() {
             root.add(FieldKey::DefaultPrim.as_str(), token(default_prim));
         }
@@ -374,19 +372,13 @@ impl Layer {
                 rest.is_empty() || rest.starts_with(['/', '{']) || path.ends_with('}')
             })
         };
-        self.specs.remove(is_removed);
-        let parent = split(path).and_then(|(parent, element)| match element {
-            Element::Prim(name) => Some((self.specs.id(parent)?, name)),
-            Element::Variant { .. } => None,
-        });
-        if let Some((parent, name)) = parent
-            && let Some(Value::TokenVec(names)) = self
-                .specs
-                .spec_mut(parent)
-                .and_then(|spec| spec.get_mut(ChildrenKey::PrimChildren.as_str()))
+        let parent = split(path).and_then(|(parent, _)| self.specs.id(parent));
+        if let (Some(parent), Some(id)) = (parent, self.specs.id(path))
+            && let Some(children) = self.specs.children_mut(parent)
         {
-            names.retain(|child| child.as_str() != name);
+            children.retain(|child| *child != id);
         }
+        self.specs.remove(is_removed);
         self
     }
 
@@ -437,9 +429,9 @@ impl Layer {
         let mut prim = self.over(path);
         prim.edit(|spec| {
             if spec.ty == SpecType::Prim {
-                spec.add(FieldKey::Specifier.as_str(), Value::Specifier(specifier));
-                if let Some(type_name) = type_name {
-                    spec.add(FieldKey::TypeName.as_str(), Value::Token(type_name));
+                spec.specifier = Some(specifier);
+                if type_name.is_some() {
+                    spec.type_name = type_name;
                 }
             }
         });
@@ -498,20 +490,21 @@ impl Layer {
                     let set = self.specs.id(&set_path).unwrap_or_else(|| {
                         self.enter(parent, ChildrenKey::VariantSetChildren, set.into());
                         self.specs
-                            .insert(&set_path, Spec::with_capacity(SpecType::VariantSet, 1))
+                            .insert(&set_path, Spec::new(SpecType::VariantSet))
                     });
                     self.enter(set, ChildrenKey::VariantChildren, selection.into());
-                    self.specs
-                        .insert(path, Spec::with_capacity(SpecType::Variant, TYPICAL_LENGTH))
+                    self.specs.insert(path, Spec::new(SpecType::Variant))
                 }
-                Element::Prim(name) => {
-                    self.enter(parent, ChildrenKey::PrimChildren, name.into());
-                    let mut spec = Spec::with_capacity(SpecType::Prim, TYPICAL_LENGTH);
-                    spec.add(
-                        FieldKey::Specifier.as_str(),
-                        Value::Specifier(Specifier::Over),
-                    );
-                    self.specs.insert(path, spec)
+                Element::Prim => {
+                    let spec = Spec {
+                        specifier: Some(Specifier::Over),
+                        ..Spec::new(SpecType::Prim)
+                    };
+                    let id = self.specs.insert(path, spec);
+                    if let Some(children) = self.specs.children_mut(parent) {
+                        children.push(id);
+                    }
+                    id
                 }
             };
         }
@@ -525,11 +518,7 @@ impl Layer {
         };
         match spec.get_mut(key.as_str()) {
             Some(Value::TokenVec(names)) => names.push(name),
-            _ => {
-                let mut names = Vec::with_capacity(TYPICAL_LENGTH);
-                names.push(name);
-                spec.add(key.as_str(), Value::TokenVec(names));
-            }
+            _ => spec.add(key.as_str(), Value::TokenVec(vec![name])),
         }
     }
 
@@ -541,10 +530,7 @@ impl Layer {
                 "the name is no namespaced identifier",
             ));
         }
-        let name = self.specs.token(name);
-        if self.specs.set_property(prim, name.clone(), spec) {
-            self.enter(prim, ChildrenKey::PropertyChildren, name);
-        }
+        self.specs.set_property(prim, name, spec);
         Ok(())
     }
 }
@@ -552,7 +538,7 @@ impl Layer {
 /// The last element of a path.
 #[derive(Clone, Copy)]
 enum Element<'a> {
-    Prim(&'a str),
+    Prim,
     Variant { set: &'a str, selection: &'a str },
 }
 
@@ -574,7 +560,7 @@ fn split(path: &str) -> Option<(&str, Element<'_>)> {
         Some(parent) => parent,
         None => parent,
     };
-    is_identifier(name).then_some((parent, Element::Prim(name)))
+    is_identifier(name).then_some((parent, Element::Prim))
 }
 
 /// Returns the reason why `path` can't be that of a prim or variant.
@@ -612,7 +598,7 @@ impl Prim<'_> {
 
     fn below(&self, name: &str) -> String {
         let separator = if self.path().ends_with('}') { "" } else { "/" };
-        format!("{}{separator}{name}", self.path())
+        [self.path(), separator, name].concat()
     }
 
     /// Sets an attribute.
@@ -682,13 +668,7 @@ impl Prim<'_> {
         if let Some(id) = self.id {
             self.layer.specs.remove_property(id, name);
         }
-        self.edit(|spec| {
-            if let Some(Value::TokenVec(names)) =
-                spec.get_mut(ChildrenKey::PropertyChildren.as_str())
-            {
-                names.retain(|child| child.as_str() != name);
-            }
-        })
+        self
     }
 
     /// Adds a reference, weaker than previous ones, to the prim `prim` (empty: the default prim) of
@@ -947,26 +927,25 @@ fn is_variant_name(name: &str) -> bool {
 }
 
 fn attribute_spec(attribute: Attribute) -> Result<Spec, Error> {
-    let fields = attribute.metadata.len() + TYPICAL_FIELDS;
-    let mut spec = Spec::with_capacity(SpecType::Attribute, fields);
-    let type_name = match attribute.type_name {
-        Cow::Borrowed(name) => Token::new(name),
-        Cow::Owned(name) => name.into(),
+    let has_connections = !attribute.connections.is_empty();
+    // Exactly as many, since a field is large.
+    let fields = usize::from(attribute.value.is_some())
+        + usize::from(has_connections)
+        + attribute.metadata.len();
+    let mut spec = Spec {
+        type_name: Some(match attribute.type_name {
+            Cow::Borrowed(name) => Token::new(name),
+            Cow::Owned(name) => name.into(),
+        }),
+        variability: attribute.uniform.then_some(Variability::Uniform),
+        custom: attribute.custom.then_some(true),
+        fields: Vec::with_capacity(fields),
+        ..Spec::new(SpecType::Attribute)
     };
-    spec.add(FieldKey::TypeName.as_str(), Value::Token(type_name));
-    if attribute.uniform {
-        spec.add(
-            FieldKey::Variability.as_str(),
-            Value::Variability(Variability::Uniform),
-        );
-    }
-    if attribute.custom {
-        spec.add(FieldKey::Custom.as_str(), Value::Bool(true));
-    }
     if let Some(value) = attribute.value {
         spec.add(FieldKey::Default.as_str(), value);
     }
-    if !attribute.connections.is_empty() {
+    if has_connections {
         let sources = attribute
             .connections
             .iter()
@@ -984,16 +963,13 @@ fn attribute_spec(attribute: Attribute) -> Result<Spec, Error> {
 }
 
 fn relationship_spec(relationship: Relationship) -> Result<Spec, Error> {
-    let fields = relationship.metadata.len() + TYPICAL_FIELDS;
-    let mut spec = Spec::with_capacity(SpecType::Relationship, fields);
-    // A plain `rel` is uniform; without the field it would be varying.
-    spec.add(
-        FieldKey::Variability.as_str(),
-        Value::Variability(Variability::Uniform),
-    );
-    if relationship.custom {
-        spec.add(FieldKey::Custom.as_str(), Value::Bool(true));
-    }
+    let mut spec = Spec {
+        // A plain `rel` is uniform; without the field it would be varying.
+        variability: Some(Variability::Uniform),
+        custom: relationship.custom.then_some(true),
+        fields: Vec::with_capacity(1 + relationship.metadata.len()),
+        ..Spec::new(SpecType::Relationship)
+    };
     let paths = |of: &[String]| {
         of.iter()
             .map(|path| target_path(path))

@@ -1,5 +1,5 @@
 //! The specs of a layer under construction. Those of prims are found by the text of their path, and
-//! those of properties by their prim and name.
+//! those of properties among the few of their prim.
 //!
 //! In `openusd`'s own container each property has a path, which is built, validated and hashed for
 //! every access: half the time of authoring a layer of thousands of properties.
@@ -7,8 +7,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use hashbrown::hash_map::EntryRef;
 use hashbrown::{Equivalent, HashMap, HashSet};
-use openusd::sdf::{self, SpecData, SpecType, Value};
+use openusd::sdf::{
+    self, ChildrenKey, FieldKey, SpecData, SpecType, Specifier, Value, Variability,
+};
 use openusd::tf::Token;
 
 use super::Error;
@@ -30,81 +33,143 @@ impl Equivalent<Token> for Text<'_> {
     }
 }
 
-/// A property: its prim, and its name.
-#[derive(PartialEq, Eq, Hash)]
-struct Property<'a>(PrimId, &'a str);
+const SPECIFIER: &str = FieldKey::Specifier.as_str();
+const TYPE_NAME: &str = FieldKey::TypeName.as_str();
+const VARIABILITY: &str = FieldKey::Variability.as_str();
+const CUSTOM: &str = FieldKey::Custom.as_str();
+const PRIM_CHILDREN: &str = ChildrenKey::PrimChildren.as_str();
+const PROPERTY_CHILDREN: &str = ChildrenKey::PropertyChildren.as_str();
 
-impl Equivalent<(PrimId, Token)> for Property<'_> {
-    // As those of `Text`, the hashes are equal.
-    fn equivalent(&self, (prim, name): &(PrimId, Token)) -> bool {
-        self.0 == *prim && self.1 == name.as_str()
-    }
-}
-
-/// A spec, as [`SpecData`], but without an allocation for the name of each field: these are a fifth of
-/// the allocations of a conversion of a small robot.
+/// A spec, as [`SpecData`], but the frequent fields have their own types: any [`Value`] has the size of
+/// the largest, 160 bytes. The names of children are in [`Specs`].
 #[derive(Clone, Debug)]
 pub(super) struct Spec {
     pub ty: SpecType,
+    pub specifier: Option<Specifier>,
+    pub type_name: Option<Token>,
+    pub variability: Option<Variability>,
+    pub custom: Option<bool>,
+    /// All other fields.
     pub fields: Vec<(Cow<'static, str>, Value)>,
 }
 
 impl Spec {
-    /// Returns a spec without fields, with room for `fields`.
-    pub(super) fn with_capacity(ty: SpecType, fields: usize) -> Self {
-        let fields = Vec::with_capacity(fields);
-        Self { ty, fields }
+    /// Returns a spec without fields.
+    pub(super) fn new(ty: SpecType) -> Self {
+        Self {
+            ty,
+            specifier: None,
+            type_name: None,
+            variability: None,
+            custom: None,
+            fields: Vec::new(),
+        }
     }
 
     /// Sets a field; an existing one keeps its position.
     pub(super) fn add(&mut self, key: impl Into<Cow<'static, str>>, value: Value) {
         let key = key.into();
-        match self.get_mut(&key) {
-            Some(existing) => *existing = value,
-            None => self.fields.push((key, value)),
+        match (&*key, value) {
+            (SPECIFIER, Value::Specifier(specifier)) => self.specifier = Some(specifier),
+            (TYPE_NAME, Value::Token(name)) => self.type_name = Some(name),
+            (VARIABILITY, Value::Variability(variability)) => self.variability = Some(variability),
+            (CUSTOM, Value::Bool(custom)) => self.custom = Some(custom),
+            (_, value) => match self.get_mut(&key) {
+                Some(existing) => *existing = value,
+                None => self.fields.push((key, value)),
+            },
         }
     }
 
-    /// Returns the value of a field.
+    /// Returns the value of one of [`Self::fields`].
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
         let mut fields = self.fields.iter();
         fields.find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// Returns the value of a field, for editing.
+    /// Returns the value of one of [`Self::fields`], for editing.
     pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         let mut fields = self.fields.iter_mut();
         fields.find(|(name, _)| name == key).map(|(_, value)| value)
     }
-}
 
-impl From<SpecData> for Spec {
-    fn from(spec: SpecData) -> Self {
-        let fields = spec.fields.into_iter();
-        Self {
-            ty: spec.ty,
-            fields: fields.map(|(key, value)| (key.into(), value)).collect(),
+    /// Removes one of [`Self::fields`], a list of names, and returns it.
+    fn take_names(&mut self, key: &str) -> Vec<Token> {
+        let is_list = |(name, value): &(Cow<'_, str>, Value)| {
+            name == key && matches!(value, Value::TokenVec(_))
+        };
+        match self
+            .fields
+            .iter()
+            .position(is_list)
+            .map(|at| self.fields.remove(at))
+        {
+            Some((_, Value::TokenVec(names))) => names,
+            _ => Vec::new(),
         }
     }
-}
 
-impl From<Spec> for SpecData {
-    fn from(spec: Spec) -> Self {
-        let fields = spec.fields.into_iter();
-        Self {
-            ty: spec.ty,
-            fields: fields
-                .map(|(key, value)| (key.into_owned(), value))
+    /// Returns the spec with its children as `openusd` has it.
+    fn into_data(self, properties: Vec<Token>, prims: Vec<Token>) -> SpecData {
+        let names =
+            |key, names: Vec<Token>| (!names.is_empty()).then_some((key, Value::TokenVec(names)));
+        let mut before = vec![
+            self.specifier
+                .map(|value| (SPECIFIER, Value::Specifier(value))),
+            self.type_name.map(|value| (TYPE_NAME, Value::Token(value))),
+            self.variability
+                .map(|value| (VARIABILITY, Value::Variability(value))),
+            self.custom.map(|value| (CUSTOM, Value::Bool(value))),
+            names(PROPERTY_CHILDREN, properties),
+        ];
+        let mut children = names(PRIM_CHILDREN, prims);
+        // The metadata of a layer comes before its prims.
+        if self.ty != SpecType::PseudoRoot {
+            before.push(children.take());
+        }
+        let owned = |(key, value): (&str, Value)| (key.to_owned(), value);
+        let fields = self
+            .fields
+            .into_iter()
+            .map(|(key, value)| (key.into_owned(), value));
+        SpecData {
+            ty: self.ty,
+            fields: before
+                .into_iter()
+                .flatten()
+                .map(owned)
+                .chain(fields)
+                .chain(children.map(owned))
                 .collect(),
         }
     }
 }
 
+impl From<SpecData> for Spec {
+    fn from(data: SpecData) -> Self {
+        let mut spec = Self::new(data.ty);
+        for (key, value) in data.fields {
+            spec.add(key, value);
+        }
+        spec
+    }
+}
+
+/// A property of a prim.
+#[derive(Clone, Debug)]
+pub(super) struct Property {
+    pub name: Token,
+    /// Of the type [`SpecType::Unknown`] if the prim lists a property that has no spec.
+    pub spec: Spec,
+}
+
 #[derive(Clone, Debug)]
 struct Prim {
     path: Arc<str>,
-    /// `None` after its removal, and if only its properties have specs.
+    /// `None` after its removal, and if it is only listed as a child.
     spec: Option<Spec>,
+    children: Vec<PrimId>,
+    properties: Vec<Property>,
 }
 
 /// Specs by path.
@@ -113,7 +178,6 @@ pub(super) struct Specs {
     ids: Map<Arc<str>, PrimId>,
     /// By id.
     prims: Vec<Prim>,
-    properties: Map<(PrimId, Token), Spec>,
     /// Names of properties and types, each allocated once.
     tokens: HashSet<Token, foldhash::fast::RandomState>,
 }
@@ -128,6 +192,11 @@ impl Specs {
     /// Returns the path of a prim.
     pub(super) fn path(&self, id: PrimId) -> &str {
         self.prims.get(id.0).map_or("", |prim| &prim.path)
+    }
+
+    /// Returns the name of a prim.
+    pub(super) fn name(&self, id: PrimId) -> &str {
+        self.path(id).rsplit(['/', '}']).next().unwrap_or_default()
     }
 
     /// Returns the spec of a prim.
@@ -150,28 +219,41 @@ impl Specs {
     }
 
     fn id_or_new(&mut self, path: &str) -> PrimId {
-        if let Some(&id) = self.ids.get(path) {
-            return id;
+        match self.ids.entry_ref(path) {
+            EntryRef::Occupied(known) => *known.get(),
+            EntryRef::Vacant(place) => {
+                let (id, path) = (PrimId(self.prims.len()), Arc::<str>::from(path));
+                self.prims.push(Prim {
+                    path: path.clone(),
+                    spec: None,
+                    children: Vec::new(),
+                    properties: Vec::new(),
+                });
+                *place.insert_with_key(path, id)
+            }
         }
-        let (id, path) = (PrimId(self.prims.len()), Arc::<str>::from(path));
-        self.prims.push(Prim {
-            path: path.clone(),
-            spec: None,
-        });
-        self.ids.insert(path, id);
-        id
     }
 
-    /// Removes the specs of the prims that `is_removed` accepts by path, and of their properties.
+    /// Removes the specs of the prims that `is_removed` accepts by path, with their properties and
+    /// children.
     pub(super) fn remove(&mut self, is_removed: impl Fn(&str) -> bool) {
         for prim in &mut self.prims {
             if is_removed(&prim.path) {
                 prim.spec = None;
+                prim.children = Vec::new();
+                prim.properties = Vec::new();
             }
         }
-        let prims = &self.prims;
-        self.properties
-            .retain(|(id, _), _| prims.get(id.0).is_some_and(|prim| !is_removed(&prim.path)));
+    }
+
+    /// Returns the children of a prim.
+    pub(super) fn children(&self, prim: PrimId) -> &[PrimId] {
+        self.prims.get(prim.0).map_or(&[], |prim| &prim.children)
+    }
+
+    /// Returns the children of a prim, for editing.
+    pub(super) fn children_mut(&mut self, prim: PrimId) -> Option<&mut Vec<PrimId>> {
+        self.prims.get_mut(prim.0).map(|prim| &mut prim.children)
     }
 
     /// Returns a token that is shared by all users of its text.
@@ -184,19 +266,37 @@ impl Specs {
         token
     }
 
-    /// Returns the spec of a property.
-    pub(super) fn property(&self, prim: PrimId, name: &str) -> Option<&Spec> {
-        self.properties.get(&Property(prim, name))
+    /// Returns the properties of a prim.
+    pub(super) fn properties(&self, prim: PrimId) -> &[Property] {
+        self.prims.get(prim.0).map_or(&[], |prim| &prim.properties)
     }
 
-    /// Sets the spec of a property. Returns whether it is new.
-    pub(super) fn set_property(&mut self, prim: PrimId, name: Token, spec: Spec) -> bool {
-        self.properties.insert((prim, name), spec).is_none()
+    /// Returns the spec of a property.
+    pub(super) fn property(&self, prim: PrimId, name: &str) -> Option<&Spec> {
+        let mut properties = self.properties(prim).iter();
+        let found = properties.find(|property| property.name.as_str() == name)?;
+        (found.spec.ty != SpecType::Unknown).then_some(&found.spec)
+    }
+
+    /// Sets the spec of a property; an existing one keeps its position.
+    pub(super) fn set_property(&mut self, prim: PrimId, name: &str, spec: Spec) {
+        let token = self.token(name);
+        let Some(prim) = self.prims.get_mut(prim.0) else {
+            return;
+        };
+        let mut properties = prim.properties.iter_mut();
+        match properties.find(|property| property.name.as_str() == name) {
+            Some(existing) => existing.spec = spec,
+            None => prim.properties.push(Property { name: token, spec }),
+        }
     }
 
     /// Removes the spec of a property.
     pub(super) fn remove_property(&mut self, prim: PrimId, name: &str) {
-        self.properties.remove(&Property(prim, name));
+        if let Some(prim) = self.prims.get_mut(prim.0) {
+            prim.properties
+                .retain(|property| property.name.as_str() != name);
+        }
     }
 
     /// Returns whether there is a spec at the path of a prim or a property.
@@ -214,25 +314,36 @@ impl Specs {
     ///
     /// # Errors
     /// A path that is not valid.
-    pub(super) fn into_data(self) -> Result<sdf::Data, Error> {
+    pub(super) fn into_data(mut self) -> Result<sdf::Data, Error> {
         let mut data = sdf::Data::new();
-        let mut add = |path: &str, spec: Spec| {
+        let mut add = |path: &str, spec: SpecData| {
             let path = sdf::Path::new(path).map_err(|error| Error {
                 path: path.to_owned(),
                 reason: error.reason.to_owned(),
             })?;
             let ty = spec.ty;
-            *data.create_spec(path, ty) = spec.into();
+            *data.create_spec(path, ty) = spec;
             Ok::<(), Error>(())
         };
-        for ((prim, name), spec) in self.properties {
-            if let Some(prim) = self.prims.get(prim.0) {
-                add(&format!("{}.{name}", prim.path), spec)?;
+        for index in 0..self.prims.len() {
+            let children = self.children(PrimId(index)).iter();
+            let children = children.map(|child| self.name(*child).into()).collect();
+            let Some(prim) = self.prims.get_mut(index) else {
+                continue;
+            };
+            let properties = std::mem::take(&mut prim.properties);
+            let names = properties
+                .iter()
+                .map(|property| property.name.clone())
+                .collect();
+            if let Some(spec) = prim.spec.take() {
+                add(&prim.path, spec.into_data(names, children))?;
             }
-        }
-        for Prim { path, spec } in self.prims {
-            if let Some(spec) = spec {
-                add(&path, spec)?;
+            for Property { name, spec } in properties {
+                if spec.ty != SpecType::Unknown {
+                    let spec = spec.into_data(Vec::new(), Vec::new());
+                    add(&format!("{}.{name}", prim.path), spec)?;
+                }
             }
         }
         Ok(data)
@@ -240,17 +351,18 @@ impl Specs {
 }
 
 impl From<sdf::Data> for Specs {
+    /// Takes the prims, and the properties that they list.
     fn from(mut data: sdf::Data) -> Self {
         let mut specs = Self::default();
+        let mut properties: Map<String, Spec> = Map::default();
         let paths: Vec<sdf::Path> = data.iter().map(|(path, _)| path.clone()).collect();
         for path in paths {
             let Some(spec) = data.erase_spec(&path) else {
                 continue;
             };
             match split_property(path.as_str()) {
-                Some((prim, name)) => {
-                    let prim = specs.id_or_new(prim);
-                    specs.set_property(prim, name.into(), spec.into());
+                Some(_) => {
+                    properties.insert(path.as_str().to_owned(), spec.into());
                 }
                 None => {
                     specs.insert(path.as_str(), spec.into());
@@ -258,7 +370,33 @@ impl From<sdf::Data> for Specs {
             }
         }
         if specs.id("/").is_none() {
-            specs.insert("/", Spec::with_capacity(SpecType::PseudoRoot, 0));
+            specs.insert("/", Spec::new(SpecType::PseudoRoot));
+        }
+        for index in 0..specs.prims.len() {
+            let Some(Prim {
+                path,
+                spec: Some(spec),
+                ..
+            }) = specs.prims.get_mut(index)
+            else {
+                continue;
+            };
+            let path = path.clone();
+            let separator = if path.ends_with(['/', '}']) { "" } else { "/" };
+            let children = spec.take_names(PRIM_CHILDREN);
+            let listed = spec.take_names(PROPERTY_CHILDREN).into_iter().map(|name| {
+                let spec = properties.remove(&format!("{path}.{name}"));
+                let spec = spec.unwrap_or_else(|| Spec::new(SpecType::Unknown));
+                Property { name, spec }
+            });
+            let listed = listed.collect();
+            let children = children.iter();
+            let children = children
+                .map(|name| specs.id_or_new(&format!("{path}{separator}{name}")))
+                .collect();
+            if let Some(prim) = specs.prims.get_mut(index) {
+                (prim.children, prim.properties) = (children, listed);
+            }
         }
         specs
     }

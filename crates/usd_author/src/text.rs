@@ -14,7 +14,7 @@ use openusd::sdf::{self, ChildrenKey, FieldKey, ListOp, SpecType, Specifier, Val
 use openusd::tf::Token;
 
 use super::Error;
-use super::specs::{PrimId, Spec, Specs};
+use super::specs::{PrimId, Property, Spec, Specs};
 use order::dictionary_order;
 
 /// Returns the text of a layer.
@@ -43,7 +43,6 @@ enum Step<'a> {
     /// A prim, and whether a blank line goes before it.
     Prim {
         id: PrimId,
-        name: &'a str,
         indent: usize,
         blank: bool,
     },
@@ -134,22 +133,10 @@ fn tokens<'a>(spec: &'a Spec, field: &str) -> &'a [Token] {
     }
 }
 
-fn token(spec: &Spec, field: FieldKey) -> Option<&str> {
-    match spec.get(field.as_str()) {
-        Some(Value::Token(token)) if !token.is_empty() => Some(token.as_str()),
-        _ => None,
-    }
-}
-
-fn is_true(spec: &Spec, field: FieldKey) -> bool {
-    matches!(spec.get(field.as_str()), Some(Value::Bool(true)))
-}
-
-fn is_uniform(spec: &Spec) -> bool {
-    matches!(
-        spec.get(FieldKey::Variability.as_str()),
-        Some(Value::Variability(Variability::Uniform))
-    )
+/// Returns the name of the type of a spec.
+fn type_name(spec: &Spec) -> Option<&str> {
+    let name = spec.type_name.as_ref().map(Token::as_str);
+    name.filter(|name| !name.is_empty())
 }
 
 fn refuse(path: &dyn Display, reason: impl Into<String>) -> Error {
@@ -247,7 +234,7 @@ impl<'a> Writer<'a> {
                 self.reorder(0, "rootPrims", order);
             }
             let mut steps = Vec::new();
-            self.push_children(&mut steps, root, spec, 0, true)?;
+            self.push_children(&mut steps, root, 0, true);
             while let Some(step) = steps.pop() {
                 self.step(&mut steps, step)?;
             }
@@ -335,16 +322,11 @@ impl<'a> Writer<'a> {
 
     fn step(&mut self, steps: &mut Vec<Step<'a>>, step: Step<'a>) -> Result<(), Error> {
         match step {
-            Step::Prim {
-                id,
-                name,
-                indent,
-                blank,
-            } => {
+            Step::Prim { id, indent, blank } => {
                 if blank {
                     self.out.push('\n');
                 }
-                self.prim(steps, id, name, indent)
+                self.prim(steps, id, indent)
             }
             Step::VariantSet { prim, name, indent } => self.variant_set(steps, prim, name, indent),
             Step::Variant { id, name, indent } => self.variant(steps, id, name, indent),
@@ -358,25 +340,19 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn prim(
-        &mut self,
-        steps: &mut Vec<Step<'a>>,
-        id: PrimId,
-        name: &str,
-        indent: usize,
-    ) -> Result<(), Error> {
+    fn prim(&mut self, steps: &mut Vec<Step<'a>>, id: PrimId, indent: usize) -> Result<(), Error> {
         let spec = self.spec(id)?;
-        let specifier = match spec.get(FieldKey::Specifier.as_str()) {
-            Some(Value::Specifier(Specifier::Def)) => "def ",
-            Some(Value::Specifier(Specifier::Class)) => "class ",
+        let specifier = match spec.specifier {
+            Some(Specifier::Def) => "def ",
+            Some(Specifier::Class) => "class ",
             _ => "over ",
         };
         self.line(indent, specifier);
-        if let Some(type_name) = token(spec, FieldKey::TypeName) {
+        if let Some(type_name) = type_name(spec) {
             self.out.push_str(type_name);
             self.out.push(' ');
         }
-        value::quote(&mut self.out, name);
+        value::quote(&mut self.out, self.specs.name(id));
         self.prim_metadata(id, spec, indent)?;
         self.out.push('\n');
         self.line(indent, "{\n");
@@ -406,13 +382,10 @@ impl<'a> Writer<'a> {
                 self.reorder(indent + 1, keyword, order);
             }
         }
-        let mut properties: Vec<&str> = tokens(spec, ChildrenKey::PropertyChildren.as_str())
-            .iter()
-            .map(Token::as_str)
-            .collect();
-        properties.sort_by(|a, b| dictionary_order(a, b));
-        for name in &properties {
-            self.property(id, name, indent + 1)?;
+        let mut properties: Vec<&Property> = self.specs.properties(id).iter().collect();
+        properties.sort_by(|a, b| dictionary_order(&a.name, &b.name));
+        for property in &properties {
+            self.property(id, property, indent + 1)?;
         }
         // The steps are a stack: children, which are pushed last, are written before variant sets.
         for name in tokens(spec, ChildrenKey::VariantSetChildren.as_str())
@@ -425,34 +398,24 @@ impl<'a> Writer<'a> {
                 indent: indent + 1,
             });
         }
-        self.push_children(steps, id, spec, indent + 1, !properties.is_empty())
+        self.push_children(steps, id, indent + 1, !properties.is_empty());
+        Ok(())
     }
 
     fn push_children(
-        &mut self,
+        &self,
         steps: &mut Vec<Step<'a>>,
         parent: PrimId,
-        spec: &'a Spec,
         indent: usize,
         blank_before_first: bool,
-    ) -> Result<(), Error> {
-        let separator = match self.specs.path(parent).ends_with(['/', '}']) {
-            true => "",
-            false => "/",
-        };
-        for (i, name) in tokens(spec, ChildrenKey::PrimChildren.as_str())
-            .iter()
-            .enumerate()
-            .rev()
-        {
+    ) {
+        for (i, &id) in self.specs.children(parent).iter().enumerate().rev() {
             steps.push(Step::Prim {
-                id: self.below(parent, &[separator, name])?,
-                name,
+                id,
                 indent,
                 blank: i > 0 || blank_before_first,
             });
         }
-        Ok(())
     }
 
     fn reorder(&mut self, indent: usize, what: &str, names: &[Token]) {
@@ -719,16 +682,20 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn property(&mut self, prim: PrimId, name: &str, indent: usize) -> Result<(), Error> {
+    fn property(
+        &mut self,
+        prim: PrimId,
+        Property { name, spec }: &Property,
+        indent: usize,
+    ) -> Result<(), Error> {
         let path = PropertyPath {
             prim: self.specs.path(prim),
             name,
         };
-        let spec = self.specs.property(prim, name);
-        let spec = spec.ok_or_else(|| refuse(&path, UNSPECIFIED))?;
         match spec.ty {
             SpecType::Attribute => self.attribute(&path, spec, indent),
             SpecType::Relationship => self.relationship(&path, spec, indent),
+            SpecType::Unknown => Err(refuse(&path, UNSPECIFIED)),
             _ => Err(refuse(&path, "it is neither attribute nor relationship")),
         }
     }
@@ -742,15 +709,17 @@ impl<'a> Writer<'a> {
         if spec.get("spline").is_some() {
             return Err(refuse(path, "splines are not written"));
         }
-        let type_name =
-            token(spec, FieldKey::TypeName).ok_or_else(|| refuse(path, "it has no type"))?;
+        let type_name = type_name(spec).ok_or_else(|| refuse(path, "it has no type"))?;
         let declaration = Declaration {
-            variability: if is_uniform(spec) { "uniform " } else { "" },
+            variability: match spec.variability {
+                Some(Variability::Uniform) => "uniform ",
+                _ => "",
+            },
             type_name: sdf::ValueTypeName::from(type_name).serialization_name(),
             name: path.name,
         };
 
-        let custom = is_true(spec, FieldKey::Custom);
+        let custom = spec.custom == Some(true);
         let default = spec.get(FieldKey::Default.as_str());
         let samples = spec.get(FieldKey::TimeSamples.as_str());
         let connections = spec.get(FieldKey::ConnectionPaths.as_str());
@@ -820,10 +789,9 @@ impl<'a> Writer<'a> {
                 return Err(refuse(path, "a relationship with a value is not written"));
             }
         }
-        let declaration = if is_uniform(spec) {
-            "rel "
-        } else {
-            "varying rel "
+        let declaration = match spec.variability {
+            Some(Variability::Uniform) => "rel ",
+            _ => "varying rel ",
         };
         let targets = match spec.get(FieldKey::TargetPaths.as_str()) {
             Some(Value::PathListOp(op)) => operations(op),
@@ -832,7 +800,7 @@ impl<'a> Writer<'a> {
         let explicit = targets
             .first()
             .filter(|(operation, _)| operation.is_empty());
-        let custom = is_true(spec, FieldKey::Custom);
+        let custom = spec.custom == Some(true);
         let described = comment(spec).is_some() || !metadata(spec, &PROPERTY_STRUCTURE).is_empty();
         if described || custom || explicit.is_some() || targets.is_empty() {
             self.line(indent, if custom { "custom " } else { "" });

@@ -522,25 +522,27 @@ fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(CODES + groups + 2 * count);
     bytes.extend(common.to_le_bytes());
     bytes.resize(CODES + groups, 0);
-    for group in 0..groups {
-        let (mut code, mut encoded, mut used) = (0, [0; 4 * size_of::<i32>()], 0);
-        for (k, difference) in differences.by_ref().take(4).enumerate() {
-            let length = code_of(difference, common);
-            code |= length << (2 * k);
-            // Without branches, which the processor could not predict: all bytes are written, and the
-            // next delta overwrites those that do not count.
-            if let Some(place) = encoded.get_mut(used..).and_then(<[u8]>::first_chunk_mut) {
-                *place = difference.to_le_bytes();
+    // In blocks: to copy the deltas of each group would wait until the processor has stored them.
+    let mut encoded = [0; BLOCK * 4 * size_of::<i32>()];
+    for start in (0..groups).step_by(BLOCK) {
+        let (mut codes, mut used) = ([0; BLOCK], 0);
+        for code in &mut codes {
+            for (k, difference) in differences.by_ref().take(4).enumerate() {
+                let length = code_of(difference, common);
+                *code |= length << (2 * k);
+                // Without branches, which the processor could not predict: all bytes are written, and
+                // the next delta overwrites those that do not count.
+                if let Some(place) = encoded.get_mut(used..).and_then(<[u8]>::first_chunk_mut) {
+                    *place = difference.to_le_bytes();
+                }
+                used += usize::from(length) + usize::from(length == 3);
             }
-            used += usize::from(length) + usize::from(length == 3);
         }
-        if let Some(place) = bytes.get_mut(CODES + group) {
+        let places = bytes.get_mut(CODES + start..CODES + groups);
+        for (place, code) in places.into_iter().flatten().zip(codes) {
             *place = code;
         }
-        // A constant length is a single instruction, a variable one a call.
-        let end = bytes.len() + used;
-        bytes.extend_from_slice(&encoded);
-        bytes.truncate(end);
+        bytes.extend_from_slice(encoded.get(..used).unwrap_or_default());
     }
     compressed(&bytes)
 }
@@ -557,6 +559,9 @@ fn coded_repeated(value: i32, count: usize) -> Vec<u8> {
     bytes.extend(value.to_le_bytes().iter().take(used));
     compressed(&bytes)
 }
+
+/// Number of groups of four deltas that are encoded at a time.
+const BLOCK: usize = 64;
 
 /// Offset of the codes, after the most common delta.
 const CODES: usize = size_of::<i32>();

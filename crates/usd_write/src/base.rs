@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::Scene;
 use super::instances::author_primitive;
 use super::library::{Collider, ColliderForm, Instance, Look, Visual};
 use super::plan::CLASSES;
+use super::{Scene, child};
 use super::{lights, planning, sensors};
 use urdf_usd_robot::{LinkId, Role};
 use urdf_usd_usd_author::layout::{
@@ -62,14 +62,14 @@ fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) -> [Option<Ch
     if plan.role != Role::World {
         let name = scene.robot.links()[link].name();
         let mut prim = layer.def(&plan.path, "Xform");
-        if !plan.path.ends_with(&format!("/{name}")) {
+        if plan.path.rsplit('/').next() != Some(name) {
             prim.display_name(name);
         }
         place(&mut prim, &plan.local, None);
     }
     let visuals = &scene.library.visuals[link];
     let colliders = &scene.library.colliders[link];
-    let scope = format!("{}/visual", plan.path);
+    let scope = child(&plan.path, "visual");
     let of_visuals = (!visuals.is_empty()).then(|| author_visuals(scene, layer, &scope, visuals));
     let of_colliders =
         (!colliders.is_empty()).then(|| author_colliders(scene, layer, link, colliders));
@@ -159,7 +159,7 @@ fn author_visuals(
             author_visual(
                 scene,
                 layer,
-                &format!("{scope}/{}", visual.name),
+                &child(scope, &visual.name),
                 visual,
                 visual.default_look(),
             );
@@ -178,7 +178,7 @@ fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visu
     let material = &scene.library.materials[look.material].name;
     let mut prim = layer.def(path, "Xform");
     prim.apply(["MaterialBindingAPI"])
-        .payload("./instances.usda", &format!("/Instances/{}", instance.name));
+        .payload("./instances.usda", &child("/Instances", &instance.name));
     if instance.uses > 1 {
         prim.instanceable(true).inherit(&class_of(scene, instance));
     }
@@ -190,7 +190,7 @@ fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visu
     }
     prim.relationship(
         "material:binding",
-        Relationship::to([format!("{}/Materials/{material}", scene.plan.root())]),
+        Relationship::to([child(&child(&scene.plan.root(), "Materials"), material)]),
     );
     place(&mut prim, &visual.pose, visual.scale.as_ref());
 }
@@ -203,7 +203,7 @@ fn author_colliders(
     link: LinkId,
     colliders: &[Collider],
 ) -> Option<Choice> {
-    let scope = &format!("{}/collision", scene.plan.links[link].path);
+    let scope = &child(&scene.plan.links[link].path, "collision");
     layer.scope(scope);
     let variant = |name: &str| format!("{scope}{{{FIDELITY}={name}}}");
     let is_mesh = |collider: &&Collider| matches!(collider.form, ColliderForm::Mesh { .. });
@@ -220,7 +220,7 @@ fn author_colliders(
     for collider in colliders {
         match &collider.form {
             ColliderForm::Primitive(geometry) => {
-                let mut prim = layer.def(&format!("{scope}/{}", collider.name), "");
+                let mut prim = layer.def(&child(scope, &collider.name), "");
                 let shape_scale = author_primitive(&mut prim, geometry);
                 finish_collider(&mut prim, collider, shape_scale.as_ref());
             }
@@ -235,7 +235,7 @@ fn author_colliders(
                     let mut prim = layer.def(&mesh.path(scope), "Mesh");
                     prim.payload(
                         "./geometries.usdc",
-                        &format!("/Geometries/{}", scene.library.meshes[mesh.mesh].name),
+                        &child("/Geometries", &scene.library.meshes[mesh.mesh].name),
                     );
                     finish_collider(&mut prim, collider, collider.scale.as_ref());
                 }

@@ -608,6 +608,12 @@ fn list(elements: &[String]) -> String {
     }
 }
 
+/// Returns the path of a child. Unlike formatting, this allocates once, which counts for the paths of
+/// every link and shape.
+fn child(parent: &str, name: &str) -> String {
+    [parent, "/", name].concat()
+}
+
 /// Returns an empty layer of this asset, and the default prim's path.
 fn layer(scene: &Scene<'_>, doc: &str) -> (Layer, String) {
     (Layer::new(doc, &scene.plan.name), scene.plan.root())

@@ -7,7 +7,7 @@ use nalgebra::{UnitQuaternion, Vector3};
 
 use super::library::{Collider, ColliderForm, ColliderMeshKind};
 use super::plan::JointPlan;
-use super::{Scene, codes, drives, planning};
+use super::{Scene, child, codes, drives, planning};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::{
     Contact, JointId, JointKind, Link, LinkId, Mass, Pose, Role, SelfCollision, names,
@@ -41,10 +41,10 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
                     .then(|| inertia_repaired(&scene.robot.links()[plan.content], &mass)),
             );
         }
-        let scope = format!("{}/collision", plan.path);
+        let scope = child(&plan.path, "collision");
         let colliders = &scene.library.colliders[id];
         for collider in colliders {
-            let mut prim = layer.over(&format!("{scope}/{}", collider.name));
+            let mut prim = layer.over(&child(&scope, &collider.name));
             prim.apply(["PhysicsCollisionAPI"]);
             if matches!(collider.form, ColliderForm::Mesh { .. }) {
                 prim.apply(["PhysicsMeshCollisionAPI"]);
@@ -336,7 +336,7 @@ fn author_joint(scene: &Scene<'_>, layer: &mut Layer, id: JointId, plan: &JointP
     if let Some(drive) = &joint.drive() {
         drives::author(&mut prim, joint, drive);
     }
-    if !plan.path.ends_with(&format!("/{}", joint.name())) {
+    if plan.path.rsplit('/').next() != Some(joint.name()) {
         prim.display_name(joint.name());
     }
 }
@@ -463,7 +463,7 @@ impl Contacts {
             .get(&contact_key(contact))
             .and_then(|&index| self.kinds.get(index));
         let name = kind.map_or("default", |(_, name)| name);
-        format!("{}/{name}", self.scope)
+        child(&self.scope, name)
     }
 
     fn author(&self, layer: &mut Layer) {

@@ -87,7 +87,7 @@ impl Tests {
                 }
                 self.distances += 1;
                 let pose = a.shape.origin.inverse() * between * b.shape.origin;
-                if a.convex()?.distance(b.convex()?, &pose) <= TOUCHING {
+                if a.convex()?.is_within(b.convex()?, &pose, TOUCHING) {
                     return Ok(true);
                 }
             }

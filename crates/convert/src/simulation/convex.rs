@@ -3,7 +3,7 @@
 
 use nalgebra::{Isometry3, Vector3};
 use parry3d_f64::math::{Pose, Rotation, Vector};
-use parry3d_f64::query::details::distance_support_map_support_map;
+use parry3d_f64::query::gjk::{CsoPoint, GJKResult, VoronoiSimplex, closest_points};
 use parry3d_f64::shape::SupportMap;
 use urdf_usd_robot::Geometry;
 
@@ -64,15 +64,27 @@ impl Convex {
         }
     }
 
-    /// Returns the distance to `other`, whose pose in this shape's frame is `pose`, in metres; 0 if they
-    /// overlap.
-    pub(super) fn distance(&self, other: &Self, pose: &Isometry3<f64>) -> f64 {
+    /// Returns whether the distance to `other`, whose pose in this shape's frame is `pose`, is at most
+    /// `limit`, in metres. Shapes that overlap have the distance 0.
+    ///
+    /// Most shapes are farther apart, which takes less than to find their distance: a plane between
+    /// them suffices.
+    pub(super) fn is_within(&self, other: &Self, pose: &Isometry3<f64>, limit: f64) -> bool {
         let (at, turn) = (pose.translation.vector, pose.rotation);
         let pose = Pose::from_parts(
             Vector::new(at.x, at.y, at.z),
             Rotation::from_xyzw(turn.i, turn.j, turn.k, turn.w),
         );
-        distance_support_map_support_map(&pose, self, other)
+        let support = |direction| CsoPoint::from_shapes(&pose, self, other, direction);
+        let toward = (-pose.translation).try_normalize().unwrap_or(Vector::X);
+        let mut simplex = VoronoiSimplex::new();
+        simplex.reset(support(toward));
+        match closest_points(&pose, self, other, limit, true, &mut simplex) {
+            GJKResult::ClosestPoints(one, other, _) => (one - other).length() <= limit,
+            // Also the result if the algorithm did not converge: then no plane is known.
+            GJKResult::NoIntersection(normal) => -normal.dot(support(normal).point) <= limit,
+            GJKResult::Intersection | GJKResult::Proximity(_) => true,
+        }
     }
 }
 
@@ -102,11 +114,15 @@ impl SupportMap for Convex {
                 ball(*radius) + Vector::new(0.0, 0.0, half.copysign(direction.z))
             }
             Self::Hull(points) => {
-                let along = |point: &Vector3<f64>| {
-                    point.x * direction.x + point.y * direction.y + point.z * direction.z
-                };
-                let farthest = points.iter().max_by(|a, b| along(a).total_cmp(&along(b)));
-                farthest.map_or(Vector::ZERO, |p| Vector::new(p.x, p.y, p.z))
+                let (mut farthest, mut most) = (Vector::ZERO, f64::NEG_INFINITY);
+                for point in points {
+                    let point = Vector::new(point.x, point.y, point.z);
+                    let along = point.dot(direction);
+                    if along >= most {
+                        (farthest, most) = (point, along);
+                    }
+                }
+                farthest
             }
         }
     }
@@ -149,12 +165,17 @@ mod tests {
             (cube(), rod.clone(), at(1.0, 2.0), 0.3),
             (rod, pill, at(1.0, 0.0), 0.6),
         ] {
-            let found = one.distance(&other, &pose);
-            assert!(
-                (found - expected).abs() < 1e-6,
-                "{one:?} {other:?}: {found}"
-            );
-            assert!((other.distance(&one, &pose.inverse()) - expected).abs() < 1e-6);
+            for (limit, is_within) in [
+                (expected - 1e-6, expected == 0.0),
+                (expected + 1e-6, true),
+                (expected / 4.0, expected == 0.0),
+                (4.0 * expected, true),
+            ] {
+                let found = one.is_within(&other, &pose, limit);
+                assert_eq!(found, is_within, "{one:?} {other:?} {limit}");
+                let inverse = pose.inverse();
+                assert_eq!(other.is_within(&one, &inverse, limit), is_within);
+            }
         }
     }
 }

@@ -433,7 +433,10 @@ fn shortest(out: &mut String, number: impl LowerExp + Into<f64> + Copy) {
     // -0 is written as such.
     let whole = number.into() as i32;
     if whole.unsigned_abs() <= MAX_WHOLE && f64::from(whole).to_bits() == number.into().to_bits() {
-        return display(out, &whole);
+        return match u8::try_from(whole) {
+            Ok(digit @ 0..=9) => out.push(char::from(b'0' + digit)),
+            _ => display(out, &whole),
+        };
     }
     // Rust's digits are the shortest too: `d.ddde±x`.
     let mut scientific = Digits::default();
