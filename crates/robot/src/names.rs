@@ -140,6 +140,13 @@ pub fn identifiers_without(
     fallback: &str,
     is_reserved: impl Fn(usize, &str) -> bool,
 ) -> Vec<String> {
+    let fits = |name: &str| name.len() <= MAX_IDENTIFIER && is_identifier(name);
+    let exact: HashSet<&str> = names.iter().copied().filter(|name| fits(name)).collect();
+    let mut pairs = names.iter().enumerate();
+    // Nearly always, all names can stay.
+    if exact.len() == names.len() && !pairs.any(|(index, name)| is_reserved(index, name)) {
+        return names.iter().map(|&name| name.to_owned()).collect();
+    }
     let mut wanted: HashMap<String, usize> = HashMap::new();
     let near: Vec<String> = names.iter().map(|name| nearest(name, fallback)).collect();
     let mut met: HashSet<&str> = HashSet::new();
@@ -150,8 +157,6 @@ pub fn identifiers_without(
             *wanted.entry(near.clone()).or_default() += 1;
         }
     }
-    let fits = |name: &str| name.len() <= MAX_IDENTIFIER && is_identifier(name);
-    let exact: HashSet<&str> = names.iter().copied().filter(|name| fits(name)).collect();
     let mut taken: HashSet<String> = HashSet::new();
     let mut out = Vec::with_capacity(names.len());
     // The next number to try for names with the same identifier, which are common in some robots.

@@ -111,36 +111,35 @@ impl Spec {
 
     /// Returns the spec with its children as `openusd` has it.
     fn into_data(self, properties: Vec<Token>, prims: Vec<Token>) -> SpecData {
-        let names =
-            |key, names: Vec<Token>| (!names.is_empty()).then_some((key, Value::TokenVec(names)));
-        let mut before = vec![
-            self.specifier
-                .map(|value| (SPECIFIER, Value::Specifier(value))),
-            self.type_name.map(|value| (TYPE_NAME, Value::Token(value))),
-            self.variability
-                .map(|value| (VARIABILITY, Value::Variability(value))),
-            self.custom.map(|value| (CUSTOM, Value::Bool(value))),
-            names(PROPERTY_CHILDREN, properties),
-        ];
-        let mut children = names(PRIM_CHILDREN, prims);
-        // The metadata of a layer comes before its prims.
-        if self.ty != SpecType::PseudoRoot {
-            before.push(children.take());
+        let mut fields = Vec::with_capacity(4 + self.fields.len());
+        let mut add = |key: &str, value| fields.push((key.to_owned(), value));
+        if let Some(specifier) = self.specifier {
+            add(SPECIFIER, Value::Specifier(specifier));
         }
-        let owned = |(key, value): (&str, Value)| (key.to_owned(), value);
-        let fields = self
-            .fields
-            .into_iter()
-            .map(|(key, value)| (key.into_owned(), value));
+        if let Some(name) = self.type_name {
+            add(TYPE_NAME, Value::Token(name));
+        }
+        if let Some(variability) = self.variability {
+            add(VARIABILITY, Value::Variability(variability));
+        }
+        if let Some(custom) = self.custom {
+            add(CUSTOM, Value::Bool(custom));
+        }
+        if !properties.is_empty() {
+            add(PROPERTY_CHILDREN, Value::TokenVec(properties));
+        }
+        let others = self.fields.into_iter();
+        let others = others.map(|(key, value)| (key.into_owned(), value));
+        let prims = (!prims.is_empty()).then(|| (PRIM_CHILDREN.to_owned(), Value::TokenVec(prims)));
+        // The metadata of a layer comes before its prims.
+        if self.ty == SpecType::PseudoRoot {
+            fields.extend(others.chain(prims));
+        } else {
+            fields.extend(prims.into_iter().chain(others));
+        }
         SpecData {
             ty: self.ty,
-            fields: before
-                .into_iter()
-                .flatten()
-                .map(owned)
-                .chain(fields)
-                .chain(children.map(owned))
-                .collect(),
+            fields,
         }
     }
 }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use openusd::sdf::Value;
 
-use super::Scene;
 use super::plan::{LINK_SCOPES, Plan, ROOT_SCOPES};
 use super::sensors::{SensorPlan, SensorPrim, SensorPrimKind};
+use super::{Scene, child};
 use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
 use urdf_usd_usd_author::layout::{
     ASSUMED_MASS, CAMERA_OF_TOPIC, DRIVE_COMMAND, IMAGE_SIZE, JOINT_NAME, JOINT_OWNER, LINK_OWNER,
@@ -315,9 +315,9 @@ impl Writer<'_> {
         }
     }
 
-    fn reserve(&mut self, path: &str, names: &[&str]) {
+    fn reserve<T: AsRef<str>>(&mut self, path: &str, names: &[T]) {
         let taken = self.taken().entry(path.to_owned()).or_default();
-        taken.extend(names.iter().map(|&name| name.to_owned()));
+        taken.extend(names.iter().map(|name| name.as_ref().to_owned()));
     }
 
     /// Authors elements as Scopes, and returns the names of these; siblings are named in one pass.
@@ -329,11 +329,13 @@ impl Writer<'_> {
             .iter()
             .map(|element| element.name.as_str())
             .collect();
-        let taken = self.taken().get(path).cloned().unwrap_or_default();
-        let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
+        // A Scope of an element has no other children.
+        let taken = (depth == 0).then(|| self.taken().get(path));
+        let taken = taken.flatten().into_iter().flatten();
+        let taken: Vec<&str> = taken.map(String::as_str).collect();
         let identifiers = names::identifiers(&wanted, "element", &taken);
         for (element, name) in elements.iter().zip(&identifiers) {
-            let below = format!("{path}/{name}");
+            let below = child(path, name);
             let mut prim = self.layer.def(&below, "Scope");
             if *name != element.name {
                 prim.display_name(&element.name);
@@ -347,10 +349,9 @@ impl Writer<'_> {
             self.attributes(&below, "", &element.attributes, &SCOPE_ATTRIBUTES);
             self.elements(&below, &element.children, depth + 1);
         }
-        self.taken()
-            .entry(path.to_owned())
-            .or_default()
-            .extend(identifiers.iter().cloned());
+        if depth == 0 {
+            self.reserve(path, &identifiers);
+        }
         identifiers
     }
 
@@ -369,10 +370,8 @@ impl Writer<'_> {
             } else {
                 prefix
             };
-            prim.attribute(
-                &format!("{prefix}{name}"),
-                text_attribute(own, value, &name),
-            );
+            let attribute = text_attribute(own, value, &name);
+            prim.attribute(&[prefix, &name].concat(), attribute);
         }
     }
 }
