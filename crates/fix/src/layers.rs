@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use urdf_usd_rep158::Content;
 use urdf_usd_robot::{ArenaMap, names};
-use urdf_usd_stage::{Attribute, Relationship, Value};
+use urdf_usd_stage::{Attribute, Properties, Relationship, Value};
 use urdf_usd_usd_author::crate_file;
 use urdf_usd_usd_author::{self as author, Layer};
 
@@ -437,7 +437,7 @@ struct Form {
     /// The name of the subset; empty for the shape itself.
     name: String,
     type_name: String,
-    attributes: BTreeMap<String, Attribute>,
+    attributes: Properties<Attribute>,
 }
 
 impl Writer {
@@ -595,7 +595,7 @@ impl Writer {
 
     /// Adds the shape of a node to geometries.usdc, and returns its name.
     fn form(&mut self, scene: &Scene, index: NodeId, node: &Node) -> Option<String> {
-        let heavy = |node: &Node| -> BTreeMap<String, Attribute> {
+        let heavy = |node: &Node| -> Properties<Attribute> {
             node.attributes
                 .iter()
                 .filter(|(name, _)| is_heavy(name))

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use urdf_usd_robot::{Arena, Handle, names};
-use urdf_usd_stage::{Attribute, Prim, PrimId, PrimMap, Relationship, Specifier, Stage, Value};
+use urdf_usd_stage::{
+    Attribute, Prim, PrimId, PrimMap, Properties, Relationship, Specifier, Stage, Value,
+};
 
 use super::notes::Notes;
 
@@ -27,8 +29,8 @@ pub struct Node {
     pub is_active: bool,
     pub schemas: Vec<String>,
     pub metadata: BTreeMap<String, Value>,
-    pub attributes: BTreeMap<String, Attribute>,
-    pub relationships: BTreeMap<String, Relationship>,
+    pub attributes: Properties<Attribute>,
+    pub relationships: Properties<Relationship>,
     /// Whether it is an instance, so that its descendants are shared.
     pub is_instance: bool,
     /// The library prim that it references, if any; the opinions here are stronger.
@@ -213,7 +215,7 @@ impl Node {
         let attribute = self
             .attributes
             .entry(name.to_owned())
-            .or_insert_with(|| attribute(type_name));
+            .or_insert_with(|| Box::new(attribute(type_name)));
         type_name.clone_into(&mut attribute.type_name);
         attribute.value = Some(value.into());
         attribute.times.clear();
@@ -381,10 +383,10 @@ impl Scene {
                     .map(|(name, attribute)| {
                         (
                             name.clone(),
-                            Attribute {
+                            Box::new(Attribute {
                                 sites: Vec::new(),
-                                ..attribute.clone()
-                            },
+                                ..Attribute::clone(attribute)
+                            }),
                         )
                     })
                     .collect(),
@@ -394,10 +396,10 @@ impl Scene {
                     .map(|(name, relationship)| {
                         (
                             name.clone(),
-                            Relationship {
+                            Box::new(Relationship {
                                 sites: Vec::new(),
-                                ..relationship.clone()
-                            },
+                                ..Relationship::clone(relationship)
+                            }),
                         )
                     })
                     .collect(),

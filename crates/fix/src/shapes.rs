@@ -1,6 +1,6 @@
 //! Bodies and colliders that are shapes themselves: each gets its own prim (REP-158 §1.3.1).
 
-use urdf_usd_stage::{Attribute, Relationship, Value};
+use urdf_usd_stage::{Attribute, Properties, Relationship, Value};
 
 use super::instances::GEOMETRY;
 use super::notes::Notes;
@@ -66,8 +66,8 @@ fn is_contact_binding(name: &str) -> bool {
 
 /// Properties and schemas taken off a prim.
 struct Taken {
-    attributes: Vec<(String, Attribute)>,
-    relationships: Vec<(String, Relationship)>,
+    attributes: Properties<Attribute>,
+    relationships: Properties<Relationship>,
     schemas: Vec<String>,
 }
 

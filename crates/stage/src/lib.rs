@@ -28,7 +28,8 @@ pub use open::{OpenError, Options, VariantChoice};
 pub use openusd::sdf::Value;
 pub use places::{LayerPlaces, Places};
 pub use prim::{
-    Arc, ArcKind, Attribute, Prim, PrimId, PrimMap, Relationship, Site, Specifier, VariantSet,
+    Arc, ArcKind, Attribute, Prim, PrimId, PrimMap, Properties, Relationship, Site, Specifier,
+    VariantSet,
 };
 pub use shallow::{DEEPEST, asset_bytes, on_large_stack};
 pub use shared::SharedValue;

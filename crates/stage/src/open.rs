@@ -15,7 +15,7 @@ use urdf_usd_resolve::{Files, Resolver};
 use super::compose::{
     Composer, Fault, Index, Layers, NodeKind, PathId, Paths, Selections, StackId,
 };
-use super::prim::{Attribute, Prim, PrimId, VariantSet};
+use super::prim::{Attribute, Prim, PrimId, Properties, VariantSet};
 use super::shallow::{Shallow, Surveys, on_large_stack};
 use super::shared::{CodedArray, CodedArrays, weight};
 use super::{CompositionError, DEEPEST, Layer, LayerId, Stage, Value};
@@ -379,7 +379,7 @@ struct Reader {
     composer: Composer,
     loads_payloads: bool,
     /// The attributes of prims of prototypes, by path in the prototype.
-    shared: HashMap<String, Arc<BTreeMap<String, Attribute>>>,
+    shared: HashMap<String, Arc<Properties<Attribute>>>,
     /// The paths in their prototypes of instances and of the prims below.
     prototypes: HashMap<PrimId, String>,
     /// The number of each prototype, by the sites of its instances.
@@ -446,6 +446,7 @@ impl Reader {
                 .rev()
                 .map(|name| unread(name, index, parent, depth)),
         );
+        let mut limit = MAX_REFERENCED_PRIMS;
         while let Some(Unread {
             name,
             above,
@@ -453,11 +454,14 @@ impl Reader {
             depth,
         }) = stack.pop()
         {
-            let layers = self.composer.layers.all().iter();
-            let layer_prims: usize = layers.map(|opened| opened.layer.prims.len()).sum();
-            let limit = (MAX_REFERENCED_PRIMS + PRIMS_PER_LAYER_PRIM * layer_prims).min(MAX_PRIMS);
             if prims.len() >= limit {
-                return Err(format!("it has more than {limit} prims"));
+                // More layers may be open by now. Not for each prim: there may be thousands of layers.
+                let layers = self.composer.layers.all().iter();
+                let layer_prims: usize = layers.map(|opened| opened.layer.prims.len()).sum();
+                limit = (MAX_REFERENCED_PRIMS + PRIMS_PER_LAYER_PRIM * layer_prims).min(MAX_PRIMS);
+                if prims.len() >= limit {
+                    return Err(format!("it has more than {limit} prims"));
+                }
             }
             let index = Rc::new(self.composer.child(&above, name.as_str()));
             drop(above);

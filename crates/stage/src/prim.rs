@@ -78,6 +78,10 @@ impl Stage {
     }
 }
 
+/// Properties by name. Boxed: a node of a B-tree has room for eleven values, and most prims have few
+/// properties.
+pub type Properties<P> = BTreeMap<String, Box<P>>;
+
 /// A composed prim.
 #[derive(Clone, Debug)]
 pub struct Prim {
@@ -112,9 +116,9 @@ pub struct Prim {
     /// Other metadata, such as `assetInfo`, `customData` and `displayName`.
     pub metadata: BTreeMap<String, Value>,
     /// Attributes by name, shared between the instances of a prototype.
-    pub attributes: sync::Arc<BTreeMap<String, Attribute>>,
+    pub attributes: sync::Arc<Properties<Attribute>>,
     /// Relationships by name.
-    pub relationships: BTreeMap<String, Relationship>,
+    pub relationships: Properties<Relationship>,
     /// Variant sets, sorted by name.
     pub variant_sets: Vec<VariantSet>,
     /// Authored composition arcs.

@@ -1,5 +1,6 @@
 //! The layers of an asset, and the layer stacks that they form.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -99,6 +100,10 @@ pub(crate) struct Layers {
     resolver: Shallow,
     opened: Vec<Opened>,
     by_location: HashMap<String, Result<LayerId, String>>,
+    /// The layers that were opened, by identifier.
+    by_identifier: HashMap<String, LayerId>,
+    /// The identifiers of the asset paths of each layer: the resolver asks the file system for each.
+    identifiers: RefCell<HashMap<Option<LayerId>, HashMap<String, String>>>,
     stacks: Vec<Stack>,
     /// Number of prims of all open layers.
     prims: usize,
@@ -114,6 +119,8 @@ impl Layers {
             resolver,
             opened: Vec::new(),
             by_location: HashMap::new(),
+            by_identifier: HashMap::new(),
+            identifiers: RefCell::default(),
             stacks: Vec::new(),
             prims: 0,
             has_relocates: false,
@@ -195,22 +202,34 @@ impl Layers {
 
     /// Returns the identifier of a layer for an asset path in another layer.
     pub fn identifier(&self, asset: &str, anchor: Option<LayerId>) -> String {
+        let mut identifiers = self.identifiers.borrow_mut();
+        let known = identifiers.entry(anchor).or_default();
+        if let Some(known) = known.get(asset) {
+            return known.clone();
+        }
         let anchor = anchor.map(|id| &self.opened(id).location);
-        self.resolver.create_identifier(asset, anchor)
+        let identifier = self.resolver.create_identifier(asset, anchor);
+        known.insert(asset.to_owned(), identifier.clone());
+        identifier
     }
 
     /// Opens a layer, unless it is open.
     pub fn open(&mut self, paths: &mut Paths, identifier: &str) -> Result<LayerId, Fault> {
+        if let Some(known) = self.by_identifier.get(identifier) {
+            return Ok(*known);
+        }
         let Some(location) = self.resolver.resolve(identifier) else {
             return Err(Fault::Missing);
         };
         let key = location.to_string_lossy().into_owned();
-        if let Some(known) = self.by_location.get(&key) {
-            return known.clone().map_err(Fault::Unreadable);
-        }
-        let read = self.read(paths, identifier, location);
+        let read = match self.by_location.get(&key) {
+            Some(known) => known.clone(),
+            None => self.read(paths, identifier, location),
+        };
         self.by_location.insert(key, read.clone());
-        read.map_err(Fault::Unreadable)
+        let layer = read.map_err(Fault::Unreadable)?;
+        self.by_identifier.insert(identifier.to_owned(), layer);
+        Ok(layer)
     }
 
     fn read(

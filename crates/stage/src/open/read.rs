@@ -9,8 +9,8 @@ use openusd::sdf::{self, AbstractData, LayerOffset, PathExpression};
 use super::super::compose::{Index, NodeId, NodeKind, StackId, edit};
 use super::super::layer::{fields, is_list_of_specs};
 use super::super::prim::{
-    Arc as CompositionArc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier,
-    VariantSet,
+    Arc as CompositionArc, ArcKind, Attribute, Prim, PrimId, Properties, Relationship, Site,
+    Specifier, VariantSet,
 };
 use super::super::shared::{EXPRESSION_WEIGHT, SharedValue, weight};
 use super::super::{CompositionError, LayerId, Value, text, texts};
@@ -353,10 +353,7 @@ impl Reader {
         prim: &str,
         prototype: Option<String>,
         opinions: &[Opinions],
-    ) -> (
-        Arc<BTreeMap<String, Attribute>>,
-        BTreeMap<String, Relationship>,
-    ) {
+    ) -> (Arc<Properties<Attribute>>, Properties<Relationship>) {
         let known = prototype
             .as_ref()
             .and_then(|path| self.shared.get(path))
@@ -366,10 +363,10 @@ impl Reader {
         for property in self.property_sites(prim, opinions) {
             if property.is_relationship {
                 let relationship = self.relationship(index, opinions, &property);
-                relationships.insert(property.name, relationship);
+                relationships.insert(property.name, Box::new(relationship));
             } else if known.is_none() {
                 let attribute = self.attribute(index, opinions, &property);
-                attributes.insert(property.name, attribute);
+                attributes.insert(property.name, Box::new(attribute));
             }
         }
         if let Some(known) = known {
@@ -384,7 +381,7 @@ impl Reader {
                     Some(Value::PathExpression(_) | Value::PathExpressionVec(_))
                 )
         };
-        let is_connected = attributes.values().any(has_paths);
+        let is_connected = attributes.values().any(|attribute| has_paths(attribute));
         let attributes = Arc::new(attributes);
         // Connections and path expressions target prims of this instance, so that they cannot be shared.
         if let Some(prototype) = prototype.filter(|_| !is_connected) {

@@ -360,6 +360,12 @@ impl<'a> Parser<'a> {
         Ok(parser)
     }
 
+    /// Adds a spec without room for more fields: layers have millions.
+    fn insert(&mut self, path: sdf::Path, mut spec: SpecData) {
+        spec.fields.shrink_to_fit();
+        self.specs.insert(path, spec);
+    }
+
     fn token(&self) -> &Token<'a> {
         &self.token
     }
@@ -684,7 +690,7 @@ impl<'a> Parser<'a> {
         let mut body = Body::default();
         self.nested(|parser| parser.body(path, &mut spec, &mut body))?;
         body.store(&mut spec);
-        self.specs.insert(path.clone(), spec);
+        self.insert(path.clone(), spec);
         Ok(())
     }
 

@@ -47,7 +47,7 @@ impl Parser<'_> {
             spec
         });
         self.attribute(owner, edit, &type_name, &mut spec)?;
-        self.specs.insert(path, spec);
+        self.insert(path, spec);
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl Parser<'_> {
                 self.property_metadata_block(&mut spec)?;
             }
         }
-        self.specs.insert(path, spec);
+        self.insert(path, spec);
         Ok(())
     }
 
