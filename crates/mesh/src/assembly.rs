@@ -155,6 +155,22 @@ impl Assembly {
         self.triangles.reserve(triangles);
     }
 
+    /// Adds triangles of positions, without any attributes.
+    pub fn triangles(&mut self, triangles: impl Iterator<Item = [[f32; 3]; 3]>) {
+        for positions in triangles {
+            let [Some(a), Some(b), Some(c)] = positions.map(|p| self.points.add(p)) else {
+                self.unusable += 1;
+                continue;
+            };
+            if has_area(positions) {
+                self.triangles.push([a, b, c]);
+            } else {
+                self.degenerate += 1;
+            }
+        }
+        self.end_run(NONE);
+    }
+
     /// Adds one triangle of positions, optionally in one colour: linear red, green, blue and
     /// opacity.
     pub fn triangle(&mut self, positions: [[f32; 3]; 3], color: Option<[f32; 4]>) {
@@ -255,10 +271,17 @@ impl Assembly {
     }
 
     fn has_area(&self, triangle: [u32; 3]) -> bool {
-        let [a, b, c] =
-            triangle.map(|i| Vector3::from(self.points.values[i as usize].map(f64::from)));
-        // In single precision the products of short edges would underflow to zero.
-        (b - a).cross(&(c - a)) != Vector3::zeros()
+        has_area(triangle.map(|i| self.points.values[i as usize]))
+    }
+
+    /// Makes the triangles since the last run one of this material, or part of the last run.
+    fn end_run(&mut self, material: u32) {
+        let end = self.triangles.len();
+        match self.runs.last_mut() {
+            Some((last_end, last)) if *last == material => *last_end = end,
+            None if end == 0 => {}
+            _ => self.runs.push((end, material)),
+        }
     }
 
     fn push(
@@ -271,10 +294,7 @@ impl Assembly {
     ) {
         let before = self.triangles.len();
         self.triangles.push(points);
-        match self.runs.last_mut() {
-            Some((end, last)) if *last == material => *end += 1,
-            _ => self.runs.push((before + 1, material)),
-        }
+        self.end_run(material);
         let lists = [
             (&mut self.corner_normals, normals),
             (&mut self.corner_uvs, uvs),
@@ -461,6 +481,12 @@ impl Assembly {
         self.materials = used;
         (parts, order)
     }
+}
+
+fn has_area(corners: [[f32; 3]; 3]) -> bool {
+    let [a, b, c] = corners.map(|corner| Vector3::from(corner.map(f64::from)));
+    // In single precision the products of short edges would underflow to zero.
+    (b - a).cross(&(c - a)) != Vector3::zeros()
 }
 
 /// Returns whether a direction has unit length in single precision: normalising it again would only

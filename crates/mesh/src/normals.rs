@@ -147,6 +147,17 @@ fn triangle_of(corner: u32) -> (usize, usize) {
     (corner as usize / 4, corner as usize % 4)
 }
 
+/// Returns the next and the previous corner of a triangle.
+#[inline(always)]
+fn ends_at(&[a, b, c]: &[u32; 3], corner: usize) -> [u32; 2] {
+    let next = if corner == 0 { b } else { c };
+    let previous = if corner == 1 { a } else { b };
+    [
+        if corner == 2 { a } else { next },
+        if corner == 0 { c } else { previous },
+    ]
+}
+
 /// Returns the index of a corner in a flat list of those of all triangles.
 #[inline(always)]
 fn corner_index(corner: u32) -> usize {
@@ -264,7 +275,8 @@ impl<'a> Fill<'a> {
             self.choose_of_many(here, given, fans, chosen, means);
             return;
         };
-        let first = |corner: usize| (sets >> (8 * corner) as u8).trailing_zeros() as usize;
+        // No set is empty; the compiler can't know.
+        let first = |corner: usize| (sets >> (8 * corner)).trailing_zeros() as usize % FEW_CORNERS;
         let mut sums = [[0.0; 3]; FEW_CORNERS];
         for (i, (face, _)) in corners.clone().enumerate() {
             let sum = &mut sums[first(i)];
@@ -411,7 +423,7 @@ type Line = [[[f64; 3]; 2]; LANES];
 
 impl Known {
     /// Maximum number of lines.
-    const MOST: usize = 8192 / LANES;
+    const MOST: usize = 2048 / LANES;
 
     fn new(triangles: usize) -> Self {
         let lines = triangles.div_ceil(LANES).clamp(1, Self::MOST);
@@ -488,9 +500,7 @@ impl FewCorners {
         let here = here.zip(&mut self.ends).zip(0..);
         for (number, (((face, angle), ends), i)) in numbers.iter().zip(here) {
             let (triangle, corner) = triangle_of(*number);
-            let points = &fill.triangles[triangle];
-            let next = if corner == 2 { 0 } else { corner + 1 };
-            *ends = [next, 3 - corner - next].map(|end| points[end]);
+            *ends = ends_at(&fill.triangles[triangle], corner);
             let [normal, angles] = known.triangle(fill, triangle);
             (*face, *angle) = (*normal, angles[corner]);
             for (k, end) in ends.iter().enumerate() {
@@ -578,10 +588,9 @@ impl ManyCorners {
         self.corners.clear();
         for number in numbers {
             let (triangle, corner) = triangle_of(*number);
-            let [a, b, c] = fill.triangles[triangle];
             let [normal, angles] = *known.triangle(fill, triangle);
             self.corners.push(Around {
-                ends: [[b, c], [c, a], [a, b]][corner],
+                ends: ends_at(&fill.triangles[triangle], corner),
                 face: normal.into(),
                 angle: angles[corner],
             });

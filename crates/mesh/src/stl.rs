@@ -103,16 +103,21 @@ fn read_binary(bytes: &[u8], source: &mut Source, assembly: &mut Assembly) -> Re
     // The text excludes the count.
     let text = header.get(..80).unwrap_or_default();
     let dialect = Dialect::of(text, records.clone().map(attribute));
-    for record in records {
-        let color = dialect
-            .as_ref()
-            .and_then(|dialect| dialect.color(attribute(record)));
-        // Skip the stored normal: it is computed, since many files have none.
-        if let [_, a, b, c] = record.as_chunks::<12>().0 {
-            assembly.triangle([a, b, c].map(point), color);
-        }
+    match dialect {
+        Some(dialect) => records.for_each(|record| {
+            assembly.triangle(positions(record), dialect.color(attribute(record)));
+        }),
+        None => assembly.triangles(records.map(positions)),
     }
     Ok(())
+}
+
+/// Returns the corners of a triangle. The stored normal is not read: it is computed, since many files have none.
+fn positions(record: &[u8; RECORD]) -> [[f32; 3]; 3] {
+    match record.as_chunks::<12>().0 {
+        [_, a, b, c] => [a, b, c].map(point),
+        _ => [[f32::NAN; 3]; 3],
+    }
 }
 
 fn point(bytes: &[u8; 12]) -> [f32; 3] {
