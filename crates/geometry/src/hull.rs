@@ -283,7 +283,7 @@ struct Face {
     corners: [u32; 3],
     /// Position of the first corner.
     at: Vector3<f64>,
-    /// Of unit length; zero if the face has no area.
+    /// Unit length; zero if the face has no area.
     normal: Vector3<f64>,
     /// If the magnitude of a point's height above the face is below this, rounding may have changed its sign.
     unsure: f64,
@@ -528,7 +528,7 @@ impl Cloud {
         let normal = along.cross(&across);
         let area = normal.norm();
         let (normal, unsure) = if area > 0.0 {
-            // The rounding error is less than 24 times half of this epsilon, for edges at right angles.
+            // The rounding error is less than 24 times half of this epsilon.
             let lengths = (along.norm_squared() * across.norm_squared()).sqrt();
             let unsure = 32.0 * f64::EPSILON * (lengths / area) * self.diagonal;
             (normal / area, unsure)
@@ -646,8 +646,8 @@ impl Cloud {
         let simplex = self.first_simplex()?;
         let mut faces = self.tetrahedron(simplex);
         let mut taken = simplex.len();
-        // The extremes come first, so that the reduced hull has the bounds of the full one. Those of a hull without
-        // small protrusions may protrude by rounding only.
+        // The extremes come first, so that the reduced hull has the bounds of the full one. In a hull without small
+        // protrusions, they may protrude by rounding only.
         let extremes = self.extremes.into_iter().flatten();
         let extremes = extremes.flat_map(|(low, high)| [low, high]);
         for extreme in extremes.filter(|_| least <= 0.0) {
