@@ -130,7 +130,7 @@ const NONE: u32 = u32::MAX;
 /// Returns the vertices of a mesh and its triangles in terms of them. Corners of one point, part,
 /// texture coordinate and colour whose normals differ by less than [`SMOOTH_DEGREES`] are welded
 /// into one vertex, with the mean of their normals.
-fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<Kept>) {
+fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<[u32; 3]>) {
     let smooth = SMOOTH_DEGREES.to_radians().cos();
     let mut vertices: Vec<Vertex> = Vec::with_capacity(mesh.points.len());
     // Vertices of one point form a linked list: `last` is its head, `before` its links.
@@ -142,7 +142,7 @@ fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<Kept
         .zip(parts)
         .flat_map(|(part, triangles)| triangles.clone().map(move |triangle| (part, triangle)))
     {
-        triangles.push(Kept::new([0, 1, 2].map(|corner| {
+        triangles.push([0, 1, 2].map(|corner| {
             let point = mesh.triangles[triangle][corner];
             let normal = mesh.normals.values[mesh.normals.indices[triangle][corner] as usize];
             let uv = mesh
@@ -178,7 +178,7 @@ fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<Kept
             });
             sums.push(normal);
             new
-        })));
+        }));
     }
     for (vertex, sum) in vertices.iter_mut().zip(sums) {
         // The sum can't vanish: all summands are within 25° of the first.
@@ -191,7 +191,7 @@ fn vertices(mesh: &MeshArrays, parts: &[Range<usize>]) -> (Vec<Vertex>, Vec<Kept
 impl<'a> Source<'a> {
     /// Returns the source and its triangles in terms of vertices; `None` if the mesh has no finite, positive
     /// size to measure by.
-    fn new(mesh: &'a MeshArrays, parts: &[Range<usize>]) -> Option<(Self, Vec<Kept>)> {
+    fn new(mesh: &'a MeshArrays, parts: &[Range<usize>]) -> Option<(Self, Vec<[u32; 3]>)> {
         let (low, high) = mesh
             .bounds()
             .filter(|_| mesh.points.as_flattened().iter().all(|x| x.is_finite()))?;
@@ -222,18 +222,18 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the triangles (of vertices) of the medium and the low tier.
-    fn simplified(&self, mut triangles: Vec<Kept>) -> [Vec<[u32; 3]>; 2] {
-        let bounds = [MEDIUM_DEVIATION, LOW_DEVIATION];
-        if triangles.len() > pieces::MAX_TRIANGLES {
-            return bounds.map(|bound| {
-                triangles = pieces::collapsed(self, &triangles, bound, pieces::MAX_TRIANGLES);
-                triangles.iter().map(|kept| kept.wedges).collect()
-            });
+    fn simplified(&self, triangles: Vec<[u32; 3]>) -> [Vec<[u32; 3]>; 2] {
+        let size = pieces::MAX_TRIANGLES;
+        if triangles.len() > size {
+            let medium = pieces::collapsed(self, &triangles, MEDIUM_DEVIATION, size);
+            drop(triangles);
+            let low = pieces::collapsed(self, &medium, LOW_DEVIATION, size);
+            return [medium, low].map(|tier| tier.iter().map(|kept| kept.wedges).collect());
         }
-        let mut decimation =
-            Decimation::new(self, &triangles, &mut Numbers::new(self), LOW_DEVIATION);
+        let kept = triangles.iter().copied().map(Kept::from);
+        let mut decimation = Decimation::new(self, kept, &mut Numbers::new(self), LOW_DEVIATION);
         drop(triangles);
-        bounds.map(|bound| {
+        [MEDIUM_DEVIATION, LOW_DEVIATION].map(|bound| {
             decimation.collapse(bound);
             decimation.remaining().map(|kept| kept.wedges).collect()
         })
@@ -268,7 +268,7 @@ impl<'a> Source<'a> {
             let (values, indices) = compact(&colors.values, vertices().map(|t| t.map(|v| v.color)));
             Corners { values, indices }
         });
-        let normals = distinct(vertices().map(|t| t.map(|v| v.normal)));
+        let normals = distinct_normals(&self.vertices, &triangles);
         let arrays = MeshArrays {
             points,
             triangles: point_indices,
@@ -296,18 +296,25 @@ fn compact<T: Copy>(values: &[T], used: impl Iterator<Item = [u32; 3]>) -> (Vec<
     (kept, indices)
 }
 
-/// Deduplicates normals, in the order of their first use.
-fn distinct(normals: impl Iterator<Item = [[f32; 3]; 3]>) -> Corners<[f32; 3]> {
+/// Deduplicates the normals of vertices, in the order of their first use.
+fn distinct_normals(vertices: &[Vertex], triangles: &[[u32; 3]]) -> Corners<[f32; 3]> {
     let mut known: Map<[u32; 3], u32> = Map::default();
     let mut values = Vec::new();
-    let mut index = |normal: [f32; 3]| {
-        // Floats can't be keys, but their bits can.
-        *known.entry(normal.map(f32::to_bits)).or_insert_with(|| {
-            values.push(normal);
-            values.len() as u32 - 1
-        })
+    // Most corners are at a vertex that was seen before, which is cheaper than to hash its normal.
+    let mut by_vertex = vec![NONE; vertices.len()];
+    let mut index = |vertex: u32| {
+        let slot = &mut by_vertex[vertex as usize];
+        if *slot == NONE {
+            let normal = vertices[vertex as usize].normal;
+            // Floats can't be keys, but their bits can.
+            *slot = *known.entry(normal.map(f32::to_bits)).or_insert_with(|| {
+                values.push(normal);
+                values.len() as u32 - 1
+            });
+        }
+        *slot
     };
-    let indices = normals.map(|triangle| triangle.map(&mut index)).collect();
+    let indices = triangles.iter().map(|t| t.map(&mut index)).collect();
     Corners { values, indices }
 }
 

@@ -160,7 +160,7 @@ impl Referrer<'_> {
 /// If the mesh has to be simplified and is no longer in the cache.
 pub fn kept_tiers(mesh: &LazyMesh, store: &Store) -> Result<Tiers, CacheEvicted> {
     // Increment the version whenever the output of `tiers` changes.
-    let key = key_of("tiers 8", mesh, store);
+    let key = key_of("tiers 9", mesh, store);
     if let Some(tiers) =
         key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials, store)))
     {

@@ -80,9 +80,9 @@ pub(super) struct Kept {
     slopes: [f32; 3],
 }
 
-impl Kept {
-    /// Returns a triangle of the source.
-    pub(super) fn new(wedges: [u32; 3]) -> Self {
+/// A triangle of the source.
+impl From<[u32; 3]> for Kept {
+    fn from(wedges: [u32; 3]) -> Self {
         Self {
             wedges,
             error: 0.0,
@@ -248,7 +248,7 @@ impl<'a> Decimation<'a> {
     /// by their first use; `numbers` has a slot for each point of the source and stays.
     pub(super) fn new(
         source: &'a Source<'a>,
-        kept: &[Kept],
+        kept: impl ExactSizeIterator<Item = Kept>,
         numbers: &mut Numbers,
         max_bound: f32,
     ) -> Self {
@@ -1484,7 +1484,12 @@ mod tests {
         let parts = [0..count / 2, count / 2..count];
         let (source, triangles) = Source::new(&ball, &parts).unwrap();
         let mut numbers = Numbers::new(&source);
-        let mut decimation = Decimation::new(&source, &triangles, &mut numbers, 0.02);
+        let mut decimation = Decimation::new(
+            &source,
+            triangles.iter().copied().map(Kept::from),
+            &mut numbers,
+            0.02,
+        );
         assert_listed(&decimation);
         let mut left = triangles.len();
         for bound in [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02] {

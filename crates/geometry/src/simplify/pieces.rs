@@ -22,18 +22,17 @@ const STRIDE: usize = 16;
 
 /// Returns the triangles after collapses within `bound`, in another order. Pieces have about `size` triangles
 /// or fewer.
-pub(super) fn collapsed(
+pub(super) fn collapsed<T: Copy + Into<Kept> + Sync>(
     source: &Source<'_>,
-    triangles: &[Kept],
+    triangles: &[T],
     bound: f32,
     size: usize,
 ) -> Vec<Kept> {
     let pieces = divide(source, triangles, size);
     let is_border = borders(source, triangles, &pieces);
     let collapsed = |numbers: &mut Numbers, piece: &Vec<u32>| -> Vec<Kept> {
-        let piece: Vec<Kept> = piece.iter().map(|i| triangles[*i as usize]).collect();
-        let mut decimation = Decimation::new(source, &piece, numbers, LOW_DEVIATION);
-        drop(piece);
+        let piece = piece.iter().map(|i| triangles[*i as usize].into());
+        let mut decimation = Decimation::new(source, piece, numbers, LOW_DEVIATION);
         decimation.fix(|point| is_border[numbers.points[point] as usize]);
         numbers.clear();
         decimation.collapse(bound);
@@ -44,6 +43,9 @@ pub(super) fn collapsed(
         .map_init(|| Numbers::new(source), collapsed)
         .collect();
     let joined = pieces.concat();
+    if pieces.len() == 1 {
+        return joined;
+    }
     drop(pieces);
     let mut is_near = vec![false; is_border.len()];
     for kept in &joined {
@@ -55,27 +57,31 @@ pub(super) fn collapsed(
         }
     }
     let mut numbers = Numbers::new(source);
-    let mut decimation = Decimation::new(source, &joined, &mut numbers, LOW_DEVIATION);
-    drop(joined);
+    let mut decimation = Decimation::new(source, joined.into_iter(), &mut numbers, LOW_DEVIATION);
     decimation.choose(|point| is_near[numbers.points[point] as usize]);
     decimation.collapse(bound);
     decimation.remaining().collect()
 }
 
 /// Returns the triangles of each piece, by their indices in ascending order.
-fn divide(source: &Source<'_>, triangles: &[Kept], size: usize) -> Vec<Vec<u32>> {
+fn divide<T: Copy + Into<Kept>>(
+    source: &Source<'_>,
+    triangles: &[T],
+    size: usize,
+) -> Vec<Vec<u32>> {
     let count = triangles.len().div_ceil(size).next_power_of_two();
     let depth = count.ilog2();
-    let place = |kept: &Kept| {
-        let point = source.vertices[kept.wedges[0] as usize].point;
+    let place = |&triangle: &T| {
+        let [wedge, ..] = triangle.into().wedges;
+        let point = source.vertices[wedge as usize].point;
         source.mesh.points[point as usize]
     };
     let mut samples: Vec<[f32; 3]> = triangles.iter().step_by(STRIDE).map(place).collect();
     let mut planes = vec![Plane::default(); count];
     split(&mut samples, &mut planes, 1);
     let mut pieces = vec![Vec::new(); count];
-    for (i, kept) in (0..).zip(triangles) {
-        let place = place(kept);
+    for (i, triangle) in (0..).zip(triangles) {
+        let place = place(triangle);
         let mut number = 1;
         for _ in 0..depth {
             let Plane { axis, offset } = planes[number];
@@ -122,11 +128,18 @@ fn split(samples: &mut [[f32; 3]], planes: &mut [Plane], number: usize) {
 }
 
 /// Returns for each point of the source if it has triangles in several pieces.
-fn borders(source: &Source<'_>, triangles: &[Kept], pieces: &[Vec<u32>]) -> Vec<bool> {
+fn borders<T: Copy + Into<Kept>>(
+    source: &Source<'_>,
+    triangles: &[T],
+    pieces: &[Vec<u32>],
+) -> Vec<bool> {
     let mut owners = vec![NONE; source.mesh.points.len()];
     let mut is_border = vec![false; owners.len()];
     for (number, piece) in (0..).zip(pieces) {
-        for wedge in piece.iter().flat_map(|i| triangles[*i as usize].wedges) {
+        for wedge in piece
+            .iter()
+            .flat_map(|i| triangles[*i as usize].into().wedges)
+        {
             let point = source.vertices[wedge as usize].point as usize;
             is_border[point] |= owners[point] != NONE && owners[point] != number;
             owners[point] = number;
@@ -147,10 +160,11 @@ mod tests {
     fn pieces_stay_joined() {
         let ball = ball(60);
         let whole = 0..ball.triangles.len();
-        let (source, mut triangles) = Source::new(&ball, std::slice::from_ref(&whole)).unwrap();
+        let (source, triangles) = Source::new(&ball, std::slice::from_ref(&whole)).unwrap();
+        let mut triangles: Vec<Kept> = triangles.into_iter().map(Kept::from).collect();
         let mut decimation = Decimation::new(
             &source,
-            &triangles,
+            triangles.iter().copied(),
             &mut Numbers::new(&source),
             LOW_DEVIATION,
         );
