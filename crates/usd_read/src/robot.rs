@@ -685,9 +685,12 @@ impl<'s, 'a> Builder<'s, 'a> {
             masses,
             ..
         } = self;
+        let colliders = mass::colliders(links, &shapes.colliders);
         for (id, draft) in links.drafts.iter().filter(|(_, draft)| draft.is_body) {
             let Some(link) = ids[id] else { continue };
-            let (inertial, is_assumed) = mass::of_body(scene, links, robot, id, shapes);
+            let parts = colliders.get(&id).map_or(&[][..], Vec::as_slice);
+            let (inertial, is_assumed) =
+                mass::of_body(scene, robot, draft.prim, parts, &shapes.materials);
             if is_assumed {
                 assumed.push(link);
             }

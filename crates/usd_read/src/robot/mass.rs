@@ -1,12 +1,14 @@
 //! Mass properties (PhysicsMassAPI): authored ones, or else those that UsdPhysics computes from
 //! colliders and densities.
 
+use std::collections::HashMap;
+
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 
 use super::links::{DraftId, Links};
 use super::materials::Materials;
 use super::scene::{self, Scene};
-use super::shapes::{Collider, Shapes};
+use super::shapes::Collider;
 use crate::codes;
 use urdf_usd_robot::{Geometry, Inertial, Pose, Robot, Solid};
 use urdf_usd_stage::{Prim, PrimId, factor};
@@ -15,28 +17,27 @@ use urdf_usd_usd_author::layout::ASSUMED_MASS;
 /// Density that UsdPhysics assumes if none is authored (UsdPhysicsMassAPI), kg/m³.
 pub const DENSITY: f64 = 1000.0;
 
-/// Returns the mass properties of a body, and whether its mass is assumed.
-pub(super) fn of_body(
-    scene: &Scene<'_>,
-    links: &Links,
-    robot: &Robot,
-    body: DraftId,
-    shapes: &Shapes<'_, '_>,
-) -> (Option<Inertial>, bool) {
-    let draft = &links.drafts[body];
-    let of_body = shapes
-        .colliders
-        .iter()
-        .filter(|collider| collider.owner.and_then(|owner| links.body(owner)) == Some(body));
-    let to_body = |owner: DraftId| draft.pose.inverse() * links.drafts[owner].pose;
-    let parts: Vec<(&Collider, Pose)> = of_body
-        .filter_map(|collider| Some((collider, to_body(collider.owner?) * collider.pose)))
-        .collect();
-    of(scene, robot, draft.prim, &parts, &shapes.materials)
+/// The colliders of bodies.
+pub(super) type BodyColliders<'a> = HashMap<DraftId, Vec<(&'a Collider, Pose)>>;
+
+/// Returns the colliders of bodies, with their poses in the frames of these.
+pub(super) fn colliders<'a>(links: &Links, colliders: &'a [Collider]) -> BodyColliders<'a> {
+    let mut by_body = BodyColliders::new();
+    for collider in colliders {
+        if let Some(owner) = collider.owner
+            && let Some(body) = links.body(owner)
+        {
+            let to_body = links.drafts[body].pose.inverse() * links.drafts[owner].pose;
+            let of_body = by_body.entry(body).or_default();
+            of_body.push((collider, to_body * collider.pose));
+        }
+    }
+    by_body
 }
 
-/// Returns the mass properties of a body, and whether its mass relies on the default density alone.
-fn of(
+/// Returns the mass properties of a body with these colliders, and whether its mass relies on the default
+/// density alone.
+pub(super) fn of_body(
     scene: &Scene<'_>,
     robot: &Robot,
     id: PrimId,

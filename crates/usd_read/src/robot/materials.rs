@@ -28,6 +28,8 @@ pub(super) struct Materials<'s, 'a> {
     pub bindings: Bindings<'s, 'a>,
     /// By prim; `None` if the prim is not a readable material.
     read: HashMap<PrimId, Option<Read>>,
+    /// The materials of shapes by name and bits of the base colour: a robot may have one for each shape.
+    alike: HashMap<(String, [u32; 4]), Vec<MaterialId>>,
     /// The names of the sets of texture coordinates that the images of the current material use.
     uv_sets: Vec<String>,
     /// Images by resolved path.
@@ -64,6 +66,7 @@ impl<'s, 'a> Materials<'s, 'a> {
             scene,
             bindings: Bindings::new(scene),
             read: HashMap::new(),
+            alike: HashMap::new(),
             uv_sets: Vec::new(),
             images: HashMap::new(),
             pixels: MAX_PIXELS_TOGETHER,
@@ -126,8 +129,18 @@ impl<'s, 'a> Materials<'s, 'a> {
         if material == default_material() {
             return None;
         }
-        let known = robot.materials().position(|known| *known == material);
-        Some(known.unwrap_or_else(|| robot.add_material(material)))
+        let key = (
+            material.name.clone(),
+            material.base_color.map(|part| (part + 0.0).to_bits()),
+        );
+        let alike = self.alike.entry(key).or_default();
+        let is_same = |known: &&MaterialId| robot.materials()[**known] == material;
+        if let Some(known) = alike.iter().find(is_same) {
+            return Some(*known);
+        }
+        let new = robot.add_material(material);
+        alike.push(new);
+        Some(new)
     }
 
     /// Returns the uniform display colour and opacity of a prim; each may come from an ancestor.
