@@ -204,7 +204,7 @@ pub struct NoHull {
 /// The inner error if the mesh has no hull ([`thick_hull`]), with whether it is watertight; the
 /// outer one if the mesh is needed and was evicted from the cache.
 pub fn kept_hull(mesh: &LazyMesh, store: &Store) -> Result<Result<Hull, NoHull>, CacheEvicted> {
-    let key = key_of("hull 3", mesh, store);
+    let key = key_of("hull 4", mesh, store);
     if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| decode_hull(bytes, store))) {
         return Ok(Ok(hull));
     }
@@ -270,7 +270,7 @@ pub fn kept_convex_parts(
     store: &Store,
 ) -> Result<Option<ConvexParts>, CacheEvicted> {
     // Increment the version whenever the output of `convex_parts` changes.
-    let key = key_of(&format!("convex parts 2 of {most}"), mesh, store);
+    let key = key_of(&format!("convex parts 3 of {most}"), mesh, store);
     let decode = |bytes: &[u8]| {
         let (head, mut reader) = Reader::head::<u64>(bytes)?;
         Some(ConvexParts {

@@ -5,7 +5,8 @@
     reason = "cells and nodes are numbered within the grid, and coordinates have three axes"
 )]
 
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::sync::OnceLock;
 
 use super::surface::{Nearest, Surface, meets_box};
@@ -456,8 +457,7 @@ fn open_edges(triangles: &[Triangle]) -> Vec<([Corner; 2], i32)> {
 /// Adds triangles that close holes narrower than `width`, if all holes are and the surface is mostly
 /// closed: cracks between patches that don't quite meet, and missing small triangles.
 ///
-/// Each hole is bounded by edges that lead around it (the boundary of triangles is a cycle), and is
-/// filled with a fan of triangles.
+/// Each hole is bounded by edges that lead around it: the boundary of triangles is a cycle.
 pub(super) fn close_cracks(triangles: &mut Vec<Triangle>, width: f64) {
     let mut open = open_edges(triangles);
     if open.len() > triangles.len() / MIN_PER_CRACK {
@@ -472,9 +472,10 @@ pub(super) fn close_cracks(triangles: &mut Vec<Triangle>, width: f64) {
         let ends = next.entry(from).or_default();
         ends.extend((0..ways.unsigned_abs()).map(|_| to));
     }
-    let mut fans = Vec::new();
+    let mut filled = Vec::new();
     while let Some((start, _)) = next.first_key_value() {
         let mut path = vec![*start];
+        let mut places = BTreeMap::from([(*start, 0)]);
         while let Some(last) = path.last()
             && let Some(ends) = next.get_mut(last)
         {
@@ -483,7 +484,8 @@ pub(super) fn close_cracks(triangles: &mut Vec<Triangle>, width: f64) {
                 next.remove(last);
             }
             let Some(end) = end else { break };
-            let Some(first) = path.iter().position(|corner| *corner == end) else {
+            let Some(&first) = places.get(&end) else {
+                places.insert(end, path.len());
                 path.push(end);
                 continue;
             };
@@ -491,11 +493,10 @@ pub(super) fn close_cracks(triangles: &mut Vec<Triangle>, width: f64) {
                 .iter()
                 .map(|corner| corner.map(f64::from_bits))
                 .collect();
-            path.truncate(first + 1);
-            let fan = cycle[1..]
-                .windows(2)
-                .map(|edge| [cycle[0], edge[0], edge[1]]);
-            fans.extend(fan);
+            for corner in path.drain(first + 1..) {
+                places.remove(&corner);
+            }
+            fill(&cycle, &mut filled);
         }
     }
     let is_narrow = |[a, b, c]: &Triangle| {
@@ -503,8 +504,41 @@ pub(super) fn close_cracks(triangles: &mut Vec<Triangle>, width: f64) {
         let longest = sides.map(norm).into_iter().fold(0.0, f64::max);
         norm(cross(sides[0], sides[1])) <= width * longest
     };
-    if fans.iter().all(is_narrow) {
-        triangles.extend(fans);
+    if filled.iter().all(is_narrow) {
+        triangles.extend(filled);
+    }
+}
+
+/// Fills the hole inside of a cycle with triangles. The shortest diagonal that cuts off one corner comes first: a
+/// narrow hole gets narrow triangles along it, however it bends, and a wide one some that are not narrow.
+fn fill(cycle: &[Point], triangles: &mut Vec<Triangle>) {
+    let count = cycle.len();
+    // The corners beside each one that is left.
+    let mut beside: Vec<[usize; 2]> = (0..count)
+        .map(|i| [(i + count - 1) % count, (i + 1) % count])
+        .collect();
+    let diagonal = |corner: usize, [before, after]: [usize; 2]| {
+        let square = distance_squared(cycle[before], cycle[after]);
+        // Bits of positive floats are in order.
+        Reverse((square.to_bits(), corner, [before, after]))
+    };
+    let all = beside.iter().enumerate();
+    let mut waiting: BinaryHeap<_> = all.map(|(corner, ends)| diagonal(corner, *ends)).collect();
+    let mut left = count;
+    while left > 2
+        && let Some(Reverse((_, corner, ends))) = waiting.pop()
+    {
+        // A neighbour was cut off, or the corner itself.
+        if beside[corner] != ends {
+            continue;
+        }
+        let [before, after] = ends;
+        triangles.push([cycle[before], cycle[corner], cycle[after]]);
+        left -= 1;
+        beside[corner] = [count; 2];
+        beside[before][1] = after;
+        beside[after][0] = before;
+        waiting.extend([before, after].map(|corner| diagonal(corner, beside[corner])));
     }
 }
 
@@ -610,7 +644,7 @@ pub(crate) fn surface_points(triangles: &[Triangle], edge: f64) -> Vec<Point> {
 /// baseline has no instruction for it.
 fn floor(at: f64) -> i64 {
     let whole = at as i64;
-    whole - i64::from(whole as f64 > at)
+    whole.saturating_sub(i64::from(whole as f64 > at))
 }
 
 /// Cuts a convex polygon at a plane across an axis; returns the parts below and above.
@@ -682,6 +716,55 @@ mod tests {
         let open = triangles.clone();
         close_cracks(&mut triangles, 0.01);
         assert_eq!(triangles, open);
+    }
+
+    #[test]
+    fn bent_slits_are_closed_and_finely_meshed_openings_are_not() {
+        let counts = [200, 100];
+        let corner = |i: usize, j: usize| {
+            let turn = |i: usize, count| (i % count) as f64 / count as f64 * std::f64::consts::TAU;
+            let (around, across) = (turn(i, counts[0]), turn(j, counts[1]));
+            let radius = 1.0 + 0.3 * across.cos();
+            [
+                radius * around.cos(),
+                radius * around.sin(),
+                0.3 * across.sin(),
+            ]
+        };
+        // A torus without some pairs of triangles.
+        let torus = |is_hole: &dyn Fn(usize, usize) -> bool| -> Vec<Triangle> {
+            (0..counts[0] * counts[1])
+                .map(|number| (number / counts[1], number % counts[1]))
+                .filter(|(i, j)| !is_hole(*i, *j))
+                .flat_map(|(i, j)| {
+                    let [a, b] = [corner(i, j), corner(i + 1, j)];
+                    let [c, d] = [corner(i + 1, j + 1), corner(i, j + 1)];
+                    [[a, b, c], [a, c, d]]
+                })
+                .collect()
+        };
+        let mut slit = torus(&|i, j| j == 5 && i < 190);
+        let count = slit.len();
+        close_cracks(&mut slit, 0.05);
+        assert_eq!(
+            (slit.len() - count, open_edges(&slit)),
+            (2 * 190, Vec::new())
+        );
+        let lengths = slit[count..]
+            .iter()
+            .flat_map(|[a, b, c]| [[a, b], [b, c], [c, a]])
+            .map(|[a, b]| norm(subtract(*a, *b)));
+        assert!(lengths.fold(0.0, f64::max) < 0.1);
+        let mut window = torus(&|i, j| i < 20 && j < 20);
+        let count = window.len();
+        close_cracks(&mut window, 0.05);
+        assert_eq!(window.len(), count);
+    }
+
+    #[test]
+    fn samples_far_away_are_numbered() {
+        let far = [[[-1e18, 0.0, 0.0]; 3]];
+        assert_eq!(surface_samples(&far, 1e-3), [([-1e18, 0.0, 0.0], 0.0)]);
     }
 
     #[test]
