@@ -37,6 +37,10 @@ const MAX_PASSES: usize = 10;
 const MAX_XATTR_BYTES: usize = 64 << 10;
 /// Number of bytes of two files that are compared at a time.
 const COMPARED_BYTES: usize = 128 << 10;
+/// Length from which the space of a file is reserved before it is written, and freed after its removal, in bytes.
+const LARGE_BYTES: u64 = 1 << 20;
+/// Maximum number of removed files whose space is freed later: each takes a descriptor.
+const MAX_HELD: usize = 16;
 /// Permissions that the owner needs to work in a folder.
 const OWNER_RWX: u32 = 0o700;
 
@@ -58,6 +62,45 @@ impl Known {
     fn has_content(&self, path: &Path, relative: &str, content: &Content) -> bool {
         let known = self.sha256.get(relative).map(String::as_str);
         known.is_some() && known == content.known_sha256() && self.states.is_unchanged(path)
+    }
+}
+
+/// System calls of Linux that save time and nothing else, so that errors don't matter.
+#[cfg(target_os = "linux")]
+mod system {
+    use std::fs::File;
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+
+    use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate, fstatfs, open};
+
+    /// The type of file systems in memory (statfs(2)): each page would be cleared before it is written.
+    const TMPFS: i64 = 0x0102_1994;
+
+    /// Reserves space of a file that is about to be written. If ext4 finds it block by block while writing, 10 MB
+    /// take 2.1 ms (6 in one of ten cases) instead of 1.4 (1.5).
+    pub(super) fn reserve(file: &File, length: u64) {
+        if fstatfs(file).is_ok_and(|system| system.f_type != TMPFS) {
+            let _ = fallocate(file, FallocateFlags::empty(), 0, length);
+        }
+    }
+
+    /// Keeps the space of a file until the result is dropped, without opening the file: it may be a pipe.
+    pub(super) fn hold(path: &Path) -> Option<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        open(path, flags, Mode::empty()).ok()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::fs::File;
+    use std::path::Path;
+
+    pub(super) fn reserve(_: &File, _: u64) {}
+
+    pub(super) fn hold(_: &Path) -> Option<File> {
+        None
     }
 }
 
@@ -85,6 +128,9 @@ pub(super) fn unless_evicted(error: &io::Error) -> Result<(), CacheEvicted> {
 /// Fails if writing does, or if `content` is no longer in the cache ([`unless_evicted`]).
 pub(super) fn write(content: &Content, path: &Path) -> io::Result<()> {
     let mut file = File::create(path)?;
+    if content.length() >= LARGE_BYTES {
+        system::reserve(&file, content.length());
+    }
     chunks(content).try_for_each(|chunk| file.write_all(&chunk?))
 }
 
@@ -616,8 +662,17 @@ impl Slot {
         // The report lists the asset's files, which a writer after a kill needs, so it is deleted
         // last.
         old.sort_by_key(|relative| relative == Path::new(REPORT));
+        let mut held = Vec::new();
         for relative in old {
-            remove_file(&retired.join(relative))?;
+            let path = retired.join(relative);
+            let is_held = held.len() < MAX_HELD
+                && fs::symlink_metadata(&path).is_ok_and(|meta| meta.len() >= LARGE_BYTES);
+            held.extend(is_held.then(|| system::hold(&path)).flatten());
+            remove_file(&path)?;
+        }
+        // The system frees the space of a file when it is closed, which takes 0.1 ms a megabyte.
+        if !held.is_empty() {
+            rayon::spawn(|| drop(held));
         }
         Ok(folders)
     }
