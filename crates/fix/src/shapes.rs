@@ -1,5 +1,7 @@
 //! Bodies and colliders that are shapes themselves: each gets its own prim (REP-158 §1.3.1).
 
+use std::collections::HashMap;
+
 use urdf_usd_stage::{Attribute, Properties, Relationship, Value};
 
 use super::instances::GEOMETRY;
@@ -123,14 +125,18 @@ pub fn fix(scene: &mut Scene, notes: &mut Notes) {
             hand_down(scene, index, notes);
         }
     }
+    let mut new_paths = HashMap::new();
     for index in scene.nodes.handles() {
         let node = &scene.nodes[index];
         let is_shape = node.is_shape();
         // An inactive prim is neither seen nor collides, and its purpose may be in other variants.
         let is_active_shape = is_shape && node.is_active;
         if node.is_collider() && is_active_shape && purpose(scene, index) != "guide" {
-            split(scene, index, notes);
+            new_paths.extend(split(scene, index, notes));
         }
+    }
+    if !new_paths.is_empty() {
+        retarget(scene, &new_paths);
     }
 }
 
@@ -281,14 +287,16 @@ fn hand_down(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
 }
 
 /// Splits a visible collider into a visual shape and a collider with the purpose `guide`.
-fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
+///
+/// Returns the former path of the collider, and its new one.
+fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) -> Option<(String, String)> {
     let Some(parent) = scene.nodes[index].parent else {
         notes.left(
             &scene.nodes[index].path,
             "the root prim is a visible collider",
             "put the shape below the root prim",
         );
-        return;
+        return None;
     };
     let name = scene.free_name(parent, &format!("{}_collision", scene.nodes[index].name()));
     let type_name = scene.nodes[index].type_name.clone();
@@ -339,22 +347,28 @@ fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
         scene.nodes[copy].apply(&schema);
     }
     let new_path = scene.nodes[copy].path.clone();
+    notes.changed(
+        &old_path,
+        "split the visible collider into two prims, NAME and NAME_collision",
+    );
+    Some((old_path, new_path))
+}
+
+/// Replaces the paths of colliders that have been split in all targets, in one pass: a scene may have
+/// thousands.
+fn retarget(scene: &mut Scene, new_paths: &HashMap<String, String>) {
     for node in scene.nodes.values_mut() {
         for (name, relationship) in &mut node.relationships {
             // These mean the collider, whose path is new; all other targets mean the visual shape.
             if name.contains("filteredPairs")
                 || name.starts_with("collection:") && name.contains("collider")
             {
-                relationship
-                    .targets
-                    .iter_mut()
-                    .filter(|target| **target == old_path)
-                    .for_each(|target| target.clone_from(&new_path));
+                for target in &mut relationship.targets {
+                    if let Some(new_path) = new_paths.get(target) {
+                        target.clone_from(new_path);
+                    }
+                }
             }
         }
     }
-    notes.changed(
-        old_path,
-        "split the visible collider into two prims, NAME and NAME_collision",
-    );
 }

@@ -274,6 +274,31 @@ fn an_instance_that_collides_or_moves_is_written_out() {
 }
 
 #[test]
+fn filtered_pairs_follow_the_colliders_that_are_split() {
+    let cube = |name: &str, other: &str| {
+        format!(
+            "def Cube \"{name}\" (prepend apiSchemas = [\"PhysicsCollisionAPI\", \"PhysicsFilteredPairsAPI\"]) {{\n\
+             rel physics:filteredPairs = [</robot/{other}>, </robot/plain>]\nrel seen = </robot/{other}>\n}}\n"
+        )
+    };
+    let mended = mended(&format!(
+        "def Xform \"robot\" {{\n{}{}def Xform \"plain\" {{\n}}\n}}",
+        cube("one", "other"),
+        cube("other", "one")
+    ));
+    for (name, other) in [("one", "other"), ("other", "one")] {
+        let pairs = [
+            format!("/robot/{other}_collision"),
+            "/robot/plain".to_owned(),
+        ];
+        let collider = mended.prim(&format!("/robot/{name}_collision"));
+        assert_eq!(collider.targets("physics:filteredPairs"), pairs);
+        let seen = mended.prim(&format!("/robot/{name}")).targets("seen");
+        assert_eq!(seen, [format!("/robot/{other}")]);
+    }
+}
+
+#[test]
 fn a_mesh_repeated_in_one_variant_is_an_instance_in_all() {
     let square = |name: &str| format!("def Mesh \"{name}\" {{\n{SQUARE}}}\n");
     let mended = mended(&format!(

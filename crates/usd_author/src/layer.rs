@@ -928,7 +928,7 @@ fn is_variant_name(name: &str) -> bool {
 
 fn attribute_spec(attribute: Attribute) -> Result<Spec, Error> {
     let has_connections = !attribute.connections.is_empty();
-    // Exactly as many, since a field is large.
+    // No spare capacity, since a field is large.
     let fields = usize::from(attribute.value.is_some())
         + usize::from(has_connections)
         + attribute.metadata.len();
@@ -1054,6 +1054,37 @@ mod tests {
             text.contains("    custom double x = 2\n    rel x:y = </a>\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn prims_may_have_many_properties() {
+        let set = |layer: &mut Layer, numbers: std::ops::Range<i32>, value| {
+            let mut prim = layer.over("/a");
+            for number in numbers {
+                prim.attribute(&format!("x{number}"), Attribute::int(value));
+            }
+        };
+        let mut layer = Layer::new("", "a");
+        set(&mut layer, 0..20_000, 0);
+        set(&mut layer, 0..20_000, 1);
+        layer.over("/a").remove_property("x7");
+        assert!(layer.has("/a.x6") && !layer.has("/a.x7") && layer.has("/a.x19999"));
+        set(&mut layer, 6..9, 2);
+        let mut expected: Vec<String> = (0..20_000).map(|number| format!("x{number}")).collect();
+        let removed = expected.remove(7);
+        expected.push(removed);
+        assert_eq!(names(&layer, "/a", "propertyChildren"), expected);
+
+        let mut again = Layer::of(layer.into_data().unwrap());
+        set(&mut again, 0..5, 3);
+        assert_eq!(names(&again, "/a", "propertyChildren"), expected);
+        again.remove("/a");
+        set(&mut again, 0..40, 4);
+        assert!(again.has("/a.x39") && !again.has("/a.x40"));
+        let expected: Vec<String> = (0..40).map(|number| format!("x{number}")).collect();
+        assert_eq!(names(&again, "/a", "propertyChildren"), expected);
+        let text = again.text().unwrap();
+        assert_eq!(text.matches("int x").count(), 40, "{text}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The specs of a layer under construction. Those of prims are found by the text of their path, and
-//! those of properties among the few of their prim.
+//! those of properties among the few of their prim, or by name if it has many.
 //!
 //! In `openusd`'s own container each property has a path, which is built, validated and hashed for
 //! every access: half the time of authoring a layer of thousands of properties.
@@ -30,6 +30,17 @@ impl Equivalent<Token> for Text<'_> {
     // The hashes are equal, too: that of a token is the hash of its text.
     fn equivalent(&self, token: &Token) -> bool {
         self.0 == token.as_str()
+    }
+}
+
+/// A property: its prim, and its name.
+#[derive(Hash)]
+struct Place<'a>(PrimId, &'a str);
+
+impl Equivalent<(PrimId, Token)> for Place<'_> {
+    // As those of `Text`, the hashes are equal.
+    fn equivalent(&self, (prim, name): &(PrimId, Token)) -> bool {
+        self.0 == *prim && self.1 == name.as_str()
     }
 }
 
@@ -158,7 +169,7 @@ impl From<SpecData> for Spec {
 #[derive(Clone, Debug)]
 pub(super) struct Property {
     pub name: Token,
-    /// Of the type [`SpecType::Unknown`] if the prim lists a property that has no spec.
+    /// Has the type [`SpecType::Unknown`] if the prim lists a property that has no spec.
     pub spec: Spec,
 }
 
@@ -171,12 +182,18 @@ struct Prim {
     properties: Vec<Property>,
 }
 
+/// Maximum number of properties of a prim that is searched one by one. Nearly all prims have fewer; those
+/// of foreign layers may have 100,000.
+const MAX_SEARCHED: usize = 32;
+
 /// Specs by path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Specs {
     ids: Map<Arc<str>, PrimId>,
     /// By id.
     prims: Vec<Prim>,
+    /// Indices of the properties of prims that have more than [`MAX_SEARCHED`].
+    indices: Map<(PrimId, Token), usize>,
     /// Names of properties and types, each allocated once.
     tokens: HashSet<Token, foldhash::fast::RandomState>,
 }
@@ -243,6 +260,11 @@ impl Specs {
                 prim.properties = Vec::new();
             }
         }
+        let has_properties = |id: PrimId| {
+            let prim = self.prims.get(id.0);
+            prim.is_some_and(|prim| !prim.properties.is_empty())
+        };
+        self.indices.retain(|(id, _), _| has_properties(*id));
     }
 
     /// Returns the children of a prim.
@@ -272,29 +294,63 @@ impl Specs {
 
     /// Returns the spec of a property.
     pub(super) fn property(&self, prim: PrimId, name: &str) -> Option<&Spec> {
-        let mut properties = self.properties(prim).iter();
-        let found = properties.find(|property| property.name.as_str() == name)?;
+        let found = self.properties(prim).get(self.position(prim, name)?)?;
         (found.spec.ty != SpecType::Unknown).then_some(&found.spec)
+    }
+
+    /// Returns the index of a property.
+    fn position(&self, prim: PrimId, name: &str) -> Option<usize> {
+        let properties = self.properties(prim);
+        if properties.len() > MAX_SEARCHED {
+            return self.indices.get(&Place(prim, name)).copied();
+        }
+        let mut properties = properties.iter();
+        properties.position(|property| property.name.as_str() == name)
+    }
+
+    /// Updates the indices of the properties of a prim from the index `start` on.
+    fn index(&mut self, prim: PrimId, start: usize) {
+        let properties = self
+            .prims
+            .get(prim.0)
+            .map_or(&[][..], |prim| &prim.properties);
+        if properties.len() > MAX_SEARCHED {
+            for (index, property) in properties.iter().enumerate().skip(start) {
+                let place = (prim, property.name.clone());
+                self.indices.entry(place).or_insert(index);
+            }
+        }
     }
 
     /// Sets the spec of a property; an existing one keeps its position.
     pub(super) fn set_property(&mut self, prim: PrimId, name: &str, spec: Spec) {
-        let token = self.token(name);
-        let Some(prim) = self.prims.get_mut(prim.0) else {
+        let (token, position) = (self.token(name), self.position(prim, name));
+        let Some(Prim { properties, .. }) = self.prims.get_mut(prim.0) else {
             return;
         };
-        let mut properties = prim.properties.iter_mut();
-        match properties.find(|property| property.name.as_str() == name) {
+        match position.and_then(|index| properties.get_mut(index)) {
             Some(existing) => existing.spec = spec,
-            None => prim.properties.push(Property { name: token, spec }),
+            None => {
+                let last = properties.len();
+                properties.push(Property { name: token, spec });
+                self.index(prim, if last == MAX_SEARCHED { 0 } else { last });
+            }
         }
     }
 
     /// Removes the spec of a property.
     pub(super) fn remove_property(&mut self, prim: PrimId, name: &str) {
-        if let Some(prim) = self.prims.get_mut(prim.0) {
-            prim.properties
-                .retain(|property| property.name.as_str() != name);
+        if self.position(prim, name).is_none() {
+            return;
+        }
+        if let Some(Prim { properties, .. }) = self.prims.get_mut(prim.0) {
+            if properties.len() > MAX_SEARCHED {
+                for property in &*properties {
+                    self.indices.remove(&Place(prim, &property.name));
+                }
+            }
+            properties.retain(|property| property.name.as_str() != name);
+            self.index(prim, 0);
         }
     }
 
@@ -396,6 +452,7 @@ impl From<sdf::Data> for Specs {
             if let Some(prim) = specs.prims.get_mut(index) {
                 (prim.children, prim.properties) = (children, listed);
             }
+            specs.index(PrimId(index), 0);
         }
         specs
     }
